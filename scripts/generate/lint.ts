@@ -80,8 +80,21 @@ export async function lintFile(file: string): Promise<LintResult> {
   const warnings = problems.filter((problem) => severityOf(problem) === 'warn')
   const shown = toPath(document.source.absoluteRef)
   return {
-    errors: errors.map((problem) => lineOf(problem, 'error', shown)),
+    errors: await linesOf(errors, shown),
     warnings: errors.length > 0 ? [] : summarised(warnings, shown),
+  }
+}
+
+// Of a `$ref` without a target, the reader of the contract says more.
+async function linesOf(errors: readonly NormalizedProblem[], file: string): Promise<string[]> {
+  const lines = (all: readonly NormalizedProblem[]) => all.map((each) => lineOf(each, 'error', file))
+  const others = errors.filter(({ ruleId }) => ruleId !== 'no-unresolved-refs')
+  if (others.length === errors.length) return lines(errors)
+  try {
+    await readSource(file)
+    return lines(errors)
+  } catch (error) {
+    return [...(error as Error).message.split('\n'), ...lines(others)]
   }
 }
 

@@ -23,9 +23,10 @@ export function summarizeByKind<Each>(
   })
 }
 
-/** The kind of a warning: its text without the names of the operation, parameter or field. */
+/** The kind of a warning: its text without the names of the operation, parameter, field or roles. */
 export function withoutNames(text: string): string {
   return text
     .replace(/^(\S+:\d+:\d+: )?([A-Z]+ )?\S+ /, '')
+    .replace(/(?<= the roles ).*?(?=, which )/, '')
     .replace(/\b(default|of|field|parameter|header|response|body|uses|alternative|called) \S+/g, '$1')
 }

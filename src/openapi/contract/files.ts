@@ -4,28 +4,15 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
-import { parse as parseLossless } from 'lossless-json'
-import {
-  type Document,
-  isMap,
-  isNode,
-  isPair,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  type Scalar,
-  stringify,
-  visit,
-} from 'yaml'
-import { exactNumber, isKeptByDouble, narrowed } from '../../lib/exact-number.js'
+import { stringify } from 'yaml'
 import { oneLine } from '../../lib/one-line.js'
 import { ContractError, type Pointer } from './contract-error.js'
 import { withDecisions } from './decided.js'
 import { withWrittenRefs } from './discriminator.js'
-import { formProblem } from './document-form.js'
+import { emptyProblemIn } from './document-form.js'
 import { knownExtensions } from './extensions.js'
 import { filesOf, type ReadText, UnreadFile } from './file-text.js'
+import { createPosition, type Position, parseDocumentText, parseText } from './file-value.js'
 import {
   mapMembers,
   type Nesting,
@@ -34,7 +21,7 @@ import {
   pathItemFields,
   referenceFields,
 } from './keywords.js'
-import { resolvePointer } from './pointer.js'
+import { pointerKeys, resolvePointer } from './pointer.js'
 import { nodeOf } from './reader.js'
 import { isOpenApi30, refAsAllOf } from './upgrade.js'
 
@@ -72,13 +59,18 @@ export async function readSource(
   const place = createPlace(texts)
   const known = knownExtensions(extensions)
   const root = await textOf(path.resolve(file))
-    .then(parseText)
+    .then(parseDocumentText)
     .catch(() => undefined) // $RefParser reports why
   const isWhole = root !== undefined && isSelfContained(root, known)
   const document = isWhole
     ? root
-    : await bundled(path.resolve(file), textOf, isOpenApi30(root), known).catch((error) => {
-        throw new ContractError([...new Set(problems(error, file, place, unread))].join('\n'))
+    : await bundled(path.resolve(file), textOf, isOpenApi30(root), known, place).catch((error) => {
+        if (error instanceof ContractError) throw error
+        const hint = hintOf(texts)
+        const lines = problems(error, file, place, unread).map((line) =>
+          isAboutRef(line) ? line + hint : line,
+        )
+        throw new ContractError([...new Set(lines)].join('\n'))
       })
   const [written = ''] = texts.values()
   return {
@@ -87,6 +79,18 @@ export async function readSource(
     files: [...texts.keys()],
     locate: (pointer) => place(path.resolve(file), pointer),
   }
+}
+
+// JSON Schema would resolve a `$ref` against the `$id` around it, and find schemas by theirs.
+function hintOf(texts: ReadonlyMap<string, string>): string {
+  const hasId = [...texts.values()].some((text) => /(^|[\s{,"'])\$id["']?\s*:/.test(text))
+  return hasId
+    ? ' ($id is neither a base nor a target of $refs: write one as the path of a file and #/…)'
+    : ''
+}
+
+function isAboutRef(line: string): boolean {
+  return / (cannot (resolve \$ref|read the file)|\$ref \S+ is a URL)/.test(line)
 }
 
 function noteUnread(unread: Map<string, string>, file: string, error: Error): never {
@@ -104,14 +108,18 @@ async function bundled(
   textOf: ReadText,
   isOld: boolean,
   extensions: readonly string[],
+  place: Place,
 ): Promise<object> {
   const { $RefParser } = await import('@apidevtools/json-schema-ref-parser') // slow to load
   const foreign: unknown[] = []
   const setAside = (value: unknown) => mark + (foreign.push(value) - 1)
   const read = ({ url }: { readonly url: string }) =>
     textOf(toPath(url)).catch(() => Promise.reject(new Error(url)))
-  const parse = ({ data }: { readonly data: unknown }) => {
-    const value = parseText(String(data))
+  const values = new Map<string, object>()
+  const parse = ({ url, data }: { readonly url: string; readonly data: unknown }) => {
+    const name = toPath(url)
+    const value = (name === file ? parseDocumentText : parseText)(String(data))
+    values.set(name, value)
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
     const resolves = (ref: string) => resolvePointer(value, ref) !== undefined
@@ -124,7 +132,18 @@ async function bundled(
     resolve: { http: false, file: { order: 1, canRead: true, read } },
     continueOnError: true, // to report every problem
   })
+  checkFilled(values, file, place)
   return completed(bundle, bundle, foreign) as object
+}
+
+function checkFilled(values: ReadonlyMap<string, object>, file: string, place: Place): void {
+  const targetOf = (from: string, ref: string) => {
+    const [name = '', pointer] = ref.split('#', 2)
+    const target = name === '' ? from : path.resolve(path.dirname(from), toPath(name))
+    return [target, pointerKeys(pointer ?? '') ?? []] as const
+  }
+  const found = emptyProblemIn(values, file, targetOf)
+  if (found !== undefined) throw new ContractError(`${place(found.file, found.at)}: ${oneLine(found.text)}`)
 }
 
 // Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to
@@ -180,103 +199,6 @@ function isHttpUrl(url: string): boolean {
 function toPath(url: string): string {
   return url.startsWith('file:') ? fileURLToPath(url) : decodeURIComponent(url)
 }
-
-function parseText(text: string): object {
-  checkUtf8(text)
-  const isJson = /^\s*\{/.test(text) && !text.includes('__proto__')
-  const value = (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
-  const problem = formProblem(value)
-  if (problem === undefined) return value
-  const { line, col } = createPosition(text)(problem.at) ?? { line: 1, col: 1 }
-  throw atPlace(oneLine(problem.text), line, col)
-}
-
-// In the form of the YAML parser's own errors.
-function atPlace(text: string, line: number, column: number): Error {
-  return new Error(`${text} at line ${line}, column ${column}:`)
-}
-
-// Decoding replaces each byte that is not UTF-8 by U+FFFD.
-function checkUtf8(text: string): void {
-  const at = text.indexOf('\ufffd')
-  if (at < 0) return
-  const before = text.slice(0, at).split('\n')
-  throw atPlace('the file is not UTF-8, or holds U+FFFD', before.length, (before.at(-1) ?? '').length + 1)
-}
-
-// About ten times as fast as the YAML parser, which reports syntax errors and duplicate keys better.
-function parseJsonText(text: string): object | undefined {
-  try {
-    return parseLossless(text, undefined, { parseNumber }) as object // it starts with a brace
-  } catch {
-    return undefined
-  }
-}
-
-// The YAML parser knows whether a number may be rounded.
-function parseNumber(numeral: string): number | bigint {
-  const value = exactNumber(numeral)
-  if (typeof value === 'number' && !isKeptByDouble(numeral)) throw new RangeError(numeral)
-  return value
-}
-
-function parseYaml(text: string): object {
-  const lines = new LineCounter()
-  const parsed = parseDocument(text, { intAsBigInt: true, merge: true, lineCounter: lines })
-  const [error] = [...parsed.errors, ...parsed.warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')]
-  if (error) throw error
-  const value: unknown = parsed.toJS({
-    reviver: (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each),
-  })
-  if (typeof value !== 'object' || value === null) throw new Error('the file must contain a mapping')
-  refuseOtherThanJson(parsed, lines)
-  return value
-}
-
-// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent.
-function refuseOtherThanJson(parsed: Document, lines: LineCounter): void {
-  visit(parsed, {
-    Node(place, each, around) {
-      const { tag = '', source, value, range } = each as Scalar.Parsed // or a collection, without a source
-      const isKnown = place === 'key' || typeof value !== 'number' || Number.isFinite(value)
-      const isRounded = typeof value === 'number' && Number.isFinite(value) && !isKept(source)
-      const keyword = isRounded ? exactKeywordIn(around) : undefined
-      if (isKnown && jsonTags.test(tag) && keyword === undefined) return
-      const { line, col } = lines.linePos(range?.[0] ?? 0)
-      if (keyword !== undefined)
-        throw atPlace(
-          `${keyword} ${source} has more digits than a double keeps: it would be ${value}`,
-          line,
-          col,
-        )
-      const shown = tag.replace('tag:yaml.org,2002:', '!!')
-      throw atPlace(isKnown ? `${shown} is no type of JSON` : `${source} is not a JSON number`, line, col)
-    },
-  })
-}
-
-// YAML also has `+1.5` and `5.`.
-function isKept(numeral: string): boolean {
-  return isKeptByDouble(numeral.replace(/^\+/, '').replace(/\.(?=$|e)/i, ''))
-}
-
-// Bounds may be rounded, and so may what is only documentation.
-const exactKeywords = ['default', 'const', 'enum', 'multipleOf']
-
-// The keyword that a value is in, by the nodes around it.
-function exactKeywordIn(around: readonly unknown[]): string | undefined {
-  let nesting = outermost
-  for (const each of around) {
-    if (isSeq(each)) nesting = nestingIn(nesting, '', true)
-    if (!isPair(each)) continue
-    const name = String(each.key)
-    if (!nesting.isMap && !nesting.isData && exactKeywords.includes(name)) return name
-    nesting = nestingIn(nesting, name)
-  }
-  return undefined
-}
-
-const jsonTags = /^(!?|tag:yaml\.org,2002:(null|bool|int|float|str|seq|map))$/
 
 interface ParsedFile {
   /** Stores a value and returns its placeholder. */
@@ -373,34 +295,6 @@ function createPlace(texts: ReadonlyMap<string, string>): Place {
     const { line, col } = positionOf(at) ?? {}
     return [shown(file), line, col].filter(Boolean).join(':')
   }
-}
-
-type Position = (at: Pointer) => { readonly line: number; readonly col: number } | undefined
-
-function createPosition(text: string): Position {
-  const lines = new LineCounter()
-  const root = parseDocument(text, { lineCounter: lines }).contents
-  return (at) => {
-    const offset = offsetOf(root, at)
-    return offset === undefined ? undefined : lines.linePos(offset)
-  }
-}
-
-// The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing
-// part around it.
-function offsetOf(root: unknown, at: Pointer): number | undefined {
-  let offset: number | undefined
-  let node = root
-  for (const key of at.map(String)) {
-    const pair = isMap(node)
-      ? node.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
-      : undefined
-    const item = isSeq(node) ? node.items[Number(key)] : undefined
-    const start = pair?.key ?? item
-    if (isNode(start)) offset = start.range?.[0] ?? offset
-    node = pair?.value ?? item
-  }
-  return offset
 }
 
 function shown(file: string): string {

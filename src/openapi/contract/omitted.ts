@@ -2,29 +2,74 @@
 
 import type { Problem } from './contract-error.js'
 import { isNode, mapValues } from './keywords.js'
-import { camelCase, pathParameterNames, servedMethods, wordsOf } from './names.js'
+import { camelCase, moduleName, pathParameterNames, servedMethods, wordsOf } from './names.js'
 import { type Node, Reader } from './reader.js'
 
 /**
  * The document with a derived operationId (`getToysById` for `GET /toys/{id}`) and a string parameter for
  * each undeclared path parameter, and a sentence for each. They are added to the document itself so that
- * routes, handlers, types, the client and the log agree.
+ * routes, handlers, types, the client and the log agree. A path item that several paths share is copied to
+ * each whose operations omit something: what is derived from a path differs.
  */
 export function addOmitted(document: object): { readonly document: object; readonly added: Problem[] } {
   const added: Problem[] = []
   const { paths } = document as Node
   if (!isNode(paths)) return { document, added }
-  const items = mapValues(paths, (item, path) => {
-    if (path.startsWith('x-') || !isNode(item)) return item
-    return mapValues(item, (operation, method) => {
+  const reader = new Reader(document) // the contract's own reader reports what is wrong
+  const ids = new FreeIds(Object.values(paths).flatMap((item) => operationsOf(reader, item)))
+  const items = mapValues(paths, (written, path) => {
+    if (path.startsWith('x-') || !isNode(written)) return written
+    const item = wholeItem(reader, written)
+    let isWhole = true
+    const completedItem = mapValues(item, (operation, method) => {
       if (!servedMethods.includes(method) || !isNode(operation)) return operation
-      const omitted = omittedBy(document, path, method, item, operation)
+      const omitted = omittedBy(reader, ids, path, method, item, operation)
       const texts = sentencesOf(omitted, `${method.toUpperCase()} ${path}`)
       added.push(...texts.map((text) => ({ text, at: ['paths', path, method] })))
+      isWhole &&= texts.length === 0
       return completed(operation, omitted)
     })
+    return isWhole ? written : completedItem
   })
   return { document: added.length > 0 ? { ...document, paths: items } : document, added }
+}
+
+// With the fields of its `$ref`, unless one is in both places, which the reader of operations refuses.
+function wholeItem(reader: Reader, written: Node): Node {
+  const { $ref, ...own } = written
+  const target = reader.node(written)
+  const isTwice = Object.keys(own).some((key) => key in target)
+  return typeof $ref !== 'string' || isTwice ? written : { ...target, ...own }
+}
+
+function operationsOf(reader: Reader, written: unknown): Node[] {
+  const item = isNode(written) ? wholeItem(reader, written) : {}
+  return servedMethods.map((method) => reader.node(item[method]))
+}
+
+/** Derived operationIds, of which each is that of one operation alone. */
+class FreeIds {
+  readonly #taken: Set<string>
+
+  constructor(operations: readonly Node[]) {
+    const written = operations.flatMap(({ operationId }) =>
+      typeof operationId === 'string' ? [operationId] : [],
+    )
+    this.#taken = new Set(written.map(moduleOf))
+  }
+
+  /** An id for an operation; with a number, if another one has it. */
+  next(id: string, number = 1): string {
+    const numbered = number > 1 ? `${id}${number}` : id
+    if (this.#taken.has(moduleOf(numbered))) return this.next(id, number + 1)
+    this.#taken.add(moduleOf(numbered))
+    return numbered
+  }
+}
+
+// Names of files, which some systems do not distinguish by case.
+function moduleOf(id: string): string {
+  return moduleName(id).toLowerCase()
 }
 
 // The derived operationId, if there is none, and the names of the undeclared path parameters.
@@ -33,12 +78,18 @@ interface Omitted {
   readonly names: readonly string[]
 }
 
-function omittedBy(document: object, path: string, method: string, item: Node, operation: Node): Omitted {
-  const reader = new Reader(document) // the contract's own reader reports what is wrong with the parameters
+function omittedBy(
+  reader: Reader,
+  ids: FreeIds,
+  path: string,
+  method: string,
+  item: Node,
+  operation: Node,
+): Omitted {
   const declared = [item, operation].flatMap(({ parameters }) => reader.list(parameters))
   const isDeclared = (name: string) => declared.some((each) => each.name === name && each.in === 'path')
   const names = pathParameterNames(path).filter((name) => !isDeclared(name))
-  return 'operationId' in operation ? { names } : { names, operationId: derivedId(method, path) }
+  return 'operationId' in operation ? { names } : { names, operationId: ids.next(derivedId(method, path)) }
 }
 
 function sentencesOf({ operationId, names }: Omitted, place: string): string[] {

@@ -36,8 +36,13 @@ export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
   const document = withTypedParts(withoutAliases(contract.document)) as OpenAPI3
   const nodes = transformSchema(document, nesting(document, contract.hasReadOrWriteOnly))
-  return withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
+  const text = withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
+  return text.replace(/\\uFDD0/gi, '%')
 }
+
+// Stands for the % of an operationId, which openapi-typescript would decode where it refers to the operation.
+// No character, and written as an escape.
+const percent = '\ufdd0'
 
 // openapi-typescript's helper types, corrected:
 // - `keyof T` of a nullable type or a union lacks the properties that an `allOf` requires.
@@ -313,6 +318,8 @@ function typableDiscriminator(reader: Reader, schema: Readonly<Record<string, un
 }
 
 function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): object {
+  if (typeof node.operationId === 'string')
+    return { ...node, operationId: node.operationId.replaceAll('%', percent) }
   const { propertyName, mapping, name, in: location, content } = node
   if (typeof propertyName === 'string') {
     const refs = Object.entries(nodeOf(mapping)).map(([value, target]) => {

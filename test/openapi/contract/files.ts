@@ -100,6 +100,17 @@ for (const [title, text, message] of unreadable) {
   })
 }
 
+t.test('null for an object of another file is refused at its place there', async (t) => {
+  const folder = temporaryDirectory(t, {
+    'openapi.yaml': 'openapi: 3.1.0\ncomponents: { schemas: { A: { $ref: b.yaml#/b } } }\n',
+    'b.yaml': "a: null\nb: { $ref: '#/c' }\nc: { properties: { d: null } }\n",
+  })
+  const place = path.relative(process.cwd(), path.join(folder, 'b.yaml:3:20'))
+  await t.rejects(readSource(path.join(folder, 'openapi.yaml')), {
+    message: `${place}: c.properties.d is null: give it a value, or remove it`,
+  })
+})
+
 t.test('a document of several files reads the same from its text in one', async (t) => {
   const folder = temporaryDirectory(t, {
     'openapi.yaml': `openapi: 3.1.0

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import t from 'tap'
+import { loadDocument } from '../../../scripts/generate/document.js'
 import { lintFile } from '../../../scripts/generate/lint.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 
@@ -24,8 +25,12 @@ t.test('the lint reads no file outside of the folder, and nothing but files', as
     const root = temporaryDirectory(t, { toys, 'other.yaml': 'type: string\n' })
     execFileSync('mkfifo', [path.join(root, 'toys', 'fifo.yaml')])
     const file = path.join(root, 'toys', 'openapi.yaml')
-    const { errors } = await lintFile(file)
-    const place = `${path.relative(process.cwd(), file)}:6:27 error Can't resolve $ref: the file is ${reason}`
-    t.match(errors, [place])
+    const { resolver } = await loadDocument(file)
+    await t.rejects(resolver.resolveDocument(file, ref), new RegExp(`the file is ${reason}`))
+    t.match(
+      (await lintFile(file)).errors,
+      [`${path.relative(process.cwd(), file)}:6:24: `],
+      'and the place is told',
+    )
   }
 })

@@ -50,7 +50,7 @@ const schemas = {
 }
 
 // Each line compiles only if the type is right.
-const right = `import type { Coded, Defining, Ends, Largest, Numbered, OnlyNull, Pair, Pet, Readable, Reporting, Untyped, Writable } from './types.js'
+const right = `import type { Coded, Defining, Ends, Largest, Numbered, OnlyNull, operations, Pair, Pet, paths, Readable, Reporting, Untyped, Writable } from './types.js'
 export const written: Writable<OnlyNull> = { a: null }
 export const read: Readable<OnlyNull> = { a: null }
 export const pair: Readable<Pair> = ['a', 1]
@@ -76,13 +76,19 @@ export const mistyped: Untyped = { a: [1] }
 export const reporting: Reporting = { responses: ['a'] }
 // @ts-expect-error an item of another type
 export const misreporting: Reporting = { responses: [1] }
+export const percents: [paths['/a']['get'], paths['/b']['get']] extends [operations['a%20b'], operations['c%']] ? true : 0 = true
 `
 
 t.test('schemas have the types of their values', async (t) => {
+  const responses = { 204: { description: 'Done.' } }
   const document = {
     openapi: '3.1.0',
     info: { title: 'Types', version: '1.0.0' },
-    paths: { '/': { get: { operationId: 'get', responses: { 204: { description: 'Done.' } } } } },
+    paths: {
+      '/': { get: { operationId: 'get', responses } },
+      '/a': { get: { operationId: 'a%20b', responses } },
+      '/b': { get: { operationId: 'c%', responses } },
+    },
     components: { schemas },
   }
   const types = generateTypes(toContract({ document, text: '' }).contract)
