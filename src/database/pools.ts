@@ -114,7 +114,7 @@ function poolMaker(log: Logger, timeoutMs: number, connections: number, pools: (
       depth: servers.isPooled ? 1 : depths[name],
       size: sizes[name],
       readTimeoutMs,
-      ...(name === 'writes' && { trial: writeTrial }),
+      ...(name === 'writes' ? { trial: writeTrial } : { isReadOnly: true }),
       servers,
       make: (hooks) => make({ ...requestOptions(log, servers.isPooled, timeoutMs), ...hooks }),
       onstalled: (isStalled) => logStall(log, name, isStalled),

@@ -26,6 +26,10 @@ export function connectFailure<Failure extends object>(error: Failure): Failure 
   return error
 }
 
+function isConnectFailure(error: unknown): boolean {
+  return error instanceof Error && connectFailures.has(error)
+}
+
 // postgres.js's, this driver's, OpenSSL's, and the system's (ECONNREFUSED, EAI_AGAIN, EMFILE), but not Node's
 // own (ERR_…).
 const connectionCode = /^(CONNECT|E(?!RR_)|ERR_SSL_)|^(STATEMENT_ABANDONED|TLS_REFUSED)$/
@@ -46,9 +50,9 @@ export function isTlsRefused(error: unknown): boolean {
   return codeOf(error) === 'TLS_REFUSED'
 }
 
-/** Whether a write failed because the server or the transaction is read-only: SQLSTATE 25006. */
+/** Whether a statement failed because the server or the transaction is read-only: SQLSTATE 25006. */
 export function isReadOnly(error: unknown): boolean {
-  return codeOf(error) === '25006'
+  return codeOf(error) === '25006' && !isConnectFailure(error)
 }
 
 /**
@@ -75,7 +79,8 @@ const statementFault = /^(2[123]|44|54|P0)...$|^(25P02|42601)$/
 export function isUnavailable(error: unknown): boolean {
   if (isResponse(error)) return false
   const code = codeOf(error)
-  if (connectionCode.test(code) || (error instanceof Error && connectFailures.has(error))) return true
+  if (connectionCode.test(code) || isConnectFailure(error)) return true
+  if (code === '0A000') return isOutdatedPlan(error) // else a statement that PostgreSQL does not support
   return sqlState.test(code) && !statementFault.test(code)
 }
 

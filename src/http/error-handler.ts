@@ -2,7 +2,7 @@
 // The engine responds.
 
 import type { FastifyRequest } from 'fastify'
-import { isUnavailable } from '../database/unavailable.js'
+import { isReadOnly, isUnavailable } from '../database/unavailable.js'
 import { overload } from '../middleware/load-shedding.js'
 import { unavailable } from '../middleware/unavailable.js'
 import { type Contract, errorHandler } from '../openapi/index.js'
@@ -26,8 +26,15 @@ export function createServiceErrorHandler(contract: Contract): ErrorHandler {
     if (request.raw.socket.destroyed && isUnavailable(error)) return
     request.server.admission.setLastHeaders(request, reply)
     if (error === overload) request.reason = 'overload'
-    respond(isOutage(error, request) ? unavailable(error) : error, request, reply)
+    respond(fault(error, request) ?? (isOutage(error, request) ? unavailable(error) : error), request, reply)
   }
+}
+
+// A safe operation gets connections that only read, so that its handler fails in development as on a standby.
+function fault(cause: unknown, { matched }: FastifyRequest): Error | undefined {
+  const operation = matched?.config.operation
+  if (!operation?.isSafe || !isReadOnly(cause)) return undefined
+  return new Error(`${operation.id} is a ${operation.method}, and its handler may not write`, { cause })
 }
 
 // ECONNRESET may come from the database, or from a peer that aborted its request body.

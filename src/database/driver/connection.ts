@@ -45,8 +45,9 @@ export class Connection implements HeldConnection {
   isRetiring = false
   /** No byte arrived in time for the statements in flight. They are rejected, but may still run. */
   isGivenUp = false
-  /** A statement failed as read-only: the server is no longer a primary. */
+  /** A statement failed as read-only, and should not have: the server is no longer a primary. */
   isReadOnly = false
+  #onlyReads = false
   readonly #postgres: RootSql
   readonly #send: Query['handler']
   readonly #inFlight = new Set<Query>()
@@ -126,6 +127,21 @@ export class Connection implements HeldConnection {
     return row && ({ ...row, isPooled: row.pid !== rows.state.pid } as unknown as ServerState)
   }
 
+  /**
+   * For statements that only read: one that writes is at fault, not the server. Makes the session read-only,
+   * but a pooler's, which others use, too.
+   */
+  async onlyRead({ isPooled }: Servers): Promise<void> {
+    this.#onlyReads = true
+    if (isPooled) return
+    try {
+      await this.sqlUntil(undefined).unsafe('set default_transaction_read_only = on')
+    } catch (error) {
+      this.bury()
+      throw error
+    }
+  }
+
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -147,7 +163,7 @@ export class Connection implements HeldConnection {
       () => this.#settled(query),
       (error) => {
         this.#settled(query)
-        if (isReadOnly(error)) this.#leaveReadOnly()
+        if (isReadOnly(error) && !this.#onlyReads) this.#leaveReadOnly()
       },
     )
     this.#corkUntilNextTick()

@@ -15,6 +15,8 @@ export interface ConnectionsOptions {
   readonly size: number
   /** A connection with statements in flight is given up after so long without a byte. */
   readonly readTimeoutMs: number
+  /** Whether statements may only read, also on a primary. */
+  readonly isReadOnly?: boolean
   /** The statement that ends a stall. By default one that reads nothing. */
   readonly trial?: string
   /** Called when a stall begins and ends. */
@@ -166,9 +168,10 @@ export class Connections {
   }
 
   async #connect(): Promise<Connection> {
-    const { make, readTimeoutMs, onunresponsive } = this.options
+    const { make, readTimeoutMs, onunresponsive, isReadOnly } = this.options
     const onclosed = (closed: Connection) => this.#remove(closed)
     const connection = await Connection.open(make, this.#servers, readTimeoutMs, onclosed)
+    if (isReadOnly) await connection.onlyRead(this.#servers)
     connection.ongivenup = () => this.#state.send('gaveUp')
     connection.onunresponsive = () => {
       // A pooler limits the backends itself.

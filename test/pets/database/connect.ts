@@ -35,6 +35,7 @@ const cases: [code: unknown, expected: boolean, title: string][] = [
   ['22003', false, 'a number out of range'],
   ['25P02', false, 'a transaction that failed before'],
   ['42601', false, 'a syntax error'],
+  ['0A000', false, 'what PostgreSQL does not support'],
   ['P0001', false, 'an exception of a trigger'],
   ['ERR_INVALID_ARG_TYPE', false, 'a fault of the code'],
   [undefined, false, 'any other error'],
