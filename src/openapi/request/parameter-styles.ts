@@ -2,15 +2,16 @@
 // after RFC 6570), and cookies. Parameters are split as they were sent and decoded afterwards, because an
 // encoded delimiter belongs to a value.
 
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import { requestPath } from '../../lib/request-path.js'
 import type { Operation, Parameter, ParameterForm } from '../contract/contract.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import { jsonPointer } from '../contract/pointer.js'
 import { RequestError } from '../errors.js'
+import type { Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
-import { errorAt } from '../schemas/messages.js'
+import { errorAt, withPath } from '../schemas/messages.js'
 import { decode, exceptFor, invalidText, queryOf, splitPair } from './parameter-text.js'
 import { type RequestPart, readCookies } from './request-parts.js'
 import { parametersSchema } from './request-schemas.js'
@@ -110,7 +111,7 @@ export function createParameterReader(
       if (location.in === 'query')
         for (const [name, texts] of sent) values[name] = oneOrList(texts.map(decodeQuery))
       if (location.in === 'cookie' && validateCookies?.(values) === false) {
-        errors.push(...exceptFor(validateCookies.errors ?? [], errors))
+        errors.push(...exceptFor(validateCookies.explain(values), errors))
       }
       noteErrors(request, location.httpPart, errors)
     }
@@ -157,10 +158,10 @@ function absentValue({ form, required, schema }: StyledParameter): unknown {
 }
 
 // With its parent: the validator replaces numbers by exact ones there.
-function errorsOf(validate: ValidateFunction, name: string, values: Values): ErrorObject[] {
+function errorsOf(validate: Validator, name: string, values: Values): ErrorObject[] {
   const parent = { parentData: values, parentDataProperty: name, rootData: values }
-  const isValid = validate(values[name], { ...parent, instancePath: jsonPointer([name]), dynamicAnchors: {} })
-  return isValid ? [] : (validate.errors ?? [])
+  if (validate(values[name], { ...parent, instancePath: '', dynamicAnchors: {} })) return []
+  return validate.explain(values[name]).map((each) => withPath(each, (path) => jsonPointer([name]) + path))
 }
 
 /** A parameter that is not written in its style. */

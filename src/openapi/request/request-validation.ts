@@ -2,7 +2,7 @@
 // fields are errors, not dropped, and all violations of a request are reported at once.
 
 import type { IncomingMessage } from 'node:http'
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { Ajv, ErrorObject, Options } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import type { Content, Operation, Schema } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
@@ -13,8 +13,9 @@ import { jsonPointer } from '../contract/pointer.js'
 import { ownError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
+import { createExplain, errorsMax, everyError, explaining, type Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
-import { describeViolations, errorAt, joinViolations } from '../schemas/messages.js'
+import { describeViolations, errorAt, joinViolations, withPath } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
@@ -31,16 +32,17 @@ const parts = [
 ] as const
 
 /** Compiles the schema of a part of a request; for `json`, of a parameter whose `content` is JSON. */
-export type CompileValidator = (schema: AnySchema, httpPart: string | undefined) => ValidateFunction
+export type CompileValidator = (schema: AnySchema, httpPart: string | undefined) => Validator
 
 /** Creates the compiler of the request schemas of a document. */
 export function createValidatorCompiler(document: object): CompileValidator {
-  const parameters = createAjv('text', { coerceTypes: true, useDefaults: true, ownProperties: true })
-  const body = createAjv('json', { useDefaults: true, ownProperties: true })
-  forbid(body, 'readOnly')
+  const parameters = parametersAjv({ useDefaults: true })
+  const body = bodyAjv({ useDefaults: true })
+  const explainParameters = createExplain(parameters, () => parametersAjv(everyError))
+  const explainBody = createExplain(body, () => bodyAjv(everyError))
   const withReferences = createReferences(body, document, compilableWithout('readOnly'))
-  const compileBody = compileOnce((schema) => body.compile(withReferences(schema)))
-  const compileParameters = compileOnce((schema) => parameters.compile(schema))
+  const compileBody = compileOnce((schema) => explaining(body.compile(withReferences(schema)), explainBody))
+  const compileParameters = compileOnce((schema) => explaining(parameters.compile(schema), explainParameters))
   const faultyDefaults = createDefaultCheck(document)
   return (schema, httpPart) => {
     const faults = faultyDefaults(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', schema)
@@ -52,6 +54,16 @@ export function createValidatorCompiler(document: object): CompileValidator {
     if (httpPart === 'querystring') return compileParameters({ ...exact, additionalProperties: false })
     return compileParameters(httpPart === 'headers' ? withLowerCaseNames(exact) : exact)
   }
+}
+
+function parametersAjv(options: Options): Ajv {
+  return createAjv('text', { coerceTypes: true, ownProperties: true, ...options })
+}
+
+function bodyAjv(options: Options): Ajv {
+  const ajv = createAjv('json', { ownProperties: true, ...options })
+  forbid(ajv, 'readOnly')
+  return ajv
 }
 
 // Like Node's header names. Fastify does this only for its own compiler.
@@ -151,18 +163,21 @@ export function checkRequest(request: FastifyRequest, operation: Operation): voi
   const isRead = request.validationError === undefined && request[readErrors] === undefined
   const isSuspect = bodyMissing || mayContainInvalidText(request.url)
   if (isRead && !isSuspect) return
+  let areAll = true
   const violations = parts.flatMap(({ name, httpPart }) => {
     if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
     const known = [...(request[readErrors]?.[httpPart] ?? []), ...repeated]
     const invalid = exceptFor(errorsOf(request, httpPart), known)
-    const errors = [...known, ...invalid, ...invalidTexts(request, httpPart)]
+    const all = [...known, ...invalid, ...invalidTexts(request, httpPart)]
+    const errors = all.slice(0, errorsMax)
+    if (all.length >= errorsMax) areAll = false
     return describeViolations(
       name,
       httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,
     )
   })
-  if (violations.length > 0) throw ownError('invalid_request', joinViolations(violations))
+  if (violations.length > 0) throw ownError('invalid_request', joinViolations(violations, areAll))
 }
 
 // The query parser makes an array of a repeated parameter. Parameters without a `form` are single values.
@@ -184,19 +199,19 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
     .filter(({ form }) => isExplodedObject(form))
     .map(({ name }) => jsonPointer([name]))
     .find((each) => path.startsWith(`${each}/`))
-  return object === undefined ? error : { ...error, instancePath: error.instancePath.slice(object.length) }
+  return object === undefined ? error : withPath(error, (at) => at.slice(object.length))
 }
 
 function errorsOf(request: FastifyRequest, httpPart: RequestPart): readonly ErrorObject[] {
   if (httpPart === 'cookies') return [] // validated when they are read
   const validate = validatorOf(request, httpPart)
   const data = httpPart === 'querystring' ? request.query : request[httpPart]
-  return validate === undefined || validate(data) ? [] : (validate.errors ?? [])
+  return validate === undefined || validate(data) ? [] : validate.explain(data)
 }
 
 // Fastify stores the body's validators by media type.
-function validatorOf(request: FastifyRequest, httpPart: string): ValidateFunction | undefined {
-  type Validators = ValidateFunction | Record<string, ValidateFunction> | undefined
+function validatorOf(request: FastifyRequest, httpPart: string): Validator | undefined {
+  type Validators = Validator | Record<string, Validator> | undefined
   // Fastify's type does not include the map, nor Ajv's type of the function.
   const found = request.getValidationFunction(httpPart as 'body') as unknown as Validators
   return typeof found === 'object' ? found[request.mediaType?.toLowerCase() ?? ''] : found

@@ -21,7 +21,7 @@ const unoptimized = { optimize: false }
 export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
   const code = { regExp: Object.assign(toRegExp, { code: 'new RegExp' }), ...unoptimized }
-  const ajv = new Ajv2020({ ...common, allErrors: true, verbose: true, code, ...options })
+  const ajv = new Ajv2020({ ...common, code, ...options })
   for (const [name, { validate }] of Object.entries(formats)) ajv.addFormat(name, validate)
   addExactNumber(ajv, mode)
   addNullPrototype(ajv, mode)
@@ -48,10 +48,10 @@ export function compilable(schema: AnySchema): AnySchema {
 }
 
 /** Compiles equal schemas once: most operations share headers, parameters and errors. */
-export function compileOnce<Each extends AnySchema>(
-  compile: (schema: Each) => ValidateFunction,
+export function compileOnce<Each extends AnySchema, Validate extends ValidateFunction>(
+  compile: (schema: Each) => Validate,
 ): typeof compile {
-  const compiled = new Map<string, ValidateFunction>()
+  const compiled = new Map<string, Validate>()
   return (schema) => {
     const text = String(stringify(schema))
     const validate = compiled.get(text) ?? compile(schema)

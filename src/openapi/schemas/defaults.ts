@@ -1,17 +1,18 @@
 // Validates defaults against their own schemas. Without this, every request that relies on an invalid default
 // would fail.
 
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, type Subschema, subschemasOf } from '../contract/keywords.js'
 import { rounded } from '../contract/upgrade.js'
 import { compileOnce, createAjv } from './ajv.js'
-import { resolveIn } from './alternatives.js'
+
 import { defaultOf } from './exact-numbers.js'
+import { createExplain, everyError, explaining, type Validator } from './explain.js'
 import { describeViolations } from './messages.js'
 import { compilableWithout } from './read-write-only.js'
-import { createReferences, type Resolve } from './references.js'
+import { createReferences, type Resolve, resolveIn } from './references.js'
 
 /**
  * A function that returns the invalid defaults in a request schema: `the default 200 is invalid: query.limit
@@ -19,7 +20,10 @@ import { createReferences, type Resolve } from './references.js'
  */
 export function createDefaultCheck(document: object): (part: string, schema: AnySchema) => string[] {
   const ajv = createAjv('check', { useDefaults: true })
-  const compile = compileOnce((value) => ajv.compile({ type: 'object', properties: { value } }))
+  const explain = createExplain(ajv, () => createAjv('check', everyError))
+  const compile = compileOnce((value) =>
+    explaining(ajv.compile({ type: 'object', properties: { value } }), explain),
+  )
   const withReferences = createReferences(ajv, document, compilableWithout('readOnly'))
   const resolve = resolveIn(ajv)
   const seen = new Set<string>()
@@ -31,7 +35,7 @@ export function createDefaultCheck(document: object): (part: string, schema: Any
   }
 }
 
-type Compile = (schema: AnySchema) => ValidateFunction
+type Compile = (schema: AnySchema) => Validator
 
 interface Default {
   readonly place: string
@@ -66,8 +70,10 @@ function faultOf({ place, schema }: Default, compile: Compile): string | undefin
     )
   const validate = compile(schema)
   try {
-    const isValid = validate({ value: structuredClone(value) })
-    return isValid ? undefined : `${named} is invalid: ${violationsOf(place, validate.errors ?? [])}`
+    const given = { value: structuredClone(value) }
+    return validate(given)
+      ? undefined
+      : `${named} is invalid: ${violationsOf(place, validate.explain(given))}`
   } catch (error) {
     if (!(error instanceof RangeError)) throw error // the stack overflows
     return `${named} of ${place} is endless: the defaults of its schema fill it with itself`

@@ -4,7 +4,6 @@ import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
 import type { Pointer } from '../contract/contract-error.js'
 import { jsonPointer } from '../contract/pointer.js'
-import type { DistinguishingProperty } from './alternatives.js'
 import { withArticle } from './exact-numbers.js'
 import { formats } from './formats.js'
 
@@ -37,25 +36,21 @@ function firsts(violations: readonly Violation[]): Violation[] {
   return [...byPlace.values()]
 }
 
-// Backwards, because the error of anyOf or oneOf follows the errors of its alternatives.
 function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[] {
-  const found: Violation[] = []
-  for (let end = errors.length; end > 0; ) {
-    const error = errors[end - 1] as ErrorObject // end > 0
-    end--
-    if (error.keyword === 'if') continue // only repeats that `then` or `else` failed
-    // The errors of `contains` are preceded by those of each item that does not match.
-    if (error.keyword === 'contains')
-      while (errors[end - 1]?.schemaPath.startsWith(`${error.schemaPath}/`)) end--
-    const { lengths = [] } = error.params as { lengths?: readonly number[] }
-    const branches = [...lengths].reverse().map((length) => {
-      end -= length
-      return violationsOf(part, errors.slice(end, end + length))
-    })
-    const own = lengths.length > 0 ? alternatives(part, error, branches.reverse()) : [violation(part, error)]
-    found.push(...own.reverse())
-  }
-  return found.reverse()
+  return errors.flatMap((error) => {
+    const { branches } = error.params as Branches
+    if (branches === undefined) return [violation(part, error)]
+    return alternatives(
+      part,
+      error,
+      branches.map((each) => violationsOf(part, each)),
+    )
+  })
+}
+
+/** The params of an error of `anyOf` or `oneOf`: the errors of each alternative. */
+interface Branches {
+  readonly branches?: readonly (readonly ErrorObject[])[]
 }
 
 /** An Ajv error for a problem that no schema reports. */
@@ -63,10 +58,25 @@ export function errorAt(path: Pointer, message: string): ErrorObject {
   return { instancePath: jsonPointer(path), schemaPath: '', keyword: 'own', params: {}, message }
 }
 
-/** The sentences as one message, the first 20 of them. */
-export function joinViolations(violations: readonly string[]): string {
+/** An error, and those of its alternatives, with another path. */
+export function withPath(error: ErrorObject, change: (path: string) => string): ErrorObject {
+  const { instancePath, params } = error
+  const branches = (params as Branches).branches?.map((each) => each.map((one) => withPath(one, change)))
+  return {
+    ...error,
+    instancePath: change(instancePath),
+    params: { ...params, ...(branches && { branches }) },
+  }
+}
+
+/**
+ * The sentences as one message, the first 20 of them.
+ * @param areAll false if others were not looked for
+ */
+export function joinViolations(violations: readonly string[], areAll = true): string {
   const more = violations.length - shownMax
-  return [...violations.slice(0, shownMax), ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+  const rest = more > 0 || !areAll ? [areAll ? `and ${more} more` : 'and more'] : []
+  return [...violations.slice(0, shownMax), ...rest].join('; ')
 }
 
 function violation(part: string, error: ErrorObject): Violation {
@@ -97,26 +107,19 @@ function alternatives(part: string, error: ErrorObject, branches: readonly Viola
   const ofType = branches.filter((each) => !each.some((one) => one.place === place && isWrongType(one)))
   if (ofType.length === 0)
     return of(typesProblem(branches.flatMap((each) => each.filter((one) => one.place === place))))
-  const { distinguishing } = error.params as { distinguishing?: DistinguishingProperty }
-  const tagPlace = distinguishing && place + property(distinguishing.property)
-  const named = ofType.filter((each) => !each.some((one) => one.place === tagPlace))
-  const [first] = ofType.flat().filter((one) => one.place === tagPlace)
-  if (named.length === 0 && first !== undefined && distinguishing !== undefined && ofType.length > 1) {
-    const isMissing = first.error.keyword === 'required'
-    return [isMissing ? first : { ...first, problem: oneOf(distinguishing.values) }]
-  }
-  const candidates = (named.length > 0 ? named : ofType).map(firsts)
-  const [only = [], ...others] = candidates
+  const [only = [], ...others] = ofType.map(firsts)
   if (others.length === 0) return only
   // A violation of every candidate is reported by itself.
-  const common = only.filter((one) =>
-    others.every((each) => each.some((other) => sentence(other) === sentence(one))),
-  )
-  const rest = candidates.map((each) =>
-    each.filter((one) => !common.some((other) => sentence(other) === sentence(one))),
-  )
+  const isCommon = inEach([only, ...others])
+  const common = only.filter(isCommon)
+  const rest = [only, ...others].map((each) => each.filter((one) => !isCommon(one)))
   if (rest.some((each) => each.length === 0)) return common
-  return [...common, ...of(`must match one of ${candidates.length} alternatives: ${alternativesText(rest)}`)]
+  return [...common, ...of(`must match one of ${rest.length} alternatives: ${alternativesText(rest)}`)]
+}
+
+function inEach(candidates: readonly Violation[][]): (one: Violation) => boolean {
+  const sentences = candidates.map((each) => new Set(each.map(sentence)))
+  return (one) => sentences.every((each) => each.has(sentence(one)))
 }
 
 function isWrongType({ error: { keyword, data, params } }: Violation): boolean {

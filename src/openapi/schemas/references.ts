@@ -13,6 +13,15 @@ import { asCondition } from './exact-numbers.js'
  */
 export type Resolve = (schema: Schema) => Schema
 
+/** Resolves a schema's `$ref` among the schemas added to an Ajv. */
+export function resolveIn(ajv: Ajv): Resolve {
+  const resolve: Resolve = (schema) => {
+    const target = typeof schema.$ref === 'string' ? ajv.schemas[schema.$ref]?.schema : undefined
+    return typeof target === 'object' ? resolve(target as Schema) : schema
+  }
+  return resolve
+}
+
 /**
  * A function that makes a schema of the document compilable by this Ajv: it adds the targets of its `$ref`s
  * under new names.

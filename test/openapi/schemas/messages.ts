@@ -1,12 +1,15 @@
 import t from 'tap'
 import type { Schema } from '../../../src/openapi/contract/contract.js'
 import { createAjv } from '../../../src/openapi/schemas/ajv.js'
+import { createExplain, everyError, explaining } from '../../../src/openapi/schemas/explain.js'
 import { describeViolations, joinViolations } from '../../../src/openapi/schemas/messages.js'
 
 function violationsOf(schema: Schema, value: unknown, part = 'body'): string[] {
-  const validate = createAjv('json').compile(schema)
-  validate(value)
-  return describeViolations(part, validate.errors ?? [])
+  const ajv = createAjv('json')
+  ajv.addSchema(schema, 'schema')
+  const explain = createExplain(ajv, () => createAjv('json', everyError))
+  const validate = explaining(ajv.compile({ $ref: 'schema' }), explain)
+  return validate(value) ? [] : describeViolations(part, validate.explain(value))
 }
 
 const field = (schema: Schema): Schema => ({ type: 'object', properties: { a: schema } })
@@ -76,7 +79,10 @@ const tagged = (value: string, name: string): Schema => ({
   properties: { k: { const: value } },
 })
 const tree = {
-  oneOf: [{ type: 'number' }, { type: 'object', required: ['left'], properties: { left: { $ref: '#' } } }],
+  oneOf: [
+    { type: 'number' },
+    { type: 'object', required: ['left'], properties: { left: { $ref: 'schema' } } },
+  ],
 }
 
 const ofAlternatives: [schema: Schema, value: unknown, ...sentences: string[]][] = [
@@ -218,4 +224,5 @@ t.test('a message has 20 sentences and the number of the others', async (t) => {
   t.equal(joinViolations(['one']), 'one')
   t.equal(joinViolations(sentences), sentences.join('; '))
   t.equal(joinViolations([...sentences, 'one', 'two']), `${sentences.join('; ')}; and 2 more`)
+  t.equal(joinViolations([...sentences, 'one'], false), `${sentences.join('; ')}; and more`)
 })

@@ -1,0 +1,380 @@
+// Explains why a schema has refused a value: an error for each thing that is wrong, in Ajv's form. Ajv could,
+// with `allErrors`, but its page on security advises servers against that: errors are copied at each level,
+// and each alternative of a recursive schema is followed to its end. Here errors and steps are bounded, and
+// of alternatives that a property tells apart one is followed. Ajv still judges each assertion, such as
+// `minLength`: this leads the parts of a value to the schemas that apply to them.
+
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
+import type { Schema } from '../contract/contract.js'
+import { type AnySchema, schemaKeywords } from '../contract/keywords.js'
+import { jsonPointer } from '../contract/pointer.js'
+import { compileOnce } from './ajv.js'
+import { type Choice, choiceOf } from './choices.js'
+import { toRegExp } from './patterns.js'
+import { resolveIn } from './references.js'
+
+/** Of one value; the first 20 are told. */
+export const errorsMax = 1000
+
+// A step applies a schema to a part of the value. A body of 64 kB can have 32,000 parts.
+const stepsMax = 100_000
+
+/** Options of an Ajv that reports every error, and the schema and value of each. */
+export const everyError = { allErrors: true, verbose: true } as const
+
+/**
+ * Returns the errors of a value, which it does not change. None if the value is valid, or if the steps end
+ * before the first error.
+ */
+export type Explain = (schema: AnySchema, value: unknown) => ErrorObject[]
+
+/** A compiled schema that explains what it has refused. */
+export interface Validator extends ValidateFunction {
+  explain(value: unknown): ErrorObject[]
+}
+
+/**
+ * Adds the explanation to a compiled schema. If the steps end before the first error, it is the one that the
+ * schema itself has found.
+ */
+export function explaining(validate: ValidateFunction, explain: Explain): Validator {
+  return Object.assign(validate, {
+    explain: (value: unknown) => {
+      const errors = explain(validate.schema, value)
+      return errors.length > 0 ? errors : (validate.errors ?? []).slice(-1)
+    },
+  })
+}
+
+/**
+ * @param ajv the one that has compiled the schemas
+ * @param createAssertions creates one with the same options and all errors, for the assertions of each schema
+ */
+export function createExplain(ajv: Ajv, createAssertions: () => Ajv): Explain {
+  let plans: Plans | undefined // most services never need them
+  return (schema, value) => {
+    plans ??= createPlans(ajv, createAssertions())
+    const found: Found = { errors: [], max: errorsMax, plans, budget: { steps: stepsMax } }
+    try {
+      apply(schema, value, '', found)
+    } catch (error) {
+      if (error !== outOfSteps) throw error
+    }
+    return found.errors
+  }
+}
+
+const outOfSteps = new Error('out of steps')
+
+/** The errors that were found in a value, or in it by one of its alternatives. */
+interface Found {
+  readonly errors: ErrorObject[]
+  readonly max: number
+  readonly plans: Plans
+  readonly budget: { steps: number }
+}
+
+/** How to apply a schema. */
+interface Plan {
+  /** By the assertions of the schema itself. */
+  readonly errorsOf: ((value: unknown) => readonly ErrorObject[]) | undefined
+  readonly applicators: readonly Applicator[]
+}
+
+interface Plans {
+  of(schema: Schema): Plan
+  targetOf(ref: string): AnySchema
+  choiceOf(schema: Schema, keyword: 'anyOf' | 'oneOf'): Choice
+}
+
+function createPlans(ajv: Ajv, assertions: Ajv): Plans {
+  const resolve = resolveIn(ajv)
+  const compile = compileOnce((schema: Schema) => assertions.compile(schema))
+  const choice = (keyword: string) =>
+    once((schema) => choiceOf(schema, keyword, resolve, ajv.opts.coerceTypes === true))
+  const choices = { anyOf: choice('anyOf'), oneOf: choice('oneOf') }
+  return {
+    of: once((schema) => {
+      const own = assertionsOf(schema, ajv)
+      const validate = own && compile(own)
+      return {
+        errorsOf: validate && ((value) => (validate(value) ? [] : (validate.errors ?? []))),
+        applicators: applicators.filter(([keyword]) => keyword in schema).map(([, each]) => each),
+      }
+    }),
+    targetOf: (ref) => ajv.schemas[ref]?.schema ?? true,
+    choiceOf: (schema, keyword) => choices[keyword](schema),
+  }
+}
+
+function assertionsOf(schema: Schema, { RULES }: Ajv): Schema | undefined {
+  const own = Object.entries(schema).filter(
+    ([key]) =>
+      key in RULES.all && !schemaKeywords.has(key) && !key.startsWith('$') && key !== 'nullPrototype',
+  )
+  return own.length === 0 ? undefined : Object.fromEntries(own)
+}
+
+function once<Result>(compute: (schema: Schema) => Result): (schema: Schema) => Result {
+  const known = new WeakMap<Schema, Result>()
+  return (schema) => {
+    const result = known.get(schema) ?? compute(schema)
+    known.set(schema, result)
+    return result
+  }
+}
+
+function apply(schema: AnySchema, value: unknown, at: string, found: Found): void {
+  if (schema === true || found.errors.length >= found.max) return
+  if (found.budget.steps-- <= 0) throw outOfSteps
+  if (schema === false) add(found, { keyword: 'false schema', schema: {}, value, at })
+  else applySchema(schema, value, at, found)
+}
+
+function applySchema(schema: Schema, value: unknown, at: string, found: Found): void {
+  const { errorsOf, applicators } = found.plans.of(schema)
+  for (const error of errorsOf?.(value) ?? [])
+    found.errors.push({ ...error, instancePath: at, parentSchema: schema })
+  for (const each of applicators) each(schema, value, at, found)
+}
+
+interface Fault {
+  readonly keyword: string
+  readonly schema: Schema
+  readonly value: unknown
+  readonly at: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+function add({ errors }: Found, { keyword, schema, value, at, params = {} }: Fault): void {
+  errors.push({ keyword, instancePath: at, schemaPath: '', params, parentSchema: schema, data: value })
+}
+
+/** Of one alternative, or a name: by themselves, so that the errors of others do not count. */
+function errorsOf(schema: AnySchema, value: unknown, at: string, found: Found, max = 100): ErrorObject[] {
+  const inner: Found = { ...found, errors: [], max }
+  apply(schema, value, at, inner)
+  return inner.errors
+}
+
+function matches(schema: AnySchema, value: unknown, found: Found): boolean {
+  return errorsOf(schema, value, '', found, 1).length === 0
+}
+
+type Applicator = (schema: Schema, value: unknown, at: string, found: Found) => void
+type Schemas = Readonly<Record<string, AnySchema>>
+
+// In the order in which errors are told.
+const applicators: readonly [keyword: string, applicator: Applicator][] = [
+  ['$ref', ({ $ref }, value, at, found) => apply(found.plans.targetOf(String($ref)), value, at, found)],
+  ['not', applyNot],
+  ['allOf', ({ allOf }, ...on) => (allOf as AnySchema[]).forEach((each) => void apply(each, ...on))],
+  ['anyOf', (schema, ...on) => applyAlternatives('anyOf', schema, ...on)],
+  ['oneOf', (schema, ...on) => applyAlternatives('oneOf', schema, ...on)],
+  ['if', (schema, value, at, found) => apply(branchOfIf(schema, value, found), value, at, found)],
+  [
+    'dependentSchemas',
+    (schema, value, ...on) => dependents(schema, value).forEach((each) => void apply(each, value, ...on)),
+  ],
+  ['prefixItems', applyPrefixItems],
+  ['items', applyItems],
+  ['contains', applyContains],
+  ['unevaluatedItems', applyUnevaluatedItems],
+  ['propertyNames', applyPropertyNames],
+  ['additionalProperties', applyAdditionalProperties],
+  ['properties', applyProperties],
+  ['patternProperties', applyPatternProperties],
+  ['unevaluatedProperties', applyUnevaluatedProperties],
+]
+
+function applyNot(schema: Schema, value: unknown, at: string, found: Found): void {
+  if (matches(schema.not as AnySchema, value, found)) add(found, { keyword: 'not', schema, value, at })
+}
+
+function branchOfIf(
+  { if: condition, then = true, else: other = true }: Schema,
+  value: unknown,
+  found: Found,
+) {
+  return (matches(condition as AnySchema, value, found) ? then : other) as AnySchema
+}
+
+function dependents({ dependentSchemas }: Schema, value: unknown): AnySchema[] {
+  const names = isObject(value) ? Object.entries(dependentSchemas as Schemas) : []
+  return names.filter(([name]) => has(value, name)).map(([, each]) => each)
+}
+
+function applyAlternatives(
+  keyword: 'anyOf' | 'oneOf',
+  schema: Schema,
+  value: unknown,
+  at: string,
+  found: Found,
+): void {
+  const all = schema[keyword] as readonly AnySchema[]
+  const named = found.plans.choiceOf(schema, keyword).namedBy(value)
+  if (typeof named === 'number') apply(all[named] ?? true, value, at, found)
+  else if (named !== undefined) add(found, { keyword, schema, value, at, params: { ...named } })
+  if (named !== undefined) return
+  const branches = all.map((each) => errorsOf(each, value, at, found))
+  const passing = branches.filter((errors) => errors.length === 0).length
+  if (keyword === 'anyOf' ? passing > 0 : passing === 1) return
+  add(found, { keyword, schema, value, at, params: { branches, passing } })
+}
+
+function applyPrefixItems({ prefixItems }: Schema, value: unknown, at: string, found: Found): void {
+  if (!Array.isArray(value)) return
+  for (const [i, each] of (prefixItems as AnySchema[]).entries())
+    if (i < value.length) apply(each, value[i], `${at}/${i}`, found)
+}
+
+function applyItems(schema: Schema, value: unknown, at: string, found: Found): void {
+  const from = ((schema.prefixItems ?? []) as readonly AnySchema[]).length
+  const items = schema.items as AnySchema
+  if (!Array.isArray(value) || value.length <= from) return
+  if (items === false) add(found, { keyword: 'items', schema, value, at, params: { limit: from } })
+  else for (let i = from; i < value.length; i++) apply(items, value[i], `${at}/${i}`, found)
+}
+
+function applyContains(schema: Schema, value: unknown, at: string, found: Found): void {
+  if (!Array.isArray(value)) return
+  const { contains, minContains = 1, maxContains } = schema as unknown as Contains
+  const count = value.filter((each) => matches(contains, each, found)).length
+  if (count < minContains || (maxContains !== undefined && count > maxContains))
+    add(found, { keyword: 'contains', schema, value, at, params: { minContains, maxContains } })
+}
+
+interface Contains {
+  readonly contains: AnySchema
+  readonly minContains?: number
+  readonly maxContains?: number
+}
+
+function applyUnevaluatedItems(schema: Schema, value: unknown, at: string, found: Found): void {
+  if (!Array.isArray(value)) return
+  const { unevaluatedItems, ...others } = schema
+  const parts = [...acceptedParts(others, value, found)]
+  const limit = Math.max(...parts.map((part) => evaluatedLength(part)))
+  const isMatched = (each: unknown) =>
+    parts.some(({ contains }) => contains !== undefined && matches(contains as AnySchema, each, found))
+  for (let i = limit; i < value.length; i++) {
+    if (isMatched(value[i])) continue
+    if (unevaluatedItems !== false) apply(unevaluatedItems as AnySchema, value[i], `${at}/${i}`, found)
+    else add(found, { keyword: 'unevaluatedItems', schema, value, at, params: { limit } })
+  }
+}
+
+function evaluatedLength({ prefixItems = [], items, unevaluatedItems = items }: Schema): number {
+  return unevaluatedItems === undefined
+    ? (prefixItems as readonly AnySchema[]).length
+    : Number.POSITIVE_INFINITY
+}
+
+function applyPropertyNames(schema: Schema, value: unknown, at: string, found: Found): void {
+  for (const propertyName of namesOf(value)) {
+    const [error] = errorsOf(schema.propertyNames as AnySchema, propertyName, at, found, 1)
+    if (error !== undefined) found.errors.push({ ...error, propertyName })
+  }
+}
+
+function applyProperties({ properties }: Schema, value: unknown, at: string, found: Found): void {
+  for (const [name, each] of Object.entries(properties as Schemas))
+    if (has(value, name)) apply(each, value[name], placeOf(at, name), found)
+}
+
+function applyPatternProperties(
+  { patternProperties }: Schema,
+  value: unknown,
+  at: string,
+  found: Found,
+): void {
+  for (const [pattern, each] of Object.entries(patternProperties as Schemas)) {
+    const regExp = toRegExp(pattern, 'u')
+    for (const name of namesOf(value))
+      if (regExp.test(name)) apply(each, memberOf(value, name), placeOf(at, name), found)
+  }
+}
+
+function applyAdditionalProperties(schema: Schema, value: unknown, at: string, found: Found): void {
+  const isDeclared = declares(schema)
+  const names = namesOf(value).filter((name) => !isDeclared(name))
+  applyToOthers('additionalProperties', 'additionalProperty', names, schema, value, at, found)
+}
+
+function applyUnevaluatedProperties(schema: Schema, value: unknown, at: string, found: Found): void {
+  const { unevaluatedProperties: _, ...others } = schema
+  const parts = [...acceptedParts(others, value, found)].map(evaluates)
+  const names = namesOf(value).filter((name) => !parts.some((evaluated) => evaluated(name)))
+  applyToOthers('unevaluatedProperties', 'unevaluatedProperty', names, schema, value, at, found)
+}
+
+function applyToOthers(
+  keyword: string,
+  param: string,
+  names: readonly string[],
+  schema: Schema,
+  value: unknown,
+  at: string,
+  found: Found,
+): void {
+  const others = schema[keyword] as AnySchema
+  for (const name of names) {
+    if (found.errors.length >= found.max) return
+    if (others === false) add(found, { keyword, schema, value, at, params: { [param]: name } })
+    else apply(others, memberOf(value, name), placeOf(at, name), found)
+  }
+}
+
+function declares({ properties = {}, patternProperties = {} }: Schema): (name: string) => boolean {
+  const patterns = Object.keys(patternProperties as Schemas).map((each) => toRegExp(each, 'u'))
+  return (name) => Object.hasOwn(properties as Schemas, name) || patterns.some((each) => each.test(name))
+}
+
+function evaluates(part: Schema): (name: string) => boolean {
+  const { additionalProperties, unevaluatedProperties = additionalProperties } = part
+  return unevaluatedProperties === undefined ? declares(part) : () => true
+}
+
+// A schema and those that it applies to the same value, of alternatives and conditions those that accept it.
+function* acceptedParts(schema: AnySchema, value: unknown, found: Found): Generator<Schema> {
+  if (typeof schema !== 'object') return
+  yield schema
+  const { $ref, allOf = [], if: condition, dependentSchemas } = schema
+  const parts = [...(allOf as AnySchema[])]
+  if (typeof $ref === 'string') parts.push(found.plans.targetOf($ref))
+  for (const keyword of ['anyOf', 'oneOf'] as const) {
+    if (schema[keyword] === undefined) continue
+    const all = schema[keyword] as readonly AnySchema[]
+    const candidates = found.plans
+      .choiceOf(schema, keyword)
+      .candidatesOf(value)
+      .map((i) => all[i] ?? true)
+    parts.push(...candidates.filter((each) => matches(each, value, found)))
+  }
+  if (condition !== undefined) {
+    if (matches(condition as AnySchema, value, found)) parts.push(condition as AnySchema)
+    parts.push(branchOfIf(schema, value, found))
+  }
+  if (dependentSchemas !== undefined) parts.push(...dependents(schema, value))
+  for (const each of parts) yield* acceptedParts(each, value, found)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function has(value: unknown, name: string): value is Readonly<Record<string, unknown>> {
+  return isObject(value) && Object.hasOwn(value, name) && value[name] !== undefined
+}
+
+function namesOf(value: unknown): string[] {
+  return isObject(value) ? Object.keys(value) : []
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return (value as Readonly<Record<string, unknown>>)[name]
+}
+
+function placeOf(at: string, name: string): string {
+  return at + jsonPointer([name])
+}
