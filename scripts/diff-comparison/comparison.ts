@@ -10,7 +10,7 @@ import { projectRoot } from '../../src/lib/paths.js'
 import { diffContracts } from '../diff/contract.js'
 
 /** The effect of an edit on clients. */
-export type Kind = 'breaking' | 'compatible' | 'equal'
+export type Kind = 'breaking' | 'compatible' | 'text' | 'equal'
 
 /** An edit: the contract before and after it, and its kind. */
 export interface Edit {
@@ -54,7 +54,8 @@ function replaceOnce(text: string, from: string, to: string, what: string): stri
 export const contractDiff: Tool = async ({ before, after }) => {
   const bumps = diffContracts(parse(before), parse(after)).map(({ bump }) => bump)
   if (bumps.includes('major')) return 'breaking'
-  return bumps.includes('minor') ? 'compatible' : 'equal'
+  if (bumps.includes('minor')) return 'compatible'
+  return bumps.length > 0 ? 'text' : 'equal'
 }
 
 /** oasdiff: an edit is breaking if `oasdiff breaking` lists an error or warning. */

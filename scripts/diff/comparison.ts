@@ -40,11 +40,15 @@ export interface Spot extends Pair {
   readonly at?: Path
   /** The pairs of schemas that lead here. */
   readonly trail: readonly Pair[]
+  /** The most that a change here can require. */
+  readonly bumpMax?: Bump
 }
 
 /** Two normalised documents, and what was found so far. */
 export interface Comparison extends Tables {
   readonly documents: Pair
+  /** The time at which the effects are compared: a sunset may have passed. */
+  readonly nowMs: number
   readonly found: { readonly status: string | undefined; readonly change: Change }[]
   /** Claimed keys, by mapping. */
   readonly claims: WeakMap<Node, Set<string>>
@@ -62,14 +66,14 @@ export interface Comparison extends Tables {
 export const wholeNode = ''
 
 /** Starts a comparison of two parsed documents, at their roots. */
-export function rootOf(parsed: Pair): Spot {
+export function rootOf(parsed: Pair, nowMs: number): Spot {
   const [origins, sources, targets] = [new WeakMap(), new WeakMap(), new WeakMap()]
   const tables: Tables = { origins, sources, targets, spellings: new Map() }
   const documents = { before: normalise(parsed.before, tables), after: normalise(parsed.after, tables) }
   const paths = new WeakMap<object, Path>()
   collectPaths(paths, parsed.before, [], false)
   collectPaths(paths, parsed.after, [], true)
-  const comparison = { documents, ...tables, paths, views: new WeakMap(), ...noFindings() }
+  const comparison = { documents, nowMs, ...tables, paths, views: new WeakMap(), ...noFindings() }
   return { comparison, ...documents, place: '', where: '', direction: 'request', trail: [] }
 }
 
@@ -95,14 +99,16 @@ function collectPaths(paths: WeakMap<object, Path>, value: unknown, path: Path, 
 
 /** Reports a change, and claims the keys that it covers. */
 export function report(spot: Spot, bump: Bump, what: string, ...keys: readonly string[]): void {
-  const { comparison, place, where, status } = spot
+  const { comparison, place, where, status, bumpMax = 'major' } = spot
   const pathIn = (node: Node) => pathOf(comparison, node, keys[0])
   const at = spot.at ?? pathIn(spot.after) ?? pathIn(spot.before) ?? []
-  comparison.found.push({ status, change: { bump, place, where, what, at } })
+  const most = bumps.indexOf(bump) < bumps.indexOf(bumpMax) ? bumpMax : bump
+  comparison.found.push({ status, change: { bump: most, place, where, what, at } })
   claim(spot, ...keys)
 }
 
-function pathOf(comparison: Comparison, node: Node, key = wholeNode): Path | undefined {
+/** The path of a key of a normalised mapping, or of the mapping if it has no such key. */
+export function pathOf(comparison: Comparison, node: Node, key = wholeNode): Path | undefined {
   const origins = originsOf(comparison, node)
   const holder = origins.find((origin) => key in origin)
   if (holder) return [...(comparison.paths.get(holder) ?? []), key]

@@ -1,5 +1,6 @@
 // The content of requests and responses: media types, each with its schema.
 
+import { responseContent } from '../../src/openapi/tools.js'
 import { report, type Spot } from './comparison.js'
 import { eachKey } from './node.js'
 import { child, inside } from './references.js'
@@ -24,6 +25,22 @@ export function compareContent(content: Spot): void {
     },
     kept: (type) => compareMedia(content, type, type),
   })
+  if (!isRequest) compareSent(content, before, after)
+}
+
+// A client that reads the type that was sent may not read another, though it was declared, too.
+function compareSent(content: Spot, before: readonly string[], after: readonly string[]): void {
+  const [was, is] = [sentOf(before), sentOf(after)]
+  if (was === undefined || is === undefined || was === is || !after.includes(was)) return
+  report(content, 'major', `media type ${is} is sent instead of ${was}`, is)
+}
+
+// What a handler's response is sent as, unless it says otherwise.
+function sentOf(types: readonly string[]): string | undefined {
+  return responseContent(
+    types.map((mediaType) => ({ mediaType })),
+    undefined,
+  )?.mediaType
 }
 
 // The media range (RFC 9110, section 12.5.1) among `types` that includes the type.

@@ -15,33 +15,36 @@
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
 // None of them knows plans, sunsets and the status of an error code, which this contract promises.
 
-import { withDecisions } from '../../src/openapi/tools.js'
+import { addOmitted, withDecisions } from '../../src/openapi/tools.js'
 import { compareWebhooks } from './callbacks.js'
 import { type Change, changesOf, rootOf } from './comparison.js'
 import { compareDocumentation } from './documentation.js'
 import { compareLimits } from './limits.js'
 import type { Node } from './node.js'
+import { pairOperations } from './operation-pairs.js'
 import { compareOperations } from './operations.js'
 import { compareSecuritySchemes } from './security.js'
 import { compareServers } from './servers.js'
 
 /**
- * Returns the changes between two parsed OpenAPI documents: breaking changes first, then by place.
+ * Returns the changes between two parsed OpenAPI documents that a client can see: breaking changes first, then
+ * by place.
  * `info.version` is not a change: see `checkVersion`.
  * @throws {DiffError} if the target of a `$ref` does not exist
  */
-export function diffContracts(before: Node, after: Node): Change[] {
-  const root = rootOf({ before: decided(before), after: decided(after) })
+export function diffContracts(before: Node, after: Node, nowMs = Date.now()): Change[] {
+  const root = rootOf({ before: decided(before), after: decided(after) }, nowMs)
+  const operations = pairOperations(root)
   compareServers(root)
   compareLimits(root)
-  compareSecuritySchemes(root)
-  compareOperations(root)
+  compareSecuritySchemes(root, operations)
+  compareOperations(root, operations)
   compareWebhooks(root)
-  compareDocumentation(root)
+  compareDocumentation(root, operations)
   return changesOf(root)
 }
 
-// As the server reads it. A decision changes no place.
+// As the server reads it. Neither what it decides nor what it adds changes a place.
 function decided(document: Node): Node {
-  return withDecisions(document).document as Node
+  return addOmitted(withDecisions(document).document).document as Node
 }

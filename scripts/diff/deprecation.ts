@@ -1,6 +1,7 @@
 // Deprecation: `deprecated`, and the dates of an operation.
 
 import type { Spot } from './comparison.js'
+import type { Node } from './node.js'
 import { compareFlag, compareValue } from './rules.js'
 
 /** Reports a change of `deprecated`. */
@@ -9,13 +10,24 @@ export function compareDeprecated(spot: Spot): void {
 }
 
 /**
- * Reports changes of an operation's deprecation and its dates. Only an earlier sunset is breaking.
+ * Reports changes of an operation's deprecation and its dates. An earlier sunset is breaking, and so is what
+ * ends the operation now.
  */
 export function compareDeprecation(operation: Spot): void {
-  compareDeprecated(operation)
+  const { before, after, comparison } = operation
+  const wasGone = isGone(before, comparison.nowMs)
+  const bump = !wasGone && isGone(after, comparison.nowMs) ? 'major' : 'minor'
+  compareFlag(operation, 'deprecated', [bump, 'deprecated'], ['minor', 'no longer deprecated'])
   compareValue(operation, 'x-deprecated-at', () => 'minor', 'deprecation')
-  compareValue(operation, 'x-sunset', (was, is) => (isEarlier(is, was) ? 'major' : 'minor'), 'sunset')
-  compareValue(operation, 'x-after-sunset', () => 'minor', 'after the sunset')
+  const bumpOf = (was: unknown, is: unknown) => (isEarlier(is, was) && !wasGone ? 'major' : bump)
+  compareValue(operation, 'x-sunset', bumpOf, 'sunset')
+  compareValue(operation, 'x-after-sunset', () => bump, 'after the sunset')
+}
+
+/** Whether an operation responds 410 to every request, as `x-after-sunset: gone` says. */
+export function isGone(operation: Node, nowMs: number): boolean {
+  const { deprecated, 'x-sunset': sunset, 'x-after-sunset': after } = operation
+  return deprecated === true && after === 'gone' && Date.parse(`${sunset}T00:00:00Z`) <= nowMs
 }
 
 // RFC 3339 dates sort as text.

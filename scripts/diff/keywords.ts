@@ -2,9 +2,10 @@
 // requests must stay valid. A response schema must not become wider: clients must understand the responses.
 
 import { integerRanges } from '../../src/lib/exact-number.js'
-import { claim, report, type Spot } from './comparison.js'
+import { formats } from '../../src/openapi/tools.js'
+import { type Bump, claim, report, type Spot } from './comparison.js'
 import { describeChange, eachKey, eachName, isNode, type Node, toJson } from './node.js'
-import { child, same } from './references.js'
+import { child, inside, same } from './references.js'
 import { compareOpaque, compareValue, type Effect, reportEffect } from './rules.js'
 import { typesOf } from './simplify.js'
 
@@ -17,6 +18,8 @@ export function compareKeywords(schema: Spot): void {
   compareConstraints(schema)
   compareDefault(schema)
   compareDiscriminator(schema)
+  // What they leave out of requests and responses is reported of the properties.
+  claim(schema, 'readOnly', 'writeOnly')
   compareOpaque(schema, opaque, (keyword) => `keyword "${keyword}"`)
 }
 
@@ -52,6 +55,7 @@ function compareEnum(schema: Spot): void {
   if (before === undefined && after) reportValues('narrows', `enum ${after.join(', ')} added`)
   if (before && after === undefined) reportValues('widens', `enum ${before.join(', ')} removed`)
   if (before === undefined || after === undefined) return
+  claim(schema, 'enum') // their order is nothing that a client meets
   eachName(before, after, {
     removed: (value) => reportValues('narrows', `enum value ${value} removed`),
     added: (value) => {
@@ -124,11 +128,23 @@ const constraints = ['format', 'pattern', 'multipleOf', 'uniqueItems']
 
 function compareConstraints(schema: Spot): void {
   for (const keyword of constraints) {
-    // `uniqueItems: false` is the default.
-    const [before, after] = [schema.before[keyword] || undefined, schema.after[keyword] || undefined]
+    const [before, after] = [constraintOf(schema.before, keyword), constraintOf(schema.after, keyword)]
     if (before === after) continue
     reportEffect(schema, effectsOf(before, after), describeChange(keyword, before, after), keyword)
   }
+}
+
+// `uniqueItems: false` is the default, and an unknown format is an annotation.
+function constraintOf(schema: Node, keyword: string): unknown {
+  const value = schema[keyword] || undefined
+  return keyword === 'format' && !isChecked(schema) ? undefined : value
+}
+
+function isChecked({ format, ...schema }: Node): boolean {
+  const types = typesOf(schema)
+  if (format === 'float' || format === 'double') return types.includes('number')
+  if (String(format) in integerRanges) return types.includes('integer')
+  return String(format) in formats && types.includes('string')
 }
 
 function effectsOf(before: unknown, after: unknown): Effect[] {
@@ -161,10 +177,29 @@ export function compareDefault(schema: Spot): void {
 function compareDiscriminator(schema: Spot): void {
   const key = 'discriminator'
   const [before, after] = [schema.before[key], schema.after[key]]
-  if (same(schema.comparison, before, after)) return
-  const isSameProperty = isNode(before) && isNode(after) && before.propertyName === after.propertyName
-  const [was, is] = [before, after].map((one) => (isNode(one) && isNode(one.mapping) ? one.mapping : {}))
-  const isExtended = isSameProperty && Object.entries(was ?? {}).every(([value, ref]) => is?.[value] === ref)
-  const isMajor = before !== undefined && !isExtended
-  report(schema, isMajor ? 'major' : 'minor', `keyword "${key}" changed`, key)
+  if (isNode(before) && isNode(after) && before.propertyName === after.propertyName) {
+    claim(schema, key)
+    compareMappings({ ...schema, before, after })
+  } else if (!same(schema.comparison, before, after)) {
+    report(schema, before === undefined ? 'minor' : 'major', `keyword "${key}" changed`, key)
+  }
+}
+
+function compareMappings(discriminator: Spot): void {
+  const key = 'mapping'
+  const { before, after } = inside(discriminator, discriminator.before[key], discriminator.after[key])
+  const reportValue = (bump: Bump, value: string, what: string) =>
+    report(discriminator, bump, `discriminator value ${value} ${what}`, key)
+  eachKey(
+    { before, after },
+    {
+      removed: (value) => reportValue('major', value, 'removed'),
+      added: (value) => reportValue('minor', value, 'added'),
+      kept: (value) => {
+        const [was, is] = [{ $ref: before[value] }, { $ref: after[value] }]
+        const isSame = was.$ref === is.$ref || same(discriminator.comparison, was, is)
+        if (!isSame) reportValue('major', value, 'refers to another schema')
+      },
+    },
+  )
 }

@@ -29,7 +29,7 @@ Examples:
   npm run --silent contract:diff -- --json v1.0.0 | jq .bump
 
 Exit codes: 0 the version is enough, 1 it is not: the changes require a higher info.version, or for breaking
-ones a new path of the servers, 2 wrong usage or an error.
+ones a higher version in every path, such as /v2, 2 wrong usage or an error.
 `
 
 async function main(): Promise<number> {

@@ -1,9 +1,17 @@
 // Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them,
 // so that equivalent documents have no difference. Documentation is not changed.
 
-import { essence, isOpenApi30, schemaKeywords, toSchema31 } from '../../src/openapi/tools.js'
+import { essence, isJson, isOpenApi30, schemaKeywords, toSchema31 } from '../../src/openapi/tools.js'
 import { filtered, isNode, keyed, lookUp, methods, type Node, nodesOf } from './node.js'
-import { annotations, intersect, simplify, unwrapChoice, withoutDocumentation } from './simplify.js'
+import {
+  annotations,
+  intersect,
+  isUnevaluating,
+  simplify,
+  typesOf,
+  unwrapChoice,
+  withoutDocumentation,
+} from './simplify.js'
 
 /** What is remembered of normalised documents. */
 export interface Tables {
@@ -80,12 +88,11 @@ class Normaliser {
     if (!isNode(value)) return value
     if (this.#converted.has(value)) return this.#converted.get(value)
     this.#inProgress.add(value)
-    const entries = Object.entries(this.#is30 && kind === 'schema' ? toSchema31(value) : value).map(
-      ([key, each]) => {
-        const inner = kind.endsWith('*') ? kind.slice(0, -1) : shapes[kind]?.[key]
-        return [key, inner === undefined ? each : this.convert(each, inner)]
-      },
-    )
+    // Also in 3.1, as the server reads it: many documents still use `nullable` there.
+    const entries = Object.entries(kind === 'schema' ? toSchema31(value) : value).map(([key, each]) => {
+      const inner = kind.endsWith('*') ? kind.slice(0, -1) : shapes[kind]?.[key]
+      return [key, inner === undefined ? each : this.convert(each, inner)]
+    })
     const isReference = typeof value.$ref === 'string'
     if (isReference) this.#refs.set(String(value.$ref), kind)
     const copy: Node = Object.fromEntries(entries)
@@ -152,18 +159,37 @@ class Normaliser {
   }
 
   // Omits defaults (OpenAPI 3.1, section 4.8.12.2.1).
-  #parameter(node: Node, kind: string): Node {
+  #parameter(given: Node, kind: string): Node {
+    const node = this.#withSchema(given)
     const defaultStyle = ['query', 'cookie'].includes(String(node.in)) ? 'form' : 'simple'
     const { style = defaultStyle, explode, content } = node
     const flags = ['required', 'deprecated', 'allowReserved', 'allowEmptyValue']
     const copy = omit(node, {
       style: content !== undefined || style === defaultStyle,
-      explode: content !== undefined || explode === (style === 'form'),
+      explode: content !== undefined || explode === (style === 'form') || !this.#isList(node.schema),
       ...Object.fromEntries(flags.map((key) => [key, node[key] === false])),
     })
     return kind === 'parameter' && copy.in === 'header'
       ? { ...copy, name: this.#spelling(String(copy.name)) }
       : copy
+  }
+
+  // Numbers and booleans are the same text in JSON as in every style.
+  #withSchema(node: Node): Node {
+    const { content, ...others } = node
+    const [[mediaType, media] = [], second] = Object.entries(isNode(content) ? content : {})
+    if (mediaType === undefined || second || !isJson(mediaType) || !isNode(media)) return node
+    const isPlain = this.#typesOf(media.schema).every((type) => plainTypes.has(type))
+    return isPlain ? { ...others, schema: media.schema } : node
+  }
+
+  // Of an object or array, `explode` makes several values.
+  #isList(schema: unknown): boolean {
+    return this.#typesOf(schema).some((type) => type === 'object' || type === 'array')
+  }
+
+  #typesOf(schema: unknown): string[] {
+    return typesOf((isNode(schema) && this.#resolved(schema)) || {})
   }
 
   // Authentication schemes are case-insensitive (RFC 9110, section 11.1).
@@ -195,14 +221,19 @@ class Normaliser {
     let merged = rest
     for (const member of members) {
       const target = this.#resolved(member)
+      // `unevaluatedProperties` of a member does not see the properties of another.
+      const isAlone = members.length === 1 || !isUnevaluating(target)
       const both =
-        target && intersect(merged, member.$ref === undefined ? target : withoutDocumentation(target))
+        target &&
+        isAlone &&
+        intersect(merged, member.$ref === undefined ? target : withoutDocumentation(target))
       if (both) {
         merged = both
         sources.push(target)
       } else unmerged.push(member)
     }
-    const schema = { ...merged, ...(unmerged.length > 0 && { allOf: unmerged }) }
+    const all = [...nodesOf(merged.allOf), ...unmerged]
+    const schema = { ...merged, ...(all.length > 0 && { allOf: all }) }
     const simplified = simplify(schema, (member) => this.#resolved(member))
     if (sources.length > 0) this.tables.sources.set(simplified, sources)
     return simplified
@@ -217,6 +248,8 @@ class Normaliser {
     return inner && { ...inner, ...siblings }
   }
 }
+
+const plainTypes: ReadonlySet<string> = new Set(['integer', 'number', 'boolean'])
 
 // Omits the marked keys: their values are the defaults.
 function omit(node: Node, isOmitted: Readonly<Record<string, boolean>>): Node {

@@ -1,10 +1,19 @@
 // Operations: their parameters, bodies and responses.
 
+import { effectiveParameters, isJson, Reader } from '../../src/openapi/tools.js'
 import { compareCallbacks } from './callbacks.js'
 import { type Bump, claim, report, type Spot, wholeNode } from './comparison.js'
 import { compareContent } from './content.js'
-import { compareDeprecated, compareDeprecation } from './deprecation.js'
-import { eachEntry, eachKey, methods, type Node, nodesOf } from './node.js'
+import { compareDeprecated, compareDeprecation, isGone } from './deprecation.js'
+import { eachEntry, eachKey, type Node } from './node.js'
+import {
+  nameless,
+  type Operation,
+  type OperationPair,
+  type OperationPairs,
+  operationsOf,
+  prefixOf,
+} from './operation-pairs.js'
 import { child, inside, resolve, same } from './references.js'
 import { compareFlag, compareKeys, compareValue, isFilledIn, reportEffect } from './rules.js'
 import { compareSchemas } from './schemas.js'
@@ -12,56 +21,65 @@ import { compareSecurity } from './security.js'
 import { compareOwnServers } from './servers.js'
 import { typesOf } from './simplify.js'
 
-interface Operation {
-  readonly method: string
-  readonly path: string
-  /** The path item. */
-  readonly item: Node
-  readonly node: Node
-}
-
 /** Reports removed, added and changed operations. */
-export function compareOperations(root: Spot): void {
-  const { before, after } = root
-  eachEntry(operationsOf(root, before), operationsOf(root, after), {
-    removed: (operation) => reportOperation(root, 'major', 'operation removed', operation),
-    added: (operation) => reportOperation(root, 'minor', 'operation added', operation),
-    kept: (was, is) => compareOperation(root, was, is),
-  })
+export function compareOperations(root: Spot, { kept, removed, added }: OperationPairs): void {
+  for (const operation of removed) reportRemoved(root, operation)
+  for (const operation of added) reportOperation(root, 'minor', 'operation added', operation)
+  compareUrls(root, kept)
+  compareErrorType(root)
+  for (const { was, is } of kept) compareOperation(root, was, is)
 }
 
-// By method and path, without the names of path parameters: `/pets/{id}` and `/pets/{petId}` are equal.
-function operationsOf({ comparison }: Spot, document: Node): Map<string, Operation> {
-  const operations = new Map<string, Operation>()
-  const paths = resolve(comparison, document, document.paths)
-  for (const [path, value] of Object.entries(paths)) {
-    const item = resolve(comparison, document, value)
-    for (const method of methods.filter((method) => item[method] !== undefined)) {
-      const node = resolve(comparison, document, item[method])
-      operations.set(`${method} ${path.replace(/\{[^}]*\}/g, '{}')}`, { method, path, item, node })
-    }
-  }
-  return operations
+// The service sends all errors as one media type: the first JSON that an operation declares for any.
+function compareErrorType(root: Spot): void {
+  const [was, is] = [errorTypeIn(root, root.before), errorTypeIn(root, root.after)]
+  if (was === undefined || is === undefined || was === is) return
+  report({ ...root, place: 'errors' }, 'major', `media type ${was} -> ${is}`)
 }
 
-function placeOf({ method, path }: Operation): string {
+function errorTypeIn(root: Spot, document: Node): string | undefined {
+  const entriesOf = (value: unknown) => Object.entries(resolve(root.comparison, document, value))
+  const responses = [...operationsOf(root, document)].flatMap(({ node }) => entriesOf(node.responses))
+  const errors = responses.filter(([status]) => /^([45]|default)/.test(status))
+  const contents = errors.flatMap(([, value]) => resolve(root.comparison, document, value).content)
+  return contents.flatMap((content) => entriesOf(content).map(([type]) => type)).find(isJson)
+}
+
+// After its sunset, an operation may respond 410 already.
+function reportRemoved(root: Spot, operation: Operation): void {
+  if (isGone(operation.node, root.comparison.nowMs))
+    reportOperation(root, 'minor', 'operation removed, gone since its sunset', operation)
+  else reportOperation(root, 'major', 'operation removed', operation)
+}
+
+// Operations that are at the same URL as before did not move, whatever the path of the servers is now.
+function compareUrls(root: Spot, kept: readonly OperationPair[]): void {
+  const isMoved = ({ was, is }: OperationPair) => nameless(was.url) !== nameless(is.url)
+  if (!kept.some(isMoved)) return
+  const [before, after] = [root.before, root.after].map((document) => prefixOf(document) || '/')
+  report({ ...root, place: 'servers' }, 'major', `path ${before} -> ${after}`, 'servers')
+}
+
+/** The place of an operation in a report: `GET /pets`. */
+export function placeOf({ method, path }: Operation): string {
   return `${method.toUpperCase()} ${path}`
 }
 
 function reportOperation(root: Spot, bump: Bump, what: string, operation: Operation): void {
-  const { method, path, item } = operation
+  const { method, item } = operation
   report({ ...root, place: placeOf(operation), before: item, after: item }, bump, what, method)
-  // A path added or removed with its operations is not reported separately.
-  const paths = child(root, 'paths')
-  if (paths.before[path] === undefined || paths.after[path] === undefined) claim(paths, path)
 }
 
 function compareOperation(root: Spot, was: Operation, is: Operation): void {
   const place = placeOf(is)
   const operation = { ...root, place, before: was.node, after: is.node }
-  if (was.path !== is.path) {
-    report({ ...child(root, 'paths'), place }, 'patch', `path ${was.path} -> ${is.path}`, was.path, is.path)
-  }
+  compareDeprecation(operation)
+  // Whatever a client sends, it gets the same 410.
+  const isAnswered = !isGone(was.node, root.comparison.nowMs)
+  compareParts(isAnswered ? operation : { ...operation, bumpMax: 'patch' }, was, is)
+}
+
+function compareParts(operation: Spot, was: Operation, is: Operation): void {
   const { before, after } = operation
   if (before.operationId !== after.operationId) {
     // It is not sent, but generated clients use it as a function name.
@@ -69,7 +87,6 @@ function compareOperation(root: Spot, was: Operation, is: Operation): void {
   }
   // Without it, a client that repeats requests would repeat their effects.
   compareFlag(operation, 'x-idempotent', ['minor', 'idempotent'], ['major', 'no longer idempotent'])
-  compareDeprecation(operation)
   compareSecurity(operation)
   compareOwnServers(operation, { before: was.item, after: is.item })
   compareParameters(operation, was, is)
@@ -79,11 +96,11 @@ function compareOperation(root: Spot, was: Operation, is: Operation): void {
 }
 
 function compareParameters(operation: Spot, was: Operation, is: Operation): void {
-  const { documents } = operation.comparison
   const at = (before: Node, after = before) => {
     return { ...operation, before, after, where: `${after.in}.${after.name}` }
   }
-  eachEntry(parametersOf(operation, documents.before, was), parametersOf(operation, documents.after, is), {
+  const { before, after } = parametersOf(operation, { was, is })
+  eachEntry(before, after, {
     // The service rejects unknown query parameters.
     removed: (node) => report(at(node), 'major', 'removed', wholeNode),
     added: (node) => report(at(node), ...additionOf(at(node)), wholeNode),
@@ -98,20 +115,23 @@ function additionOf(spot: Spot): [Bump, string] {
     : ['minor', 'added']
 }
 
-// OpenAPI ignores these parameters (3.1, section 4.8.12.1).
-const ignored = new Set(['header.accept', 'header.content-type', 'header.authorization'])
+/** The effective parameters of both operations, by location and name, or position in the path. */
+export function parametersOf(
+  { comparison: { documents } }: Spot,
+  { was, is }: OperationPair,
+): { readonly before: ReadonlyMap<string, Node>; readonly after: ReadonlyMap<string, Node> } {
+  return { before: parametersIn(documents.before, was), after: parametersIn(documents.after, is) }
+}
 
-// By location and name, or position in the path. An operation's parameters override its path item's.
-function parametersOf({ comparison }: Spot, document: Node, operation: Operation): Map<string, Node> {
-  const { path, item, node } = operation
+function parametersIn(document: Node, { path, item, node }: Operation): ReadonlyMap<string, Node> {
   const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
-  const parameters = [...nodesOf(item.parameters), ...nodesOf(node.parameters)]
-  const entries = parameters.map((value) => {
-    const parameter = resolve(comparison, document, value)
-    const { in: place, name } = parameter
-    return [`${place}.${place === 'path' ? names.indexOf(String(name)) : name}`, parameter] as const
-  })
-  return new Map(entries.filter(([key]) => !ignored.has(key.toLowerCase())))
+  const parameters = effectiveParameters(new Reader(document), item, node)
+  return new Map(
+    parameters.map((parameter) => {
+      const { in: place, name } = parameter
+      return [`${place}.${place === 'path' ? names.indexOf(String(name)) : name}`, parameter]
+    }),
+  )
 }
 
 function compareParameter(parameter: Spot): void {

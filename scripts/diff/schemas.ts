@@ -148,7 +148,7 @@ interface Matches {
 }
 
 // Matches variants by `$ref`, then by equality, then inline ones by order.
-function matched(schema: Spot, was: readonly Node[], is: readonly Node[]): Matches {
+export function matched(schema: Spot, was: readonly Node[], is: readonly Node[]): Matches {
   const kept: Spot[] = []
   const [removed, added] = [[...was], [...is]]
   const match = (isMatch: (before: Node, after: Node) => boolean) => {

@@ -1,15 +1,21 @@
 // Security schemes, and the security requirements of operations.
 
-import { type Bump, claim, report, type Spot } from './comparison.js'
-import { eachKey, eachName, isNode, type Node, nodesOf } from './node.js'
+import { effectiveSecurity } from '../../src/openapi/tools.js'
+import { type Bump, report, type Spot } from './comparison.js'
+import { eachKey, eachName, isNode, type Node } from './node.js'
+import type { OperationPairs } from './operation-pairs.js'
 import { child, partOf, same } from './references.js'
 import { compareOpaque } from './rules.js'
 
-/** Reports changes of security schemes. */
-export function compareSecuritySchemes(root: Spot): void {
+/** Reports changes of the security schemes that operations use. */
+export function compareSecuritySchemes(root: Spot, { kept }: OperationPairs): void {
   const schemes = schemesOf(root)
+  const used = new Set(
+    kept.flatMap(({ was }) => effectiveSecurity(root.before, was.node).flatMap(Object.keys)),
+  )
   eachKey(schemes, {
     kept: (name) => {
+      if (!used.has(name)) return
       const scheme = child(schemes, name, `securitySchemes.${name}`)
       compareOpaque(scheme, ['type', 'scheme', 'in', 'name', 'openIdConnectUrl'])
       compareFlows(scheme)
@@ -50,8 +56,6 @@ export function compareSecurity(operation: Spot): void {
   if (was === is) return
   const bump = before.every((alternative) => suffices(alternative, after)) ? 'minor' : 'major'
   report(operation, bump, `security ${was} -> ${is}`, 'security')
-  // Operations inherit the document's requirements.
-  claim(root, 'security')
 }
 
 // The new names of schemes that were only renamed. The name is not sent.
@@ -69,7 +73,7 @@ function renamedSchemes({ comparison, before, after }: Spot): ReadonlyMap<string
 
 // Each alternative as a list of schemes (`apiKey`) and scopes (`apiKey:write`).
 function alternativesOf(document: Node, operation: Node, names?: ReadonlyMap<string, string>): string[][] {
-  const alternatives = nodesOf(operation.security ?? document.security)
+  const alternatives = effectiveSecurity(document, operation)
   if (alternatives.length === 0) return [[]]
   return alternatives.map((schemes) =>
     Object.entries(schemes)

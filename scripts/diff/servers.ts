@@ -1,20 +1,22 @@
-// Server URLs. Only their paths are compared; a changed host is reported as documentation.
+// Server URLs. Their path is part of the URLs of operations, and compared with these; the hosts of the document's
+// servers are documentation, since a client may have been given another.
 
-import { type Bump, claim, report, type Spot } from './comparison.js'
+import { claim, report, type Spot } from './comparison.js'
 import { eachName, isNode, type Node, nodesOf, type Pair } from './node.js'
+import { prefixOf } from './operation-pairs.js'
 
-/** Reports removed server paths, which break every client, and added ones. */
+/** Reports the document's changed servers, without the path that all operations have. */
 export function compareServers(root: Spot): void {
-  const [before, after] = [serverPaths(root.before), serverPaths(root.after)]
-  const reportPath = (bump: Bump, what: string) =>
-    report({ ...root, place: 'servers' }, bump, `path ${what}`, 'servers')
-  if (before.join() === after.join()) return
-  if (before.length === 1 && after.length === 1) reportPath('major', `${before} -> ${after}`)
+  const [removed, added] = [new Set<string>(), new Set<string>()]
+  eachName(basesIn(root.before), basesIn(root.after), {
+    removed: (url) => removed.add(url),
+    added: (url) => added.add(url),
+  })
+  const reportUrls = (what: string) => report({ ...root, place: 'servers' }, 'patch', what, 'servers')
+  if (removed.size === 1 && added.size === 1) reportUrls(`${[...removed]} -> ${[...added]}`)
   else {
-    eachName(before, after, {
-      removed: (path) => reportPath('major', `${path} removed`),
-      added: (path) => reportPath('minor', `${path} added`),
-    })
+    for (const url of removed) reportUrls(`${url} removed`)
+    for (const url of added) reportUrls(`${url} added`)
   }
 }
 
@@ -24,20 +26,20 @@ export function compareOwnServers(operation: Spot, item: Pair): void {
   const before = operation.before.servers ?? item.before.servers
   const after = operation.after.servers ?? item.after.servers
   if (before === undefined && after === undefined) return
-  eachName(urlsOf(before ?? documents.before.servers), urlsOf(after ?? documents.after.servers), {
+  eachName(basesIn(documents.before, before), basesIn(documents.after, after), {
     removed: (url) => report(operation, 'major', `server ${url} removed`, 'servers'),
     added: (url) => report(operation, 'minor', `server ${url} added`, 'servers'),
   })
   claim({ ...operation, ...item }, 'servers')
 }
 
-/** The distinct paths of the server URLs, for every value of their variables; `/` without servers. */
-export function serverPaths(document: Node): string[] {
-  const base = 'http://localhost'
-  const paths = urlsOf(document.servers).map((url) =>
-    URL.canParse(url, base) ? new URL(url, base).pathname.replace(/(?<=.)\/$/, '') : url,
-  )
-  return [...new Set(paths)]
+// The server URLs without the path of the first, for every value of their variables.
+function basesIn(document: Node, servers: unknown = document.servers): string[] {
+  const prefix = prefixOf(document)
+  return urlsOf(servers).map((url) => {
+    const whole = url.replace(/\/$/, '')
+    return (whole.endsWith(prefix) ? whole.slice(0, whole.length - prefix.length) : whole) || '/'
+  })
 }
 
 // The server URLs, for every value of their variables.

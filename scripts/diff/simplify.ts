@@ -60,7 +60,7 @@ function typeKeyword(types: readonly string[]): unknown {
 /** Returns an equivalent schema with the fewest keywords. */
 export function simplify(schema: Node, resolve: Resolve): Node {
   const steps = [
-    ...[simplifyAnyOf, simplifyUnevaluated, simplifyEnum, simplifyType],
+    ...[simplifyAnyOf, simplifyChoiceOfValues, simplifyUnevaluated, simplifyEnum, simplifyType],
     ...[simplifyIntegerBounds, simplifyBounds, simplifyDiscriminator, omitDefaults],
   ]
   return steps.reduce((node, step) => step(node, resolve), schema)
@@ -172,18 +172,20 @@ function simplifyUnevaluated(schema: Node): Node {
   return { ...others, additionalProperties: unevaluatedProperties }
 }
 
-// Expands schema names in a mapping to references, and omits implicit ones (OpenAPI 3.1, section 4.8.25).
+// Expands schema names in a mapping to references, and adds implicit ones (OpenAPI 3.1, section 4.8.25).
 function simplifyDiscriminator(schema: Node): Node {
   const { discriminator } = schema
-  if (!isNode(discriminator) || !isNode(discriminator.mapping)) return schema
+  if (!isNode(discriminator)) return schema
   const { mapping, ...others } = discriminator
-  const entries = Object.entries(mapping as Node)
-    .map(([value, name]) => [value, /[/#.]/.test(String(name)) ? name : `#/components/schemas/${name}`])
-    .filter(([value, ref]) => ref !== `#/components/schemas/${value}`)
-  return {
-    ...schema,
-    discriminator: { ...others, ...(entries.length > 0 && { mapping: Object.fromEntries(entries) }) },
-  }
+  const entries = Object.entries(isNode(mapping) ? mapping : {}).map(([value, name]) => {
+    return [value, /[/#.]/.test(String(name)) ? name : `#/components/schemas/${name}`] as const
+  })
+  const mapped = new Set(entries.map(([, ref]) => ref))
+  const implicit = nodesOf(schema.oneOf ?? schema.anyOf)
+    .filter(({ $ref }) => $ref !== undefined && !mapped.has($ref))
+    .map(({ $ref }) => [String(String($ref).split('/').at(-1)), $ref] as const)
+  const all = Object.fromEntries([...implicit, ...entries])
+  return { ...schema, discriminator: { ...others, mapping: all } }
 }
 
 // Flattens nested `anyOf`, removes duplicates, and prefers `oneOf` if no value can match two variants.
@@ -198,6 +200,25 @@ function simplifyAnyOf(schema: Node, resolve: Resolve): Node {
   if (variants.some((each) => isNode(each) && acceptsAnything(each) && each.$ref === undefined)) return others
   const isDisjoint = areDisjoint(variants.map((each) => (isNode(each) && resolve(each)) || {}))
   return { ...others, [isDisjoint ? 'oneOf' : 'anyOf']: variants }
+}
+
+// Replaces a choice of single values, which may each have a description, with an enum.
+function simplifyChoiceOfValues(schema: Node, resolve: Resolve): Node {
+  const { anyOf, oneOf = anyOf, ...others } = schema
+  if (!Array.isArray(oneOf) || 'enum' in schema || (anyOf && schema.oneOf)) return schema
+  const lists = oneOf.map((each) => valuesOnlyOf(isNode(each) ? resolve(each) : undefined))
+  const values = lists.flatMap((list) => list ?? [])
+  const isUnique = new Set(values).size === values.length
+  return lists.includes(undefined) || !isUnique ? schema : { ...others, enum: values }
+}
+
+// The values of a normalised schema that has nothing else; undefined of any other. `null` alone is a type.
+function valuesOnlyOf(schema: Node | undefined): unknown[] | undefined {
+  const { type, enum: values, ...others } = schema ?? {}
+  if (schema === undefined || !Object.keys(others).every((key) => documentationKeywords.includes(key)))
+    return undefined
+  if (type === 'null') return [null]
+  return Array.isArray(values) ? values : undefined
 }
 
 /** Whether the schemas have no type in common, so that no value matches two of them. */
@@ -251,15 +272,18 @@ const intersections: Readonly<Record<string, Intersect>> = {
   ...keyed('minimum exclusiveMinimum minLength minItems minProperties', higher),
   ...keyed('maximum exclusiveMaximum maxLength maxItems maxProperties', lower),
   enum: shared,
+  patternProperties: bothByName,
   required: (a, b) => [...new Set([a, b].flat())],
   type: (a, b) => {
     const types = typesOf({ type: a }).filter((type) => typesOf({ type: b }).includes(type))
     return types.length === 0 ? undefined : typeKeyword(types)
   },
-  properties: (a, b) =>
-    isNode(a) && isNode(b)
-      ? Object.fromEntries(Object.keys({ ...a, ...b }).map((name) => [name, bothOf(a[name], b[name])]))
-      : undefined,
+  properties: bothByName,
+}
+
+function bothByName(a: unknown, b: unknown): unknown {
+  if (!isNode(a) || !isNode(b)) return undefined
+  return Object.fromEntries(Object.keys({ ...a, ...b }).map((name) => [name, bothOf(a[name], b[name])]))
 }
 
 function bothOf(a: unknown, b: unknown): unknown {
@@ -270,8 +294,7 @@ function bothOf(a: unknown, b: unknown): unknown {
 
 /** A schema of what both accept, with the annotations of the first; undefined if one cannot express it. */
 export function intersect(a: Node, b: Node): Node | undefined {
-  if ((isClosed(a) && b.properties !== undefined) || (isClosed(b) && a.properties !== undefined))
-    return undefined
+  if (isAffected(a, b, dependent) || isAffected(b, a, { ...dependent, ...unevaluated })) return undefined
   const result: Record<string, unknown> = { ...a }
   for (const [key, value] of Object.entries(b)) {
     if (a[key] === undefined) result[key] = value
@@ -283,7 +306,31 @@ export function intersect(a: Node, b: Node): Node | undefined {
   return result
 }
 
-// The effect of these keywords depends on `properties` beside them.
-function isClosed(schema: Node): boolean {
-  return ['additionalProperties', 'unevaluatedProperties', 'if'].some((key) => schema[key] !== undefined)
+const ofObject = split('properties patternProperties')
+const applied = split('allOf anyOf oneOf if dependentSchemas')
+// The keywords beside which a keyword has another effect.
+const dependent: Readonly<Record<string, readonly string[]>> = {
+  additionalProperties: ofObject,
+  items: ['prefixItems'],
+  ...keyed('then else', ['if']),
+  if: split('then else'),
+  ...keyed('minContains maxContains', ['contains']),
+  contains: split('minContains maxContains'),
+  discriminator: split('anyOf oneOf'),
+}
+// In what encloses an `allOf`, these see what its members evaluate; in a member, they do not see the rest.
+const unevaluated: typeof dependent = {
+  unevaluatedProperties: [...ofObject, ...applied, 'additionalProperties'],
+  unevaluatedItems: [...applied, ...split('items prefixItems contains')],
+}
+
+/** Whether a schema has a keyword whose effect depends on what else evaluates properties or items. */
+export function isUnevaluating(schema: Node | undefined): boolean {
+  return Object.keys(unevaluated).some((key) => schema?.[key] !== undefined)
+}
+
+function isAffected(schema: Node, by: Node, keywords: typeof dependent): boolean {
+  return Object.entries(keywords).some(
+    ([key, others]) => schema[key] !== undefined && others.some((other) => by[other] !== undefined),
+  )
 }

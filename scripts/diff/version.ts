@@ -2,7 +2,7 @@
 
 import { type Bump, bumps, type Change } from './comparison.js'
 import { isNode, type Node } from './node.js'
-import { serverPaths } from './servers.js'
+import { urlsOf } from './operation-pairs.js'
 
 /** The version that the changes require, compared with the actual one. */
 export interface VersionCheck {
@@ -11,9 +11,9 @@ export interface VersionCheck {
   /** `info.version` in both documents. */
   readonly before: string
   readonly after: string
-  /** Whether `info.version`, or the version in the servers' path, was raised that far. */
+  /** Whether `info.version`, or the version in the paths of all URLs, was raised that far. */
   readonly isEnough: boolean
-  /** Whether the version in the servers' path was raised. */
+  /** Whether the version in the paths of all URLs was raised. */
   readonly isNewPath: boolean
 }
 
@@ -41,13 +41,13 @@ function numbersOf(version: string): number[] {
   return (/^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number)
 }
 
-// `/v1` -> `/v2` is a new API beside the old one.
+// `/v1` -> `/v2` for every operation is a new API beside the old one.
 function isPathRaised(before: Node, after: Node): boolean {
-  const [was, is] = [pathVersionOf(before), pathVersionOf(after)]
-  return was !== undefined && is !== undefined && is > was
+  return Math.max(...pathVersionsOf(before)) < Math.min(...pathVersionsOf(after))
 }
 
-function pathVersionOf(document: Node): number | undefined {
-  const versions = serverPaths(document).flatMap((path) => /\/v(\d+)(?=\/|$)/.exec(path)?.[1] ?? [])
-  return versions.length > 0 ? Math.max(...versions.map(Number)) : undefined
+// One for each path; NaN, which is not less than any, for one without a version, or no paths.
+function pathVersionsOf(document: Node): number[] {
+  const versions = urlsOf(document).map((url) => Number(/\/v(\d+)(?=\/|$)/.exec(url)?.[1]))
+  return versions.length > 0 ? versions : [Number.NaN]
 }

@@ -13,7 +13,7 @@ import { isSafe, moduleName, pathParameterNames, servedMethods, withRouteNames }
 import { readParameters } from './parameters.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
 import { readResponses } from './responses.js'
-import { isPublic, keySchemeOf } from './security.js'
+import { effectiveSecurity, isPublic, keySchemeOf } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 
 const unservedMethods = ['trace', 'query']
@@ -182,7 +182,7 @@ export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'op
 
 // OpenAPI 3.1, section 4.8.30: for a scheme without scopes, the list names roles, which API keys do not have.
 function readSecurity(reader: Reader, place: string, operation: Node): string[][] {
-  const alternatives = (operation.security ?? reader.document.security ?? []) as Node[]
+  const alternatives = effectiveSecurity(reader.document, operation)
   const schemes = schemesOf(reader)
   for (const [name, roles] of alternatives.flatMap((each) => Object.entries(each))) {
     if (schemes.get(name)?.type === 'http' && Array.isArray(roles) && roles.length > 0)

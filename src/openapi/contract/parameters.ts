@@ -38,21 +38,27 @@ export function readParameters(
   item: Node,
   node: Node,
 ): Parameter[] {
-  const own = reader.list(node.parameters)
-  const names = own.map(identity)
+  const names = reader.list(node.parameters).map(identity)
   for (const name of names.filter((each, index) => names.indexOf(each) < index)) {
     reader.problem(`${place}: the parameter ${name} is declared twice`)
   }
-  const inherited = reader.list(item.parameters).filter((each) => !names.includes(identity(each)))
-  const parameters = [...inherited, ...own]
-    .filter((each) => !isIgnoredParameter(each))
-    .map((each) => readParameter(reader, `${place}: the ${each.in} parameter ${each.name}`, path, each))
+  const parameters = effectiveParameters(reader, item, node).map((each) =>
+    readParameter(reader, `${place}: the ${each.in} parameter ${each.name}`, path, each),
+  )
   checkNames(reader, place, parameters)
   for (const name of pathParameterNames(path)) {
     if (!parameters.some((each) => each.in === 'path' && each.name === name))
       reader.problem(`${place}: the path parameter ${name} is not declared`)
   }
   return parameters
+}
+
+/** The Parameter Objects of an operation: its own, and those of its path item that it does not override. */
+export function effectiveParameters(reader: Reader, item: Node, node: Node): Node[] {
+  const own = reader.list(node.parameters)
+  const names = own.map(identity)
+  const inherited = reader.list(item.parameters).filter((each) => !names.includes(identity(each)))
+  return [...inherited, ...own].filter((each) => !isIgnoredParameter(each))
 }
 
 // Header names are case-insensitive.

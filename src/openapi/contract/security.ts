@@ -2,6 +2,12 @@
 // met, and never offered: an implemented operation may declare only the scheme of API keys.
 
 import type { Contract, Operation } from './contract.js'
+import type { Node } from './reader.js'
+
+/** The Security Requirement Objects of an operation: its own or, if it has none, the document's. */
+export function effectiveSecurity(document: Node, operation: Node): Node[] {
+  return (operation.security ?? document.security ?? []) as Node[]
+}
 
 /** Whether an operation also serves requests without credentials. */
 export function isPublic({ security }: Pick<Operation, 'security'>): boolean {

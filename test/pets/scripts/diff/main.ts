@@ -455,3 +455,182 @@ t.test('the arguments are a ref and a format', async (t) => {
   ]
   for (const [args, message] of wrong) t.throws(() => readArguments(args), { name: 'DiffError', message })
 })
+
+type Document = Record<string, unknown> & { paths: Record<string, Record<string, unknown>> }
+
+function getOf({ paths }: Document, path: string): Record<string, unknown> {
+  return paths[path]?.get as Record<string, unknown>
+}
+
+// The lines of an edit of a small contract, on a day.
+function edit(given: string, change: (document: Document) => void, day = '2026-11-26'): string[] {
+  const [before, after] = [parse(given), parse(given)]
+  change(after)
+  return diffContracts(before, after, Date.parse(`${day}T12:00:00Z`)).map(lineOf)
+}
+
+const ended = (more: string) => `
+openapi: 3.1.0
+info: { version: 1.0.0 }
+paths:
+  /old:
+    get:
+      operationId: old
+      deprecated: true
+      x-deprecated-at: 2026-01-01
+      x-sunset: 2026-06-01${more}
+      parameters: [{ name: q, in: query, schema: { type: string } }]
+      responses: { '200': { description: Old. } }
+  /new:
+    get: { operationId: new, responses: { '200': { description: New. } } }
+`
+const [served, gone] = [ended(''), ended('\n      x-after-sunset: gone')]
+const remove = ({ paths }: Document) => delete paths['/old']
+
+t.test('an operation that is gone can be removed; what ends one is breaking', async (t) => {
+  t.strictSame(edit(gone, remove), ['minor     GET /old  operation removed, gone since its sunset'])
+  t.strictSame(edit(gone, remove, '2026-05-31'), ['breaking  GET /old  operation removed'], 'before it')
+  t.strictSame(edit(served, remove), ['breaking  GET /old  operation removed'], 'still served')
+
+  const operation = (document: Document) => getOf(document, '/old')
+  const set = (key: string, value: unknown) => (document: Document) => {
+    operation(document)[key] = value
+  }
+  const end = set('x-after-sunset', 'gone')
+  t.strictSame(edit(served, end), ['breaking  GET /old  after the sunset gone added'])
+  t.strictSame(edit(served, end, '2026-05-31'), ['minor     GET /old  after the sunset gone added'])
+  t.strictSame(
+    edit(gone, set('x-after-sunset', 'serve')),
+    ['minor     GET /old  after the sunset gone -> serve'],
+    'it is served again',
+  )
+  t.strictSame(edit(gone, set('x-sunset', '2026-12-01')), [
+    'minor     GET /old  sunset 2026-06-01 -> 2026-12-01',
+  ])
+  t.strictSame(edit(gone, set('x-sunset', '2026-02-01')), [
+    'minor     GET /old  sunset 2026-06-01 -> 2026-02-01',
+  ])
+  t.strictSame(
+    edit(served, (document) => {
+      end(document)
+      operation(document)['x-sunset'] = '2026-11-01'
+    }),
+    [
+      'breaking  GET /old  after the sunset gone added',
+      'breaking  GET /old  sunset 2026-06-01 -> 2026-11-01',
+    ],
+    'a later sunset that has passed, too',
+  )
+  const drop = set('parameters', [])
+  t.strictSame(edit(gone, drop), ['patch     GET /old  query.q: removed'], 'every request gets a 410')
+  t.strictSame(edit(served, drop), ['breaking  GET /old  query.q: removed'])
+})
+
+const typed = `
+openapi: 3.1.0
+info: { version: 1.0.0 }
+paths:
+  /a:
+    get:
+      operationId: getA
+      responses:
+        '200': { content: { application/json: {}, application/hal+json: {}, text/csv: {} } }
+        '404': { content: { application/json: {} } }
+  /b/{id}:
+    get:
+      operationId: getB
+      parameters: [{ name: id, in: path, required: true, schema: { type: string } }]
+      responses:
+        '200': { content: { text/csv: {}, text/html: {} } }
+        '404': { content: { application/problem+json: {} } }
+`
+
+t.test('the order that decides what is sent is compared', async (t) => {
+  const order = (path: string, status: string, types: readonly string[]) => (document: Document) => {
+    const responses = getOf(document, path).responses as Record<string, unknown>
+    responses[status] = { content: Object.fromEntries(types.map((type) => [type, {}])) }
+  }
+  const sent = [
+    'breaking  GET /a  200 body: media type application/hal+json is sent instead of application/json',
+  ]
+  t.strictSame(
+    edit(typed, order('/a', '200', ['application/hal+json', 'application/json', 'text/csv'])),
+    sent,
+  )
+  t.strictSame(edit(typed, order('/a', '200', ['text/csv', 'application/json', 'application/hal+json'])), [])
+  t.strictSame(edit(typed, order('/b/{id}', '200', ['text/html', 'text/csv'])), [], 'its handler says which')
+  const errors = edit(typed, (document) => {
+    document.paths = Object.fromEntries(Object.entries(document.paths).reverse())
+  })
+  t.strictSame(errors, ['breaking  errors  media type application/json -> application/problem+json'])
+})
+
+t.test('what the server reads is compared, not how it is written', async (t) => {
+  const same: readonly (readonly [title: string, (document: Document) => void])[] = [
+    [
+      'a path item of the components',
+      (document) => {
+        document.components = { pathItems: { A: document.paths['/a'] } }
+        document.paths['/a'] = { $ref: '#/components/pathItems/A' }
+      },
+    ],
+    [
+      'a derived operationId',
+      (document) => {
+        delete getOf(document, '/a').operationId
+      },
+    ],
+    [
+      'an undeclared path parameter',
+      (document) => {
+        delete getOf(document, '/b/{id}').parameters
+      },
+    ],
+    [
+      'another version of OpenAPI',
+      (document) => {
+        document.openapi = '3.0.3'
+      },
+    ],
+    [
+      'an explicit dialect',
+      (document) => {
+        document.jsonSchemaDialect = 'https://spec.openapis.org/oas/3.1/dialect/base'
+      },
+    ],
+    [
+      'a percent-encoded path',
+      (document) => {
+        document.paths['/%62/{id}'] = document.paths['/b/{id}'] ?? {}
+        delete document.paths['/b/{id}']
+      },
+    ],
+  ]
+  for (const [title, change] of same) t.strictSame(edit(typed, change), [], title)
+})
+
+t.test('a higher version in the path of every URL is enough for a breaking change', async (t) => {
+  const api = (prefix: string, ...paths: string[]) => ({
+    info: { version: '1.0.0' },
+    ...(prefix && { servers: [{ url: prefix }] }),
+    paths: Object.fromEntries(paths.map((path) => [path, { get: {} }])),
+  })
+  const table = [
+    [api('/v1', '/a'), api('/v2', '/a'), true],
+    [api('', '/v1/a'), api('', '/v2/a'), true],
+    [api('/v1', '/a'), api('', '/v2/a'), true],
+    [api('/v9', '/a'), api('/v10', '/a'), true],
+    [api('/v1', '/a'), api('/v1', '/b'), false],
+    [api('/v1', '/a'), api('', '/v1/a', '/v2/a'), false],
+    [api('/v1', '/a'), api('', '/a'), false],
+    [api('', '/a'), api('/v1', '/a'), false],
+    [api('/v1'), api('/v2'), false],
+  ] as const
+  const changes = [{ bump: 'major', place: '', where: '', what: '', at: [] }] as const
+  for (const [before, after, isNewPath] of table)
+    t.match(
+      checkVersion(before, after, changes),
+      { isNewPath, isEnough: isNewPath },
+      JSON.stringify([before, after]),
+    )
+})
