@@ -13,15 +13,16 @@ import { OperatorError } from '../../src/lib/operator-error.js'
 import { contractFile, projectRoot } from '../../src/lib/paths.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { type Environment, openTerms, runKeys, type Service, startService } from '../lib/service.js'
+import { installWithoutQuotas } from './installation.js'
 
 const installation =
   'Install it with `pip install -r scripts/fuzz/requirements.txt` in a virtual environment, or install uv.'
 
 const usage = `Usage: npm run fuzz -- [--max-examples N] [--seed S]
 
-Runs Schemathesis on the built service, with a temporary database. It generates requests for every operation
-of openapi.yaml, valid and invalid, and checks each response: status, headers, media type, body. A failure is
-shrunk, and printed as a curl command.
+Runs Schemathesis on the built service, with a temporary database and without quotas. It generates requests
+for every operation of openapi.yaml, valid and invalid, and checks each response: status, headers, media type,
+body. A failure is shrunk, and printed as a curl command.
 
   --max-examples  the most requests generated for an operation, in each phase that generates; default 300
   --seed          a whole number; the same seed generates the same requests; default 1
@@ -44,9 +45,11 @@ async function main(args: readonly string[], { interruption }: Surroundings): Pr
   const contract = await readServiceContract(contractFile)
   return inTemporaryDirectory(async (directory) => {
     const environment = { DATA_DIR: path.join(directory, 'data'), LOG_LEVEL: 'error' }
-    const service = await startService(environment)
+    await installWithoutQuotas(directory)
+    const service = await startService(environment, directory)
     try {
-      const FUZZ_KEY = await runKeys(['create', '--name', 'fuzz', ...openTerms(contract)], environment)
+      const terms = openTerms(contract)
+      const FUZZ_KEY = await runKeys(['create', '--name', 'fuzz', ...terms], environment, directory)
       const address = [`${service.origin}/openapi.json`, `--url=${service.origin}${contract.prefix}`]
       const env = { FUZZ_KEY, HYPOTHESIS_STORAGE_DIRECTORY: directory, PYTHONDONTWRITEBYTECODE: '1' }
       const code = await run([...schemathesis, 'run', ...address, ...generation], env, interruption)

@@ -21,10 +21,10 @@ export interface Service {
   stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
-/** Starts the service and waits until it listens. */
-export async function startService(environment: Environment): Promise<Service> {
-  const child = spawn(process.execPath, [built('src/main.js')], {
-    cwd: projectRoot,
+/** Starts the service, of the project or of an installation, and waits until it listens. */
+export async function startService(environment: Environment, root = projectRoot): Promise<Service> {
+  const child = spawn(process.execPath, [built('src/main.js', root)], {
+    cwd: root,
     env: environmentOf({ PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -44,13 +44,14 @@ export async function startService(environment: Environment): Promise<Service> {
 }
 
 /** Runs `keys` and returns what it prints. */
-export async function runKeys(args: readonly string[], environment: Environment): Promise<string> {
-  const options = { cwd: projectRoot, env: environmentOf(environment) }
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [built('src/commands/keys.js'), ...args],
-    options,
-  )
+export async function runKeys(
+  args: readonly string[],
+  environment: Environment,
+  root = projectRoot,
+): Promise<string> {
+  const options = { cwd: root, env: environmentOf(environment) }
+  const program = built('src/commands/keys.js', root)
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], options)
   return stdout.trim()
 }
 
@@ -63,8 +64,8 @@ export function openTerms(contract: ServiceContract): string[] {
 }
 
 /** The path of a file that `npm run build:server` writes. */
-export function built(file: string): string {
-  return path.join(projectRoot, 'dist', file)
+export function built(file: string, root = projectRoot): string {
+  return path.join(root, 'dist', file)
 }
 
 // Only what a shell needs of the caller's environment, so that its DATABASE_URL is not used.

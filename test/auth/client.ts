@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkPlans, toClient } from '../../src/auth/client.js'
 import { insertApiKey, revokeApiKey } from '../../src/database/api-keys.js'
-import { contract, createDatabase } from '../fixtures/service.js'
+import { contract, createDatabase, startService } from '../fixtures/service.js'
 
 const terms = { name: 'test', perMinute: null, perDay: null, expiresAt: null }
 const agreed = { perMinute: 5, perDay: 50 }
@@ -40,4 +40,14 @@ t.test('without rate limits, a key of any plan is valid', async (t) => {
   const { hasRateLimits: _, ...rest } = limits(new Map())
   t.match(toClient(key, { ...rest, hasRateLimits: false }).quotas, { perMinute: Number.POSITIVE_INFINITY })
   t.throws(() => toClient(key, { ...rest, hasRateLimits: true }), { code: 'unavailable' })
+})
+
+t.test('tests start the service with a key that its contract gives few requests, or none', async (t) => {
+  for (const plans of [{ basic: { perMinute: 1, perDay: 1 } }, { agreed: 'custom' }] as const) {
+    const own = { ...contract.rateLimits, plans: new Map(Object.entries<typeof agreed | 'custom'>(plans)) }
+    const { call } = await startService(t, {
+      contract: { ...contract, hasRateLimits: true, rateLimits: own },
+    })
+    for (const path of ['/nothing', '/nothing']) t.match(await call('GET', path), { status: 404 })
+  }
 })

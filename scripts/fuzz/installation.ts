@@ -1,0 +1,34 @@
+// The built service as it is installed, with quotas that no run reaches: a refusal for too many requests says
+// nothing about the handler.
+
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { isMap, parseDocument } from 'yaml'
+import { projectRoot } from '../../src/lib/paths.js'
+
+const ample = 2_000_000_000
+
+/** Installs the built service in a folder. */
+export async function installWithoutQuotas(folder: string): Promise<void> {
+  for (const part of ['dist', 'src/database/migrations', 'package.json'])
+    await cp(path.join(projectRoot, part), path.join(folder, part), { recursive: true })
+  await symlink(path.join(projectRoot, 'node_modules'), path.join(folder, 'node_modules'))
+  const contract = 'generated/openapi.yaml' // in one file
+  const text = await readFile(path.join(projectRoot, contract), 'utf8')
+  await mkdir(path.join(folder, 'generated'))
+  await writeFile(path.join(folder, contract), withoutQuotas(text))
+}
+
+/** A contract whose quotas, of fixed plans and of addresses, are not reached, and which bans no key. */
+export function withoutQuotas(text: string): string {
+  const document = parseDocument(text)
+  const limits = document.get('x-rate-limits')
+  if (!isMap(limits)) return text
+  const plans = limits.get('plans')
+  for (const { key } of isMap(plans) ? plans.items : [])
+    if (limits.getIn(['plans', key]) !== 'custom')
+      limits.setIn(['plans', key], { perMinute: ample, perDay: ample })
+  limits.setIn(['anonymous', 'perMinute'], ample)
+  limits.setIn(['ban', 'rejections'], ample)
+  return String(document)
+}
