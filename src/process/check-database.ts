@@ -6,10 +6,12 @@ import type { Config } from '../config.js'
 import type { Database } from '../database/database.js'
 import { beginPatiently, type Patience } from '../database/locks.js'
 import { checkPooled } from '../database/roles.js'
+import { checkSequences } from '../database/sequences.js'
 
 /**
  * Waits as long as startup may for locks that other sessions hold.
- * @throws {OperatorError} if the pooler's role lacks its settings, or the contract a plan that keys have
+ * @throws {OperatorError} if the pooler's role lacks its settings, the contract a plan that keys have, or a
+ * sequence is behind its rows
  */
 export async function checkDatabase(
   database: Database,
@@ -18,5 +20,8 @@ export async function checkDatabase(
   parts: Pick<Patience, 'log' | 'interruption'>,
 ): Promise<void> {
   await checkPooled(database, handlerTimeoutMs)
-  await beginPatiently(database.sql, { ...parts, timeoutMs }, (sql) => checkPlans(sql, contract))
+  await beginPatiently(database.sql, { ...parts, timeoutMs }, async (sql) => {
+    await checkPlans(sql, contract)
+    await checkSequences(sql)
+  })
 }

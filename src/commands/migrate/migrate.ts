@@ -5,7 +5,9 @@ import { type Logger, pino } from 'pino'
 import type { Config } from '../../config.js'
 import { connect } from '../../database/connect.js'
 import type { RootSql } from '../../database/database.js'
+import { beginPatiently, type Patience } from '../../database/locks.js'
 import { prepareServiceRole } from '../../database/roles.js'
+import { checkSequences } from '../../database/sequences.js'
 import { unlessAborted } from '../../lib/abort.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { readPostgresUrl } from '../../lib/postgres-url.js'
@@ -40,7 +42,9 @@ export async function migrate(args: readonly string[], surroundings: Surrounding
   const log = pino({ level: 'info', base: null }, stdout)
   const database = await connect(config, log, interruption)
   try {
-    await unlessAborted(prepareRole(database.sql, config, { log, interruption }), interruption)
+    const patience = { timeoutMs: config.startTimeoutMs, log, interruption }
+    await unlessAborted(prepareRole(database.sql, config, { ...patience, log }), interruption)
+    await unlessAborted(beginPatiently(database.sql, patience, checkSequences), interruption)
   } finally {
     await database.close(interruption)
   }
@@ -48,8 +52,8 @@ export async function migrate(args: readonly string[], surroundings: Surrounding
 
 async function prepareRole(
   sql: RootSql,
-  { serviceDatabaseUrl, servicePassword, handlerTimeoutMs, startTimeoutMs: timeoutMs }: Config,
-  { log, interruption }: { readonly log: Logger; readonly interruption: AbortSignal },
+  { serviceDatabaseUrl, servicePassword, handlerTimeoutMs }: Config,
+  patience: Patience & { readonly log: Logger },
 ): Promise<void> {
   if (serviceDatabaseUrl === undefined) return
   const { username: name, password: inUrl } = readPostgresUrl(serviceDatabaseUrl)
@@ -59,6 +63,6 @@ async function prepareRole(
     throw new OperatorError(
       `SERVICE_DATABASE_URL must have a role other than ${name}, the owner in DATABASE_URL.`,
     )
-  await prepareServiceRole(sql, { name, password }, handlerTimeoutMs, { timeoutMs, log, interruption })
-  log.info({ role: name }, 'service role is ready: it may read and write rows')
+  await prepareServiceRole(sql, { name, password }, handlerTimeoutMs, patience)
+  patience.log.info({ role: name }, 'service role is ready: it may read and write rows')
 }
