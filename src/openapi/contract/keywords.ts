@@ -29,7 +29,7 @@ const table: readonly [string, SchemaKeyword['holds'], SchemaKeyword['appliesTo'
   ['patternProperties', 'map', 'members'],
   ['additionalProperties', 'one', 'members'],
   ['unevaluatedProperties', 'one', 'members'],
-  ['propertyNames', 'one', 'members'],
+  ['propertyNames', 'one', 'members', 'condition'],
   ['items', 'one', 'members'],
   ['prefixItems', 'list', 'members'],
   ['unevaluatedItems', 'one', 'members'],

@@ -12,6 +12,7 @@ import { isExplodedObject } from '../contract/parameters.js'
 import { jsonPointer } from '../contract/pointer.js'
 import { ownError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
+import { withExcuses } from '../schemas/defaulted.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
 import { createExplain, errorsMax, everyError, explaining, type Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
@@ -36,10 +37,10 @@ export type CompileValidator = (schema: AnySchema, httpPart: string | undefined)
 
 /** Creates the compiler of the request schemas of a document. */
 export function createValidatorCompiler(document: object): CompileValidator {
-  const parameters = parametersAjv({ useDefaults: true })
-  const body = bodyAjv({ useDefaults: true })
-  const explainParameters = createExplain(parameters, () => parametersAjv(everyError))
-  const explainBody = createExplain(body, () => bodyAjv(everyError))
+  const parameters = parametersAjv()
+  const body = bodyAjv()
+  const explainParameters = createExplain(parameters, 'text', () => parametersAjv(everyError))
+  const explainBody = createExplain(body, 'json', () => bodyAjv(everyError))
   const withReferences = createReferences(body, document, compilableWithout('readOnly'))
   const compileBody = compileOnce((schema) => explaining(body.compile(withReferences(schema)), explainBody))
   const compileParameters = compileOnce((schema) => explaining(parameters.compile(schema), explainParameters))
@@ -48,7 +49,10 @@ export function createValidatorCompiler(document: object): CompileValidator {
     const faults = faultyDefaults(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', schema)
     if (faults.length > 0) throw new Error(faults.join('; '))
     if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)
-    const exact = compilable(schema)
+    const exact = compilable(
+      withExcuses(schema, (each) => each),
+      'text',
+    )
     // Proxies and browsers add headers and cookies, and the application's prefix may have parameters. The
     // contract declares all of a query.
     if (httpPart === 'querystring') return compileParameters({ ...exact, additionalProperties: false })
@@ -56,11 +60,11 @@ export function createValidatorCompiler(document: object): CompileValidator {
   }
 }
 
-function parametersAjv(options: Options): Ajv {
-  return createAjv('text', { coerceTypes: true, ownProperties: true, ...options })
+function parametersAjv(options: Options = {}): Ajv {
+  return createAjv('text', { ownProperties: true, ...options })
 }
 
-function bodyAjv(options: Options): Ajv {
+function bodyAjv(options: Options = {}): Ajv {
   const ajv = createAjv('json', { ownProperties: true, ...options })
   forbid(ajv, 'readOnly')
   return ajv
@@ -202,8 +206,16 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   return object === undefined ? error : withPath(error, (at) => at.slice(object.length))
 }
 
+// In the order in which Fastify validates them, up to the first that is invalid.
+const validated = ['params', 'body', 'querystring', 'headers']
+
+// A part that was valid has been changed: its defaults were not sent.
 function errorsOf(request: FastifyRequest, httpPart: RequestPart): readonly ErrorObject[] {
   if (httpPart === 'cookies') return [] // validated when they are read
+  const { validationContext } = request.validationError ?? {}
+  const isValid =
+    validationContext === undefined || validated.indexOf(httpPart) < validated.indexOf(validationContext)
+  if (isValid) return []
   const validate = validatorOf(request, httpPart)
   const data = httpPart === 'querystring' ? request.query : request[httpPart]
   return validate === undefined || validate(data) ? [] : validate.explain(data)

@@ -74,11 +74,14 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
 export function createResponseChecks(
   document: object,
 ): (operation: Operation, areBodiesChecked: boolean) => ResponseCheck {
-  const headerAjv = createAjv('text', { coerceTypes: true })
+  const headerAjv = createAjv('text')
   const bodyAjv = createAjv('check', { allErrors: false, ownProperties: true })
   forbid(bodyAjv, 'writeOnly')
   const compileHeader = compileOnce((schema) =>
-    headerAjv.compile<{ value: unknown }>({ type: 'object', properties: { value: compilable(schema) } }),
+    headerAjv.compile<{ value: unknown }>({
+      type: 'object',
+      properties: { value: compilable(schema, 'text') },
+    }),
   )
   const withReferences = createReferences(bodyAjv, document, compilableWithout('writeOnly'))
   const compileBody = compileOnce((schema) => bodyAjv.compile(withReferences(schema)))
@@ -146,7 +149,8 @@ function headerCheck(
     if (value === undefined) return required ? `${name} is missing` : undefined
     if (value === lastValid) return undefined
     // OpenAPI 3.1, section 4.8.12.6: the style of headers is `simple`.
-    if (!validate({ value: isList ? elementsOf(String(value)) : value }))
+    const sent = typeof value === 'number' ? String(value) : value
+    if (!validate({ value: isList ? elementsOf(String(value)) : sent }))
       return `${name} ${validate.errors?.[0]?.message}`
     lastValid = value
     return undefined

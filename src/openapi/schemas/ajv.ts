@@ -6,7 +6,9 @@ import { stringify } from 'lossless-json'
 import type { AnySchema } from '../contract/keywords.js'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
-import { addExactNumber, type NumberMode, withExactNumbers } from './exact-numbers.js'
+import { changing } from './changes.js'
+import { addDefaults } from './defaulted.js'
+import { addExactNumber, type NumberMode, withConditions, withExactNumbers } from './exact-numbers.js'
 import { formats } from './formats.js'
 import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
 import { toRegExp } from './patterns.js'
@@ -26,8 +28,17 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   addExactNumber(ajv, mode)
   addNullPrototype(ajv, mode)
   addBytes(ajv)
-  addAlternatives(ajv)
+  addAlternatives(ajv, mode)
+  if (mode === 'check') return ajv
+  addDefaults(ajv)
+  changeOnceValid(ajv)
   return ajv
+}
+
+// Ajv's own `useDefaults` and `coerceTypes` would change a value while it is judged.
+function changeOnceValid(ajv: Ajv): void {
+  const compile = ajv.compile.bind(ajv) as (schema: AnySchema) => ValidateFunction
+  ajv.compile = ((schema: AnySchema) => changing(compile(schema))) as Ajv['compile']
 }
 
 // The meta-schema validator, shared because compiling it takes longer than compiling all schemas of a small
@@ -39,12 +50,12 @@ const dialect = new Ajv2020({ strict: false, logger: false, code: unoptimized })
  * the server's keywords.
  * @throws {Error} if the schema is invalid
  */
-export function compilable<Each extends AnySchema>(schema: Each): Each
-export function compilable(schema: AnySchema): AnySchema {
+export function compilable<Each extends AnySchema>(schema: Each, mode?: NumberMode): Each
+export function compilable(schema: AnySchema, mode: NumberMode = 'json'): AnySchema {
   if (typeof schema === 'boolean') return schema
   const { $id: _, $schema, ...others } = schema
   dialect.validateSchema(others, true)
-  return withExactNumbers(withNullPrototypes(others))
+  return withConditions(withExactNumbers(withNullPrototypes(others), mode))
 }
 
 /** Compiles equal schemas once: most operations share headers, parameters and errors. */

@@ -5,10 +5,7 @@ import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, type Subschema, subschemasOf } from '../contract/keywords.js'
-import { rounded } from '../contract/upgrade.js'
 import { compileOnce, createAjv } from './ajv.js'
-
-import { defaultOf } from './exact-numbers.js'
 import { createExplain, everyError, explaining, type Validator } from './explain.js'
 import { describeViolations } from './messages.js'
 import { compilableWithout } from './read-write-only.js'
@@ -19,8 +16,8 @@ import { createReferences, type Resolve, resolveIn } from './references.js'
  * must be at most 100`. A schema that several others refer to is reported once.
  */
 export function createDefaultCheck(document: object): (part: string, schema: AnySchema) => string[] {
-  const ajv = createAjv('check', { useDefaults: true })
-  const explain = createExplain(ajv, () => createAjv('check', everyError))
+  const ajv = createAjv('json', { ownProperties: true })
+  const explain = createExplain(ajv, 'json', () => createAjv('json', { ownProperties: true, ...everyError }))
   const compile = compileOnce((value) =>
     explaining(ajv.compile({ type: 'object', properties: { value } }), explain),
   )
@@ -60,14 +57,8 @@ function defaultsIn(whole: Schema, part: string, resolve: Resolve, seen: Set<str
 }
 
 function faultOf({ place, schema }: Default, compile: Compile): string | undefined {
-  const value = defaultOf(schema)
+  const value = schema.default
   const named = `the default ${stringify(value)}`
-  // Ajv writes defaults into the generated code as JSON, which rounds bigints.
-  if (typeof value === 'object' && rounded(value) !== value)
-    return (
-      `${named} of ${place} contains an integer beyond 2^53: ` +
-      'set it as the default in the schema of that integer'
-    )
   const validate = compile(schema)
   try {
     const given = { value: structuredClone(value) }

@@ -2,10 +2,9 @@
 // do not support bigint, and its coercion reads `0x10` as 16, so every schema the server compiles uses this
 // keyword instead.
 
-import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { _, type Ajv } from 'ajv'
-import type { DataValidateFunction } from 'ajv/dist/types/index.js'
+import type { DataValidateFunction, DataValidationCxt } from 'ajv/dist/types/index.js'
 import { parse, stringify } from 'lossless-json'
 import {
   decimal,
@@ -18,6 +17,7 @@ import {
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, mapSchemas } from '../contract/keywords.js'
 import { exactNumbers } from '../contract/upgrade.js'
+import { noteConversion } from './changes.js'
 
 /** `text` reads numbers from strings (parameters), `json` converts JSON numbers, `check` only validates. */
 export type NumberMode = 'text' | 'json' | 'check'
@@ -41,13 +41,14 @@ const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'm
 const values = ['enum', 'const'] as const
 
 /**
- * A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers.
+ * A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers; for
+ * `text` also booleans and null, which arrive as text, too.
  */
-export function withExactNumbers<Each extends AnySchema>(schema: Each): Each {
-  return mapSchemas(schema, exact)
+export function withExactNumbers<Each extends AnySchema>(schema: Each, mode: NumberMode = 'json'): Each {
+  return mapSchemas(schema, (each) => exact(each, mode))
 }
 
-function exact(given: Schema): Schema {
+function exact(given: Schema, mode: NumberMode): Schema {
   const { [exactNumbers]: exactly, ...rounded } = given
   const schema =
     typeof exactly === 'string'
@@ -56,7 +57,7 @@ function exact(given: Schema): Schema {
   const types = schema.type === undefined ? [] : ([schema.type].flat() as string[])
   checkEnum(schema, types)
   checkBounds(schema)
-  if (!constrainsNumbers(schema, types)) return schema
+  if (!constrainsNumbers(schema, types) && !(mode === 'text' && isOfWords(schema, types))) return schema
   const copy: Record<string, unknown> = { ...schema }
   const rules: Record<string, unknown> = { types }
   const isNumericFormat =
@@ -66,7 +67,6 @@ function exact(given: Schema): Schema {
     delete copy[name]
   }
   delete copy.type
-  if (typeof copy.default === 'bigint') copy.default = defaultMark + copy.default
   return { ...copy, exactNumber: rules }
 }
 
@@ -100,32 +100,37 @@ function typesOf(value: unknown): string[] {
   return ['number', 'bigint'].includes(typeof value) ? ['integer', 'number'] : [typeof value]
 }
 
-// Ajv writes defaults into the generated code as JSON, which has no bigint: they become strings with a mark
-// that no client can guess.
-const defaultMark = randomUUID()
-
-/** The default of a schema with exact numbers, as the value that validation assigns. */
-export function defaultOf({ default: value }: Schema): unknown {
-  return typeof value === 'string' && value.startsWith(defaultMark)
-    ? BigInt(value.slice(defaultMark.length))
-    : value
+/** A schema that is a condition: it does not change the value, and judges only what was sent. */
+export function asCondition<Each extends AnySchema>(schema: Each): Each {
+  return mapSchemas(schema, toCondition)
 }
 
-/** A schema with exact numbers that does not change the value: without conversions and defaults. */
-export function asCondition(schema: AnySchema): AnySchema {
-  return mapSchemas(schema, ({ default: _, ...each }) =>
-    each.exactNumber === undefined
-      ? each
-      : { ...each, exactNumber: { ...(each.exactNumber as Rules), isCondition: true } },
-  )
+/** A schema whose conditions are such. */
+export function withConditions<Each extends AnySchema>(schema: Each): Each {
+  return mapSchemas(schema, (each, isCondition) => (isCondition ? toCondition(each) : each))
 }
 
-// Without a type, by its bounds, allowed values and default.
+function toCondition({ default: _, excused = [], exactNumber: rules, ...each }: Schema): Schema {
+  const required = [...((each.required ?? []) as string[]), ...(excused as string[])]
+  return {
+    ...each,
+    ...(required.length > 0 && { required }),
+    ...(rules !== undefined && { exactNumber: { ...(rules as Rules), isCondition: true } }),
+  }
+}
+
+// Without a type, by its bounds and allowed values.
 function constrainsNumbers(schema: Schema, types: readonly string[]): boolean {
   if (types.length > 0) return types.includes('integer') || types.includes('number')
   const allowed = [...((schema.enum as unknown[] | undefined) ?? []), schema.const]
-  const hasBigDefault = typeof schema.default === 'bigint'
-  return hasBigDefault || bounds.some((name) => schema[name] !== undefined) || allowed.some(isNumber)
+  return bounds.some((name) => schema[name] !== undefined) || allowed.some(isNumber)
+}
+
+// Whether values are written as `true`, `false` or nothing.
+function isOfWords({ enum: values = [], const: value }: Schema, types: readonly string[]): boolean {
+  if (types.includes('string')) return false
+  const isBoolean = [...(values as unknown[]), value].some((each) => typeof each === 'boolean')
+  return types.includes('boolean') || types.includes('null') || (types.length === 0 && isBoolean)
 }
 
 /**
@@ -161,7 +166,7 @@ function checkOf(rules: Rules): (data: unknown) => string | undefined {
     !rules.types.includes('number')
   return (data) => {
     if (isPlain && typeof data === 'bigint' && data >= min && data <= max) return undefined
-    return problemWith(typeof data === 'string' ? fromString(data, 'check', rules) : data, rules)
+    return problemWith(data, rules)
   }
 }
 
@@ -169,23 +174,14 @@ function addConversion(ajv: Ajv, mode: 'text' | 'json'): void {
   ajv.addKeyword({
     keyword: 'exactNumber',
     schemaType: 'object',
-    modifying: true,
     errors: true,
-    compile: (rules: Rules, _, { compositeRule = false }) => {
-      const isCondition = compositeRule || rules.isCondition
-      // In JSON, only a schema with a type converts: another schema of the same value may have done so
-      // already. A default beyond 2^53 is converted by any.
-      const isConverting = !isCondition && (mode === 'text' || rules.types.length > 0)
-      const convert = conversionTo(rules)
+    compile: (rules: Rules) => {
       const validate: DataValidateFunction = (data, context) => {
-        const value = typeof data === 'string' ? fromString(data, mode, rules) : data
+        const value = mode === 'text' && typeof data === 'string' ? fromText(data, rules) : data
         const message = problemWith(value, rules)
         validate.errors = message === undefined ? [] : [{ keyword: 'exactNumber', params: {}, message }]
         if (message !== undefined) return false
-        const isBigDefault = mode === 'json' && value !== data && !isCondition
-        if ((isConverting || isBigDefault) && isNumber(value) && context?.parentData) {
-          context.parentData[context.parentDataProperty] = convert(value)
-        }
+        if (context?.parentData && rules.isCondition !== true) noteValue(value, data, rules, context)
         return true
       }
       return validate
@@ -193,9 +189,28 @@ function addConversion(ajv: Ajv, mode: 'text' | 'json'): void {
   })
 }
 
-function fromString(text: string, mode: NumberMode, rules: Rules): unknown {
-  if (text.startsWith(defaultMark)) return BigInt(text.slice(defaultMark.length))
-  return mode === 'text' ? numberFromText(text, rules.types) : text
+// A schema without a type converts only what no other schema of the same value does.
+function noteValue(
+  value: unknown,
+  given: unknown,
+  { types, format }: Rules,
+  { parentData, parentDataProperty }: DataValidationCxt,
+): void {
+  const converted = isNumber(value) && types.length > 0 ? conversionTo(types, format)(value) : value
+  if (converted === given) return
+  noteConversion(() => {
+    if (types.length > 0 || parentData[parentDataProperty] === given)
+      parentData[parentDataProperty] = converted
+  })
+}
+
+function fromText(text: string, { types, ...rules }: Rules): unknown {
+  if (isOfWords(rules, types)) {
+    if (text === '' && types.includes('null')) return null
+    const isBoolean = types.length === 0 || types.includes('boolean')
+    if (isBoolean && (text === 'true' || text === 'false')) return text === 'true'
+  }
+  return numberFromText(text, types)
 }
 
 /** A JSON number of one of the types; any other text, or a number that a double would round, unchanged. */
@@ -206,8 +221,7 @@ export function numberFromText(text: string, types: readonly string[]): bigint |
 
 const numeral = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
-function conversionTo({ types, format }: Rules): (value: bigint | number) => bigint | number {
-  if (types.length === 0) return (value) => value
+function conversionTo(types: readonly string[], format: string | undefined) {
   return types.includes('integer') && isBig(format) ? BigInt : Number
 }
 

@@ -10,6 +10,7 @@ import { type AnySchema, schemaKeywords } from '../contract/keywords.js'
 import { jsonPointer } from '../contract/pointer.js'
 import { compileOnce } from './ajv.js'
 import { type Choice, choiceOf } from './choices.js'
+import type { NumberMode } from './exact-numbers.js'
 import { toRegExp } from './patterns.js'
 import { resolveIn } from './references.js'
 
@@ -50,11 +51,11 @@ export function explaining(validate: ValidateFunction, explain: Explain): Valida
  * @param ajv the one that has compiled the schemas
  * @param createAssertions creates one with the same options and all errors, for the assertions of each schema
  */
-export function createExplain(ajv: Ajv, createAssertions: () => Ajv): Explain {
+export function createExplain(ajv: Ajv, mode: NumberMode, createAssertions: () => Ajv): Explain {
   let plans: Plans | undefined // most services never need them
   return (schema, value) => {
-    plans ??= createPlans(ajv, createAssertions())
-    const found: Found = { errors: [], max: errorsMax, plans, budget: { steps: stepsMax } }
+    plans ??= createPlans(ajv, mode, createAssertions())
+    const found: Found = { errors: [], max: errorsMax, plans, spent: { steps: 0, excuses: 0 } }
     try {
       apply(schema, value, '', found)
     } catch (error) {
@@ -71,7 +72,8 @@ interface Found {
   readonly errors: ErrorObject[]
   readonly max: number
   readonly plans: Plans
-  readonly budget: { steps: number }
+  /** Steps, and required properties that are absent and have a default. */
+  readonly spent: { steps: number; excuses: number }
 }
 
 /** How to apply a schema. */
@@ -87,11 +89,10 @@ interface Plans {
   choiceOf(schema: Schema, keyword: 'anyOf' | 'oneOf'): Choice
 }
 
-function createPlans(ajv: Ajv, assertions: Ajv): Plans {
+function createPlans(ajv: Ajv, mode: NumberMode, assertions: Ajv): Plans {
   const resolve = resolveIn(ajv)
   const compile = compileOnce((schema: Schema) => assertions.compile(schema))
-  const choice = (keyword: string) =>
-    once((schema) => choiceOf(schema, keyword, resolve, ajv.opts.coerceTypes === true))
+  const choice = (keyword: string) => once((schema) => choiceOf(schema, keyword, resolve, mode === 'text'))
   const choices = { anyOf: choice('anyOf'), oneOf: choice('oneOf') }
   return {
     of: once((schema) => {
@@ -110,7 +111,10 @@ function createPlans(ajv: Ajv, assertions: Ajv): Plans {
 function assertionsOf(schema: Schema, { RULES }: Ajv): Schema | undefined {
   const own = Object.entries(schema).filter(
     ([key]) =>
-      key in RULES.all && !schemaKeywords.has(key) && !key.startsWith('$') && key !== 'nullPrototype',
+      key in RULES.all &&
+      !schemaKeywords.has(key) &&
+      !key.startsWith('$') &&
+      !['nullPrototype', 'excused'].includes(key),
   )
   return own.length === 0 ? undefined : Object.fromEntries(own)
 }
@@ -126,7 +130,7 @@ function once<Result>(compute: (schema: Schema) => Result): (schema: Schema) => 
 
 function apply(schema: AnySchema, value: unknown, at: string, found: Found): void {
   if (schema === true || found.errors.length >= found.max) return
-  if (found.budget.steps-- <= 0) throw outOfSteps
+  if (found.spent.steps++ >= stepsMax) throw outOfSteps
   if (schema === false) add(found, { keyword: 'false schema', schema: {}, value, at })
   else applySchema(schema, value, at, found)
 }
@@ -167,6 +171,12 @@ type Schemas = Readonly<Record<string, AnySchema>>
 // In the order in which errors are told.
 const applicators: readonly [keyword: string, applicator: Applicator][] = [
   ['$ref', ({ $ref }, value, at, found) => apply(found.plans.targetOf(String($ref)), value, at, found)],
+  [
+    'excused',
+    ({ excused }, value, _, { spent }) => {
+      if (isObject(value) && !(excused as string[]).every((name) => has(value, name))) spent.excuses++
+    },
+  ],
   ['not', applyNot],
   ['allOf', ({ allOf }, ...on) => (allOf as AnySchema[]).forEach((each) => void apply(each, ...on))],
   ['anyOf', (schema, ...on) => applyAlternatives('anyOf', schema, ...on)],
@@ -216,10 +226,23 @@ function applyAlternatives(
   if (typeof named === 'number') apply(all[named] ?? true, value, at, found)
   else if (named !== undefined) add(found, { keyword, schema, value, at, params: { ...named } })
   if (named !== undefined) return
-  const branches = all.map((each) => errorsOf(each, value, at, found))
-  const passing = branches.filter((errors) => errors.length === 0).length
+  const tried = all.map((each) => tryAlternative(each, value, at, found))
+  const matching = tried.filter(({ errors }) => errors.length === 0)
+  const unexcused = matching.filter(({ excuses }) => excuses === 0).length
+  const passing = unexcused === 0 ? matching.length : unexcused
+  if (unexcused === 0 && passing > 0) found.spent.excuses++
   if (keyword === 'anyOf' ? passing > 0 : passing === 1) return
-  add(found, { keyword, schema, value, at, params: { branches, passing } })
+  add(found, { keyword, schema, value, at, params: { branches: tried.map(({ errors }) => errors), passing } })
+}
+
+// As in alternatives.ts, one that needs a default counts if none matches without.
+function tryAlternative(schema: AnySchema, value: unknown, at: string, found: Found) {
+  const { spent } = found
+  const before = spent.excuses
+  const errors = errorsOf(schema, value, at, found)
+  const excuses = spent.excuses - before
+  spent.excuses = before
+  return { errors, excuses }
 }
 
 function applyPrefixItems({ prefixItems }: Schema, value: unknown, at: string, found: Found): void {

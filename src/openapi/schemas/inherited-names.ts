@@ -23,7 +23,7 @@ export function addNullPrototype(ajv: Ajv, mode: NumberMode): void {
 
 /**
  * A schema with `nullPrototype` in every subschema that declares such a property.
- * @throws {Error} if a property is called `__proto__`, or an inherited name has a default
+ * @throws {Error} if a property is called `__proto__`
  */
 export function withNullPrototypes<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, (each, isCondition) => {
@@ -33,11 +33,6 @@ export function withNullPrototypes<Each extends AnySchema>(schema: Each): Each {
 }
 
 function checkNames({ properties = {} }: Schema): void {
-  for (const [name, schema] of Object.entries(properties as Record<string, AnySchema>)) {
-    if (name === '__proto__')
-      throw new Error('a property is called __proto__, a name that JavaScript reserves')
-    // Ajv takes the inherited value for that of the property and does not assign the default.
-    if (name in Object.prototype && typeof schema === 'object' && schema.default !== undefined)
-      throw new Error(`the property ${name} cannot have a default: every JavaScript object inherits one`)
-  }
+  if (Object.hasOwn(properties as object, '__proto__'))
+    throw new Error('a property is called __proto__, a name that JavaScript reserves')
 }

@@ -5,6 +5,7 @@ import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, extendedBy, mapSchemas, mapSubschemas } from '../contract/keywords.js'
 import { compilable } from './ajv.js'
+import { withExcuses } from './defaulted.js'
 import type { Resolve } from './references.js'
 
 /** The keyword that is forbidden: `readOnly` in a request, `writeOnly` in a response. */
@@ -36,7 +37,9 @@ export function compilableWithout(forbidden: Forbidden): (resolve: Resolve) => (
         const names = namesOf(plain)
         return names.size > 0 ? withoutRequired(plain, names, resolve) : plain
       })
-    return (schema) => compilable(withoutForbidden(schema))
+    // Only in requests are defaults filled in.
+    const isRequest = forbidden === 'readOnly'
+    return (schema) => compilable(withoutForbidden(isRequest ? withExcuses(schema, resolve) : schema))
   }
 }
 
@@ -80,10 +83,16 @@ function withoutRequired(schema: Schema, names: ReadonlySet<string>, resolve: Re
 
 function requiringOnly(isKept: (name: string) => boolean, schema: Schema): Schema {
   const required = (schema.required ?? []) as string[]
+  const excused = (schema.excused ?? []) as string[]
   const dependent = Object.entries((schema.dependentRequired ?? {}) as Record<string, string[]>)
-  if ([...required, ...dependent.flatMap(([, names]) => names)].every(isKept)) return schema
+  if ([...required, ...excused, ...dependent.flatMap(([, names]) => names)].every(isKept)) return schema
   const kept = dependent.map(([name, names]) => [name, names.filter(isKept)])
-  return { ...schema, required: required.filter(isKept), dependentRequired: Object.fromEntries(kept) }
+  return {
+    ...schema,
+    required: required.filter(isKept),
+    excused: excused.filter(isKept),
+    dependentRequired: Object.fromEntries(kept),
+  }
 }
 
 // Memoized, because many schemas share their subschemas.

@@ -83,7 +83,10 @@ t.test('cookies of the server and of a handler are fields of their own', async (
 })
 
 t.test('several values of a list are sent as one field beside those of the server', async (t) => {
-  t.equal((await headersOf(t, { Vary: 'Origin' }, { Vary: ['Accept', 'Range'] })).vary, 'Origin, Accept, Range')
+  t.equal(
+    (await headersOf(t, { Vary: 'Origin' }, { Vary: ['Accept', 'Range'] })).vary,
+    'Origin, Accept, Range',
+  )
   t.strictSame((await headersOf(t, {}, { Vary: ['Accept', 'Range'] })).vary, ['Accept', 'Range'])
   t.equal((await headersOf(t, { Link: '</a>' }, { link: '</a>' })).link, '</a>', 'none twice')
 })

@@ -1,7 +1,6 @@
-import type { Options } from 'ajv'
 import t from 'tap'
 import type { Schema } from '../../../src/openapi/contract/contract.js'
-import { createAjv } from '../../../src/openapi/schemas/ajv.js'
+import { compilable, createAjv } from '../../../src/openapi/schemas/ajv.js'
 import { type NumberMode, withExactNumbers } from '../../../src/openapi/schemas/exact-numbers.js'
 
 const int64 = { type: 'integer', format: 'int64' }
@@ -12,10 +11,10 @@ interface Outcome {
   readonly value: unknown
 }
 
-function check(mode: NumberMode, schema: Schema, value: unknown, options: Options = {}): Outcome {
+function check(mode: NumberMode, schema: Schema, value: unknown): Outcome {
   const data = { value }
-  const validate = createAjv(mode, options).compile(
-    withExactNumbers({ type: 'object', properties: { value: schema } }),
+  const validate = createAjv(mode).compile(
+    compilable({ type: 'object', properties: { value: schema } }, mode),
   )
   validate(data)
   return { problems: (validate.errors ?? []).map(({ message }) => message), value: data.value }
@@ -232,12 +231,12 @@ for (const [[one, other], ...values] of alternatives)
       ])
         t.test(`${title}: ${keyword} ${schemas[0] === one ? 'in order' : 'reversed'}`, async (t) => {
           const given = structuredClone(value)
-          const outcome = check('json', { [keyword]: schemas }, given, { useDefaults: true })
+          const outcome = check('json', { [keyword]: schemas }, given)
           t.strictSame(outcome, { problems: [], value: seen })
         })
 
 t.test('a condition converts nothing', async (t) => {
-  const decide = (schema: Schema) => check('json', schema, { a: 1 }, { useDefaults: true }).value
+  const decide = (schema: Schema) => check('json', schema, { a: 1 }).value
   t.strictSame(decide({ not: strict({ a: int64, b: int64 }) }), { a: 1 })
   t.strictSame(decide({ if: strict({ a: int64, b: int64 }), else: { properties: { a: number } } }), { a: 1 })
 })

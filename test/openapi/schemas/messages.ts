@@ -7,7 +7,7 @@ import { describeViolations, joinViolations } from '../../../src/openapi/schemas
 function violationsOf(schema: Schema, value: unknown, part = 'body'): string[] {
   const ajv = createAjv('json')
   ajv.addSchema(schema, 'schema')
-  const explain = createExplain(ajv, () => createAjv('json', everyError))
+  const explain = createExplain(ajv, 'json', () => createAjv('json', everyError))
   const validate = explaining(ajv.compile({ $ref: 'schema' }), explain)
   return validate(value) ? [] : describeViolations(part, validate.explain(value))
 }

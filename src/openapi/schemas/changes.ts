@@ -1,0 +1,99 @@
+// A value is judged as it was sent, and only then changed: integers of 64 bits become bigints, texts of
+// parameters what their schemas say, and absent properties get their defaults. What is to be changed is noted
+// in a list while a value is judged. An alternative that does not match takes back what it noted. Validation is
+// synchronous, so that all validators can share the list.
+
+import type { ValidateFunction } from 'ajv'
+
+type Container = Record<string | number, unknown>
+
+/** A property that has a default, or whose schema would change one that another schema has. */
+export interface Property {
+  readonly name: string
+  readonly default: unknown
+  /** Changes the property of an object as if its default had been sent. */
+  readonly change: ((object: Container, name: string) => void) | undefined
+}
+
+// A conversion; the properties that an object lacks; or neither, for an excuse.
+interface Change {
+  readonly convert?: () => void
+  readonly object?: Container
+  readonly absent?: readonly Property[]
+}
+
+const changes: Change[] = []
+// Where in the list there are excuses.
+const excuses: number[] = []
+
+/** Notes a conversion. */
+export function noteConversion(convert: () => void): void {
+  changes.push({ convert })
+}
+
+/** Notes those of the properties that an object lacks. */
+export function noteAbsent(object: Container, properties: readonly Property[]): void {
+  const absent = properties.filter(({ name }) => !has(object, name))
+  if (absent.length > 0) changes.push({ object, absent })
+}
+
+/** Notes an excuse if an object lacks one of these properties, which are required and have a default. */
+export function noteExcuse(object: Container, names: readonly string[]): void {
+  if (names.every((name) => has(object, name))) return
+  excuses.push(changes.length)
+  changes.push({})
+}
+
+function has(object: Container, name: string): boolean {
+  return Object.hasOwn(object, name) && object[name] !== undefined
+}
+
+/** Where the list ends now. */
+export function changesNoted(): number {
+  return changes.length
+}
+
+/** Whether nothing has been excused since the list ended there. */
+export function isUnexcused(since: number): boolean {
+  return (excuses.at(-1) ?? -1) < since
+}
+
+/** Takes back what was noted since the list ended at `from`, but not what since `to`. */
+export function undoChanges(from: number, to: number = changes.length): void {
+  const kept: number[] = []
+  while (!isUnexcused(from)) {
+    const at = excuses.pop() ?? 0
+    if (at >= to) kept.unshift(at - (to - from))
+  }
+  excuses.push(...kept)
+  changes.splice(from, to - from)
+}
+
+/** A validator that changes a value if it is valid. */
+export function changing(validate: ValidateFunction): ValidateFunction {
+  const judge = (data: unknown, context?: Parameters<ValidateFunction>[1]): boolean => {
+    const start = changes.length
+    try {
+      const isValid = validate(data, context)
+      if (isValid && changes.length > start) make(changes.slice(start))
+      return isValid
+    } finally {
+      changing.errors = validate.errors ?? null
+      undoChanges(start) // also if the stack overflowed
+    }
+  }
+  const changing = Object.assign(judge as ValidateFunction, validate)
+  return changing
+}
+
+// Defaults last, because a converted value may be one that an object has. They are changed by every schema of the
+// property, as they would be if they had been sent.
+function make(noted: readonly Change[]): void {
+  for (const { convert } of noted) convert?.()
+  for (const { object = {}, absent = [] } of noted)
+    for (const each of absent)
+      if (each.default !== undefined && !has(object, each.name))
+        object[each.name] = structuredClone(each.default)
+  for (const { object = {}, absent = [] } of noted)
+    for (const { name, change } of absent) if (has(object, name)) change?.(object, name)
+}
