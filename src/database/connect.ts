@@ -11,7 +11,8 @@ import { Connection, type MakeOne } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
 import { socketOption } from './driver/socket.js'
 import { startEmbedded } from './embedded/embedded-server.js'
-import { migrate, migrationNames } from './migrate.js'
+import { migrate } from './migrate.js'
+import { migrationNames } from './migration.js'
 import {
   closeTimeoutSeconds,
   connectionOptions,
@@ -87,7 +88,7 @@ async function open({ config, log, interruption, make, servers, reads }: OpenPar
   opened.push(() => sql.end({ timeout: closeTimeoutSeconds }))
   await checkEncoding(sql)
   if (isPooled) await checkTransactions(sql)
-  const patience = { timeoutMs: deadline - performance.now(), log, interruption }
+  const patience = { timeoutMs: deadline - performance.now(), log, interruption, isPooled }
   const migrations = await migrate(sql, migrationsFolder, patience).catch((error) => {
     throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
   })

@@ -4,6 +4,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { ReservedSql } from 'postgres'
 import { OperatorError } from '../lib/operator-error.js'
 import type { RootSql, RootTransaction, Sql } from './database.js'
 import { codeOf } from './unavailable.js'
@@ -41,26 +42,100 @@ const neverAborted = new AbortController().signal
  * attempt that fails changes nothing.
  * @throws {OperatorError} when the locks are not free in time, naming who holds them
  */
-export async function beginPatiently<Result>(
+export function beginPatiently<Result>(
   sql: RootSql,
-  { timeoutMs = 20_000, log, interruption = neverAborted }: Patience,
+  patience: Patience,
   run: (transaction: RootTransaction) => Promise<Result>,
+): Promise<Result> {
+  return patiently(patience, (onblocked) => attempt(sql, run, onblocked))
+}
+
+/**
+ * Calls `run` with a session that holds an advisory lock and has no statement timeout, for what must not be in a
+ * transaction. If the process ends meanwhile, the lock is held until the session's statement has ended, too.
+ * `run` waits for other locks as long as it must: what builds an index concurrently blocks no request.
+ * @throws {OperatorError} when the advisory lock is not free in time, naming who holds it
+ */
+export async function lockPatiently<Result>(
+  sql: RootSql,
+  patience: Patience,
+  lockId: number,
+  run: (session: Sql) => Promise<Result>,
+): Promise<Result> {
+  const session = await sql.reserve()
+  const over = new AbortController()
+  let isLost = false
+  try {
+    const pid = await limitToClient(session, false)
+    await session.unsafe('set statement_timeout = 0')
+    await patiently(patience, (onblocked) => lock(sql, session, pid, lockId, onblocked))
+    let reported: string | undefined
+    void watch(sql, pid, over.signal, (holders) => {
+      if (namesOf(holders) !== reported) patience.log?.warn({ holders }, waiting)
+      reported = namesOf(holders)
+    })
+    return await run(session)
+  } catch (error) {
+    isLost = isLastOf(error)
+    throw error
+  } finally {
+    over.abort()
+    if (!isLost) await giveBack(session)
+  }
+}
+
+// Whether the connection is lost, and its session with it: an error of Node, of postgres.js, or of PostgreSQL that
+// is worse than ERROR. postgres.js 3.4.9 would write to a socket that it no longer has, which nothing can catch.
+function isLastOf(error: unknown): boolean {
+  return codeOf(error) !== '' && (error as { severity?: unknown }).severity !== 'ERROR'
+}
+
+async function giveBack(session: ReservedSql): Promise<void> {
+  await session.unsafe(`${resetSession}; select pg_advisory_unlock_all()`)
+  session.release()
+}
+
+const resetSession = 'reset statement_timeout; reset lock_timeout; reset client_connection_check_interval'
+const waiting = 'waiting for a lock of another session'
+
+async function lock(
+  sql: RootSql,
+  session: Sql,
+  pid: number,
+  lockId: number,
+  onblocked: (holders: readonly Holder[]) => void,
+): Promise<void> {
+  const over = new AbortController()
+  void watch(sql, pid, over.signal, onblocked)
+  try {
+    await session.unsafe(`set lock_timeout = ${lockTimeoutMs}`)
+    await session`select pg_advisory_lock(${lockId})`
+    await session.unsafe('set lock_timeout = 0')
+  } finally {
+    over.abort()
+  }
+}
+
+// Calls `attempt` until nobody blocks it.
+async function patiently<Result>(
+  { timeoutMs = 20_000, log, interruption = neverAborted }: Patience,
+  attempt: (onblocked: (holders: readonly Holder[]) => void) => Promise<Result>,
 ): Promise<Result> {
   const deadline = performance.now() + timeoutMs
   let holders: readonly Holder[] = []
   let reported: string | undefined
   for (;;) {
     try {
-      return await attempt(sql, run, (found) => {
+      return await attempt((found) => {
         holders = found
       })
     } catch (error) {
       if (!isBlocked(error)) throw error
-      const names = holders.map(nameOf).join('; ') || 'its holder is unknown'
+      const found = namesOf(holders)
       if (performance.now() > deadline)
-        throw new OperatorError(`A lock was not released within START_TIMEOUT_MS: ${names}`, { cause: error })
-      if (names !== reported) log?.warn({ holders }, 'waiting for a lock of another session')
-      reported = names
+        throw new OperatorError(`A lock was not released within START_TIMEOUT_MS: ${found}`, { cause: error })
+      if (found !== reported) log?.warn({ holders }, waiting)
+      reported = found
       // At random, so that instances that start together do not try together.
       await delay(pauseMs * (0.5 + Math.random()), undefined, { signal: interruption })
     }
@@ -76,17 +151,22 @@ async function attempt<Result>(
   try {
     const result = await sql.begin('isolation level read committed', async (transaction) => {
       await transaction.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
-      // PostgreSQL 14 rejects the setting on other systems.
-      const [row] = await transaction<{ pid: number }[]>`
-        select pg_backend_pid() as pid, case when version() like '%linux%'
-          then set_config('client_connection_check_interval', ${String(clientCheckMs)}, true) end`
-      void watch(sql, row?.pid ?? 0, over.signal, onblocked)
+      void watch(sql, await limitToClient(transaction, true), over.signal, onblocked)
       return run(transaction)
     })
     return result as Result // postgres.js types it as an array of queries
   } finally {
     over.abort()
   }
+}
+
+// Ends a statement soon after its client. Returns the pid of the backend.
+async function limitToClient(sql: Sql, isLocal: boolean): Promise<number> {
+  // PostgreSQL 14 rejects the setting on other systems.
+  const [row] = await sql<{ pid: number }[]>`
+    select pg_backend_pid() as pid, case when version() like '%linux%'
+      then set_config('client_connection_check_interval', ${String(clientCheckMs)}, ${isLocal}) end`
+  return row?.pid ?? 0
 }
 
 // On another connection: PostgreSQL tells who blocks a statement only while it waits.
@@ -120,6 +200,10 @@ function findHolders(sql: Sql, pid: number): Promise<Holder[]> {
     left join pg_stat_activity as activity on activity.pid = holder.pid
     where wanted.pid = ${pid} and not wanted.granted
     order by holder.pid`
+}
+
+function namesOf(holders: readonly Holder[]): string {
+  return holders.map(nameOf).join('; ') || 'its holder is unknown'
 }
 
 function nameOf({ pid, application, state, queryStart, mode, lock }: Holder): string {

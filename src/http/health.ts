@@ -2,7 +2,8 @@
 
 import type { FastifyInstance } from 'fastify'
 import type { Sql } from '../database/database.js'
-import { isMigrated, migrationNames } from '../database/migrate.js'
+import { isMigrated } from '../database/migrate.js'
+import { migrationNames } from '../database/migration.js'
 import { unlessAborted } from '../lib/abort.js'
 import { migrationsFolder } from '../lib/paths.js'
 import { singleFlight } from '../lib/shared-calls.js'

@@ -1,11 +1,14 @@
 import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { pino } from 'pino'
+import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import type { RootSql } from '../../../src/database/database.js'
-import { isMigrated, migrate, migrationNames } from '../../../src/database/migrate.js'
+import { isMigrated, migrate } from '../../../src/database/migrate.js'
+import { migrationNames } from '../../../src/database/migration.js'
 import { migrationsFolder } from '../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
+import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { createDatabase, startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
 import { holdReader } from '../fixtures/locks.js'
@@ -103,10 +106,187 @@ t.test('a failed migration rolls back those before it, too, and can be fixed', a
     ...files,
     '0003-third.sql': 'create table more (id int);\nselect 1 / 0;\n',
   })
-  await t.rejects(migrate(sql, folder), { code: '22012', message: '0003-third.sql: division by zero' })
+  await t.rejects(migrate(sql, folder), { code: '22012', message: '0003-third.sql:2: division by zero' })
   t.strictSame(await tables(sql), [])
   writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
   t.strictSame(await migrate(sql, folder), ['0001-first.sql', '0002-second.sql', '0003-third.sql'])
+})
+
+t.test('an error names the file, the line and, where PostgreSQL knows it, the column', async (t) => {
+  const sql = await emptyDatabase(t)
+  for (const [text, message] of [
+    ['selec 1', ':1:1: syntax error at or near "selec"'],
+    ["-- why\n\nselect '🐈', nothing", ':3:13: column "nothing" does not exist'],
+    ["select 1;\n\n/* why\n */ select '🐈',\n  nothing;", ':5:3: column "nothing" does not exist'],
+    ['create table a (id int);\n\n-- again\ncreate table a (id int)', ':4: relation "a" already exists'],
+    ['do $$\nbegin\n  perform 1 / 0;\nend $$', ':1: division by zero'],
+    ["select 1;\nselect 'a", `:2:8: unterminated quoted string at or near "'a"`],
+    ['create table a (id int);\nselect $$a', ':2:8: unterminated dollar-quoted string at or near "$$a"'],
+    ['select 1;\r\nselect (;\r\n', ':2:9: syntax error at or near ";"'],
+    [
+      'create table a (id int);\ncreate index concurrently a_id on a (id)',
+      ':2: CREATE INDEX CONCURRENTLY cannot run inside a transaction block; begin the file with "-- no-transaction"',
+    ],
+    ['-- no-transaction\n\nvacuum nothing', ':3: relation "nothing" does not exist'],
+    ['-- no-transaction\nselect nothing', ':2:8: column "nothing" does not exist'],
+  ] as const) {
+    const folder = temporaryDirectory(t, { '0001-first.sql': text })
+    await t.rejects(migrate(sql, folder), { message: `0001-first.sql${message}` }, text)
+    t.equal(await isMigrated(sql, ['0001-first.sql']), false)
+  }
+})
+
+const table = "create table runs as select 'name ' || n as name, n from generate_series(1, 1000) as n;"
+const build =
+  '-- no-transaction\n-- It is large.\ncreate index concurrently if not exists "Runs N" on runs (n);\n'
+
+async function indexes(sql: RootSql): Promise<string[]> {
+  const rows = await sql<{ name: string; isValid: boolean }[]>`
+    select relname as name, indisvalid as "isValid" from pg_index join pg_class on oid = indexrelid
+    where indrelid = 'runs'::regclass order by relname`
+  return rows.map(({ name, isValid }) => (isValid ? name : `${name} (unfinished)`))
+}
+
+// A transaction that began before: an index that is built concurrently waits for it.
+async function holdSnapshot(sql: RootSql): Promise<() => Promise<void>> {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let held: Promise<unknown> = Promise.resolve()
+  await new Promise<void>((begun, fail) => {
+    held = sql
+      .begin('isolation level repeatable read', async (transaction) => {
+        await transaction`select from pg_class limit 1`
+        begun()
+        await released
+      })
+      .catch(fail)
+  })
+  return async () => {
+    release()
+    await held
+  }
+}
+
+async function builder(sql: RootSql): Promise<number | undefined> {
+  const [row] = await sql<{ pid: number }[]>`
+    select pid from pg_stat_activity
+    where datname = current_database() and query like 'create index%' and wait_event_type = 'Lock'`
+  return row?.pid
+}
+
+t.test('a migration without a transaction is applied in its turn, and recorded', async (t) => {
+  const sql = await emptyDatabase(t)
+  const folder = temporaryDirectory(t, {
+    '0001-first.sql': table,
+    '0002-index.sql': build,
+    '0003-third.sql': 'alter table runs rename to others;',
+    '0004-vacuum.sql': '-- no-transaction: VACUUM refuses one\nvacuum others',
+  })
+  const names = ['0001-first.sql', '0002-index.sql', '0003-third.sql', '0004-vacuum.sql']
+  t.strictSame(await migrate(sql, folder), names)
+  t.strictSame(await migrate(sql, folder), [])
+  await sql`alter table others rename to runs`
+  t.strictSame(await indexes(sql), ['Runs N'])
+  const [row] = await sql`select current_setting('statement_timeout') as timeout, count(*)::int as locks
+    from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`
+  t.match(row, { locks: 0 }, 'which leaves no lock')
+})
+
+t.test('those before one that fails stay, and it is applied once it is mended', async (t) => {
+  const sql = await emptyDatabase(t)
+  const folder = temporaryDirectory(t, {
+    '0001-first.sql': table,
+    '0002-index.sql': build.replace('index', 'unique index').replace('(n)', '((n / 2))'),
+    '0003-third.sql': 'alter table runs rename to others;',
+  })
+  const message = '0002-index.sql:3: could not create unique index "Runs N"'
+  await t.rejects(migrate(sql, folder), { message })
+  t.strictSame(await indexes(sql), ['Runs N (unfinished)'])
+  await t.rejects(migrate(sql, folder), { message }, 'not for the index that is left')
+  writeFileSync(path.join(folder, '0002-index.sql'), build)
+  t.strictSame(await migrate(sql, folder), ['0002-index.sql', '0003-third.sql'])
+})
+
+t.test('it is resumed after its process, or its connection, was lost', async (t) => {
+  const sql = await emptyDatabase(t)
+  const folder = temporaryDirectory(t, { '0001-first.sql': table, '0002-index.sql': build })
+  const proxy = await startDatabaseProxy(t, sql)
+  const lost = postgres(proxy.url, { max: 4, onnotice: () => {}, types: { bigint: postgres.BigInt } })
+  t.teardown(() => lost.end({ timeout: 0 }))
+  for (const how of ['its backend is terminated', 'its client is gone']) {
+    const release = await holdSnapshot(sql)
+    const failed = migrate(lost, folder).catch((error) => error)
+    await until(async () => (await builder(sql)) !== undefined)
+    const pid = await builder(sql)
+    if (how === 'its client is gone') await proxy.close()
+    else await sql`select pg_terminate_backend(${pid ?? 0})`
+    t.type(await failed, Error, how)
+    await until(async () => (await builder(sql)) === undefined)
+    await release()
+    t.strictSame(await indexes(sql), ['Runs N (unfinished)'])
+    t.equal(await isMigrated(sql, ['0002-index.sql']), false)
+  }
+  t.strictSame(await migrate(sql, folder, { timeoutMs: 60_000 }), ['0002-index.sql'])
+  t.strictSame(await indexes(sql), ['Runs N'])
+})
+
+t.test('it is recorded if only that was missing', async (t) => {
+  const sql = await emptyDatabase(t)
+  const folder = temporaryDirectory(t, { '0001-first.sql': table, '0002-index.sql': build })
+  await migrate(sql, folder)
+  const [before] =
+    await sql`delete from schema_migrations where name like '0002%' returning '"Runs N"'::regclass::oid as oid`
+  t.strictSame(await migrate(sql, folder), ['0002-index.sql'])
+  const [after] = await sql`select '"Runs N"'::regclass::oid as oid`
+  t.strictSame(after, before, 'the index is not built again')
+})
+
+t.test('instances that start together build it once, while others read', async (t) => {
+  const sql = await emptyDatabase(t)
+  const folder = temporaryDirectory(t, { '0001-first.sql': table })
+  await migrate(sql, folder)
+  writeFileSync(path.join(folder, '0002-index.sql'), build)
+  writeFileSync(path.join(folder, '0003-third.sql'), 'alter table runs add column more int;')
+  const release = await holdSnapshot(sql)
+  const pools = Array.from(
+    { length: 5 },
+    () => postgres({ ...sql.options, max: 4 } as never) as unknown as RootSql,
+  )
+  t.teardown(() => Promise.all(pools.map((each) => each.end({ timeout: 0 }))))
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const migrated = Promise.all(pools.map((each) => migrate(each, folder, { timeoutMs: 60_000, log })))
+  await until(async () => (await builder(sql)) !== undefined)
+  await sql`insert into runs values ('served', 0)`
+  await until(() => lines.some(({ holders }) => (holders as { lock: string }[])[0]?.lock === 'virtualxid'))
+  await release()
+  t.strictSame((await migrated).flat().sort(), ['0002-index.sql', '0003-third.sql'])
+  t.strictSame(await indexes(sql), ['Runs N'])
+})
+
+t.test('what could not be resumed is refused before it runs', async (t) => {
+  const sql = await emptyDatabase(t)
+  await sql.unsafe(table)
+  const again = 'because the statement may run twice.'
+  for (const [text, message] of [
+    ['create index concurrently runs_n on runs (n)', `:2: add "if not exists" and a name, ${again}`],
+    ['create unique index /* a */ concurrently on runs (n)', `:2: add "if not exists" and a name, ${again}`],
+    ['drop index concurrently runs_n', `:2: add "if exists" and a name, ${again}`],
+    ['vacuum runs; vacuum runs', ': without a transaction, a migration is one statement.'],
+    ['-- nothing', ': without a transaction, a migration is one statement.'],
+  ] as const) {
+    const folder = temporaryDirectory(t, { '0001-first.sql': `-- no-transaction\n${text}` })
+    const error = { name: 'OperatorError', message: `0001-first.sql${message}` }
+    await t.rejects(migrate(sql, folder), error, text)
+  }
+  const folder = temporaryDirectory(t, { '0001-first.sql': '-- no-transaction\nvacuum runs' })
+  await t.rejects(migrate(sql, folder, { isPooled: true }), {
+    name: 'OperatorError',
+    message: /^Migration 0001-first\.sql needs a session of its own, .+\nRun `npm run migrate` /,
+  })
+  t.strictSame(await indexes(sql), [])
 })
 
 t.test('a migration may take longer than the statement timeout', async (t) => {

@@ -1,0 +1,117 @@
+// A migration: a file of SQL, its statements, and their errors.
+
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { OperatorError } from '../lib/operator-error.js'
+import type { Sql } from './database.js'
+import { placeOf, type Statement, statementsOf } from './sql-statements.js'
+import { codeOf } from './unavailable.js'
+
+export interface Migration {
+  readonly name: string
+  readonly text: string
+  /** SHA-256 of the text in hex. */
+  readonly checksum: string
+  /** Whether it runs in a transaction. It does not if its first line says `-- no-transaction`. */
+  readonly isTransactional: boolean
+}
+
+/** The names of the migrations in a folder and its subfolders, in the order in which they apply. */
+export async function migrationNames(folder: string): Promise<string[]> {
+  return (await migrationFiles(folder)).map((file) => path.basename(file))
+}
+
+/** The migrations in a folder and its subfolders, in the order in which they apply. */
+export async function readMigrations(folder: string): Promise<Migration[]> {
+  const files = await migrationFiles(folder)
+  return Promise.all(
+    files.map(async (file) =>
+      migrationOf(path.basename(file), await readFile(path.join(folder, file), 'utf8')),
+    ),
+  )
+}
+
+async function migrationFiles(folder: string): Promise<string[]> {
+  const files = await readdir(folder, { recursive: true })
+  return files
+    .filter((file) => /^\d{4}-[\w-]+\.sql$/.test(path.basename(file)))
+    .sort((a, b) => (path.basename(a) < path.basename(b) ? -1 : 1))
+}
+
+function migrationOf(name: string, text: string): Migration {
+  const checksum = createHash('sha256').update(text).digest('hex')
+  return { name, text, checksum, isTransactional: !/^--\s*no[- ]transaction\b/i.test(text) }
+}
+
+/** Runs the statements of a migration. An error names its file, its line and, if it is known, its column. */
+export async function runStatements(sql: Sql, migration: Migration): Promise<void> {
+  for (const statement of statementsOf(migration.text)) await run(sql, migration, statement)
+}
+
+/**
+ * Runs a migration whose statement must not be in a transaction. It may run again after an attempt of which
+ * nobody knows whether it was completed.
+ * @throws {OperatorError} if it is not one statement, or cannot be repeated
+ */
+export async function runAlone(session: Sql, migration: Migration): Promise<void> {
+  const [statement, ...others] = statementsOf(migration.text)
+  if (statement === undefined || others.length > 0)
+    throw new OperatorError(`${migration.name}: without a transaction, a migration is one statement.`)
+  checkRepeatable(migration, statement)
+  await dropUnfinishedIndex(session, statement)
+  await run(session, migration, statement)
+}
+
+const index = String.raw`("(?:[^"]|"")+"|[^\s"(]+)`
+const table = String.raw`((?:"(?:[^"]|"")+"|[^\s"(])+)`
+const build = new RegExp(
+  String.raw`^create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+${index}\s+on\s+(?:only\s+)?${table}`,
+  'i',
+)
+const unrepeatable = /^(?:create\s+(?:unique\s+)?|drop\s+)index\s+concurrently\s+(?!if\s)/i
+
+// A process may end between the statement and its record: an index that exists by then is no error.
+function checkRepeatable(migration: Migration, { code, start }: Statement): void {
+  if (!unrepeatable.test(code)) return
+  const condition = /^drop/i.test(code) ? 'if exists' : 'if not exists'
+  throw new OperatorError(
+    `${placeIn(migration, start)}: add "${condition}" and a name, because the statement may run twice.`,
+  )
+}
+
+// An interrupted CREATE INDEX CONCURRENTLY leaves an index that is kept up to date, but never used, and that
+// `if not exists` takes for the index.
+async function dropUnfinishedIndex(session: Sql, { code }: Statement): Promise<void> {
+  const [, name, table] = build.exec(code) ?? []
+  if (name === undefined || table === undefined) return
+  const found = await session<{ name: string }[]>`
+    select format('%I.%I', nspname, relname) as name
+    from pg_index
+    join pg_class on pg_class.oid = indexrelid
+    join pg_namespace on pg_namespace.oid = relnamespace
+    where indrelid = to_regclass(${table}) and relname = (parse_ident(${name}))[1] and not indisvalid`
+  for (const { name } of found) await session.unsafe(`drop index concurrently if exists ${name}`)
+}
+
+type PostgresError = Error & { readonly position?: string }
+
+async function run(sql: Sql, migration: Migration, statement: Statement): Promise<void> {
+  await sql.unsafe(statement.text).catch((error: PostgresError) => {
+    const advice = codeOf(error) === '25001' ? '; begin the file with "-- no-transaction"' : ''
+    error.message = `${placeOfError(migration, statement, error)}: ${error.message}${advice}`
+    throw error
+  })
+}
+
+// PostgreSQL counts characters, from 1; JavaScript, units of UTF-16.
+function placeOfError(migration: Migration, { text, start }: Statement, error: PostgresError): string {
+  if (error.position === undefined) return placeIn(migration, start)
+  const before = [...text].slice(0, Number(error.position) - 1).join('')
+  const { line, column } = placeOf(migration.text, start + before.length)
+  return `${migration.name}:${line}:${column}`
+}
+
+function placeIn({ name, text }: Migration, index: number): string {
+  return `${name}:${placeOf(text, index).line}`
+}
