@@ -12,6 +12,7 @@ import { addExactNumber, type NumberMode, withConditions, withExactNumbers } fro
 import { formats } from './formats.js'
 import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
 import { toRegExp } from './patterns.js'
+import { addUniqueItems } from './unique-items.js'
 
 // Ajv's optimizer is quadratic in the size of a schema, and V8 optimizes the code anyway.
 const unoptimized = { optimize: false }
@@ -29,6 +30,7 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   addNullPrototype(ajv, mode)
   addBytes(ajv)
   addAlternatives(ajv, mode)
+  addUniqueItems(ajv)
   if (mode === 'check') return ajv
   addDefaults(ajv)
   changeOnceValid(ajv)

@@ -398,6 +398,7 @@ function memberOf(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name]
 }
 
+// Messages show the first 64 characters of a name.
 function placeOf(at: string, name: string): string {
-  return at + jsonPointer([name])
+  return at + jsonPointer([name.slice(0, 100)])
 }
