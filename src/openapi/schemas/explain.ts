@@ -76,6 +76,10 @@ interface Found {
   readonly spent: { steps: number; excuses: number }
 }
 
+function isFull({ errors, max }: Found): boolean {
+  return errors.length >= max
+}
+
 /** How to apply a schema. */
 interface Plan {
   /** By the assertions of the schema itself. */
@@ -122,14 +126,16 @@ function assertionsOf(schema: Schema, { RULES }: Ajv): Schema | undefined {
 function once<Result>(compute: (schema: Schema) => Result): (schema: Schema) => Result {
   const known = new WeakMap<Schema, Result>()
   return (schema) => {
-    const result = known.get(schema) ?? compute(schema)
-    known.set(schema, result)
-    return result
+    const result = known.get(schema)
+    if (result !== undefined) return result
+    const computed = compute(schema)
+    known.set(schema, computed)
+    return computed
   }
 }
 
 function apply(schema: AnySchema, value: unknown, at: string, found: Found): void {
-  if (schema === true || found.errors.length >= found.max) return
+  if (schema === true || isFull(found)) return
   if (found.spent.steps++ >= stepsMax) throw outOfSteps
   if (schema === false) add(found, { keyword: 'false schema', schema: {}, value, at })
   else applySchema(schema, value, at, found)
@@ -226,12 +232,15 @@ function applyAlternatives(
   if (typeof named === 'number') apply(all[named] ?? true, value, at, found)
   else if (named !== undefined) add(found, { keyword, schema, value, at, params: { ...named } })
   if (named !== undefined) return
+  const isPassing = (passing: number) => (keyword === 'anyOf' ? passing > 0 : passing === 1)
+  // Most of many items are valid. What contains others is not looked at twice.
+  if (!isStructure(value) && isPassing(all.filter((each) => matches(each, value, found)).length)) return
   const tried = all.map((each) => tryAlternative(each, value, at, found))
   const matching = tried.filter(({ errors }) => errors.length === 0)
   const unexcused = matching.filter(({ excuses }) => excuses === 0).length
   const passing = unexcused === 0 ? matching.length : unexcused
   if (unexcused === 0 && passing > 0) found.spent.excuses++
-  if (keyword === 'anyOf' ? passing > 0 : passing === 1) return
+  if (isPassing(passing)) return
   add(found, { keyword, schema, value, at, params: { branches: tried.map(({ errors }) => errors), passing } })
 }
 
@@ -295,6 +304,7 @@ function evaluatedLength({ prefixItems = [], items, unevaluatedItems = items }: 
 
 function applyPropertyNames(schema: Schema, value: unknown, at: string, found: Found): void {
   for (const propertyName of namesOf(value)) {
+    if (isFull(found)) return
     const [error] = errorsOf(schema.propertyNames as AnySchema, propertyName, at, found, 1)
     if (error !== undefined) found.errors.push({ ...error, propertyName })
   }
@@ -342,7 +352,7 @@ function applyToOthers(
 ): void {
   const others = schema[keyword] as AnySchema
   for (const name of names) {
-    if (found.errors.length >= found.max) return
+    if (isFull(found)) return
     if (others === false) add(found, { keyword, schema, value, at, params: { [param]: name } })
     else apply(others, memberOf(value, name), placeOf(at, name), found)
   }
@@ -380,6 +390,10 @@ function* acceptedParts(schema: AnySchema, value: unknown, found: Found): Genera
   }
   if (dependentSchemas !== undefined) parts.push(...dependents(schema, value))
   for (const each of parts) yield* acceptedParts(each, value, found)
+}
+
+function isStructure(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -105,8 +105,9 @@ function alternatives(part: string, error: ErrorObject, branches: readonly Viola
   if (error.params.passing > 1)
     return of(`must match exactly one alternative, but matches ${error.params.passing} of ${branches.length}`)
   const ofType = branches.filter((each) => !each.some((one) => one.place === place && isWrongType(one)))
-  if (ofType.length === 0)
-    return of(typesProblem(branches.flatMap((each) => each.filter((one) => one.place === place))))
+  // Who learns of the allowed values alone does not learn that a number would do.
+  if (ofType.every((each) => firsts(each).every((one) => one.place === place && isOfValues(one))))
+    return of(nounsProblem(branches.flatMap(firsts).filter((one) => one.place === place)))
   const [only = [], ...others] = ofType.map(firsts)
   if (others.length === 0) return only
   // A violation of every candidate is reported by itself.
@@ -127,8 +128,13 @@ function isWrongType({ error: { keyword, data, params } }: Violation): boolean {
   return keyword === 'type' || params.tag === 'no object'
 }
 
-function typesProblem(violations: readonly Violation[]): string {
-  const nouns = violations.filter(isWrongType).map(({ problem }) => problem.replace(/^must be /, ''))
+function isOfValues({ error: { keyword } }: Violation): boolean {
+  return keyword === 'enum' || keyword === 'const'
+}
+
+function nounsProblem(violations: readonly Violation[]): string {
+  const named = violations.filter((each) => isWrongType(each) || isOfValues(each))
+  const nouns = named.map(({ problem }) => problem.replace(/^must be /, ''))
   return `must be ${[...new Set(nouns)].join(' or ')}`
 }
 
@@ -150,9 +156,8 @@ type Params = ErrorObject['params']
 const problems: Readonly<Record<string, (params: Params, schema: Params) => string>> = {
   type: ({ type }) => `must be ${[type].flat().map(withArticle).join(' or ')}`,
   enum: ({ allowedValues }) => oneOf(allowedValues),
-  // With a discriminator; without one, see alternatives().
-  oneOf: () => 'must be an object',
-  anyOf: () => 'must be an object',
+  oneOf: ofAlternatives, // if its alternatives were followed, see alternatives()
+  anyOf: ofAlternatives,
   'false schema': () => 'must be absent',
   const: ({ allowedValue }) => `must be ${stringify(allowedValue)}`,
   minLength: ({ limit }) => `must have at least ${count(limit, 'character')}`,
@@ -176,6 +181,10 @@ const problems: Readonly<Record<string, (params: Params, schema: Params) => stri
 
 function problem({ keyword, params, message, parentSchema = {} }: ErrorObject): string {
   return problems[keyword]?.(params, parentSchema) ?? String(message)
+}
+
+function ofAlternatives({ tag }: Params): string {
+  return tag === undefined ? 'must match one of its alternatives' : 'must be an object'
 }
 
 function itemsAtMost({ limit }: Params): string {

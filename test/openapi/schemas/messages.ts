@@ -100,6 +100,16 @@ const ofAlternatives: [schema: Schema, value: unknown, ...sentences: string[]][]
   [{ anyOf: [{ type: 'string' }, { type: 'array' }] }, 1, 'body must be a string or an array'],
   [{ oneOf: [{ type: 'string' }, { type: 'null' }] }, 1, 'body must be a string or null'],
   [
+    field({ oneOf: [{ exactNumber: { types: ['integer'] } }, { type: 'string', enum: ['all', 'none'] }] }),
+    { a: 'x' },
+    'body.a must be an integer or one of: all, none',
+  ],
+  [
+    { anyOf: [{ const: 'x' }, { type: 'array' }, { enum: ['y', 'z'] }] },
+    1,
+    'body must be "x" or an array or one of: y, z',
+  ],
+  [
     field({ anyOf: [{ type: 'string', minLength: 3 }, { type: 'array' }] }),
     { a: 'x' },
     'body.a must have at least 3 characters',
