@@ -115,6 +115,11 @@ export function checkUrl({ url }: FastifyRequest, contract: Contract): void {
   if (url.length > contract.limits.url) throw requestFault('uri_too_long', '', contract, undefined)
 }
 
+/** The error of a body that is longer than the contract's limit. */
+export function bodyTooLarge(contract: Contract): RequestError {
+  return requestFault('body_too_large', '', contract, undefined)
+}
+
 /** The error body. The message of a 5xx is the status text alone. */
 export function errorBody(error: RequestError, contract: Contract): ErrorBody {
   const status = contract.errorStatuses.get(error.code) ?? error.statusCode

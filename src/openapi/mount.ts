@@ -21,6 +21,7 @@ import { checkUrl, ownError } from './errors.js'
 import { placeOfFault } from './fault-place.js'
 import { glueSpecification } from './glue-specification.js'
 import { hasRoute, notFoundHandler } from './not-found.js'
+import { readBody } from './request/body.js'
 import { createParameterReader } from './request/parameter-styles.js'
 import { decorateRequests } from './request/request-parts.js'
 import { requestSchemas } from './request/request-schemas.js'
@@ -117,11 +118,12 @@ async function addRoutes<Resource>(app: FastifyInstance, shared: Shared<Resource
 
 // Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed
 // because glue warns of a type without a parser.
-function readBodiesAsBytes(app: FastifyInstance, { operations }: Contract): void {
-  const declared = [...operations.values()].flatMap(({ body }) => body?.mediaTypes.map(essence) ?? [])
+function readBodiesAsBytes(app: FastifyInstance, contract: Contract): void {
+  const bodies = [...contract.operations.values()].flatMap(({ body }) => body ?? [])
+  const declared = bodies.flatMap(({ mediaTypes }) => mediaTypes.map(essence))
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...new Set(declared), '*'], { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
+  app.addContentTypeParser([...new Set(declared), '*'], ({ headers }, payload, done) =>
+    readBody(payload, headers['content-length'], contract, done),
   )
 }
 

@@ -7,10 +7,9 @@ import type { FastifyRequest } from 'fastify'
 import type { Content, Operation, Schema } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
-import { isSafe } from '../contract/names.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import { jsonPointer } from '../contract/pointer.js'
-import { ownError } from '../errors.js'
+import { ownError, type RequestError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withExcuses } from '../schemas/defaulted.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
@@ -83,42 +82,44 @@ function withLowerCaseNames(schema: Schema): Schema {
 
 /**
  * Refuses a body before it is read: one that the operation does not declare, or of another media type or
- * content coding. Whether a body in chunks has bytes, and so is one, parseBody knows.
+ * content coding. A body in chunks is one if it has bytes.
  * @throws {RequestError} `invalid_request` and `unsupported_media_type`
  */
 export async function checkMediaType(request: FastifyRequest, operation: Operation): Promise<void> {
-  const { method, headers, raw } = request
+  const { headers, raw } = request
   const isChunked = headers['transfer-encoding'] !== undefined
-  if (isChunked && !isSafe(method)) return
-  const isBody = isChunked ? await hasBytes(raw) : Number(headers['content-length'] ?? 0) > 0
-  if (isBody) checkBody(request, operation)
+  if (!isChunked && Number(headers['content-length'] ?? 0) === 0) return
+  const refusal = bodyRefusal(request, operation)
+  if (refusal !== undefined && (!isChunked || (await hasBytes(raw)))) throw refusal
 }
 
-// Fastify does not read the body of a GET.
+// Whether a chunk arrives. The rest is not read.
 function hasBytes(raw: IncomingMessage): Promise<boolean> {
   return new Promise((resolve) => {
-    raw.on('data', () => resolve(true))
-    raw.on('close', () => resolve(true))
-    raw.on('end', () => resolve(false))
+    raw.once('data', () => {
+      raw.pause()
+      resolve(true)
+    })
+    raw.once('close', () => resolve(true))
+    raw.once('end', () => resolve(false))
   })
 }
 
-function checkBody(request: FastifyRequest, operation: Operation): void {
-  if (operation.body === undefined) throw ownError('invalid_request', 'body must be absent')
+function bodyRefusal(request: FastifyRequest, operation: Operation): RequestError | undefined {
+  if (operation.body === undefined) return ownError('invalid_request', 'body must be absent')
   const content = contentOf(request, operation)
   const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
   if (content === undefined || !isReadable) {
     const { contents } = operation.body
     const encoding = contents.some(({ kind }) => kind !== 'bytes') ? ', in UTF-8' : ''
     const types = contents.map(({ mediaType }) => mediaType)
-    throw ownError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
+    return ownError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
   }
   const coding = request.headers['content-encoding'] ?? 'identity'
-  if (coding.toLowerCase() !== 'identity') {
-    throw ownError('unsupported_media_type', 'The body must be sent without a content encoding.', {
-      headers: { 'Accept-Encoding': 'identity' },
-    })
-  }
+  if (coding.toLowerCase() === 'identity') return undefined
+  return ownError('unsupported_media_type', 'The body must be sent without a content encoding.', {
+    headers: { 'Accept-Encoding': 'identity' },
+  })
 }
 
 function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
@@ -127,7 +128,7 @@ function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content 
 
 /**
  * Parses a body by its media type. Not in a content-type parser: Fastify closes the connection if one fails.
- * @throws {RequestError} `invalid_json`; `invalid_request` for a malformed form; those of checkMediaType
+ * @throws {RequestError} `invalid_json`; `invalid_request` for a malformed form
  */
 export function parseBody(request: FastifyRequest, operation: Operation): void {
   if (!Buffer.isBuffer(request.body)) return
@@ -135,7 +136,6 @@ export function parseBody(request: FastifyRequest, operation: Operation): void {
     request.body = undefined
     return
   }
-  if (request.headers['transfer-encoding'] !== undefined) checkBody(request, operation)
   readBody(request, request.body, contentOf(request, operation))
 }
 
