@@ -1,6 +1,7 @@
 import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import net from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { handlers } from '../../../generated/handlers.js'
 import { send, startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
@@ -13,6 +14,7 @@ const createPet: typeof handlers.createPet = async (...args) => {
 }
 const service = await startService(t, { handlers: { ...handlers, createPet } })
 const { server } = service.app
+server.setMaxListeners(0) // one for each connection
 
 // Both sides of a connection, with what the client receives, and the most requests that were in flight on it.
 async function connect() {
@@ -20,12 +22,14 @@ async function connect() {
   const client = net.connect(Number(new URL(service.origin).port), '127.0.0.1').setEncoding('latin1')
   const [socket] = (await accepted) as [net.Socket]
   const connection = { client, socket, received: '', inFlight: 0, most: 0, requests: 0 }
-  server.on('request', (request, response) => {
+  const note = (request: IncomingMessage, response: ServerResponse) => {
     if (request.socket !== socket) return
     connection.requests++
     connection.most = Math.max(connection.most, ++connection.inFlight)
     response.once('close', () => connection.inFlight--)
-  })
+  }
+  server.on('request', note)
+  socket.once('close', () => server.off('request', note))
   client.on('data', (text) => {
     connection.received += text
   })
@@ -112,4 +116,95 @@ t.test('a request with Upgrade is one like any other, and so are those behind it
     t.strictSame(statusesOf(connection.received), [404, status, ...Array(20).fill(404)])
     t.equal(connection.most, 1)
   }
+})
+
+const oneByteChunks = (text: string) => [...text].map((byte) => `1\r\n${byte}\r\n`).join('')
+const manyChunks = `${oneByteChunks(spaced.padEnd(5_000))}0\r\n\r\n`
+// A chunk has two lines.
+const chunksPerTurn = 64
+
+// The most that a number grows in a turn of the event loop, until it is stopped.
+function watchTurns(now: () => number) {
+  const watched = { most: 0, stop: () => clearImmediate(next) }
+  let before = now()
+  const watch = () => {
+    watched.most = Math.max(watched.most, now() - before)
+    before = now()
+    next = setImmediate(watch)
+  }
+  let next = setImmediate(watch)
+  return watched
+}
+
+// Counts the chunks that Node's parser finds in bodies.
+function countChunks(t: Test) {
+  const found = { chunks: 0 }
+  const count = (request: IncomingMessage) => {
+    const push = request.push.bind(request)
+    request.push = (chunk: Buffer | null) => {
+      if (chunk !== null) found.chunks++
+      return push(chunk)
+    }
+  }
+  server.prependListener('request', count)
+  t.teardown(() => server.off('request', count))
+  return found
+}
+
+t.test('a body in chunks of one byte is parsed in turns, and whole', async (t) => {
+  const found = countChunks(t)
+  const connection = await connect()
+  const turns = watchTurns(() => found.chunks)
+  connection.client.write(`${head}Transfer-Encoding: chunked\r\n\r\n${manyChunks}`)
+  await until(() => connection.received.endsWith('}'))
+  turns.stop()
+  t.strictSame(statusesOf(connection.received), [201])
+  t.equal(found.chunks, 5_000)
+  t.ok(turns.most <= 2 * chunksPerTurn, `${turns.most} in one turn`) // the last of one, the first of the next
+})
+
+t.test('the body of a refused request is not parsed', async (t) => {
+  const found = countChunks(t)
+  const refused: [status: number, head: string][] = [
+    [401, head.replace(auth, '')],
+    [404, head.replace('/pets', '/nothing')],
+    [405, head.replace('POST', 'PUT')],
+    [415, head.replace('/json', '/xml')],
+  ]
+  for (const [status, line] of refused) {
+    found.chunks = 0
+    const connection = await connect()
+    connection.client.write(`${line}Transfer-Encoding: chunked\r\n\r\n${manyChunks}`)
+    await once(connection.client, 'end')
+    connection.client.destroy()
+    t.match(connection.received, new RegExp(`^HTTP/1.1 ${status} [^]*\r\nconnection: close\r\n[^]*}$`, 'i'))
+    t.ok(found.chunks <= chunksPerTurn, `${status}: ${found.chunks} chunks`)
+  }
+})
+
+t.test('a short body in chunks keeps the connection of a refused request', async () => {
+  const connection = await connect()
+  connection.client.write(`${head.replace(auth, '')}Transfer-Encoding: chunked\r\n\r\n${chunked}${get}`)
+  await until(() => statusesOf(connection.received).length === 2)
+})
+
+t.test('what follows the last response is discarded in turns', async (t) => {
+  const connection = await connect()
+  connection.client.write(`${head.replace(auth, '')}Content-Length: 100000000\r\n\r\n`)
+  const turns = watchTurns(() => connection.socket.bytesRead)
+  connection.client.write(Buffer.alloc(20_000_000))
+  await once(connection.client, 'end')
+  await once(connection.socket, 'close')
+  turns.stop()
+  t.strictSame(statusesOf(connection.received), [401])
+  t.ok(connection.socket.bytesRead > 1_000_000, 'it was read')
+  t.ok(turns.most <= 4 * 65_536, `${turns.most} bytes in one turn`)
+})
+
+t.test('empty lines before a request are parsed in turns', async (t) => {
+  const connection = await connect()
+  connection.socket.push('\r\n'.repeat(10_000))
+  t.ok(connection.socket.readableLength > 19_000)
+  connection.client.write(get)
+  await until(() => statusesOf(connection.received).length === 1)
 })
