@@ -80,6 +80,12 @@ export class Environment {
     )
   }
 
+  /** Returns this environment, in which waits end with this signal too. */
+  until(end: AbortSignal): Environment {
+    const interruption = AbortSignal.any([this.interruption, end])
+    return new Environment(this.database, this.bounds, this.clients, interruption)
+  }
+
   /** Starts an instance of the service on the database. */
   startService(env: EnvironmentVariables = {}): Promise<Service> {
     const own = {

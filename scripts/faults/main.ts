@@ -6,6 +6,7 @@ import { print } from '../../src/commands/terminal.js'
 import { hasRedis } from '../lib/redis.js'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
 import { hasPgBouncer } from './pgbouncer.js'
+import { sendChunks, sendRefusedChunks } from './scenarios/chunks.js'
 import { leaveUnread } from './scenarios/clients.js'
 import {
   abandonWork,
@@ -21,7 +22,7 @@ import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
 import { failOver, loseStandby, replaceCertificate, stallCommits } from './scenarios/replication.js'
-import { deploy, killService, refuseSpans, stopService } from './scenarios/service.js'
+import { deploy, killService, refuseSpans, stopAmidHeads, stopService } from './scenarios/service.js'
 
 const usage = `Usage: npm run faults [-- --only NAME,NAME]
 
@@ -66,10 +67,13 @@ const scenarios: readonly (readonly [name: string, scenario: Scenario, skip?: st
   ['lose-redis', (environment) => loseRedis(environment, 10, 3_000), noRedis],
   ['fail-over-redis', failOverRedis, noRedis],
   ['stop-service', (environment) => stopService(environment, 10)],
+  ['stop-amid-heads', (environment) => stopAmidHeads(environment, 4)],
   ['deploy', (environment) => deploy(environment, 8)],
   ['flood-without-key', (environment) => floodWithoutKey(environment, 6_000)],
   ['hold-migration-lock', (environment) => holdMigrationLock(environment, 3)],
   ['migrate-behind-reader', (environment) => migrateBehindReader(environment, 5_000)],
+  ['send-chunks', (environment) => sendChunks(environment, 55)],
+  ['refuse-chunks', (environment) => sendRefusedChunks(environment, 300)],
   ['leave-unread', (environment) => leaveUnread(environment, 100, 1_000)],
   ['refuse-spans', (environment) => refuseSpans(environment, 4)],
   ['stall-commits', (environment) => stallCommits(environment, 30_000)],

@@ -3,6 +3,7 @@
 
 import t from 'tap'
 import { type Bounds, Environment, type Report } from '../../scripts/faults/environment.js'
+import { sendChunks, sendRefusedChunks } from '../../scripts/faults/scenarios/chunks.js'
 import { leaveUnread } from '../../scripts/faults/scenarios/clients.js'
 import {
   abandonWork,
@@ -23,7 +24,7 @@ import {
   replaceCertificate,
   stallCommits,
 } from '../../scripts/faults/scenarios/replication.js'
-import { deploy, killService, refuseSpans } from '../../scripts/faults/scenarios/service.js'
+import { deploy, killService, refuseSpans, stopAmidHeads } from '../../scripts/faults/scenarios/service.js'
 import { redisIsMissing } from '../fixtures/redis.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
 
@@ -65,11 +66,14 @@ const scenarios: [
     (environment) => restartPooler(environment, 'transaction', 1),
     pgBouncerIsMissing,
   ],
+  ['the service shuts down amid header sections', (environment) => stopAmidHeads(environment, 1)],
   ['the service shuts down, and its collector refuses spans', (environment) => refuseSpans(environment, 1)],
   ['instances are replaced', (environment) => deploy(environment, 1)],
   ['callers without a valid key flood it', (environment) => floodWithoutKey(environment, 1_500)],
   ['the migration lock is held', (environment) => holdMigrationLock(environment, 1)],
   ['a migration waits for a long reader', (environment) => migrateBehindReader(environment, 2_000)],
+  ['bodies arrive in chunks of one byte', (environment) => sendChunks(environment, 55)],
+  ['refused bodies arrive in chunks of one byte', (environment) => sendRefusedChunks(environment, 100)],
   ['pipelined requests are left unread', (environment) => leaveUnread(environment, 100, 200)],
 ]
 

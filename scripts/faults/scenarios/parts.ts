@@ -2,7 +2,6 @@
 
 import { once } from 'node:events'
 import net from 'node:net'
-import { hasEnded } from '../../lib/child.js'
 import type { Service } from '../../lib/service.js'
 import { type Environment, type Outcome, type Report, unless } from '../environment.js'
 import type { Balance, Ledger } from '../ledger.js'
@@ -21,7 +20,7 @@ export interface Run extends Pick<Service, 'origin' | 'log'> {
   readonly ledger: Ledger
 }
 
-/** Runs a scenario on a service of its own, and adds a violation if the service crashed. */
+/** Runs a scenario on a service of its own. If the service crashes, it ends, and that is its violation. */
 export async function withService(
   environment: Environment,
   title: string,
@@ -30,14 +29,15 @@ export async function withService(
 ): Promise<Report> {
   const service = await environment.startService(env)
   const { origin, log, child } = service
+  const crash = new AbortController()
+  child.once('exit', () => crash.abort(new Error('the service crashed')))
   try {
-    const report = await environment.run(title, origin, (load, ledger) =>
-      scenario({ origin, log, pid: child.pid ?? 0, load, ledger }),
-    )
-    return {
-      ...report,
-      violations: [...report.violations, ...unless(!hasEnded(child), 'the service crashed')],
-    }
+    return await environment
+      .until(crash.signal)
+      .run(title, origin, (load, ledger) => scenario({ origin, log, pid: child.pid ?? 0, load, ledger }))
+  } catch (error) {
+    if (error !== crash.signal.reason) throw error
+    return { title, figures: [], violations: [crash.signal.reason.message] }
   } finally {
     await service.stop('SIGKILL')
   }

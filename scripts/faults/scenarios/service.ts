@@ -29,12 +29,20 @@ export async function killService(environment: Environment, times: number): Prom
   }
 }
 
+interface Circumstances {
+  readonly title: string
+  readonly env?: EnvironmentVariables
+  /** What connections without a whole request have sent, in turn. */
+  readonly parts?: readonly string[]
+}
+
 /** Sends SIGTERM under load, with open connections, some of them idle. */
 export async function stopService(
   environment: Environment,
   times: number,
-  title = `the service shut down ${times} times under load`,
-  env: EnvironmentVariables = {},
+  { title, env = {}, parts = [''] }: Circumstances = {
+    title: `the service shut down ${times} times under load`,
+  },
 ): Promise<Report> {
   let service = await environment.startService(env)
   const { port, origin } = new URL(service.origin)
@@ -43,6 +51,7 @@ export async function stopService(
       const ends: (number | string)[] = []
       const tookMs = await longestOf(times, async () => {
         const idle = await Promise.all(Array.from({ length: 20 }, () => connect(origin)))
+        for (const [i, socket] of idle.entries()) socket.write(parts[i % parts.length] ?? '')
         await environment.delay(300)
         const stopMs = await timed(async () => ends.push(await service.stop('SIGTERM')))
         for (const socket of idle) socket.destroy()
@@ -67,6 +76,13 @@ export async function stopService(
   }
 }
 
+/** The same with connections that have sent a byte, an empty line, or a part of a header section. */
+export function stopAmidHeads(environment: Environment, times: number): Promise<Report> {
+  const title = `the service shut down ${times} times, with 20 half-received header sections`
+  const parts = ['G', '\r\n', 'POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-Half: ']
+  return stopService(environment, times, { title, parts })
+}
+
 /** The same while the collector refuses all spans, each time with another status. */
 export async function refuseSpans(environment: Environment, times: number): Promise<Report> {
   let refused = 0
@@ -79,7 +95,7 @@ export async function refuseSpans(environment: Environment, times: number): Prom
   try {
     const title = `the service shut down ${times} times, with a refusing collector`
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` }
-    const report = await stopService(environment, times, title, env)
+    const report = await stopService(environment, times, { title, env })
     return {
       ...report,
       figures: [`${refused} exports refused`, ...report.figures],
