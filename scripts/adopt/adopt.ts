@@ -2,27 +2,37 @@
 // first, so that an error leaves the project unchanged.
 
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { OperatorError } from '../../src/lib/operator-error.js'
-import { contractFile } from '../../src/lib/paths.js'
-import { ContractError } from '../../src/openapi/index.js'
+import { contractFile, projectRoot } from '../../src/lib/paths.js'
+import { type Contract, ContractError } from '../../src/openapi/index.js'
 import { readSource } from '../../src/openapi/tools.js'
 import { type Findings, findDifferences, writeDifferences } from '../generate/differences.js'
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
+import { renameProject } from './names.js'
+import { adoptingPage, clientReadme, readme, withoutLinks } from './pages.js'
 
-// What is the animals' own, beside the handlers.
-const animalFolders = [
+// What is the animals' own, beside the handlers: folders and files.
+const animalParts = [
   'src/handlers/pets',
   'src/database/migrations/pets',
   'src/commands/seed',
   'scripts/bench',
   'scripts/faults',
   'scripts/generated-clients',
+  'scripts/trace',
+  'test/fixtures/contract-1.0.0.yaml',
   'test/pets',
+  'docs/generated-clients.md',
+  'docs/speed.md',
 ]
+
+// Without these, the handlers are those of an adopted contract.
+const animalSources = ['src/handlers/pets', 'src/database/migrations/pets', 'test/pets']
 
 /** The result of an adoption. */
 export interface Adopted {
@@ -34,10 +44,12 @@ export interface Adopted {
 
 /**
  * Makes a document the contract of the project in a folder.
+ * @param name replaces the project's own name, the animal store's
  * @throws {ContractError} with the problems `npm run generate` would report; nothing is changed
  * @throws {OperatorError} if a file of the document cannot be placed in the project; nothing is changed
  */
-export async function adopt(root: string, document: string): Promise<Adopted> {
+export async function adopt(root: string, document: string, name?: string): Promise<Adopted> {
+  await refuseAgain(root)
   const { files } = await readSource(document)
   const places = placesOf(document, files)
   const parts = await animalPartsOf(root)
@@ -49,12 +61,30 @@ export async function adopt(root: string, document: string): Promise<Adopted> {
   const { contract, differences, warnings } = await generateInStage(places)
   for (const part of parts) await rm(path.join(root, part), { recursive: true, force: true })
   await copyTo(root, places)
-  await forgetRemoved(root)
+  await forgetRemoved(root, contract)
+  await writePages(root, contract)
   const kept = new Set(differences.map(({ file }) => file))
   for (const name of await readdir(path.join(root, 'generated')))
     if (!kept.has(`generated/${name}`)) await rm(path.join(root, 'generated', name))
   await writeDifferences(root, differences)
+  if (name !== undefined) await rename(root, name, places)
   return { warnings, operations: contract.operations.size, removed: removed.length }
+}
+
+async function refuseAgain(root: string): Promise<void> {
+  const missing = animalSources.filter((part) => !existsSync(path.join(root, part)))
+  if (missing.length > 0)
+    throw new OperatorError(
+      `This project has adopted a contract already: it has no ${missing.join(', ')}. Its handlers would be lost.
+To change its contract, edit openapi.yaml, or replace it and the files it refers to, and run: npm run generate`,
+    )
+}
+
+// The name of the client's package is in what is generated.
+async function rename(root: string, name: string, places: ReadonlyMap<string, string>): Promise<void> {
+  await renameProject(root, name, new Set(places.values()))
+  const agent = (text: string) => text.replace(/"agent": "animal-store-client\//, `"agent": "${name}-client/`)
+  await edit(root, 'generated/client.ts', agent)
 }
 
 /** The output of `git status --porcelain` in a folder; if git fails, its error message. */
@@ -121,27 +151,40 @@ function generateInStage(places: ReadonlyMap<string, string>): Promise<Findings>
 
 async function animalPartsOf(root: string): Promise<string[]> {
   const handlers = (await readdir(path.join(root, handlersFolder))).filter(isHandlerFile)
-  return [...animalFolders, ...handlers.map((name) => `${handlersFolder}/${name}`)]
+  return [...animalParts, ...handlers.map((name) => `${handlersFolder}/${name}`)]
 }
 
 // Removes the commands of removed files from package.json and the Dockerfile.
-async function forgetRemoved(root: string): Promise<void> {
+async function forgetRemoved(root: string, { title }: Contract): Promise<void> {
   await edit(root, 'package.json', (text) => {
     const manifest = JSON.parse(text)
     for (const name of Object.keys(manifest.scripts))
-      if (animalFolders.some((folder) => manifest.scripts[name].includes(`${folder}/`))) {
+      if (animalParts.some((part) => manifest.scripts[name].includes(`${part}/`))) {
         delete manifest.scripts[name]
         delete manifest.scripts[`pre${name}`]
       }
+    manifest.description = `${title}, served from its OpenAPI contract`
     return `${JSON.stringify(manifest, null, 2)}\n`
   })
   await edit(root, 'Dockerfile', (text) => text.replace('keys migrate seed/seed', 'keys migrate'))
 }
 
+async function writePages(root: string, contract: Contract): Promise<void> {
+  const template = await readFile(path.join(projectRoot, 'scripts/adopt/README.md'), 'utf8')
+  await edit(root, 'README.md', () => readme(template, contract))
+  await edit(root, 'docs/adopting.md', adoptingPage)
+  await edit(root, 'src/client/README.md', (text) => clientReadme(text, contract))
+  const pages = (await Promise.all(['docs', 'src/openapi'].map((folder) => filesIn(root, folder)))).flat()
+  const removed = animalParts.filter((part) => part.endsWith('.md'))
+  for (const page of [...pages, 'CONTRIBUTING.md', 'SECURITY.md'].filter((file) => file.endsWith('.md')))
+    await edit(root, page, (text) => withoutLinks(text, removed))
+}
+
 async function edit(root: string, file: string, change: (text: string) => string): Promise<void> {
   const target = path.join(root, file)
   const text = await readFile(target, 'utf8').catch(() => undefined)
-  if (text !== undefined) await writeFile(target, change(text))
+  const changed = text === undefined ? undefined : change(text)
+  if (changed !== undefined && changed !== text) await writeFile(target, changed)
 }
 
 // The files in a folder, or the file itself, as paths from the root with slashes.

@@ -7,33 +7,38 @@ import { print } from '../../src/commands/terminal.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { adopt, changesOf } from './adopt.js'
+import { namePattern } from './names.js'
 
-const usage = `Usage: npm run adopt -- [--force] DOCUMENT
+const usage = `Usage: npm run adopt -- [--force] [--name NAME] DOCUMENT
 
 Replaces openapi.yaml by DOCUMENT, of OpenAPI 3.0 or 3.1, and the files it refers to; removes the animals'
 handlers, SQL, commands, load scripts and tests; and runs generate. Each operation then responds with 501
 until its handler is implemented. If npm run generate would reject DOCUMENT, nothing is changed.
 
+  --name   rename the project: its packages, metrics, keys, images, units, alerts; small letters, such as toy-shop
   --force  run even with uncommitted changes in git, which may be lost
   --help   this
 
 Example:
-  npm run adopt -- ../shop/openapi.yaml
+  npm run adopt -- --name shop ../shop/openapi.yaml
 
 Exit codes: 0 done, 1 nothing was changed, 2 wrong usage.
 `
 
 async function main(args: readonly string[]): Promise<number> {
-  const options = { force: { type: 'boolean' } } as const
+  const options = { force: { type: 'boolean' }, name: { type: 'string' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const [document, ...others] = positionals
   if (document === undefined || others.length > 0) throw new UsageError('Name one document')
+  const { name } = values
+  if (name !== undefined && !namePattern.test(name))
+    throw new UsageError('--name must be small letters and digits, with hyphens between: toy-shop')
   if (!values.force && (await changesOf(projectRoot)) !== '')
     throw new OperatorError('There are uncommitted changes. Commit them, or use --force.')
-  const { warnings, operations, removed } = await adopt(projectRoot, document)
+  const { warnings, operations, removed } = await adopt(projectRoot, document, name)
   for (const line of warnings) process.stderr.write(`${line}\n`)
   await print(`${document} is the contract now: ${operations} operations, each with a stub in src/handlers/
-${removed} files about animals removed
+${removed} files about animals removed${name === undefined ? '' : `; the project is called ${name}`}
 Next steps: docs/adopting.md
 `)
   return 0

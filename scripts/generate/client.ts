@@ -95,8 +95,8 @@ function sorted(operations: Contract['operations']): Operation[] {
 // The client's own names, those every object inherits, and `then`, which would make the client a thenable.
 const taken = ['pages', 'items', 'then', ...Object.getOwnPropertyNames(Object.prototype)]
 
-// An operationId that is not an identifier gets the name of its module.
-function clientName({ id, name }: Operation): string {
+/** The name of an operation's function: its operationId, or that of its module if it is no identifier. */
+export function clientName({ id, name }: Operation): string {
   const own = /^[\p{L}_$][\p{L}\d_$]*$/u.test(id) ? id : name
   return taken.includes(own) ? `${own}Operation` : own
 }

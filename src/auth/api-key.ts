@@ -13,7 +13,12 @@ const format = new RegExp(`^${prefix}[0-9A-Za-z]{${randomLength + checksumLength
 /** Creates a key with about 178 random bits. It is shown once and never stored. */
 export function createApiKey(): string {
   const random = Array.from({ length: randomLength }, () => alphabet[randomInt(alphabet.length)]).join('')
-  return `${prefix}${random}${checksum(prefix + random)}`
+  return withChecksum(prefix + random)
+}
+
+/** A key of a prefix and random characters. */
+export function withChecksum(text: string): string {
+  return text + checksum(text)
 }
 
 /** Whether the text has the format of a key and a correct checksum. */

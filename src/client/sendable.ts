@@ -7,7 +7,7 @@ import type { ClientTable, Place } from './table.js'
 
 /** A value of a request, with what its schema says about numbers. */
 export interface Sent {
-  /** Where it is in the request: `body.pets[0].id`. */
+  /** Where it is in the request: `body.items[0].id`. */
   readonly at: string
   readonly value: unknown
   readonly places: readonly Place[]

@@ -3,7 +3,9 @@ import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSy
 import path from 'node:path'
 import t, { type Test } from 'tap'
 import { adopt } from '../../../../scripts/adopt/adopt.js'
+import { namePattern, renamed } from '../../../../scripts/adopt/names.js'
 import { checkTypes } from '../../../../scripts/dev/types.js'
+import { createApiKey, withChecksum } from '../../../../src/auth/api-key.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 import { startProcess } from '../../../fixtures/process.js'
@@ -56,11 +58,25 @@ paths: { '/toys/*': { get: { responses: { '200': { description: A. } } } } }
 `,
 }
 
+// Beside what is copied for other tests.
+const others = [
+  ...[
+    'test',
+    'docs',
+    'deploy',
+    'Dockerfile',
+    'docker-compose.yml',
+    '.gitignore',
+    '.taprc',
+    'package-lock.json',
+  ],
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'LICENSE'],
+]
+
 // The project under git, with nothing to commit.
 function checkout(t: Test) {
   const root = copyProjectTo(t, 'project')
-  for (const part of ['test', 'Dockerfile', '.gitignore', '.taprc'])
-    cpSync(path.join(projectRoot, part), path.join(root, part), { recursive: true })
+  for (const part of others) cpSync(path.join(projectRoot, part), path.join(root, part), { recursive: true })
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@localhost', ...args], {
       cwd: root,
@@ -72,6 +88,32 @@ function checkout(t: Test) {
   const run = (script: string, ...args: string[]) =>
     node(root, ['--import', 'tsx', `scripts/${script}/main.ts`, ...args], { HOME: process.env.HOME ?? '' })
   return { root, folder, git, run }
+}
+
+// The text files of a project, by their paths.
+function textsOf(root: string): ReadonlyMap<string, string> {
+  const entries = readdirSync(root, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((each) => path.join(each.parentPath, each.name))
+  const own = files
+    .map((file) => path.relative(root, file))
+    .filter((file) => !/^(node_modules|\.git)\//.test(file))
+  return new Map(own.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
+}
+
+// What a page names that is not there: files and folders, links, and npm scripts.
+function missingFrom(root: string, page: string): string[] {
+  const text = readFileSync(path.join(root, page), 'utf8')
+  const links = [...text.matchAll(/\]\(([^)#:]+)(#[^)]*)?\)/g)].map(([, link = '']) =>
+    path.join(path.dirname(page), link),
+  )
+  const named = [...text.matchAll(/(?<![\w/.])(?:src|test|docs|scripts|deploy)\/[\w./-]*/g)].map(
+    ([file]) => file,
+  )
+  const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+  const run = [...text.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].flatMap(([, name = '']) =>
+    name in scripts ? [] : `npm run ${name}`,
+  )
+  return [...[...links, ...named].filter((file) => !existsSync(path.join(root, file))), ...run]
 }
 
 // Modules of these folders that no other names.
@@ -131,6 +173,8 @@ t.test('a document that cannot be adopted changes nothing', async (t) => {
   ] as const)
     await t.rejects(adopt(root, path.join(folder, name)), { message }, name)
   t.match(await run('adopt'), { code: 2, stderr: /Name one document/ })
+  const misnamed = await run('adopt', '--name', 'toy_box', path.join(folder, 'toys.yaml'))
+  t.match(misnamed, { code: 2, stderr: /--name must be small letters/ })
   t.match(await run('adopt', path.join(folder, 'swagger.yaml')), { code: 1, stderr: /Swagger 2\.0/ })
   t.equal(git('status', '--porcelain'), '')
   writeFileSync(path.join(root, 'src/new.ts'), '')
@@ -141,10 +185,33 @@ t.test('a document that cannot be adopted changes nothing', async (t) => {
   t.equal(git('status', '--porcelain'), '?? src/new.ts\n')
 })
 
+t.test('a project has the name in every spelling, and keys of its own', async (t) => {
+  const text = 'animal-store-client animal_store_up AnimalStoreDown Animal Store, ask_ task_ animals.example'
+  t.equal(
+    renamed(text, 'library'),
+    'library-client library_up LibraryDown Library, lik_ task_ library.example',
+  )
+  t.equal(
+    renamed(text, 'toy-box'),
+    'toy-box-client toy_box_up ToyBoxDown Toy Box, tbk_ task_ toy-box.example',
+  )
+  const key = renamed(createApiKey(), 'library')
+  t.equal(key, withChecksum(key.slice(0, -6)), 'a key in an example stays valid')
+  for (const name of ['a1', 'toy-box-2', 'x'.repeat(30)]) t.match(name, namePattern)
+  for (const name of ['Toys', 'toy_box', '-toys', 'toys-', '1toys', 't', '', 'x'.repeat(31)])
+    t.notMatch(name, namePattern)
+})
+
+// Files that a team would write.
+const examples: Readonly<Record<string, readonly string[]>> = {
+  'README.md': ['test/handlers/', 'test/x.ts', 'src/x.ts'],
+  'docs/adopting.md': ['src/database/migrations/library/0100-books.sql', 'test/handlers/getBook.ts'],
+}
+
 t.test('an adopted document generates, compiles, starts, and responds with 501', async (t) => {
-  const { root, folder, run } = checkout(t)
-  const adopted = await run('adopt', path.join(folder, 'toys.yaml'))
-  t.match(adopted, { code: 0, stdout: /4 operations/ })
+  const { root, folder, git, run } = checkout(t)
+  const adopted = await run('adopt', '--name', 'toy-box', path.join(folder, 'toys.yaml'))
+  t.match(adopted, { code: 0, stdout: /4 operations[\s\S]*; the project is called toy-box/ })
   t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: the server uses getToysById/)
   const unread =
     'openapi\\.yaml:\\d+:\\d+: GET /toys: the query parameter expand has the style deepObject, .*'
@@ -167,16 +234,35 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
     'scripts/bench',
     'test/pets/handlers/getPet.ts',
     'test/pets/fixtures/facts.ts',
+    'docs/speed.md',
   ])
     t.notOk(existsSync(path.join(root, gone)), `${gone} is gone`)
   t.ok(existsSync(path.join(root, 'test/openapi/schemas/json.ts')), 'tests of the house stay')
   t.strictSame(unusedIn(root, ['scripts/lib', 'src', 'test/fixtures']), [], 'nothing is left without a use')
   t.match(await run('generate', '--check'), { code: 0 })
   t.strictSame(await checkTypes(root), { server: [], others: [] })
+  for (const page of ['README.md', 'docs/adopting.md', 'src/client/README.md'])
+    t.strictSame(missingFrom(root, page), examples[page] ?? [], `${page} names what is there`)
+  t.match(readFileSync(path.join(root, 'README.md'), 'utf8'), /^# Toys\n/)
+  const packaged = readFileSync(path.join(root, 'src/client/README.md'), 'utf8')
+  t.match(packaged, "baseUrl: 'https://api.example.com/api'")
+  t.match(packaged, 'client.listToys()')
+  t.notMatch(packaged, /pet|animal/i)
+  const named = [...textsOf(root)].filter(([file, text]) => /animal.?store|\bask_/i.test(file + text))
+  t.strictSame(
+    named.map(([file]) => file).filter((file) => !file.startsWith('scripts/adopt/')),
+    ['CHANGELOG.md', 'LICENSE'],
+    'nothing else has the old name',
+  )
+  git('add', '--all')
+  git('commit', '--quiet', '--message', 'Adopt')
+  const again = await run('adopt', path.join(folder, 'toys.yaml'))
+  t.match(again, { code: 1, stderr: /has adopted a contract already[\s\S]* run: npm run generate/ })
+  t.equal(git('status', '--porcelain'), '', 'a second run changes nothing')
 
   const image = await imageOf(t, root)
   const { base, welcome, stop } = await startProcess(t, { DATA_DIR: temporaryDirectory(t) }, { root: image })
-  const auth = { authorization: `Bearer ${/ask_\w+/.exec(welcome)?.[0]}` }
+  const auth = { authorization: `Bearer ${/tbk_\w+/.exec(welcome)?.[0]}` }
   const notWritten = { status: 501, body: { code: 'not_implemented', status: 501 } }
   t.match(await send(`${base}/toys`), notWritten)
   t.match(await send(`${base}/toys/1`), notWritten)
