@@ -23,7 +23,7 @@ import { addGracefulClose } from './http/graceful-close.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
-import { selfReference } from './lib/relative-references.js'
+import { selfReference, selfWith } from './lib/relative-references.js'
 import { idempotent, purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
 import { contractFiles, documentation, mount, type Operation } from './openapi/index.js'
@@ -133,5 +133,11 @@ function clientFinder(sql: Sql, contract: ServiceContract): FindClient {
 }
 
 function contextOf({ url, body, mediaType, client }: FastifyRequest, sql: Sql): Context {
-  return { sql, self: selfReference(url), contentType: body === undefined ? undefined : mediaType, client }
+  return {
+    sql,
+    self: selfReference(url),
+    link: (rel, query) => `<${selfWith(url, query)}>; rel="${rel}"`,
+    contentType: body === undefined ? undefined : mediaType,
+    client,
+  }
 }

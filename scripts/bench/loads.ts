@@ -1,7 +1,7 @@
 // The loads: ready-made requests, byte for byte the same for every subject, and equivalent pgbench scripts.
 
 import { randomUUID } from 'node:crypto'
-import { writeCursor } from '../../src/handlers/listPets.js'
+import { writeCursor } from '../../src/database/table/cursor.js'
 
 /** A subject or a load, as named in flags and in the tables. */
 export interface Titled {
@@ -121,7 +121,8 @@ function pages(rows: number, ofStatuses: readonly (string | undefined)[] = [unde
 
 // Clients follow links, but to the middle of the table that takes too long: the cursor is built here.
 function pageAfter(id: number, status: string | undefined): string {
-  const query = { ...(status && { status }), cursor: writeCursor(BigInt(id), status) }
+  const cursor = writeCursor({ filters: [status ?? null], last: [String(id)] })
+  const query = { ...(status && { status }), cursor }
   return `/v1/pets?${new URLSearchParams(query)}`
 }
 

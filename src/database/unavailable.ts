@@ -55,6 +55,11 @@ export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === '25006' && !isConnectFailure(error)
 }
 
+/** Whether a statement was given a value that its type does not have: SQLSTATE class 22. */
+export function isDataException(error: unknown): boolean {
+  return /^22...$/.test(codeOf(error))
+}
+
 /**
  * Whether waiting may mend the failure of a new connection: its server is starting, down, full or a standby.
  * A rejected login, a database that does not exist or a wrong certificate has to be mended by someone.

@@ -53,6 +53,11 @@ export interface Context {
    */
   readonly self: string
   /**
+   * A `Link` to the request's own path and query with other values of some parameters, such as the cursor of
+   * the next page.
+   */
+  link(rel: string, query: Readonly<Record<string, string | number | bigint>>): string
+  /**
    * The media type of the body, such as `image/png` where the contract declares `image/*`. Undefined without
    * a body.
    */

@@ -11,6 +11,21 @@ export function selfReference(url: string): string {
 }
 
 /**
+ * The reference from a request to its own path and query, with other values of some parameters. The rest of
+ * the query stays as the client has written it, in whatever style.
+ */
+export function selfWith(url: string, values: Readonly<Record<string, string | number | bigint>>): string {
+  const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : ''
+  const kept = query.split('&').filter((pair) => pair !== '' && !Object.hasOwn(values, nameOf(pair)))
+  const set = Object.entries(values).map((pair) => pair.map(String).map(encodeURIComponent).join('='))
+  return `${selfReference(url)}?${[...kept.map(encoded), ...set].join('&')}`
+}
+
+function nameOf(pair: string): string {
+  return decodeURIComponent(pair.split('=', 1)[0] as string) // a split has at least one part
+}
+
+/**
  * The reference from a request to a path below its own: `docs` for `/` and `/api/`, `api/docs` for `/api`.
  */
 export function referenceFrom(url: string, below: string): string {
@@ -26,7 +41,11 @@ export function referenceTo(path: string, from: string): string {
 
 // An empty reference would keep the query of the request, and `a:b` would be a URL with the scheme `a`.
 function reference(text: string): string {
-  const encoded = text.replace(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent)
-  if (encoded === '') return '.'
-  return /^(?:\/|[^/]*:)/.test(encoded) ? `./${encoded}` : encoded
+  const path = encoded(text)
+  if (path === '') return '.'
+  return /^(?:\/|[^/]*:)/.test(path) ? `./${path}` : path
+}
+
+function encoded(text: string): string {
+  return text.replace(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent)
 }

@@ -9,7 +9,7 @@ const arrays = [
   ...arraysOf(String, 1009, 1015, 1014, 2951, 1231), // text, varchar, char, uuid, numeric
   ...arraysOf(BigInt, 1016), // int8
   ...arraysOf(Number, 1005, 1007, 1021, 1022), // int2, int4, float4, float8
-  ...arraysOf((text) => text === 't', 1000), // bool
+  ...arraysOf(readBoolean, 1000), // bool
   ...arraysOf(readTime, 1182, 1115, 1185, 1270), // date, timestamp, timestamptz, timetz
 ]
 
@@ -23,7 +23,7 @@ const arrays = [
  */
 export const valueTypes = {
   bigint: postgres.BigInt,
-  boolean: { to: 16, from: [16], serialize: writeBoolean, parse: (text: string) => text === 't' },
+  boolean: { to: 16, from: [16], serialize: writeBoolean, parse: readBoolean },
   bytea: { to: 17, from: [17], serialize: writeBytes, parse: readBytes },
   date: { to: 1184, from: [1082, 1114, 1184, 1266], serialize: writeTime, parse: readTime },
   json: { to: 114, from: [114, 3802], serialize: writeJson, parse: readJson },
@@ -34,14 +34,19 @@ function arraysOf(readElement: (text: string) => unknown, ...oids: number[]) {
   return oids.map((oid) => ({
     to: oid,
     from: [oid],
-    serialize: writeArray,
-    parse: (text: string) => readArray(text, readElement),
+    serialize: writeAnyArray,
+    parse: (text: string) =>
+      /^\{(?!\{)/.test(text)
+        ? readArray(text, (element) => (element === null ? null : readElement(element)))
+        : text,
   }))
 }
 
-// With `DateStyle` ISO, PostgreSQL writes a space for the T, and leaves out the minutes of an offset in whole
-// hours. A `timestamp` has no offset, and gets none.
-function readTime(text: string): string {
+/**
+ * A date or time in the form of RFC 3339. With `DateStyle` ISO, PostgreSQL writes a space for the T, and leaves
+ * out the minutes of an offset in whole hours. A `timestamp` has no offset, and gets none.
+ */
+export function readTime(text: string): string {
   return text
     .replace(' ', 'T')
     .replace(/(:.*)[+-]00$/, '$1Z')
@@ -52,19 +57,27 @@ function writeTime(time: unknown): string {
   return time instanceof Date ? time.toISOString() : String(time)
 }
 
+/** Of `t` as PostgreSQL sends it, and `true` of a cast to text. */
+export function readBoolean(text: string): boolean {
+  return text.startsWith('t')
+}
+
 function writeBoolean(value: unknown): string {
   return value === true || value === 't' ? 't' : 'f'
 }
 
-function writeBytes(bytes: Uint8Array | string): string {
+/** PostgreSQL's hexadecimal form. A string is in that form already. */
+export function writeBytes(bytes: Uint8Array | string): string {
   return typeof bytes === 'string' ? bytes : `\\x${Buffer.from(bytes).toString('hex')}`
 }
 
-function readBytes(text: string): Buffer {
+/** Bytes of PostgreSQL's hexadecimal form. */
+export function readBytes(text: string): Buffer {
   return Buffer.from(text.slice(2), 'hex')
 }
 
-function readJson(text: string): unknown {
+/** A JSON value; an integer beyond 2^53 is a bigint. */
+export function readJson(text: string): unknown {
   return /\d{16}/.test(text) ? parse(text, undefined, { parseNumber: exactNumber }) : JSON.parse(text)
 }
 
@@ -78,19 +91,42 @@ export function writeJson(value: unknown): string {
   }
 }
 
-function readArray(text: string, readElement: (text: string) => unknown): unknown {
-  if (!/^\{(?!\{)/.test(text)) return text
-  return Array.from(text.slice(1, -1).matchAll(/"((?:[^"\\]|\\.)*)"|[^,]+/gs), ([bare, quoted]) => {
-    if (quoted !== undefined) return readElement(quoted.replace(/\\(.)/gs, '$1'))
-    return bare === 'NULL' ? null : readElement(bare)
-  })
+/** The elements of an array of any dimensions. */
+export function readArray<Element>(text: string, readElement: (text: string | null) => Element): Element[] {
+  return elementsOf(text).map(readElement)
+}
+
+// The texts of the elements: null, without the quotes, or again of an array. An array whose first index is
+// not 1 begins with its bounds, `[0:1]={…}`.
+function elementsOf(array: string): (string | null)[] {
+  const elements: (string | null)[] = []
+  let depth = 0
+  let start = 0
+  const inner = array.slice(array.indexOf('{') + 1, -1)
+  for (const { 0: token, index } of inner.matchAll(/"(?:[^"\\]|\\.)*"|[{},]/gs)) {
+    if (token === '{') depth++
+    else if (token === '}') depth--
+    else if (token === ',' && depth === 0) {
+      elements.push(elementOf(inner.slice(start, index)))
+      start = index + 1
+    }
+  }
+  return inner === '' ? [] : [...elements, elementOf(inner.slice(start))]
+}
+
+function elementOf(text: string): string | null {
+  if (text === 'NULL') return null
+  return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/gs, '$1') : text
+}
+
+/** An array literal of texts of elements, which are null, or themselves arrays. */
+export function writeArray(elements: readonly (string | null)[], areArrays = false): string {
+  const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
+  return `{${elements.map((text) => (text === null ? 'NULL' : areArrays ? text : quoted(text))).join()}}`
 }
 
 // A string is an array literal, `{…}`, already.
-function writeArray(array: unknown): string {
+function writeAnyArray(array: unknown): string {
   if (!Array.isArray(array)) return String(array)
-  const elements = array.map((each) =>
-    each === null ? 'NULL' : `"${writeTime(each).replace(/["\\]/g, '\\$&')}"`,
-  )
-  return `{${elements.join()}}`
+  return writeArray(array.map((each) => (each === null ? null : writeTime(each))))
 }

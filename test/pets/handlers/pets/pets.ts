@@ -2,6 +2,7 @@ import t from 'tap'
 import { findClientKey } from '../../../../src/database/api-keys.js'
 import type { RootSql, Sql } from '../../../../src/database/database.js'
 import { requestSettings } from '../../../../src/database/pools.js'
+import { writeCursor } from '../../../../src/database/table/cursor.js'
 import { findPet, listPets } from '../../../../src/handlers/pets/pets.js'
 import { claimKeys } from '../../../../src/middleware/stored-responses.js'
 import { createDatabase, openPools } from '../../../fixtures/service.js'
@@ -36,7 +37,7 @@ async function statementOf(run: (sql: Sql) => Promise<unknown>): Promise<Stateme
   }
   note.unsafe = (part: string) => ({ part })
   // The functions use only the tagged template of postgres.js, and constant parts of it.
-  await run(note as unknown as Sql)
+  await run(note as unknown as Sql).catch(() => {}) // it has no page
   return statement
 }
 
@@ -67,10 +68,14 @@ interface Query {
   readonly removedMax: number
 }
 
-function page(afterId: bigint, status: Status | undefined, found: number): Query {
+function after(id: bigint, status?: string): string {
+  return writeCursor({ filters: [status ?? null], last: [String(id)] })
+}
+
+function page(cursor: string | undefined, status: Status | undefined, found: number): Query {
   const limit = 101
   return {
-    run: (sql) => listPets(sql, { afterId, status, limit }),
+    run: (sql) => listPets(sql, { cursor, status, limit: limit - 1 }),
     count: ([row]) => JSON.parse(row?.columns ?? '[]')[0]?.length ?? 0,
     index: status === undefined ? /^pets_pkey$/ : /^pets_status_id/,
     found,
@@ -79,16 +84,18 @@ function page(afterId: bigint, status: Status | undefined, found: number): Query
 }
 
 const queries: [title: string, query: Query][] = [
-  ['a page of all', page(0n, undefined, 101)],
-  ['a page of all, from the middle', page(25_000n, undefined, 101)],
-  ['a page of a common status', page(0n, common, 101)],
-  ['a page of a rare status', page(0n, rare, 5)],
-  ['a page of an unused status', page(0n, 'none' as Status, 0)],
+  ['a page of all', page(undefined, undefined, 101)],
+  ['a page of all, from the middle', page(after(25_000n), undefined, 101)],
+  ['a page of a common status', page(undefined, common, 101)],
+  ['a page of a common status, from the middle', page(after(25_000n, common), common, 101)],
+  ['a page of a rare status', page(undefined, rare, 5)],
+  ['a page of a rare status, from the middle', page(after(49_996n, rare), rare, 4)],
+  ['a page of an unused status', page(undefined, 'none' as Status, 0)],
   [
     'an animal',
     {
       run: (sql) => findPet(sql, 25_000n),
-      count: ({ length }) => length,
+      count: (rows) => rows.filter(({ texts }) => texts !== null).length,
       index: /^pets_pkey$/,
       found: 1,
       removedMax: 0,
@@ -243,13 +250,17 @@ t.test('simultaneous calls get their own pages, by few statements', async (t) =>
     status: i % 2 === 0 ? undefined : common,
     limit: i + 1,
   }))
-  const pages = await Promise.all(asked.map((each) => listPets(reads.sql, each)))
+  const pages = await Promise.all(
+    asked.map(({ afterId, ...each }) =>
+      listPets(reads.sql, { ...each, cursor: after(afterId, each.status) }),
+    ),
+  )
   for (const [i, { afterId, status, limit }] of asked.entries()) {
     const rows = await sql`
       select id from pets where id > ${afterId} and (${status ?? null}::text is null or status = ${status ?? null})
       order by id limit ${limit}`
     t.strictSame(
-      pages[i]?.map(({ id }) => id),
+      pages[i]?.items.map(({ id }) => id),
       rows.map(({ id }) => id),
     )
   }
@@ -273,9 +284,9 @@ t.test('the integers and strings of a page are exact', async (t) => {
     await sql`
       insert into pets (id, name, category_id, status) overriding system value
       values (${id}, ${name}, ${categoryId}, ${status})`
-  t.strictSame(await listPets(sql, { afterId: 0n, status: undefined, limit: 10 }), pets)
-  t.strictSame(await listPets(sql, { afterId: 0n, status: rare, limit: 10 }), [pets[1]])
-  t.strictSame(await listPets(sql, { afterId: max, status: undefined, limit: 10 }), [])
+  t.strictSame(await listPets(sql, { limit: 10 }), { items: pets, next: undefined })
+  t.strictSame(await listPets(sql, { status: rare, limit: 10 }), { items: [pets[1]], next: undefined })
+  t.strictSame(await listPets(sql, { cursor: after(max), limit: 10 }), { items: [], next: undefined })
 })
 
 function literals(values: readonly unknown[]): string {

@@ -1,0 +1,193 @@
+// The types of columns: how each writes and reads PostgreSQL's text of a value. Every statement of a table
+// asks for text, so that a value is the same wherever it is read.
+
+import {
+  readArray,
+  readBoolean,
+  readBytes,
+  readJson,
+  readTime,
+  writeArray,
+  writeBytes,
+  writeJson,
+} from '../driver/values.js'
+
+/** A column, and the field's values that it stores. `Value` is invariant: the field's type exactly. */
+export interface Column<Value> {
+  /** The column's name, if it is not the field's. */
+  readonly column: string | undefined
+  /** The PostgreSQL type to which the text of a value is cast. */
+  readonly type: string
+  readonly write: (value: Value) => string | null
+  readonly read: (text: string | null) => Value
+}
+
+/** A column for each field of an object. A field of another type, or one that may be absent, does not fit. */
+export type ColumnsOf<Fields> = {
+  readonly [Name in keyof Fields]-?: Column<
+    Record<never, never> extends Pick<Fields, Name> ? Fields[Name] | undefined : Fields[Name]
+  >
+}
+
+/** Reads null, or nothing. */
+export type AnyColumns = Readonly<Record<string, Column<unknown>>>
+
+// Each value of `Value` has one text.
+function column<Value>(
+  type: string,
+  name: string | undefined,
+  read: (text: string) => Value,
+  write: (value: Value) => string = String,
+): Column<Value> {
+  return {
+    column: name,
+    type,
+    write,
+    read: (text) => {
+      if (text === null) throw new Error('it is null')
+      return read(text)
+    },
+  }
+}
+
+const same = <Value extends string>(text: string): Value => text as Value // what was written
+
+/** `smallint`: an integer of 16 bits. */
+export function int2<Value extends number>(name?: string): Column<Value> {
+  return column('smallint', name, (text) => Number(text) as Value)
+}
+
+/** `integer`: a contract's `int32`. */
+export function int4<Value extends number>(name?: string): Column<Value> {
+  return column('integer', name, (text) => Number(text) as Value)
+}
+
+/** `bigint`: a contract's `int64`. */
+export function int8(name?: string): Column<bigint> {
+  return column('bigint', name, BigInt)
+}
+
+/** `real`. It keeps about 6 digits: 16777217 is read as 16777216. */
+export function float4(name?: string): Column<number> {
+  return column('real', name, Number)
+}
+
+/** `double precision`: a contract's `number`. */
+export function float8(name?: string): Column<number> {
+  return column('double precision', name, Number)
+}
+
+/** `numeric` as a string, with every digit and the scale of the column: `1.10` of a `numeric(9, 2)`. */
+export function numeric(name?: string): Column<string> {
+  return column('numeric', name, same)
+}
+
+/** `numeric` as a number, for a contract's `number`: about 15 digits are exact. */
+export function numericAsNumber(name?: string): Column<number> {
+  return column('numeric', name, Number)
+}
+
+/** `text`, `varchar`, and any other string type, an `enum` of the contract included. */
+export function text<Value extends string>(name?: string): Column<Value> {
+  return column('text', name, same<Value>)
+}
+
+/** A PostgreSQL enum type. */
+export function enumeration<Value extends string>(type: string, name?: string): Column<Value> {
+  return column(type, name, same<Value>)
+}
+
+/** `boolean`. */
+export function boolean(name?: string): Column<boolean> {
+  return column('boolean', name, readBoolean)
+}
+
+/** `uuid`, in lower case. */
+export function uuid(name?: string): Column<string> {
+  return column('uuid', name, same)
+}
+
+/** `bytea` as bytes, for a response that is no JSON. */
+export function bytea(name?: string): Column<Uint8Array> {
+  return column<Uint8Array>('bytea', name, readBytes, writeBytes)
+}
+
+/** `bytea` as base64, for a string with `contentEncoding: base64` or `format: byte`. */
+export function base64(name?: string): Column<string> {
+  return column(
+    'bytea',
+    name,
+    (text) => readBytes(text).toString('base64'),
+    (value) => writeBytes(Buffer.from(value, 'base64')),
+  )
+}
+
+/** `date`: a contract's `date`. */
+export function date(name?: string): Column<string> {
+  return column('date', name, same)
+}
+
+/** `time` without an offset: `12:34:56`. */
+export function time(name?: string): Column<string> {
+  return column('time', name, same)
+}
+
+/** `time with time zone`: a contract's `time`. */
+export function timetz(name?: string): Column<string> {
+  return column('timetz', name, readTime)
+}
+
+/** `timestamp` without an offset: `2026-01-31T12:34:56`. */
+export function timestamp(name?: string): Column<string> {
+  return column('timestamp', name, readTime)
+}
+
+/** `timestamp with time zone`: a contract's `date-time`, read in UTC, to the microsecond. */
+export function timestamptz(name?: string): Column<string> {
+  return column('timestamptz', name, readTime)
+}
+
+/** `interval`: a contract's `duration`. */
+export function interval(name?: string): Column<string> {
+  return column('interval', name, same)
+}
+
+/** `json`, with the order of its fields. It has no null: that is the column's (`nullable`). */
+export function json<Value extends NonNullable<unknown>>(name?: string): Column<Value> {
+  return column('json', name, (text) => readJson(text) as Value, writeJson)
+}
+
+/** `jsonb`. PostgreSQL orders the fields. It has no null: that is the column's (`nullable`). */
+export function jsonb<Value extends NonNullable<unknown>>(name?: string): Column<Value> {
+  return column('jsonb', name, (text) => readJson(text) as Value, writeJson)
+}
+
+/** An array of a type, such as `arrayOf(text())`. An element is null only if it is `nullable`. */
+export function arrayOf<Value>(element: Column<Value>, name = element.column): Column<Value[]> {
+  return column(
+    `${element.type}[]`,
+    name,
+    (text) => readArray(text, element.read),
+    (values) => writeArray(values.map(element.write)),
+  )
+}
+
+/** For a field that may be absent, which is stored as null. */
+export function optional<Value>({ column, type, write, read }: Column<Value>): Column<Value | undefined> {
+  return {
+    column,
+    type,
+    write: (value) => (value === undefined ? null : write(value)),
+    read: (text) => (text === null ? undefined : read(text)),
+  }
+}
+
+/** For a field that may be null. If it is also `optional`, one that was absent is read as null. */
+export function nullable<Value>({ column, type, write, read }: Column<Value>): Column<Value | null> {
+  return {
+    column,
+    type,
+    write: (value) => (value === null ? null : write(value)),
+    read: (text) => (text === null ? null : read(text)),
+  }
+}

@@ -1,0 +1,91 @@
+// A table, declared once. It makes the statements that insert, find and list its rows, one for all calls that
+// need it at the same time. Plain SQL stays the way for everything else.
+
+import { batched } from '../batch.js'
+import type { Sql } from '../database.js'
+import { writeArray } from '../driver/values.js'
+import type { AnyColumns, ColumnsOf } from './columns.js'
+import { createPages, type FiltersOf, type PagesOptions } from './pages.js'
+import {
+  type Field,
+  fieldsOf,
+  identifier,
+  readRow,
+  readRows,
+  selected,
+  type Texts,
+  writeRows,
+} from './rows.js'
+
+/**
+ * The columns of a table, in two lists. Each has the fields of its type, and no other: a row never shows more
+ * than the contract says, whatever is stored.
+ */
+export interface Declaration<Shown, Taken> {
+  /** What a row shows, in the order of its JSON. */
+  readonly shows: ColumnsOf<Shown> & { readonly [Name in Exclude<keyof Taken, keyof Shown>]?: never }
+  /** What a new row takes. */
+  readonly takes: ColumnsOf<Taken>
+}
+
+/**
+ * Declares a table whose rows show `Shown`, and of which a new one takes `Taken`.
+ * @param name of the table; with its schema, if that is another: `shop.pets`
+ */
+export function table<Shown extends object, Taken extends object>(
+  name: string,
+  { shows, takes }: Declaration<Shown, Taken>,
+) {
+  const shown = fieldsOf(shows as AnyColumns)
+  const taken = fieldsOf(takes as AnyColumns)
+  const from = name.split('.').map(identifier).join('.')
+  const fieldOf = (name: string) => [...shown, ...taken].find((field) => field.name === name) as Field // one of theirs
+  const read = (rows: readonly object[]) => readRows<Shown>(shown, rows as readonly Texts[])
+
+  const insertRows = async (sql: Sql, rows: readonly Taken[]) =>
+    // They come back in the order of the input.
+    read(
+      await sql`
+      insert into ${sql.unsafe(from)} (${sql.unsafe(listed(taken, ({ column }) => column))})
+      select ${sql.unsafe(listed(taken, ({ name, codec }) => `${identifier(name)}::${codec.type}`))}
+      from json_to_recordset(${writeRows(taken, rows)}::text::json)
+        as given (${sql.unsafe(listed(taken, ({ name }) => `${identifier(name)} text`))})
+      returning ${sql.unsafe(selected(shown))}`,
+    )
+
+  const findRowsBy =
+    ({ column, codec }: Field) =>
+    async (sql: Sql, values: readonly unknown[]) => {
+      // LIMIT lets PostgreSQL find each row by itself, by the index, and not read the table to join it.
+      const rows = await sql<{ texts: string | null }[]>`
+      select (
+        select json_build_array(${sql.unsafe(listed(shown, ({ column }) => `${column}::text`))})::text
+        from ${sql.unsafe(from)}
+        where ${sql.unsafe(column)} = value
+        limit 1
+      ) as texts
+      from unnest(${writeArray(values.map(codec.write))}::${sql.unsafe(codec.type)}[]) as asked (value)`
+      return rows.map(({ texts }) => (texts === null ? undefined : readRow<Shown>(shown, JSON.parse(texts))))
+    }
+
+  return {
+    name,
+    /** Stores a row, and returns it as it is stored. */
+    insert: batched(insertRows),
+    /** Returns a function that finds a row by the value of a unique field. */
+    findBy<Name extends keyof Shown & string>(name: Name) {
+      return batched<NonNullable<Shown[Name]>, Shown | undefined>(findRowsBy(fieldOf(name)))
+    },
+    /** Returns a function that lists the rows page by page. */
+    pages: <Filters extends FiltersOf<Shown & Taken>>(options: PagesOptions<Shown, Filters>) =>
+      createPages<Shown, Shown & Taken, Filters>({ from, shown }, fieldOf, options),
+    /** What a statement of your own selects or returns, for `read`: `returning ${pets.shown(sql)}`. */
+    shown: (sql: Sql) => sql.unsafe(selected(shown)),
+    /** Reads the rows that a statement has selected or returned as `shown`. */
+    read,
+  }
+}
+
+function listed(fields: readonly Field[], write: (field: Field) => string): string {
+  return fields.map(write).join(', ')
+}
