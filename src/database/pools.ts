@@ -41,14 +41,17 @@ export const requestSettings = {
 } as const
 /**
  * PostgreSQL's settings for every session, whatever the defaults of its server, database or role:
- * - DateStyle, bytea_output: the formats that postgres.js parses
+ * - DateStyle, IntervalStyle, TimeZone, bytea_output, extra_float_digits: the texts that columns read
  * - default_transaction_isolation: a second request with an Idempotency-Key must see the first's commit
  * - idle_session_timeout: closing an idle session would fail a statement that was just sent
  * - lock_timeout: statement_timeout limits the wait for a lock
  */
 export const sessionSettings = {
   DateStyle: 'ISO',
+  IntervalStyle: 'iso_8601',
+  TimeZone: 'UTC',
   bytea_output: 'hex',
+  extra_float_digits: '1',
   default_transaction_isolation: 'read committed',
   idle_session_timeout: '0',
   lock_timeout: '0',

@@ -25,14 +25,14 @@ export type FiltersOf<Fields> = Readonly<
 
 type NameOf<Fields> = keyof Fields & string
 
-/** The fields that have an order, and are never absent or null. */
-type Sortable<Shown> = {
+/** The fields that are one value, never absent or null. */
+export type Scalar<Shown> = {
   [Name in NameOf<Shown>]: Shown[Name] extends string | number | bigint | boolean ? Name : never
 }[NameOf<Shown>]
 
 export interface PagesOptions<Shown, Filters> {
   /** The fields that rows are in the order of, `-` for descending. Together they must be unique. */
-  readonly order: readonly (Sortable<Shown> | `-${Sortable<Shown>}`)[]
+  readonly order: readonly (Scalar<Shown> | `-${Scalar<Shown>}`)[]
   /** Fields of the rows, or those that only a new row takes. One that is not set filters nothing. */
   readonly filters?: Filters
 }

@@ -11,7 +11,7 @@ export interface Field {
   readonly codec: Column<unknown>
 }
 
-/** The text of each of a row's fields, by name. */
+/** The text of each of a row's fields, as `selected` names it. */
 export type Texts = Readonly<Record<string, string | null>>
 
 /** The fields of a list of columns, in its order. */
@@ -28,9 +28,13 @@ export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Selects the texts of fields, by name. */
+/** Selects the texts of fields. The names are not those of columns, which ORDER BY would take for them. */
 export function selected(fields: readonly Field[]): string {
-  return fields.map(({ name, column }) => `${column}::text as ${identifier(name)}`).join(', ')
+  return fields.map(({ name, column }) => `${column}::text as ${identifier(selectedAs(name))}`).join(', ')
+}
+
+function selectedAs(name: string): string {
+  return `text of ${name}`
 }
 
 /** Reads rows that were selected by `selected`. */
@@ -38,7 +42,7 @@ export function readRows<Row>(fields: readonly Field[], rows: readonly Texts[]):
   return rows.map((row) =>
     readRow(
       fields,
-      fields.map(({ name }) => row[name] ?? null),
+      fields.map(({ name }) => row[selectedAs(name)] ?? null),
     ),
   )
 }

@@ -5,7 +5,8 @@ import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { writeArray } from '../driver/values.js'
 import type { AnyColumns, ColumnsOf } from './columns.js'
-import { createPages, type FiltersOf, type PagesOptions } from './pages.js'
+import type { Source } from './page-statement.js'
+import { createPages, type FiltersOf, type PagesOptions, type Scalar } from './pages.js'
 import {
   type Field,
   fieldsOf,
@@ -38,51 +39,57 @@ export function table<Shown extends object, Taken extends object>(
 ) {
   const shown = fieldsOf(shows as AnyColumns)
   const taken = fieldsOf(takes as AnyColumns)
-  const from = name.split('.').map(identifier).join('.')
-  const fieldOf = (name: string) => [...shown, ...taken].find((field) => field.name === name) as Field // one of theirs
-  const read = (rows: readonly object[]) => readRows<Shown>(shown, rows as readonly Texts[])
-
-  const insertRows = async (sql: Sql, rows: readonly Taken[]) =>
-    // They come back in the order of the input.
-    read(
-      await sql`
-      insert into ${sql.unsafe(from)} (${sql.unsafe(listed(taken, ({ column }) => column))})
-      select ${sql.unsafe(listed(taken, ({ name, codec }) => `${identifier(name)}::${codec.type}`))}
-      from json_to_recordset(${writeRows(taken, rows)}::text::json)
-        as given (${sql.unsafe(listed(taken, ({ name }) => `${identifier(name)} text`))})
-      returning ${sql.unsafe(selected(shown))}`,
-    )
-
-  const findRowsBy =
-    ({ column, codec }: Field) =>
-    async (sql: Sql, values: readonly unknown[]) => {
-      // LIMIT lets PostgreSQL find each row by itself, by the index, and not read the table to join it.
-      const rows = await sql<{ texts: string | null }[]>`
-      select (
-        select json_build_array(${sql.unsafe(listed(shown, ({ column }) => `${column}::text`))})::text
-        from ${sql.unsafe(from)}
-        where ${sql.unsafe(column)} = value
-        limit 1
-      ) as texts
-      from unnest(${writeArray(values.map(codec.write))}::${sql.unsafe(codec.type)}[]) as asked (value)`
-      return rows.map(({ texts }) => (texts === null ? undefined : readRow<Shown>(shown, JSON.parse(texts))))
-    }
-
+  const source = { from: name.split('.').map(identifier).join('.'), shown }
+  const fieldOf = (name: string) => [...shown, ...taken].find((field) => field.name === name) as Field // one of them
   return {
     name,
     /** Stores a row, and returns it as it is stored. */
-    insert: batched(insertRows),
+    insert: batched<Taken, Shown>(insertion(source, taken)),
     /** Returns a function that finds a row by the value of a unique field. */
-    findBy<Name extends keyof Shown & string>(name: Name) {
-      return batched<NonNullable<Shown[Name]>, Shown | undefined>(findRowsBy(fieldOf(name)))
+    findBy<Name extends Scalar<Shown>>(name: Name) {
+      return batched<Shown[Name], Shown | undefined>(search(source, fieldOf(name)))
     },
     /** Returns a function that lists the rows page by page. */
-    pages: <Filters extends FiltersOf<Shown & Taken>>(options: PagesOptions<Shown, Filters>) =>
-      createPages<Shown, Shown & Taken, Filters>({ from, shown }, fieldOf, options),
+    pages<Filters extends FiltersOf<Shown & Taken> = Record<never, never>>(
+      options: PagesOptions<Shown, Filters>,
+    ) {
+      return createPages<Shown, Shown & Taken, Filters>(source, fieldOf, options)
+    },
     /** What a statement of your own selects or returns, for `read`: `returning ${pets.shown(sql)}`. */
     shown: (sql: Sql) => sql.unsafe(selected(shown)),
     /** Reads the rows that a statement has selected or returned as `shown`. */
-    read,
+    read: (rows: readonly object[]) => readRows<Shown>(shown, rows as readonly Texts[]),
+  }
+}
+
+function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: readonly Field[]) {
+  const columns = listed(taken, ({ column }) => column)
+  const values = listed(taken, ({ name, codec }) => `${identifier(name)}::${codec.type}`)
+  const texts = listed(taken, ({ name }) => `${identifier(name)} text`)
+  return async (sql: Sql, rows: readonly Taken[]): Promise<Shown[]> => {
+    // They come back in the order of the input.
+    const stored = await sql<Texts[]>`
+      insert into ${sql.unsafe(from)} (${sql.unsafe(columns)})
+      select ${sql.unsafe(values)}
+      from json_to_recordset(${writeRows(taken, rows)}::text::json) as given (${sql.unsafe(texts)})
+      returning ${sql.unsafe(selected(shown))}`
+    return readRows(shown, stored)
+  }
+}
+
+function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field) {
+  const texts = listed(shown, ({ column }) => `rows.${column}::text`)
+  return async (sql: Sql, values: readonly Value[]): Promise<(Shown | undefined)[]> => {
+    // LIMIT makes PostgreSQL find each row by itself, by the index, and not read the table to join it.
+    const found = await sql<{ texts: string | null }[]>`
+      select (
+        select json_build_array(${sql.unsafe(texts)})::text
+        from ${sql.unsafe(from)} as rows
+        where rows.${sql.unsafe(column)} = asked.value
+        limit 1
+      ) as texts
+      from unnest(${writeArray(values.map(codec.write))}::${sql.unsafe(codec.type)}[]) as asked (value)`
+    return found.map(({ texts }) => (texts === null ? undefined : readRow(shown, JSON.parse(texts))))
   }
 }
 

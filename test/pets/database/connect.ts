@@ -185,6 +185,9 @@ t.test('settings of the database do not affect the service', async (t) => {
   const sql = await createDatabase(t)
   const others = {
     DateStyle: 'SQL, DMY',
+    IntervalStyle: 'sql_standard',
+    TimeZone: 'Asia/Kathmandu',
+    extra_float_digits: '-3',
     bytea_output: 'escape',
     default_transaction_isolation: 'serializable',
     idle_session_timeout: '60s',

@@ -1,0 +1,166 @@
+// Pages of a table in any order and by any filter are those of the rows sorted and filtered in memory.
+
+import { stringify } from 'lossless-json'
+import t from 'tap'
+import {
+  arrayOf,
+  int4,
+  int8,
+  nullable,
+  optional,
+  text,
+  timestamptz,
+} from '../../../src/database/table/columns.js'
+import { table } from '../../../src/database/table/table.js'
+import { createDatabase, openPools } from '../../fixtures/service.js'
+
+interface Part {
+  readonly id: bigint
+  readonly name: string
+  readonly size: number
+  readonly madeAt: string
+  readonly shop?: string
+  readonly note: string | null
+  readonly tags: string[]
+}
+
+type NewPart = Omit<Part, 'id'> & { readonly owner: bigint }
+
+const shown = {
+  name: text(),
+  size: int4(),
+  madeAt: timestamptz('made_at'),
+  shop: optional(text()),
+  note: nullable(text()),
+  tags: arrayOf(text()),
+}
+const parts = table<Part, NewPart>('parts', {
+  shows: { id: int8(), ...shown },
+  takes: { ...shown, owner: int8() },
+})
+
+const shops = ['a,b', '*', '%2C', undefined]
+const news = Array.from(
+  { length: 60 },
+  (_, i): NewPart => ({
+    name: `part ${(i * 7) % 10}`,
+    size: (i * 13) % 5,
+    madeAt: `2026-01-${String((i % 3) + 1).padStart(2, '0')}T00:00:00.00000${(i % 2) + 1}Z`,
+    note: i % 2 === 0 ? null : '|',
+    tags: i % 3 === 0 ? ['x', 'y'] : [],
+    owner: BigInt(i % 2),
+    ...(shops[i % 4] !== undefined && { shop: shops[i % 4] as string }),
+  }),
+)
+
+type Compare = (a: Part, b: Part) => number
+const byId: Compare = (a, b) => Number(a.id - b.id)
+const bySize: Compare = (a, b) => a.size - b.size
+const byTime: Compare = (a, b) => (a.madeAt < b.madeAt ? -1 : Number(a.madeAt > b.madeAt))
+const down =
+  (compare: Compare): Compare =>
+  (a, b) =>
+    -compare(a, b)
+
+function sorted(rows: readonly Part[], ...compare: readonly Compare[]): Part[] {
+  return [...rows].sort((a, b) => compare.map((each) => each(a, b)).find((order) => order !== 0) ?? 0)
+}
+
+t.test('pages', async (t) => {
+  const sql = await createDatabase(t)
+  await sql`create table parts (
+    id bigint generated always as identity primary key, name text not null, size integer not null,
+    made_at timestamptz not null, shop text, note text, tags text[] not null, owner bigint not null,
+    -- Names that the statement uses, too.
+    value0 text default 'x', last0 text default 'x', page_limit integer default 1)`
+  const { reads, writes } = await openPools(t, sql)
+  const all: Part[] = []
+  for (const each of news) all.push(await parts.insert(writes.sql, each))
+
+  const walk = async (list: (cursor: string | undefined) => ReturnType<ReturnType<typeof parts.pages>>) => {
+    const rows: Part[] = []
+    let cursor: string | undefined
+    do {
+      const { items, next } = await list(cursor)
+      rows.push(...items)
+      cursor = next
+    } while (cursor !== undefined)
+    return rows
+  }
+
+  const orders = [
+    { order: ['id'], by: [byId] },
+    { order: ['-id'], by: [down(byId)] },
+    { order: ['size', 'id'], by: [bySize, byId] },
+    { order: ['-madeAt', '-id'], by: [down(byTime), down(byId)] },
+    { order: ['-madeAt', 'size', '-id'], by: [down(byTime), bySize, down(byId)] },
+  ] as const
+  for (const { order, by } of orders) {
+    t.test(`in the order of ${order.join(', ')}`, async (t) => {
+      const list = parts.pages({
+        order,
+        filters: {
+          shop: 'shop',
+          note: 'note',
+          owner: 'owner',
+          sizes: ['size', 'in'],
+          from: ['madeAt', '>='],
+          name: ['name', 'like'],
+          tags: ['tags', '@>'],
+        },
+      })
+      const ofOwner = (owner: bigint) => all.filter((_, i) => news[i]?.owner === owner)
+      type Filter = Omit<Parameters<typeof list>[1], 'limit'>
+      const kinds: readonly (readonly [Filter, readonly Part[]])[] = [
+        [{}, all],
+        ...shops.map(
+          (shop) => [{ shop }, shop === undefined ? all : all.filter((each) => each.shop === shop)] as const,
+        ),
+        [{ owner: 1n }, ofOwner(1n)],
+        [{ owner: 0n, shop: 'a,b' }, ofOwner(0n).filter(({ shop }) => shop === 'a,b')],
+        [{ note: '|' }, all.filter(({ note }) => note === '|')],
+        [{ sizes: [1, 3] }, all.filter(({ size }) => size === 1 || size === 3)],
+        [{ sizes: [] }, []],
+        [{ from: '2026-01-02T00:00:00Z' }, all.filter(({ madeAt }) => madeAt >= '2026-01-02')],
+        [{ name: '%3' }, all.filter(({ name }) => name === 'part 3')],
+        [{ tags: ['y'], owner: 0n }, ofOwner(0n).filter(({ tags }) => tags.length > 0)],
+      ]
+      for (const [filter, rows] of kinds)
+        for (const limit of [1, 7, 100])
+          t.strictSame(
+            await walk((cursor) => list(reads.sql, { ...filter, cursor, limit })),
+            sorted(rows, ...by),
+            `${stringify(filter)}, ${limit}`,
+          )
+    })
+  }
+
+  t.test('begin only after a position that the list has given', async (t) => {
+    const list = parts.pages({ order: ['madeAt', 'id'], filters: { shop: 'shop', owner: 'owner' } })
+    const other = parts.pages({ order: ['madeAt', 'id'] })
+    const { next: cursor } = await list(reads.sql, { limit: 1, owner: 1n })
+    const { next: foreign } = await other(reads.sql, { limit: 1 })
+    const message = /^query\.cursor must be used with the filters shop, owner of the list it comes from$/
+    await t.rejects(list(reads.sql, { limit: 1, cursor }), { code: 'invalid_request', message })
+    await t.rejects(list(reads.sql, { limit: 1, cursor, owner: 1n, shop: '*' }), { message })
+    const written = (text: string) => Buffer.from(text).toString('base64url')
+    const positions = ['2026-01-01T00%3A00%3A00Z', '2026-13-01T00%3A00%3A00Z,1', 'x,1', '%00,1', ',', '*,1']
+    for (const forged of [foreign, ...positions.map((each) => written(`1|*,*|${each}`)), '!!', '', 'x'])
+      await t.rejects(
+        list(reads.sql, { limit: 1, cursor: forged }),
+        { code: 'invalid_request', message: 'query.cursor must come from a "next" link' },
+        String(forged),
+      )
+    // A wrong one does not harm those that are read with it.
+    const [, ...right] = await Promise.allSettled([
+      list(reads.sql, { limit: 1, cursor: written('1|*,*|2026-13-01T00%3A00%3A00Z,1') }),
+      ...[1, 2, 3].map((limit) =>
+        list(reads.sql, { limit, cursor: written('1|*,*|2026-01-01T00%3A00%3A00Z,1') }),
+      ),
+    ])
+    t.strictSame(
+      right.map((each) => each.status === 'fulfilled' && each.value.items.length),
+      [1, 2, 3],
+    )
+  })
+})

@@ -1,0 +1,97 @@
+// What the compiler refuses of a table, each at its own line. An @ts-expect-error without an error fails
+// `npm run types`.
+
+import t from 'tap'
+import { int4, int8, json, nullable, numeric, optional, text } from '../../../src/database/table/columns.js'
+import { table } from '../../../src/database/table/table.js'
+
+interface Shown {
+  readonly id: bigint
+  readonly name: string
+  readonly status?: 'new' | 'old'
+  readonly note: string | null
+  readonly size: number
+  readonly owner: { readonly name: string }
+}
+type Taken = Omit<Shown, 'id' | 'owner'> & { readonly phone: string }
+
+const shows = {
+  id: int8(),
+  name: text(),
+  note: nullable(text()),
+  size: int4(),
+  owner: json<Shown['owner']>(),
+}
+const takes = { name: text(), note: nullable(text()), size: int4(), phone: text() }
+
+const right = table<Shown, Taken>('right', {
+  shows: { ...shows, status: optional(text()) },
+  takes: { ...takes, status: optional(text()) },
+})
+
+// Never called: only compiled.
+export function slips() {
+  return [
+    table<Shown, Taken>('a', {
+      // @ts-expect-error a field without a column
+      shows: { id: int8(), name: text(), note: nullable(text()), size: int4(), owner: json() },
+      // @ts-expect-error a field that clients send, without a column
+      takes: { name: text(), status: optional(text()), note: nullable(text()), size: int4() },
+    }),
+    table<Shown, Taken>('b', {
+      shows: {
+        ...shows,
+        // @ts-expect-error another type: the field is a number
+        size: int8(),
+        // @ts-expect-error the field may be absent
+        status: text(),
+      },
+      takes: {
+        ...takes,
+        // @ts-expect-error the field may be absent, and is never null
+        status: nullable(text()),
+        // @ts-expect-error the field may be null
+        note: text(),
+      },
+    }),
+    table<Shown, Taken>('c', {
+      shows: {
+        ...shows,
+        status: optional(text()),
+        // @ts-expect-error the field is always there
+        name: optional(text()),
+        // @ts-expect-error a string is no number
+        size: numeric(),
+        // @ts-expect-error no such field: it is stored, and must not be shown
+        phone: text(),
+      },
+      takes: {
+        ...takes,
+        status: optional(text()),
+        // @ts-expect-error no such field
+        colour: text(),
+      },
+    }),
+    table<Shown, Taken>('d', {
+      // @ts-expect-error not even with other fields: the phone would be disclosed
+      shows: { ...takes, ...shows, status: optional(text()) },
+      takes: {
+        ...takes,
+        status: optional(text()),
+        // @ts-expect-error the column's type has no codec
+        size: 'integer',
+      },
+    }),
+    // @ts-expect-error may be absent: it has no position
+    right.pages({ order: ['status'] }),
+    // @ts-expect-error no such field
+    right.pages({ order: ['-nmae'] }),
+    // @ts-expect-error no such field
+    right.pages({ order: ['id'], filters: { by: 'nmae' } }),
+    right.pages({ order: ['id'], filters: { phone: 'phone', of: ['status', 'in'] } }),
+    // @ts-expect-error no scalar
+    right.findBy('owner'),
+  ]
+}
+
+t.pass('compiled')
