@@ -4,7 +4,7 @@
 import { oncePerIteration } from '../lib/shared-calls.js'
 import type { Sql } from './database.js'
 import { abandoned } from './driver/connection.js'
-import type { ConnectionSource, Signal } from './driver/sql.js'
+import type { ConnectionSource, Probe, Signal } from './driver/sql.js'
 import { isUnavailable } from './unavailable.js'
 
 /**
@@ -42,6 +42,7 @@ export function batched<Input, Output>(
   limits = defaultLimits,
 ): (sql: Sql, input: Input) => Promise<Output> {
   const adders = new WeakMap<object, Add<Input, Output>>()
+  const probe: Probe = (sql) => run(sql, [])
   return (given, input) => {
     const { only } = given
     if (only?.isUsed) refuseMore()
@@ -52,7 +53,7 @@ export function batched<Input, Output>(
     if (add === undefined) {
       add = adderTo(sql, run, limits)
       adders.set(target, add)
-      sql.probes?.add((sql) => run(sql, []))
+      sql.probes?.add(probe)
     }
     return add(input, sql.signal)
   }

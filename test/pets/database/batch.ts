@@ -233,6 +233,13 @@ t.test('animals', async (t) => {
     )
   })
 
+  t.test('are one probe of readiness, however many transactions store them', async (t) => {
+    const { writes } = await openPools(t, admin)
+    const store = (name: string) => (sql: Sql) => insertPet(sql, { name, categoryId: 79n })
+    for (const name of ['a', 'b', 'c']) await inTransaction(writes.sql, store(name))
+    t.equal(writes.probes.size, 1)
+  })
+
   t.test('stored in a transaction are rolled back with it', async (t) => {
     const broken = inTransaction(sql, async (transaction) => {
       await Promise.all(oneTo(3).map((i) => insertPet(transaction, { name: `${i}`, categoryId: 78n })))
