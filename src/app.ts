@@ -10,7 +10,6 @@ import type { ServiceContract } from './auth/plans.js'
 import type { Config } from './config.js'
 import { findClientKey } from './database/api-keys.js'
 import type { Pools, Sql } from './database/database.js'
-import type { Signal } from './database/driver/sql.js'
 import { statementTimeoutMs } from './database/pools.js'
 import type { Context, Handlers } from './handlers/handler.js'
 import { additionsTo } from './http/additions.js'
@@ -24,8 +23,9 @@ import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
 import { selfReference, selfWith } from './lib/relative-references.js'
-import { idempotent, purgeRegularly } from './middleware/idempotency.js'
+import { purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
+import { transactional } from './middleware/writes.js'
 import { contractFiles, documentation, mount, type Operation } from './openapi/index.js'
 import { createCounters } from './rate-limit/counters.js'
 import { planSections } from './rate-limit/page-section.js'
@@ -77,8 +77,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     loadShedder,
   })
   const isClosing = addGracefulClose(app)
-  const sqlFor = ({ isSafe }: Operation, signal: Signal | undefined) =>
-    (isSafe ? pools.reads : pools.writes).sqlUntil(signal)
 
   // The service's own routes, then the contract's, which validate request and response of the handler.
   pools.keys.probes.add((sql) => findClientKey(sql, ''))
@@ -96,8 +94,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     handlers,
     authorize: requireClient,
     // What wraps each handler, outermost first.
-    around: [shed(loadShedder), idempotent(pools.writes, { keepHours, sharesTransactions })],
-    context: (request, operation, sql) => contextOf(request, sql ?? sqlFor(operation, request.lifetime)),
+    around: [shed(loadShedder), transactional(pools.writes, { keepHours, sharesTransactions })],
+    // A safe operation reads; the others have the statements of their transaction.
+    context: (request, _operation, sql) => contextOf(request, sql ?? pools.reads.sqlUntil(request.lifetime)),
     additions,
     errorHandler: app.errorHandler as ErrorHandler, // that of all requests; its type allows only some errors
   })

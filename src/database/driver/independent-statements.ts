@@ -4,12 +4,23 @@
 import { abandoned } from './connection.js'
 import type { HeldConnection, Query, Signal, Sql } from './sql.js'
 
+/** A tag for statements of a transaction that its user does not know of. */
+export type IndependentSql = Sql & {
+  /** Sends a statement that another tag has made. */
+  dispatch(query: Query): void
+  part<Result>(run: (sql: Sql) => Promise<Result>): Promise<Result>
+}
+
 /**
  * Returns a tag for statements in the transaction of `transaction` on `held`. Each waits for the one before,
  * and one that fails is undone alone. `inTransaction` on the tag is a part of the transaction: all of its
  * statements are kept, or none is. Nothing is sent once `signal` is aborted.
  */
-export function independentStatements(held: HeldConnection, transaction: Sql, signal: Signal): Sql {
+export function independentStatements(
+  held: HeldConnection,
+  transaction: Sql,
+  signal: Signal,
+): IndependentSql {
   const inTurn = createQueue()
   let isInPart = false
   const send = (query: Query) => {
@@ -36,12 +47,12 @@ export function independentStatements(held: HeldConnection, transaction: Sql, si
     }
   }
   // What is sent in a part belongs to it, by whichever tag: it would wait for itself.
-  const sql = held.sqlBy((query) => {
+  const dispatch = (query: Query) => {
     if (isInPart) send(query)
     else inTurn(() => sendAlone(query)).catch(() => {}) // the connection is lost, as the next statement tells
-  })
-  const part: Sql['part'] = (run) => (isInPart ? run(transaction) : inTurn(() => runPart(run)))
-  return Object.assign(sql, { part })
+  }
+  const part: IndependentSql['part'] = (run) => (isInPart ? run(transaction) : inTurn(() => runPart(run)))
+  return Object.assign(held.sqlBy(dispatch), { dispatch, part })
 }
 
 // A part ends as a transaction does: its deferred constraints are checked where its caller catches the error.

@@ -70,6 +70,11 @@ export class Pool implements ConnectionSource {
     return createSql(this.#template, (query) => this.#dispatch(query, signal), source)
   }
 
+  sqlBy(dispatch: (query: Query) => void): Sql {
+    const { probes } = this
+    return createSql(this.#template, dispatch, { probes })
+  }
+
   async hold<Result>(
     signal: Signal | undefined,
     run: (held: HeldConnection) => Promise<Result>,

@@ -53,6 +53,8 @@ export interface ConnectionSource {
    * connection are pipelined. Rejects with STATEMENT_ABANDONED if `signal` is aborted before a slot is free.
    */
   hold<Result>(signal: Signal | undefined, run: (held: HeldConnection) => Promise<Result>): Promise<Result>
+  /** Statements that `dispatch` sends. */
+  sqlBy(dispatch: (query: Query) => void): Sql
 }
 
 /** A slot on a connection. */

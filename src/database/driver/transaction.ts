@@ -3,12 +3,12 @@
 
 import { isOutdatedPlan } from '../unavailable.js'
 import { WorkSignal } from './connection.js'
-import { independentStatements } from './independent-statements.js'
+import { type IndependentSql, independentStatements } from './independent-statements.js'
 import type { ConnectionSource, HeldConnection, Signal, Sql } from './sql.js'
 
 export type TransactionSql = Sql & {
   /** A tag for code that does not know of the transaction: see `independentStatements`. */
-  independent(): Sql
+  independent(): IndependentSql
   /** Begins a part of the transaction. The returned function rolls it back, failed statements included. */
   savepoint(): () => Promise<void>
   /** Pipelines COMMIT behind a statement; the transaction fails if the statement does. */
@@ -32,6 +32,59 @@ export function transactionsOn(pool: ConnectionSource, signal?: Signal) {
     pool.hold(signal, (held) => transact(held, signal, run))
 }
 
+/**
+ * Calls `run` in a transaction that begins with its first statement, and as `transactionsOn` does: without a
+ * statement it takes no connection. The statements are independent (see `independentStatements`).
+ */
+export function transactOnDemand<Result>(
+  pool: ConnectionSource,
+  signal: Signal | undefined,
+  run: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
+  return repeatIfOutdated(signal, async () => {
+    let transaction: Begun<Result> | undefined
+    const begin = () => {
+      transaction ??= beginAround(pool, signal, () => work)
+      return transaction.statements
+    }
+    const sql = pool.sqlBy((query) => {
+      begin().then(
+        ({ dispatch }) => dispatch(query),
+        (error) => query.reject(error),
+      )
+    })
+    const part: IndependentSql['part'] = async (run) => (await begin()).part(run)
+    const work = run(Object.assign(sql, { part }))
+    await work.catch(() => {}) // it is the transaction's error, if there is one
+    return transaction?.outcome ?? work
+  })
+}
+
+interface Begun<Result> {
+  readonly statements: Promise<IndependentSql>
+  /** That of the work, once it is committed or rolled back. */
+  readonly outcome: Promise<Result>
+}
+
+function beginAround<Result>(
+  pool: ConnectionSource,
+  signal: Signal | undefined,
+  work: () => Promise<Result>,
+): Begun<Result> {
+  let give: (statements: IndependentSql) => void
+  const statements = new Promise<IndependentSql>((resolve) => {
+    give = resolve
+  })
+  const outcome = pool.hold(signal, (held) =>
+    transactOnce(held, signal, (sql) => {
+      give(sql.independent())
+      return work()
+    }),
+  )
+  // Without a connection there are no statements.
+  return { statements: Promise.race([statements, outcome as Promise<never>]), outcome }
+}
+
 // Each attempt meets one statement with an outdated plan, so this is more than the statements of a
 // transaction.
 const attemptsMax = 10
@@ -47,9 +100,16 @@ export async function transact<Result>(
   signal: Signal | undefined,
   run: (sql: TransactionSql) => Promise<Result>,
 ): Promise<Result> {
+  return repeatIfOutdated(signal, () => transactOnce(held, signal, run))
+}
+
+async function repeatIfOutdated<Result>(
+  signal: Signal | undefined,
+  run: () => Promise<Result>,
+): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transactOnce(held, signal, run)
+      return await run()
     } catch (error) {
       if (attempt === attemptsMax || signal?.aborted || !isOutdatedPlan(error)) throw error
     }

@@ -1,0 +1,169 @@
+// Operations that write: each request is one transaction, which is committed once its response is valid. So
+// nothing is stored of a request that is refused, fails, or has a response that the contract does not allow.
+// Handlers do not know of it.
+
+import { BatchQueue, refuseMore } from '../database/batch.js'
+import type { Sql } from '../database/database.js'
+import { abandoned } from '../database/driver/connection.js'
+import type { ConnectionSource, Signal } from '../database/driver/sql.js'
+import { type TransactionSql, transactionsOn, transactOnDemand } from '../database/driver/transaction.js'
+import { isUnavailable } from '../database/unavailable.js'
+import { type Around, type Operation, RequestError, type SerializedResponse } from '../openapi/index.js'
+import { claim, type KeyedRequest, keyedRequest, type Outcome, store } from './idempotency.js'
+import { storeResponses } from './stored-responses.js'
+
+export interface WritesOptions {
+  /** How long the responses of requests with an `Idempotency-Key` are kept. */
+  readonly keepHours: number
+  /**
+   * Whether the handler of an operation does nothing but one batched statement. Then requests that arrive
+   * together share a transaction; if one of them fails, the handlers of the others run again, each alone.
+   */
+  readonly sharesTransactions: (operation: Operation) => boolean
+}
+
+/**
+ * Runs each request of an operation that is not safe in a transaction, and idempotent operations once for each
+ * `Idempotency-Key` of a caller. Rejects with the error of the handler, `idempotency_key_reused` or
+ * `idempotency_key_in_use`.
+ */
+export function transactional(pool: ConnectionSource, options: WritesOptions): Around<Sql> {
+  pool.probes.add((sql) => storeResponses(sql, []))
+  return (respond, operation) => {
+    if (operation.isSafe) return respond
+    const respondOnce = options.sharesTransactions(operation)
+      ? together(pool, options.keepHours)
+      : apart(pool, options.keepHours)
+    return async (request, reply) => {
+      const outcome = await respondOnce({
+        keyed: keyedRequest(request, operation),
+        signal: request.lifetime,
+        run: (sql) => respond(request, reply, sql),
+      })
+      if (outcome instanceof RequestError) throw outcome
+      return outcome
+    }
+  }
+}
+
+interface Call {
+  readonly keyed: KeyedRequest | undefined
+  readonly signal: Signal | undefined
+  readonly run: (sql: Sql) => Promise<SerializedResponse>
+}
+
+// Each call in a transaction of its own.
+function apart(pool: ConnectionSource, keepHours: number): (call: Call) => Promise<Outcome> {
+  return async (call) => {
+    if (call.keyed === undefined) return withoutKey(pool, call)
+    const inTransaction = transactionsOn(pool, call.signal)
+    const [outcome] = await inTransaction((sql) =>
+      respondTo(sql, [call], keepHours, (claimed) => Promise.all(claimed.map((each) => runAlone(sql, each)))),
+    )
+    return outcome as Outcome // one for each call
+  }
+}
+
+async function withoutKey(pool: ConnectionSource, { run, signal }: Call): Promise<SerializedResponse> {
+  let refusal: SerializedResponse | undefined
+  const respond = async (sql: Sql) => {
+    const response = await run(sql)
+    if (response.status < 400) return response
+    refusal = response
+    throw refused
+  }
+  try {
+    return await transactOnDemand(pool, signal, respond)
+  } catch (error) {
+    if (error !== refused || refusal === undefined) throw error
+    return refusal
+  }
+}
+
+// Rolls back to a savepoint when the handler refuses the request: a refused request changes nothing. The
+// transaction is usable again even if a statement has failed.
+async function runAlone(sql: TransactionSql, { run }: Call): Promise<SerializedResponse> {
+  const rollBack = sql.savepoint()
+  const response = await run(sql.independent())
+  if (response.status >= 400) await rollBack()
+  return response
+}
+
+// Calls that arrive together in one transaction. It cannot undo the work of one call without that of the
+// others: if one fails, the queue repeats each by itself, and one that is refused is repeated apart.
+function together(pool: ConnectionSource, keepHours: number): (call: Call) => Promise<Outcome> {
+  const queue = new BatchQueue<TransactionSql, Call, Outcome>(transactionsOn(pool), (sql, calls) =>
+    respondTo(sql, calls, keepHours, (claimed) => runTogether(sql, claimed)),
+  )
+  const respondApart = apart(pool, keepHours)
+  return async (call) => {
+    try {
+      return await queue.add(call, call.signal)
+    } catch (error) {
+      if (error !== refused) throw error
+      return respondApart(call)
+    }
+  }
+}
+
+const refused = new Error('a request was refused, which shared a transaction')
+
+// For one batched statement of a handler, which serves them all. What a second one reads would lack what
+// another handler is about to write, whatever it locks.
+function forOneStatement(sql: Sql): Sql {
+  const { types, typed } = sql // these build a parameter, and send nothing
+  const others = {
+    array: refuseMore,
+    json: refuseMore,
+    unsafe: refuseMore,
+    notify: refuseMore,
+    file: refuseMore,
+    part: refuseMore,
+  }
+  return Object.assign(() => refuseMore(), { types, typed, ...others, only: { sql, isUsed: false } })
+}
+
+async function runTogether(sql: Sql, calls: readonly Call[]): Promise<SerializedResponse[]> {
+  const settled = await Promise.allSettled(calls.map(({ run }) => run(forOneStatement(sql))))
+  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+  if (failures.length > 0) throw failures.find(isUnavailable) ?? failures[0]
+  const responses = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  if (responses.some(({ status }) => status >= 400)) throw refused
+  return responses
+}
+
+// The outcome of each call: what is known of its key, or else the response of its handler.
+async function respondTo(
+  sql: TransactionSql,
+  calls: readonly Call[],
+  keepHours: number,
+  run: (claimed: readonly Call[]) => Promise<readonly SerializedResponse[]>,
+): Promise<Outcome[]> {
+  const known = await knownOutcomes(sql, calls, keepHours)
+  const claimed = calls.filter((_, i) => known[i] === undefined)
+  const responses = await run(claimed)
+  // A request that timed out has its 503 already: it must not be committed, but the others may be repeated.
+  if (calls.some(({ signal }) => signal?.aborted))
+    throw calls.length === 1 ? abandoned() : new Error('a client has gone')
+  store(sql, keyedResponses(claimed, responses))
+  let next = 0
+  return known.map((outcome) => outcome ?? (responses[next++] as SerializedResponse)) // one for each claimed
+}
+
+async function knownOutcomes(
+  sql: Sql,
+  calls: readonly Call[],
+  keepHours: number,
+): Promise<(Outcome | undefined)[]> {
+  const keyed = calls.flatMap((call) => call.keyed ?? [])
+  const outcomes = keyed.length === 0 ? [] : await claim(sql, keyed, keepHours)
+  let next = 0
+  return calls.map((call) => call.keyed && outcomes[next++])
+}
+
+function keyedResponses(calls: readonly Call[], responses: readonly SerializedResponse[]) {
+  return calls.flatMap(({ keyed }, i) => {
+    const response = responses[i] as SerializedResponse // one for each call
+    return keyed === undefined ? [] : [{ ...keyed, response }]
+  })
+}
