@@ -64,7 +64,13 @@ export function int4<Value extends number>(name?: string): Column<Value> {
 
 /** `bigint`: a contract's `int64`. */
 export function int8(name?: string): Column<bigint> {
-  return column('bigint', name, BigInt)
+  return column('bigint', name, readInt8)
+}
+
+// By way of a number, which is faster, where that is exact.
+function readInt8(text: string): bigint {
+  const value = Number(text)
+  return BigInt(Number.isSafeInteger(value) ? value : text)
 }
 
 /** `real`. It keeps about 6 digits: 16777217 is read as 16777216. */

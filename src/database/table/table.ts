@@ -89,8 +89,12 @@ function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field)
         limit 1
       ) as texts
       from unnest(${writeArray(values.map(codec.write))}::${sql.unsafe(codec.type)}[]) as asked (value)`
-    return found.map(({ texts }) => (texts === null ? undefined : readRow(shown, JSON.parse(texts))))
+    return found.map(({ texts }) => (texts === null ? undefined : readTexts(shown, JSON.parse(texts))))
   }
+}
+
+function readTexts<Shown>(shown: readonly Field[], texts: readonly (string | null)[]): Shown {
+  return readRow(shown, (_, i) => texts[i] ?? null)
 }
 
 function listed(fields: readonly Field[], write: (field: Field) => string): string {
