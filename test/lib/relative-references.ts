@@ -1,5 +1,5 @@
 import t from 'tap'
-import { referenceTo, selfReference } from '../../src/lib/relative-references.js'
+import { referenceTo, selfReference, selfWith } from '../../src/lib/relative-references.js'
 
 // What a client resolves a reference against: a gateway has another path in place of the service's prefix.
 const outside = ['https://store.example/v1', 'https://store.example/store/v1', 'http://store.example']
@@ -47,5 +47,27 @@ for (const [from, path, reference] of paths) {
       const requested = base + from.replace(/\{\w+\}/g, 'a%2Fb')
       t.equal(new URL(reference, `${requested}?limit=2`).href, new URL(base + path).href)
     }
+  })
+}
+
+// Each style of parameter (RFC 6570, OpenAPI), as clients write it, and what may not stand in a Link.
+const queries: [query: string, kept: string][] = [
+  ['', ''],
+  ['?', ''],
+  ['?cursor=x', ''],
+  ['?limit=5&cursor=x&', ''],
+  ['?c%75rsor=x', ''],
+  ['?tags=a,b%2Cc&cursor=x', 'tags=a,b%2Cc&'],
+  ['?tags=a&tags=b', 'tags=a&tags=b&'],
+  ['?tags=a|b%20c', 'tags=a%7Cb%20c&'],
+  ['?size[from]=1&size%5Bto%5D=2', 'size%5Bfrom%5D=1&size%5Bto%5D=2&'],
+  ['?filter={"a":">"}', 'filter=%7B%22a%22:%22%3E%22%7D&'],
+  ['?cursors=x&q=cursor=1', 'cursors=x&q=cursor=1&'],
+]
+
+for (const [query, kept] of queries) {
+  t.test(`the reference to another page of /pets${query}`, async (t) => {
+    const reference = selfWith(`/v1/pets${query}`, { limit: 20, cursor: 'a/+&=>' })
+    t.equal(reference, `pets?${kept}limit=20&cursor=a%2F%2B%26%3D%3E`)
   })
 }

@@ -122,7 +122,7 @@ t.test('a request that is repeated with its key', async (t) => {
       if (status === 400) {
         t.match(response.body, {
           code: 'invalid_request',
-          message: /^header\.idempotency-key must be 1 to 255/,
+          message: /^header\.idempotency-key must (be 1 to 255|have at least 1)/,
         })
         t.equal(await countPets(service), before)
       }
