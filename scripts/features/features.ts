@@ -148,7 +148,7 @@ export function runFeature(feature: Feature): Promise<Result> {
       let outcomes: Outcome[] = []
       const { contract } = await checkContract(path.join(directory, 'openapi.yaml'), async (contract) => {
         outcomes = await runCalls(feature, contract)
-        return []
+        return { noted: [], planned: [] }
       })
       generateOperations(contract)
       return { outcomes }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
 import { healthPaths } from '../../src/http/health-paths.js'
 import { ContractError } from '../../src/openapi/index.js'
-import { type Problem, readSource, replacedPaths, unsupportedSecurity } from '../../src/openapi/tools.js'
+import { type Problem, readSource, replacedPaths } from '../../src/openapi/tools.js'
 import { isLarge, type LintResult, lintFile } from './lint.js'
 import type { LintMessage } from './lint-process.js'
 import { summarizeByKind, withoutNames } from './summarize.js'
@@ -17,11 +17,13 @@ export interface Checked {
   readonly warnings: readonly string[]
 }
 
-/**
- * Builds the server of a contract, and returns the problems that its stubs would cause once they are
- * implemented.
- */
-export type CheckServer = (contract: ServiceContract) => Promise<readonly Problem[]>
+/** Builds the server of a contract. @throws {ContractError} if startup would fail */
+export type CheckServer = (contract: ServiceContract) => Promise<{
+  /** Warnings. */
+  readonly noted: readonly Problem[]
+  /** The problems that stubs would cause once they are implemented. */
+  readonly planned: readonly Problem[]
+}>
 
 /**
  * Reads and checks a contract and the files it refers to.
@@ -34,17 +36,9 @@ export async function checkContract(file: string, check: CheckServer): Promise<C
   const { errors, warnings } = await (beside ?? lintFile(file).catch((error) => lintDeep(file, error)))
   if (errors.length > 0) throw new ContractError(errors.join('\n'))
   const { contract, noted, planned } = await (reading ?? readChecked(file, check))
-  const unmet = [...contract.operations.values()].flatMap(
-    (operation) => unsupportedSecurity(operation, contract) ?? [],
-  )
   return {
     contract,
-    warnings: [
-      ...warnings,
-      ...alike(noted),
-      ...alike(unmet, ': it can only respond with 501'),
-      ...alike(planned, ': it can only respond with 501'),
-    ],
+    warnings: [...warnings, ...alike(noted), ...alike(planned, ': it can only respond with 501')],
   }
 }
 
@@ -92,10 +86,11 @@ async function readChecked(file: string, check: CheckServer): Promise<Read> {
     return problems.map(({ text, at }) => `${locate(at)}: ${text}`)
   }
   try {
-    const planned = await check(contract)
+    const { noted, planned } = await check(contract)
+    const replaced = replacedPaths(contract, Object.values(healthPaths))
     return {
       contract,
-      noted: await linesOf([...contract.warnings, ...replacedPaths(contract, Object.values(healthPaths))]),
+      noted: await linesOf([...contract.warnings, ...replaced, ...noted]),
       planned: await linesOf(planned),
     }
   } catch (error) {

@@ -5,14 +5,29 @@ import type { ServiceContract } from '../../src/auth/plans.js'
 import { type Contract, ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
 import { type Problem, problemOf, unsupportedSecurity } from '../../src/openapi/tools.js'
 import { buildServer } from '../lib/server.js'
+import { judgePatterns } from './patterns.js'
 
 /**
  * Builds the routes and validators of every operation, implemented or not, without listening or using a
  * database.
- * @returns the problems that stubs would cause once they are implemented
- * @throws {ContractError} if startup would fail
+ * @returns warnings, and the problems that stubs would cause once they are implemented
+ * @throws {ContractError} if startup would fail, or a request could stop the server
  */
 export async function checkServer(
+  contract: ServiceContract,
+  isWritten: (operation: Operation) => boolean,
+): Promise<{ readonly noted: readonly Problem[]; readonly planned: readonly Problem[] }> {
+  const planned = await checkBuild(contract, isWritten)
+  const patterns = judgePatterns(contract, isWritten)
+  if (patterns.refused.length > 0) throw new ContractError(patterns.refused)
+  const unmet = [...contract.operations.values()].flatMap((operation) => {
+    const text = unsupportedSecurity(operation, contract)
+    return text === undefined ? [] : [problemOf(operation, text)]
+  })
+  return { noted: patterns.noted, planned: [...unmet, ...planned, ...patterns.planned] }
+}
+
+async function checkBuild(
   contract: ServiceContract,
   isWritten: (operation: Operation) => boolean,
 ): Promise<readonly Problem[]> {

@@ -90,7 +90,9 @@ function hintOf(texts: ReadonlyMap<string, string>): string {
 }
 
 function isAboutRef(line: string): boolean {
-  return / (cannot (resolve \$ref|read the file)|\$ref \S+ is a URL)/.test(line)
+  return ['cannot resolve $ref', 'cannot read the file', 'which is not fetched'].some((text) =>
+    line.includes(text),
+  )
 }
 
 function noteUnread(unread: Map<string, string>, file: string, error: Error): never {

@@ -1,6 +1,6 @@
 // The schemas of a document with their places, found without recursion.
 
-import type { Schema } from './contract.js'
+import type { Operation, Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
 import { isNode, type Nesting, nestingIn, outermost, subschemasOf } from './keywords.js'
 import { pointerKeys, valueAt } from './pointer.js'
@@ -36,15 +36,30 @@ export function outermostPlaces(document: object, part: Pointer): Pointer[] {
   return found
 }
 
-/** Every schema of a document. */
-export function schemaPlaces(document: object): { readonly schema: Schema; readonly at: Pointer }[] {
+/** Every schema of a document, or of a part of it and of what it refers to. */
+export function schemaPlaces(
+  document: object,
+  part: Pointer = [],
+): { readonly schema: Schema; readonly at: Pointer }[] {
   const found: { readonly schema: Schema; readonly at: Pointer }[] = []
-  const pending = outermostPlaces(document, [])
+  const pending = outermostPlaces(document, part)
+  const seen = new Set<string>()
   for (const at of pending) {
     const schema = valueAt(document, at)
-    if (!isNode(schema)) continue
+    const place = JSON.stringify(at)
+    if (!isNode(schema) || seen.has(place)) continue
+    seen.add(place)
     found.push({ schema, at })
-    if (typeof schema.$ref !== 'string') pending.push(...innerPlaces(schema, at))
+    pending.push(...innerPlaces(schema, at))
   }
   return found
+}
+
+/** The places of the schemas that an operation applies. */
+export function placesOf(document: object, { path, method }: Pick<Operation, 'path' | 'method'>): Pointer[] {
+  const own = ['paths', path, method.toLowerCase()]
+  // Of a path item that is a reference, those of all its operations.
+  const parts =
+    valueAt(document, own) === undefined ? [['paths', path]] : [own, ['paths', path, 'parameters']]
+  return parts.flatMap((part) => schemaPlaces(document, part)).map(({ at }) => at)
 }

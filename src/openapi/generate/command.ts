@@ -8,6 +8,7 @@ import { ContractError } from '../contract/contract-error.js'
 import { filesOf, type ReadText } from '../contract/file-text.js'
 import { readSource } from '../contract/files.js'
 import { readContract } from '../contract/read.js'
+import { slowPatterns } from './backtracking.js'
 import { type Outdated, outdated } from './outdated.js'
 
 const usage = `Usage: contract-engine generate CONTRACT [--output FOLDER] [--check]
@@ -82,10 +83,14 @@ async function generate(
   return 0
 }
 
-async function warningsOf(file: string, readText: ReadText, { warnings }: Contract): Promise<string[]> {
-  if (warnings.length === 0) return []
+async function warningsOf(file: string, readText: ReadText, contract: Contract): Promise<string[]> {
+  const patterns = slowPatterns(contract.document)
+  if (patterns.length + contract.warnings.length === 0) return []
   const { locate } = await readSource(file, readText)
-  return warnings.map(({ text, at }) => `${locate(at)}: warning: ${text}`)
+  const refused = patterns.filter(({ isExponential }) => isExponential)
+  if (refused.length > 0)
+    throw new ContractError(refused.map(({ text, at }) => `${locate(at)}: ${text}`).join('\n'))
+  return [...contract.warnings, ...patterns].map(({ text, at }) => `${locate(at)}: warning: ${text}`)
 }
 
 async function modulesOf(file: string, contract: Contract): Promise<ReadonlyMap<string, string>> {
@@ -113,7 +118,7 @@ function explained<Result>(file: string, run: () => Result): Result {
 function explainMissing(error: NodeJS.ErrnoException): never {
   if (!String(error.code).endsWith('MODULE_NOT_FOUND')) throw error
   throw new ContractError(
-    `${error.message.split('\n', 1)[0]}\nRun: npm install --save-dev openapi-typescript@7 typescript@5`,
+    `${error.message.split('\n', 1)[0]}\nRun: npm install --save-dev openapi-typescript@7 typescript@5 recheck@4`,
   )
 }
 

@@ -1,6 +1,7 @@
 // The engine's door for generating TypeScript from a contract. It loads openapi-typescript and the compiler,
 // which no server needs: they are development dependencies.
 
+export { type SlowPattern, slowPatterns } from './backtracking.js'
 export { importOf, type Notation, namedType, notationOf } from './notation.js'
 export { generateOperations, requestType } from './operations.js'
 export { outdated } from './outdated.js'

@@ -11,7 +11,7 @@ import { addDefaults } from './defaulted.js'
 import { addExactNumber, type NumberMode, withConditions, withExactNumbers } from './exact-numbers.js'
 import { formats } from './formats.js'
 import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
-import { toRegExp } from './patterns.js'
+import { addBoundedPatterns, toRegExp } from './patterns.js'
 import { addUniqueItems } from './unique-items.js'
 
 // Ajv's optimizer is quadratic in the size of a schema, and V8 optimizes the code anyway.
@@ -26,6 +26,7 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const code = { regExp: Object.assign(toRegExp, { code: 'new RegExp' }), ...unoptimized }
   const ajv = new Ajv2020({ ...common, code, ...options })
   for (const [name, { validate }] of Object.entries(formats)) ajv.addFormat(name, validate)
+  addBoundedPatterns(ajv)
   addExactNumber(ajv, mode)
   addNullPrototype(ajv, mode)
   addBytes(ajv)

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { runCommand } from '../../../src/openapi/generate/command.js'
@@ -59,6 +59,33 @@ t.test('it refuses a contract that cannot be used, with its line', async (t) => 
   t.strictSame(answer, { code: 1, stdout: '', stderr: refused })
   const absent = await run('generate', path.join(folder, 'absent.yaml'))
   t.match(absent, { code: 1, stdout: '', stderr: `cannot read the file ${place('absent.yaml')}\n` })
+})
+
+t.test('it refuses a pattern that backtracks exponentially, and warns of others', async (t) => {
+  const file = path.join(folder, 'patterns.yaml')
+  const withPattern = (pattern: string) =>
+    contract.replace('type: integer, format: int64', () => `type: string, pattern: '${pattern}'`)
+  writeFileSync(file, withPattern('^(a+)+$'))
+  const line = `${place('patterns.yaml')}:8:70`
+  const refused = await run('generate', file, '--output', output)
+  t.match(refused, { code: 1, stdout: '', stderr: `${line}: the pattern ^(a+)+$ backtracks: ` })
+  writeFileSync(file, withPattern('a+$'))
+  const warned = await run('generate', file, '--output', output)
+  t.match(warned, { code: 0, stderr: `${line}: warning: the pattern a+$ backtracks: ` })
+})
+
+t.test('--root names the folder of the files', async (t) => {
+  mkdirSync(path.join(folder, 'v1'))
+  writeFileSync(path.join(folder, 'toys.yaml'), 'type: array\nitems: { type: boolean }\n')
+  const file = path.join(folder, 'v1', 'openapi.yaml')
+  writeFileSync(
+    file,
+    contract.replace('{ type: array, items: { type: integer, format: int64 } }', '{ $ref: ../toys.yaml }'),
+  )
+  const args = ['generate', file, '--output', output]
+  t.match(await run(...args), { code: 1, stderr: "outside of the contract's folder" })
+  t.match(await run(...args, '--root', folder), { code: 0, stderr: '' })
+  t.match(readFileSync(path.join(output, 'types.ts'), 'utf8'), 'export type Toys = boolean[];')
 })
 
 t.test('it refuses one with a schema that is none, and says how to find it', async (t) => {

@@ -132,3 +132,42 @@ t.test('the example in the message of a format has the format', async (t) => {
     t.ok(createAjv('json').validate({ type: 'string', format }, example), example)
   }
 })
+
+t.test('no format takes long for a text of 64 kB', async (t) => {
+  const pieces = [
+    'a',
+    '0',
+    '/',
+    '%41',
+    '.',
+    '-',
+    ':',
+    '[',
+    ' ',
+    '@',
+    'a.',
+    'a-',
+    '0:',
+    '1D',
+    '{a}',
+    '://',
+    'é',
+  ]
+  const before = process.cpuUsage()
+  for (const [name, { validate }] of Object.entries(formats)) {
+    for (const piece of pieces) {
+      for (const [start, end] of [
+        ['', ''],
+        ['', '\0'],
+        ['http://', '\0'],
+        ['P', '!'],
+      ]) {
+        const text = start + piece.repeat(65_536 / piece.length) + end
+        if (validate instanceof RegExp) validate.test(text)
+        else validate(text)
+        const { user } = process.cpuUsage(before)
+        if (user > 5_000_000) return t.fail(`${name}: ${piece}`)
+      }
+    }
+  }
+})

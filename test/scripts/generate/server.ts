@@ -269,6 +269,29 @@ for (const [title, edits, operation, problem] of unreadable) {
   )
 }
 
+t.test('a pattern that backtracks exponentially is refused once an operation uses it', async (t) => {
+  const edits: Edit[] = [[[...name, 'pattern'], '^([a-z]+)+$']]
+  const text =
+    'addToy: the pattern ^([a-z]+)+$ backtracks: each further character multiplies its time, ' +
+    "as in 'a' + 'a'.repeat(31) + '\\x00'. Let only one of its repetitions match it"
+  const { refused } = await generate(t, edits, everyOperation)
+  t.equal(refused.replace(/^openapi\.yaml:\d+:\d+: /, ''), text)
+  t.match(refused, /^openapi\.yaml:40:59: /)
+  const { warnings } = await generate(t, edits, ['listToys'])
+  t.ok(warnings.includes(`warning: ${refused}: it can only respond with 501`), 'and is a warning before')
+})
+
+t.test('a pattern that backtracks for a long text is a warning', async (t) => {
+  const { refused, warnings } = await generate(t, [[[...name, 'pattern'], '\\d+$']], everyOperation)
+  t.equal(refused, '')
+  const text =
+    /^warning: openapi\.yaml:37:79: the pattern \\d\+\$ backtracks: .* Add a maxLength of at most 3162, or /
+  t.match(
+    warnings.filter((each) => each.includes('backtracks')),
+    [text],
+  )
+})
+
 t.test('problems of several operations are reported at once', async (t) => {
   const edits: Edit[] = [
     [name, { type: 'string', default: 1 }],
@@ -315,11 +338,11 @@ t.test('an operation with only unsupported security is refused once it is implem
   const edits: Edit[] = [[['components', 'securitySchemes', 'apiKey'], { type: 'http', scheme: 'basic' }]]
   const text = 'listToys requires apiKey (http basic), which the server cannot check'
   const planned = await generate(t, edits, [])
-  t.ok(planned.warnings.includes(`warning: ${text}: it can only respond with 501`))
   const { refused } = await generate(t, edits, ['listToys'])
   t.match(refused, new RegExp(`^openapi\\.yaml:\\d+:\\d+: ${text.replace(/[()]/g, '\\$&')}$`))
+  t.ok(planned.warnings.includes(`warning: ${refused}: it can only respond with 501`), 'with its place')
   const added = await generate(t, edits, [], 'listToys')
-  t.ok(added.warnings.includes(`warning: ${text}: it can only respond with 501`), 'it may be planned')
+  t.ok(added.warnings.includes(`warning: ${refused}: it can only respond with 501`), 'it may be planned')
 })
 
 t.test('a security scheme may be a reference to another', async (t) => {
@@ -344,8 +367,11 @@ t.test(
       ],
     ]
     const text = 'listToys accepts query (apiKey), which the server cannot check'
-    t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}: it can only respond with 501`))
-    t.match((await generate(t, edits, ['listToys'])).refused, text)
+    const { refused } = await generate(t, edits, ['listToys'])
+    t.match(refused, text)
+    t.ok(
+      (await generate(t, edits, [])).warnings.includes(`warning: ${refused}: it can only respond with 501`),
+    )
   },
 )
 
@@ -375,8 +401,9 @@ t.test('a bearer scheme that the server cannot tell from that of API keys is ref
 t.test('a new operation cannot require an undeclared security scheme', async (t) => {
   const edits: Edit[] = [[[...get, 'security'], [{ nobody: [] }]]]
   const text = 'listToys requires nobody (not declared), which the server cannot check'
-  t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${text}: it can only respond with 501`))
-  t.match((await generate(t, edits, [], 'listToys')).refused, text)
+  const { refused } = await generate(t, edits, [], 'listToys')
+  t.match(refused, text)
+  t.ok((await generate(t, edits, [])).warnings.includes(`warning: ${refused}: it can only respond with 501`))
 })
 
 t.test('names of files and operations may have any characters', async (t) => {

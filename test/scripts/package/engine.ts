@@ -172,7 +172,7 @@ t.test('without its optional packages, it says what to install', async (t) => {
   t.match(await shell(generate), {
     code: 1,
     stderr:
-      /^Cannot find module 'typescript'\nRun: npm install --save-dev openapi-typescript@7 typescript@5\n$/,
+      /^Cannot find module 'typescript'\nRun: npm install --save-dev openapi-typescript@7 typescript@5 recheck@4\n$/,
   })
 })
 

@@ -1,0 +1,45 @@
+// Patterns that backtrack, and the operations that would run them.
+
+import { type SlowPattern, slowPatterns } from '../../src/openapi/generate/index.js'
+import type { Contract, Operation } from '../../src/openapi/index.js'
+import { type Problem, placesOf } from '../../src/openapi/tools.js'
+
+export interface JudgedPatterns {
+  /** Exponential ones of operations that are implemented. */
+  readonly refused: readonly Problem[]
+  /** Exponential ones of stubs. */
+  readonly planned: readonly Problem[]
+  /** All others. */
+  readonly noted: readonly Problem[]
+}
+
+/** The patterns of a contract that may take long. */
+export function judgePatterns(
+  contract: Contract,
+  isWritten: (operation: Operation) => boolean,
+): JudgedPatterns {
+  const found = slowPatterns(contract.document)
+  const exponential = found.filter(({ isExponential }) => isExponential)
+  const used = exponential.map((each) => ({ ...each, users: usersOf(contract, each) }))
+  const of = (users: readonly Operation[], { text, at }: Problem) =>
+    users.slice(0, 1).map(({ id }) => ({ text: `${id}: ${text}`, at }))
+  return {
+    refused: used.flatMap((each) => of(each.users.filter(isWritten), each)),
+    planned: used.flatMap((each) => (each.users.some(isWritten) ? [] : of(each.users, each))),
+    noted: [
+      ...found.filter(({ isExponential }) => !isExponential),
+      ...used.filter(({ users }) => users.length === 0),
+    ],
+  }
+}
+
+function usersOf({ document, operations }: Contract, { at }: SlowPattern): Operation[] {
+  return [...operations.values()].filter((operation) =>
+    placesOf(document, operation).some((place) => isWithin(at, place)),
+  )
+}
+
+// A pattern is directly in its schema, or in the map of its `patternProperties`.
+function isWithin(at: Problem['at'], schema: Problem['at']): boolean {
+  return at.length - schema.length <= 2 && schema.every((key, i) => String(key) === String(at[i]))
+}

@@ -1,0 +1,67 @@
+// The project's own regular expressions, in what reads the bytes of strangers, take no longer than their text: as
+// recheck judges them.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import ajvFormats from 'ajv-formats'
+import t from 'tap'
+import { projectRoot } from '../../src/lib/paths.js'
+import { formats } from '../../src/openapi/schemas/formats.js'
+
+// Required: an import of the compiler takes a second.
+const require = createRequire(import.meta.url)
+const ts: typeof import('typescript') = require('typescript')
+const { checkSync }: typeof import('recheck') = require('recheck/lib/browser.js')
+
+const folders = ['auth', 'handlers', 'http', 'lib', 'middleware', 'rate-limit', 'telemetry']
+const ofEngine = ['documents', 'request', 'response', 'schemas'].map((name) => `openapi/${name}`)
+
+// Those that backtrack, but never see the text of a stranger, or none that is long.
+const known: Readonly<Record<string, string>> = {
+  '/("(?:[^"\\]|\\.)*")s*:|"(?:[^"\\]|\\.)*"|[{}]/g': 'in JSON that was parsed, whose strings end',
+  '/^(postgres(?:ql)?://(?:[^/?#]*@)?)([^/?#]*)(.*)$/i': 'DATABASE_URL',
+  '/^(rediss?)(?:+(cluster|sentinel))?://([^/?#]*@)?([^/?#@]+)([^#]*)$/i': 'REDIS_URL',
+}
+
+function literalsOf(file: string): string[] {
+  const found: string[] = []
+  const visit = (node: import('typescript').Node): undefined => {
+    if (ts.isRegularExpressionLiteral(node)) found.push(node.text)
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest))
+  return found
+}
+
+function statusOf(source: string, flags: string): string {
+  const { status } = checkSync(source, flags.replaceAll(/[dgy]/g, ''), {
+    timeout: 60_000,
+    attackLimit: 10_000_000,
+    ...{ attackTimeout: null, incubationTimeout: null, seedingTimeout: null },
+  })
+  return status
+}
+
+const source = path.join(projectRoot, 'src')
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.ts') && [...folders, ...ofEngine].some((folder) => file.startsWith(`${folder}/`)),
+)
+
+t.test('no literal of the sources backtracks', async (t) => {
+  const literals = new Set(files.flatMap((file) => literalsOf(path.join(source, file))))
+  for (const text of literals) {
+    const [, body = '', flags = ''] = /^\/(.*)\/([a-z]*)$/s.exec(text) ?? []
+    t.equal(statusOf(body, flags), text in known ? 'vulnerable' : 'safe', text)
+  }
+  const gone = Object.keys(known).filter((text) => !literals.has(text))
+  t.strictSame(gone, [], 'each exception is there')
+})
+
+t.test('no format backtracks', async (t) => {
+  for (const [name, { validate }] of Object.entries(formats)) {
+    const others = ajvFormats.default.get(name as ajvFormats.FormatName)
+    const expressions = [validate, others].filter((each) => each instanceof RegExp)
+    for (const { source, flags } of expressions) t.equal(statusOf(source, flags), 'safe', name)
+  }
+})
