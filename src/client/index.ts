@@ -9,7 +9,7 @@ import { ApiError } from './error.js'
 import { declaresError } from './error-response.js'
 import { decode, decodeAny } from './json.js'
 import type { ClientOptions } from './options.js'
-import { operationOf } from './table.js'
+import { operationOf, placeOfSchema } from './table.js'
 
 export type { Calls } from '../../generated/client.js'
 export type { ErrorBody, ErrorCode } from '../../generated/operations.js'
@@ -97,7 +97,5 @@ type Schemas = components['schemas']
 export function parse<Name extends string & keyof Schemas>(text: string, schema: Name): Schemas[Name]
 export function parse(text: string): unknown
 export function parse(text: string, schema?: string): unknown {
-  return schema === undefined
-    ? decodeAny(text)
-    : decode(text, `#/components/schemas/${schema}`, table.schemas)
+  return schema === undefined ? decodeAny(text) : decode(text, placeOfSchema(schema), table.schemas)
 }

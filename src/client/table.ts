@@ -22,6 +22,11 @@ export interface Places {
   readonly each?: readonly Place[]
 }
 
+/** The place of a schema by its name in the contract (a JSON Pointer: RFC 6901). */
+export function placeOfSchema(name: string): Place {
+  return `#/components/schemas/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
 /** How the body of a response is decoded. */
 export type ContentKind = 'json' | 'text' | 'bytes'
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { clientTable } from '../../scripts/generate/client.js'
 import { decode, encode } from '../../src/client/json.js'
 import { readResponseBody } from '../../src/client/response-body.js'
-import { type ClientTable, operationOf } from '../../src/client/table.js'
+import { type ClientTable, operationOf, placeOfSchema } from '../../src/client/table.js'
 import { schemaKeywords, toContract } from '../../src/openapi/tools.js'
 
 const int64 = { type: 'integer', format: 'int64' }
@@ -264,12 +264,14 @@ t.test('each media type of a response has its own numbers', async (t) => {
   t.strictSame(answer(), { n: 1n })
 })
 
-t.test('every schema of the contract is in the table, for parse', async (t) => {
-  const { schemas } = tableOf({ 204: {} }, { Unused: nested, Half: { type: 'number' }, None: {} })
+t.test('every schema of the contract is in the table, for parse, whatever its name', async (t) => {
+  const { schemas } = tableOf({ 204: {} }, { Half: { type: 'number' }, None: {}, 'a/b ~c': nested })
   t.strictSame(schemas, {
-    '#/components/schemas/Unused': { properties: { a: 'int64' } },
-    '#/components/schemas/Half': 'number',
+    [String(placeOfSchema('Half'))]: 'number',
+    [String(placeOfSchema('a/b ~c'))]: { properties: { a: 'int64' } },
   })
+  t.strictSame(decode('{"a":1}', placeOfSchema('a/b ~c'), schemas), { a: 1n })
+  t.strictSame(decode('{"a":1}', placeOfSchema('None'), schemas), { a: 1 })
 })
 
 t.test('schemas without int64 are not in the table', async (t) => {
