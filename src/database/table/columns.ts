@@ -22,9 +22,12 @@ export interface Column<Value> {
   readonly read: (text: string | null) => Value
 }
 
-/** A column for each field of an object. A field of another type, or one that may be absent, does not fit. */
+/**
+ * A column for each field of an object. A field of another type, or one that may be absent, does not fit. One
+ * that is never there, as a `readOnly` field of a `Writable`, has none.
+ */
 export type ColumnsOf<Fields> = {
-  readonly [Name in keyof Fields]-?: Column<
+  readonly [Name in keyof Fields as [Fields[Name]] extends [undefined] ? never : Name]-?: Column<
     Record<never, never> extends Pick<Fields, Name> ? Fields[Name] | undefined : Fields[Name]
   >
 }

@@ -24,10 +24,18 @@ import {
  */
 export interface Declaration<Shown, Taken> {
   /** What a row shows, in the order of its JSON. */
-  readonly shows: ColumnsOf<Shown> & { readonly [Name in Exclude<keyof Taken, keyof Shown>]?: never }
+  readonly shows: ShownColumns<Shown, Taken>
   /** What a new row takes. */
   readonly takes: ColumnsOf<Taken>
 }
+
+// A spread of what is taken must not disclose it. The compiler prints the text.
+type ShownColumns<Shown, Taken> = {
+  readonly [Name in Exclude<keyof Taken, keyof Shown>]?: 'a row does not show this field'
+} & ColumnsOf<Shown>
+
+// What a list is filtered by: fields of the rows, and those that only a new row takes.
+type Stored<Shown, Taken> = Shown & Omit<Taken, keyof Shown>
 
 /**
  * Declares a table whose rows show `Shown`, and of which a new one takes `Taken`.
@@ -50,10 +58,10 @@ export function table<Shown extends object, Taken extends object>(
       return batched<Shown[Name], Shown | undefined>(search(source, fieldOf(name)))
     },
     /** Returns a function that lists the rows page by page. */
-    pages<Filters extends FiltersOf<Shown & Taken> = Record<never, never>>(
+    pages<Filters extends FiltersOf<Stored<Shown, Taken>> = Record<never, never>>(
       options: PagesOptions<Shown, Filters>,
     ) {
-      return createPages<Shown, Shown & Taken, Filters>(source, fieldOf, options)
+      return createPages<Shown, Stored<Shown, Taken>, Filters>(source, fieldOf, options)
     },
     /** What a statement of your own selects or returns, for `read`: `returning ${pets.shown(sql)}`. */
     shown: (sql: Sql) => sql.unsafe(selected(shown)),

@@ -29,6 +29,12 @@ const right = table<Shown, Taken>('right', {
   takes: { ...takes, status: optional(text()) },
 })
 
+// As `Writable` makes it of a `readOnly` id. A filter may be any field of both.
+const written = table<Shown, Taken & { readonly id?: never }>('written', {
+  shows: { ...shows, status: optional(text()) },
+  takes: { ...takes, status: optional(text()) },
+})
+
 // Never called: only compiled.
 export function slips() {
   return [
@@ -82,6 +88,16 @@ export function slips() {
         size: 'integer',
       },
     }),
+    table<Shown, Taken & { readonly id?: never }>('e', {
+      shows: { ...shows, status: optional(text()) },
+      takes: {
+        ...takes,
+        status: optional(text()),
+        // @ts-expect-error the field is never sent
+        id: int8(),
+      },
+    }),
+    written.pages({ order: ['id'], filters: { from: ['id', '>='], phone: 'phone' } }),
     // @ts-expect-error may be absent: it has no position
     right.pages({ order: ['status'] }),
     // @ts-expect-error no such field
