@@ -112,20 +112,43 @@ export function* extendedBy<Each extends Schema>(
   }
 }
 
+/** How a schema is applied to a value. */
+export interface Applied {
+  /** As, or in, a condition: it must not change the value. */
+  readonly isCondition: boolean
+  /** Below a schema that asks which properties or items of the same value were not evaluated. */
+  readonly isAsked: boolean
+}
+
+/** That of a schema by itself. */
+export const applied: Applied = { isCondition: false, isAsked: false }
+
 /**
  * A copy of a schema with `change` applied to each schema within it, innermost first, and to itself.
- * @param change its second argument is whether the schema is (in) a condition: it must not change the value
+ * @param change its second argument is how the schema is applied
  */
 export function mapSchemas<Each extends AnySchema>(
   schema: Each,
-  change: (schema: Schema, isCondition: boolean) => Schema,
-  isCondition = false,
+  change: (schema: Schema, how: Applied) => Schema,
+  how = applied,
 ): Each {
   if (typeof schema !== 'object' || schema === null) return schema
-  const inner = mapSubschemas(schema, (each) =>
-    mapSchemas(each.schema, change, isCondition || each.isCondition),
-  )
-  return change(inner, isCondition) as Each // an object stays one
+  const inner = mapSubschemas(schema, (each) => mapSchemas(each.schema, change, within(schema, each, how)))
+  return change(inner, how) as Each // an object stays one
+}
+
+// What `not` evaluates does not count (JSON Schema Core 2020-12, section 10.2.1.4).
+function within(schema: Schema, { keyword, appliesTo, isCondition }: Subschema, how: Applied): Applied {
+  const isOfValue = appliesTo === 'value' && keyword !== 'not'
+  return {
+    isCondition: how.isCondition || isCondition,
+    isAsked: isOfValue && (how.isAsked || asksForUnevaluated(schema)),
+  }
+}
+
+/** Whether a schema asks which properties or items were not evaluated. */
+export function asksForUnevaluated(schema: Schema): boolean {
+  return schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
 }
 
 /** Where in a document a value is nested, which decides how it is read. */

@@ -13,6 +13,7 @@ import { ownError, type RequestError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withExcuses } from '../schemas/defaulted.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
+import { withEvaluations } from '../schemas/evaluated.js'
 import { createExplain, errorsMax, everyError, explaining, type Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
 import { describeViolations, errorAt, joinViolations, withPath } from '../schemas/messages.js'
@@ -48,10 +49,8 @@ export function createValidatorCompiler(document: object): CompileValidator {
     const faults = faultyDefaults(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', schema)
     if (faults.length > 0) throw new Error(faults.join('; '))
     if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)
-    const exact = compilable(
-      withExcuses(schema, (each) => each),
-      'text',
-    )
+    const excused = withExcuses(schema, (each) => each)
+    const exact = withEvaluations(compilable(excused, 'text'))
     // Proxies and browsers add headers and cookies, and the application's prefix may have parameters. The
     // contract declares all of a query.
     if (httpPart === 'querystring') return compileParameters({ ...exact, additionalProperties: false })

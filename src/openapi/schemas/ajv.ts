@@ -1,13 +1,15 @@
 // Ajv: instances with the server's keywords and formats, and the preparation of schemas for them.
 
-import type { Ajv, Options, ValidateFunction } from 'ajv'
+import type { Ajv, CodeKeywordDefinition, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import prefixItems from 'ajv/dist/vocabularies/applicator/prefixItems.js'
 import { stringify } from 'lossless-json'
 import type { AnySchema } from '../contract/keywords.js'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
 import { changing } from './changes.js'
 import { addDefaults } from './defaulted.js'
+import { addUnevaluated } from './evaluated.js'
 import { addExactNumber, type NumberMode, withConditions, withExactNumbers } from './exact-numbers.js'
 import { formats } from './formats.js'
 import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
@@ -32,10 +34,17 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   addBytes(ajv)
   addAlternatives(ajv, mode)
   addUniqueItems(ajv)
-  if (mode === 'check') return ajv
-  addDefaults(ajv)
+  addUnevaluated(ajv)
+  judgeTuplesLast(ajv)
+  if (mode !== 'check') addDefaults(ajv)
   changeOnceValid(ajv)
   return ajv
+}
+
+// Until the first error, Ajv (8.20) skips what follows `prefixItems` if an array has fewer items.
+function judgeTuplesLast(ajv: Ajv): void {
+  ajv.removeKeyword('prefixItems')
+  ajv.addKeyword(prefixItems.default as CodeKeywordDefinition)
 }
 
 // Ajv's own `useDefaults` and `coerceTypes` would change a value while it is judged.

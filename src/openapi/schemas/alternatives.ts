@@ -2,13 +2,14 @@
 // with a discriminator, or a const that tells them apart, one of them, so that a recursive one costs no more
 // than its size. Defaults apply only from alternatives that match.
 
-import { _, type Ajv, type Code, type KeywordCxt, Name, nil } from 'ajv'
+import { _, type Ajv, type KeywordCxt, type Name, nil } from 'ajv'
 import { not } from 'ajv/dist/compile/codegen/index.js'
 import type { Schema } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { changesNoted, isUnexcused, undoChanges } from './changes.js'
 import { type Choice, choiceOf } from './choices.js'
 import type { NumberMode } from './exact-numbers.js'
+import { call } from './generated-code.js'
 import { resolveIn } from './references.js'
 
 /** Adds both keywords to an Ajv. */
@@ -35,6 +36,7 @@ export function addAlternatives(ajv: Ajv, mode: NumberMode): void {
 function validateChosen(cxt: KeywordCxt, { candidatesOf }: Choice): void {
   const { gen, data, keyword, schema } = cxt
   const isValid = gen.let('valid', false)
+  const start = gen.const('start', call(cxt, changesNoted))
   const chosen = gen.const(
     'chosen',
     call(cxt, (value: unknown) => candidatesOf(value)[0], data),
@@ -42,10 +44,11 @@ function validateChosen(cxt: KeywordCxt, { candidatesOf }: Choice): void {
   for (const i of (schema as AnySchema[]).keys()) {
     gen.if(_`${chosen} === ${i}`, () => {
       const ofBranch = gen.name('_valid')
-      cxt.mergeEvaluated(cxt.subschema({ keyword, schemaProp: i }, ofBranch), Name)
+      cxt.subschema({ keyword, schemaProp: i }, ofBranch)
       gen.assign(isValid, ofBranch)
     })
   }
+  gen.if(not(isValid), () => gen.code(call(cxt, undoChanges, start))) // for the condition that it may be in
   gen.if(_`${chosen} === undefined`, () => cxt.error())
   cxt.ok(isValid)
 }
@@ -76,20 +79,13 @@ function validateOne(cxt: KeywordCxt, i: number, { passing, excused, first }: Ta
   const { gen, keyword } = cxt
   const isValid = gen.name('_valid')
   const start = gen.const('start', call(cxt, changesNoted))
-  const inner = cxt.subschema({ keyword, schemaProp: i, createErrors: false, compositeRule: true }, isValid)
+  cxt.subschema({ keyword, schemaProp: i, createErrors: false, compositeRule: true }, isValid)
   gen.if(not(isValid)).code(call(cxt, undoChanges, start))
   gen.elseIf(call(cxt, isUnexcused, start))
   gen.if(_`${passing} === 0 && ${excused} > 0`, () => gen.code(call(cxt, undoChanges, first, start)))
   gen.code(_`${passing}++`)
-  cxt.mergeEvaluated(inner, Name)
   gen.else()
   gen.if(_`${passing} > 0`, () => gen.code(call(cxt, undoChanges, start)))
   gen.code(_`${excused}++`)
-  cxt.mergeEvaluated(inner, Name)
   gen.endIf()
-}
-
-function call({ gen }: KeywordCxt, ref: unknown, ...args: Name[]): Code {
-  const list = args.reduce<Code>((all, each, i) => (i === 0 ? _`${each}` : _`${all}, ${each}`), nil)
-  return _`${gen.scopeValue('func', { ref })}(${list})`
 }

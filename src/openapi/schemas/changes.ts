@@ -15,11 +15,12 @@ export interface Property {
   readonly change: ((object: Container, name: string) => void) | undefined
 }
 
-// A conversion; the properties that an object lacks; or neither, for an excuse.
+// A conversion; the properties that an object lacks; what to undo; or none of them, for an excuse.
 interface Change {
   readonly convert?: () => void
   readonly object?: Container
   readonly absent?: readonly Property[]
+  readonly undo?: () => void
 }
 
 const changes: Change[] = []
@@ -29,6 +30,11 @@ const excuses: number[] = []
 /** Notes a conversion. */
 export function noteConversion(convert: () => void): void {
   changes.push({ convert })
+}
+
+/** Notes how to undo what is only of use while the value is judged. */
+export function noteUndo(undo: () => void): void {
+  changes.push({ undo })
 }
 
 /** Notes those of the properties that an object lacks. */
@@ -66,7 +72,7 @@ export function undoChanges(from: number, to: number = changes.length): void {
     if (at >= to) kept.unshift(at - (to - from))
   }
   excuses.push(...kept)
-  changes.splice(from, to - from)
+  for (const { undo } of changes.splice(from, to - from).reverse()) undo?.()
 }
 
 /** A validator that changes a value if it is valid. */

@@ -1,11 +1,12 @@
 // Properties with a default: an absent one gets it once the value is valid. If such a property is also required,
 // its default excuses that it is absent: nothing else that is judged takes it for sent.
 
-import { _, type Ajv, type CodeKeywordDefinition } from 'ajv'
+import type { Ajv, CodeKeywordDefinition } from 'ajv'
 import properties from 'ajv/dist/vocabularies/applicator/properties.js'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, extendedBy, mapSubschemas, schemasIn } from '../contract/keywords.js'
 import { noteAbsent, noteExcuse, type Property } from './changes.js'
+import { call } from './generated-code.js'
 import type { Resolve } from './references.js'
 
 /** Makes an Ajv note what defaults are to fill in, and adds the `excused` keyword to it. */
@@ -21,8 +22,8 @@ export function addDefaults(ajv: Ajv): void {
         propertyOf(each, ajv),
       )
       if (changed.length > 0) {
-        const ref = (object: Record<string, unknown>) => noteAbsent(object, changed)
-        gen.code(_`${gen.scopeValue('func', { ref })}(${data})`)
+        const note = (object: Record<string, unknown>) => noteAbsent(object, changed)
+        gen.code(call(cxt, note, data))
       }
       code(cxt)
     },

@@ -107,7 +107,7 @@ export function asCondition<Each extends AnySchema>(schema: Each): Each {
 
 /** A schema whose conditions are such. */
 export function withConditions<Each extends AnySchema>(schema: Each): Each {
-  return mapSchemas(schema, (each, isCondition) => (isCondition ? toCondition(each) : each))
+  return mapSchemas(schema, (each, { isCondition }) => (isCondition ? toCondition(each) : each))
 }
 
 function toCondition({ default: _, excused = [], exactNumber: rules, ...each }: Schema): Schema {

@@ -10,7 +10,9 @@ import { type AnySchema, schemaKeywords } from '../contract/keywords.js'
 import { jsonPointer } from '../contract/pointer.js'
 import { compileOnce } from './ajv.js'
 import { type Choice, choiceOf } from './choices.js'
+import { declares, evaluatedLength, evaluatesProperty } from './evaluated.js'
 import type { NumberMode } from './exact-numbers.js'
+import { once } from './once.js'
 import { toRegExp } from './patterns.js'
 import { resolveIn } from './references.js'
 
@@ -118,20 +120,9 @@ function assertionsOf(schema: Schema, { RULES }: Ajv): Schema | undefined {
       key in RULES.all &&
       !schemaKeywords.has(key) &&
       !key.startsWith('$') &&
-      !['nullPrototype', 'excused'].includes(key),
+      !['nullPrototype', 'excused', 'evaluates'].includes(key),
   )
   return own.length === 0 ? undefined : Object.fromEntries(own)
-}
-
-function once<Result>(compute: (schema: Schema) => Result): (schema: Schema) => Result {
-  const known = new WeakMap<Schema, Result>()
-  return (schema) => {
-    const result = known.get(schema)
-    if (result !== undefined) return result
-    const computed = compute(schema)
-    known.set(schema, computed)
-    return computed
-  }
 }
 
 function apply(schema: AnySchema, value: unknown, at: string, found: Found): void {
@@ -296,12 +287,6 @@ function applyUnevaluatedItems(schema: Schema, value: unknown, at: string, found
   }
 }
 
-function evaluatedLength({ prefixItems = [], items, unevaluatedItems = items }: Schema): number {
-  return unevaluatedItems === undefined
-    ? (prefixItems as readonly AnySchema[]).length
-    : Number.POSITIVE_INFINITY
-}
-
 function applyPropertyNames(schema: Schema, value: unknown, at: string, found: Found): void {
   for (const propertyName of namesOf(value)) {
     if (isFull(found)) return
@@ -336,7 +321,7 @@ function applyAdditionalProperties(schema: Schema, value: unknown, at: string, f
 
 function applyUnevaluatedProperties(schema: Schema, value: unknown, at: string, found: Found): void {
   const { unevaluatedProperties: _, ...others } = schema
-  const parts = [...acceptedParts(others, value, found)].map(evaluates)
+  const parts = [...acceptedParts(others, value, found)].map(evaluatesProperty)
   const names = namesOf(value).filter((name) => !parts.some((evaluated) => evaluated(name)))
   applyToOthers('unevaluatedProperties', 'unevaluatedProperty', names, schema, value, at, found)
 }
@@ -356,16 +341,6 @@ function applyToOthers(
     if (others === false) add(found, { keyword, schema, value, at, params: { [param]: name } })
     else apply(others, memberOf(value, name), placeOf(at, name), found)
   }
-}
-
-function declares({ properties = {}, patternProperties = {} }: Schema): (name: string) => boolean {
-  const patterns = Object.keys(patternProperties as Schemas).map((each) => toRegExp(each, 'u'))
-  return (name) => Object.hasOwn(properties as Schemas, name) || patterns.some((each) => each.test(name))
-}
-
-function evaluates(part: Schema): (name: string) => boolean {
-  const { additionalProperties, unevaluatedProperties = additionalProperties } = part
-  return unevaluatedProperties === undefined ? declares(part) : () => true
 }
 
 // A schema and those that it applies to the same value, of alternatives and conditions those that accept it.

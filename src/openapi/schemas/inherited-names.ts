@@ -26,7 +26,7 @@ export function addNullPrototype(ajv: Ajv, mode: NumberMode): void {
  * @throws {Error} if a property is called `__proto__`
  */
 export function withNullPrototypes<Each extends AnySchema>(schema: Each): Each {
-  return mapSchemas(schema, (each, isCondition) => {
+  return mapSchemas(schema, (each, { isCondition }) => {
     checkNames(each)
     return hasInheritedName(each) && !isCondition ? { ...each, nullPrototype: true } : each
   })

@@ -3,9 +3,10 @@
 
 import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/contract.js'
-import { type AnySchema, extendedBy, mapSchemas, mapSubschemas } from '../contract/keywords.js'
+import { type AnySchema, extendedBy, isNode, mapSchemas, mapSubschemas } from '../contract/keywords.js'
 import { compilable } from './ajv.js'
 import { withExcuses } from './defaulted.js'
+import { once } from './once.js'
 import type { Resolve } from './references.js'
 
 /** The keyword that is forbidden: `readOnly` in a request, `writeOnly` in a response. */
@@ -51,7 +52,7 @@ function omit(schema: Schema, keyword: string): Schema {
 // Whether a schema is forbidden, and its forbidden properties; by itself and its `allOf`: other parts of it
 // may not apply.
 function createNames(forbidden: Forbidden, resolve: Resolve) {
-  const allOf = (schema: Schema) => ((schema.allOf as Schema[] | undefined) ?? []).map(resolve)
+  const allOf = (schema: Schema) => ((schema.allOf as Schema[] | undefined) ?? []).filter(isNode).map(resolve)
   const isForbidden = once((schema) =>
     [...extendedBy(schema, resolve)].some((each) => each[forbidden] === true),
   )
@@ -92,17 +93,5 @@ function requiringOnly(isKept: (name: string) => boolean, schema: Schema): Schem
     required: required.filter(isKept),
     excused: excused.filter(isKept),
     dependentRequired: Object.fromEntries(kept),
-  }
-}
-
-// Memoized, because many schemas share their subschemas.
-function once<Result>(compute: (schema: Schema) => Result): (schema: Schema) => Result {
-  const results = new WeakMap<Schema, Result>()
-  return (schema) => {
-    const known = results.get(schema)
-    if (known !== undefined) return known
-    const result = compute(schema)
-    results.set(schema, result)
-    return result
   }
 }

@@ -4,8 +4,17 @@
 import type { Ajv } from 'ajv'
 import type { Schema } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
-import { type AnySchema, mapSchemas, nestingIn, outermost } from '../contract/keywords.js'
+import {
+  type AnySchema,
+  type Applied,
+  applied,
+  asksForUnevaluated,
+  mapSchemas,
+  nestingIn,
+  outermost,
+} from '../contract/keywords.js'
 import { pointerKeys, resolvePointer } from '../contract/pointer.js'
+import { withEvaluations } from './evaluated.js'
 import { asCondition } from './exact-numbers.js'
 
 /**
@@ -37,10 +46,8 @@ export function createReferences(
 }
 
 class References {
-  // Targets within a condition are added separately: Ajv knows that a subschema is in a condition, but not
-  // its `$ref` target.
-  readonly #values = new Map<AnySchema, Target>()
-  readonly #conditions = new Map<AnySchema, Target>()
+  // By how they are applied: a target in a condition is another one for Ajv.
+  readonly #targets = new Map<string, Map<AnySchema, Target>>()
   readonly #ajv: Ajv
   readonly #schemaAt: (ref: string) => AnySchema
   readonly #change: (schema: Schema) => Schema
@@ -56,54 +63,55 @@ class References {
 
   compilable(schema: AnySchema): AnySchema {
     this.#addTargets(schema)
-    return this.#withNames(this.#prepared(schema), false)
+    return this.#withNames(withEvaluations(this.#prepared(schema), applied), applied)
   }
 
   #prepared(schema: AnySchema): AnySchema {
     return typeof schema === 'object' ? this.#change(schema) : schema
   }
 
-  #targetOf(ref: string, isCondition: boolean): Target {
-    const targets = isCondition ? this.#conditions : this.#values
+  #targetOf(ref: string, how: Applied): Target {
+    const kind = `schema${how.isCondition ? '-if' : ''}${how.isAsked ? '-part' : ''}`
+    const targets = this.#targets.get(kind) ?? new Map<AnySchema, Target>()
+    this.#targets.set(kind, targets)
     const given = this.#schemaAt(ref)
     const known = targets.get(given)
     if (known !== undefined) return known
-    const name = `schema-${this.#values.size + this.#conditions.size}`
-    const target = { ref, name, given, isCondition }
+    const target = { ref, name: `${kind}-${targets.size}`, given, how }
     targets.set(given, target)
     return target
   }
 
-  #targetsIn(schema: AnySchema, isWithinCondition: boolean): Target[] {
+  #targetsIn(schema: AnySchema, how: Applied): Target[] {
     const found: Target[] = []
-    const note = (each: Schema, isCondition: boolean) => {
+    const note = (each: Schema, how: Applied) => {
       const ref = refOf(each)
-      if (ref !== undefined) found.push(this.#targetOf(ref, isCondition))
+      if (ref !== undefined) found.push(this.#targetOf(ref, ofTarget(each, how)))
       return each
     }
-    mapSchemas(schema, note, isWithinCondition)
+    mapSchemas(schema, note, how)
     return found
   }
 
-  // Ajv looks for a default beside the `$ref`, not in its target, so it is copied there.
-  #withNames(whole: AnySchema, isWithinCondition: boolean): AnySchema {
-    const rename = (schema: Schema, isCondition: boolean) => {
+  // A default is looked for beside the `$ref`, not in its target, so it is copied there.
+  #withNames(whole: AnySchema, how: Applied): AnySchema {
+    const rename = (schema: Schema, how: Applied) => {
       const { $id: _, $ref: __, $dynamicRef: ___, ...each } = schema
       const ref = refOf(schema)
       if (ref === undefined) return each
-      const { name, prepared } = this.#targetOf(ref, isCondition)
+      const { name, prepared } = this.#targetOf(ref, ofTarget(schema, how))
       const value = typeof prepared === 'object' ? prepared.default : undefined
       return { ...(value !== undefined && { default: value }), ...each, $ref: name }
     }
-    return mapSchemas(whole, rename, isWithinCondition)
+    return mapSchemas(whole, rename, how)
   }
 
   // Step by step and innermost first: nested, a chain of references would overflow the stack.
   #addTargets(schema: AnySchema): void {
     // A Set iterates over what is added meanwhile, too.
-    const reached = new Set(this.#targetsIn(schema, false))
+    const reached = new Set(this.#targetsIn(schema, applied))
     for (const each of reached) {
-      each.inner ??= this.#targetsIn(each.given, each.isCondition)
+      each.inner ??= this.#targetsIn(each.given, each.how)
       for (const one of each.inner) reached.add(one)
     }
     const innermostFirst = [...reached].reverse()
@@ -116,12 +124,13 @@ class References {
 
   #prepare(target: Target): void {
     const prepared = this.#prepared(target.given)
-    target.prepared = target.isCondition ? asCondition(prepared) : prepared
+    const { how } = target
+    target.prepared = withEvaluations(how.isCondition ? asCondition(prepared) : prepared, how)
   }
 
-  #add({ name, prepared = true, isCondition }: Target): void {
+  #add({ name, prepared = true, how }: Target): void {
     if (this.#ajv.schemas[name] !== undefined) return
-    this.#ajv.addSchema(this.#withNames(prepared, isCondition), name)
+    this.#ajv.addSchema(this.#withNames(prepared, how), name)
   }
 }
 
@@ -131,7 +140,7 @@ interface Target {
   readonly name: string
   /** As in the document. */
   readonly given: AnySchema
-  readonly isCondition: boolean
+  readonly how: Applied
   /** The targets of its own references. */
   inner?: readonly Target[]
   prepared?: AnySchema
@@ -143,6 +152,11 @@ interface Target {
 /** The reference of a schema: its `$ref`, or `$dynamicRef`. */
 export function refOf({ $dynamicRef, $ref = $dynamicRef }: Schema): string | undefined {
   return typeof $ref === 'string' ? $ref : undefined
+}
+
+// How the target of a schema's reference is applied.
+function ofTarget(schema: Schema, { isCondition, isAsked }: Applied): Applied {
+  return { isCondition, isAsked: isAsked || asksForUnevaluated(schema) }
 }
 
 // Ajv would compile the targets that it has not compiled yet, which then are around this one, within its own
