@@ -4,7 +4,7 @@ import path from 'node:path'
 import { BaseResolver, type Document, Source } from '@redocly/openapi-core'
 import { shownValue } from '../../src/lib/one-line.js'
 import { ContractError } from '../../src/openapi/index.js'
-import { filesOf, type ReadText, UnreadFile } from '../../src/openapi/tools.js'
+import { filesOf, type ReadText, readSource, UnreadFile, versionProblem } from '../../src/openapi/tools.js'
 
 /** A document, and the resolver that caches the files it refers to. */
 export interface Loaded {
@@ -29,8 +29,9 @@ export async function loadDocument(file: string): Promise<Loaded> {
     )
   if (openapi === undefined)
     throw new ContractError(`${shownFile}: this is not an OpenAPI document: it has no field openapi`)
-  if (!/^3\.[01]\./.test(String(openapi)))
-    throw new ContractError(`${shownFile}: openapi must be 3.0.x or 3.1.x, not ${shownValue(openapi)}`)
+  const problem = versionProblem(openapi)
+  if (problem !== undefined)
+    throw new ContractError(`${(await readSource(file)).locate(['openapi'])}: ${problem}`)
   return { document, resolver }
 }
 

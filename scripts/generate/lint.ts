@@ -3,7 +3,9 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import {
+  type BaseResolver,
   createConfig,
+  type Document,
   getLineColLocation,
   type LocationObject,
   lintDocument,
@@ -11,7 +13,14 @@ import {
 } from '@redocly/openapi-core'
 import { oneLine } from '../../src/lib/one-line.js'
 import { ContractError, readContract } from '../../src/openapi/index.js'
-import { dataFields, nestingIn, outermost, pathParameterNames, readSource } from '../../src/openapi/tools.js'
+import {
+  dataFields,
+  nestingIn,
+  ofOtherDrafts,
+  outermost,
+  pathParameterNames,
+  readSource,
+} from '../../src/openapi/tools.js'
 import { loadDocument, toPath } from './document.js'
 import { summarizeByKind } from './summarize.js'
 
@@ -61,21 +70,24 @@ export async function lintFile(file: string): Promise<LintResult> {
     const { line, col, message } = error
     throw new ContractError(`${[shownFile(file), line, col].filter(Boolean).join(':')}: ${message}`)
   })
+  return findings(file, document, resolver).catch(async (error) => {
+    if (!(error instanceof TypeError)) throw error
+    await readContract(file) // throws a better error, such as for a tag of YAML
+    throw new ContractError(`${shownFile(file)}: a field has a value that cannot be read: ${error.message}`)
+  })
+}
+
+async function findings(file: string, document: Document, resolver: BaseResolver): Promise<LintResult> {
   const lint = async (isSmall: boolean) => {
     const config = (await createConfig({ extends: ['recommended'], rules: rulesOf(isSmall) })).styleguide
     return lintDocument({ document, config, externalRefResolver: resolver })
   }
   const isSmall = !(await isLarge(file))
-  const problems = await lint(isSmall)
-    .catch(async (error) => {
-      await readContract(file) // throws a better error for a circular or malformed $ref
-      if (!isSmall) throw error
-      return lint(false) // the rule for examples throws if they are not an array, which another rule reports
-    })
-    .catch((error) => {
-      if (!(error instanceof TypeError)) throw error
-      throw new ContractError(`${shownFile(file)}: a field has a value that cannot be read: ${error.message}`)
-    })
+  const problems = await lint(isSmall).catch(async (error) => {
+    await readContract(file) // throws a better error for a circular or malformed $ref
+    if (!isSmall) throw error
+    return lint(false) // the rule for examples throws if they are not an array, which another rule reports
+  })
   const errors = problems.filter((problem) => severityOf(problem) === 'error')
   const warnings = problems.filter((problem) => severityOf(problem) === 'warn')
   const shown = toPath(document.source.absoluteRef)
@@ -175,6 +187,11 @@ const guessesMax = 3
 function hintOf(message: string, suggest: readonly string[]): string {
   if (/^Property `\$ref` is not expected/.test(message))
     return ' It must be a text, in quotes where it begins with #.'
+  const [, name = ''] = /^Property `(.+)` is not expected here/.exec(message) ?? []
+  const modern = ofOtherDrafts.get(name)
+  if (modern !== undefined) return ` It is of another draft of JSON Schema: write ${modern}.`
+  if (/^Expected type `Schema` \(object\) but got `array`/.test(message))
+    return '. A schema for each of the first items is written as prefixItems.'
   if (/^`type` can be one of/.test(message) && suggest.length > guessesMax)
     return " It must be a text: 'null' is in quotes."
   return suggest.length > 0 && suggest.length <= guessesMax ? ` Did you mean ${suggest.join(' or ')}?` : ''

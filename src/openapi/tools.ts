@@ -12,6 +12,7 @@ export {
   type AnySchema,
   dataFields,
   nestingIn,
+  ofOtherDrafts,
   outermost,
   schemaKeywords,
   schemasIn,
@@ -28,7 +29,7 @@ export { type Node, nodeOf, Reader } from './contract/reader.js'
 export { placesOf } from './contract/schema-places.js'
 export { effectiveSecurity, unsupportedSecurity } from './contract/security.js'
 export { readPrefix } from './contract/servers.js'
-export { isOpenApi30, toSchema31 } from './contract/upgrade.js'
+export { isOpenApi30, toSchema31, versionProblem } from './contract/upgrade.js'
 export { replacedPaths } from './own-paths.js'
 export { serverErrors } from './response/additions.js'
 export { byStatus } from './response/response-validation.js'

@@ -25,6 +25,7 @@ import { nestingIn, outermost } from './keywords.js'
  */
 export function parseText(text: string): object {
   checkUtf8(text)
+  checkConflicts(text)
   const isJson = /^\s*\{/.test(text) && !text.includes('__proto__')
   const value = (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
   refuse(formProblem(value), text)
@@ -54,6 +55,14 @@ function checkUtf8(text: string): void {
   if (at < 0) return
   const before = text.slice(0, at).split('\n')
   throw atPlace('the file is not UTF-8, or holds U+FFFD', before.length, (before.at(-1) ?? '').length + 1)
+}
+
+// No text of YAML or JSON begins a line with these.
+function checkConflicts(text: string): void {
+  const { index, 0: marker } = /^(?:<{7}|\|{7}|={7}|>{7})(?=\s|$)/m.exec(text) ?? {}
+  if (index === undefined) return
+  const line = text.slice(0, index).split('\n').length
+  throw atPlace(`${marker} is a marker of git: a merge has left a conflict here`, line, 1)
 }
 
 // About ten times as fast as the YAML parser, which reports syntax errors and duplicate keys better.

@@ -45,6 +45,14 @@ export const schemaKeywords: ReadonlyMap<string, SchemaKeyword> = new Map(
   }),
 )
 
+/** Keywords of other drafts of JSON Schema, with what to write instead. */
+export const ofOtherDrafts: ReadonlyMap<string, string> = new Map([
+  ['$recursiveAnchor', '$dynamicAnchor, with a name'],
+  ['$recursiveRef', '$dynamicRef, with # and the name of the $dynamicAnchor'],
+  ['additionalItems', 'items, and prefixItems for the first ones'],
+  ['dependencies', 'dependentRequired or dependentSchemas'],
+])
+
 /** A schema directly within another one. */
 export interface Subschema extends SchemaKeyword {
   readonly keyword: string

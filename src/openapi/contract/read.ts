@@ -22,7 +22,7 @@ import { errorTypeOf, readOperations, readRequestId } from './operations.js'
 import { endlessRefs, pointerKeys } from './pointer.js'
 import { circular, nodeOf, Reader } from './reader.js'
 import { uncheckedKeywords } from './unchecked.js'
-import { toOpenApi31 } from './upgrade.js'
+import { toOpenApi31, versionProblem } from './upgrade.js'
 
 /**
  * Reads and checks the contract.
@@ -88,10 +88,8 @@ function readDocument(
 
 // With the version as written: that of the reader's document is upgraded.
 function checkDocument(reader: Reader, version: unknown): void {
-  if (!/^3\.[01]\./.test(String(version)))
-    reader.within(['openapi'], () =>
-      reader.problem(`openapi must be 3.0.x or 3.1.x, not ${shownValue(version)}`),
-    )
+  const problem = versionProblem(version)
+  if (problem !== undefined) reader.within(['openapi'], () => reader.problem(problem))
   for (const name of Object.keys(reader.document)) {
     for (const text of misspelt([name], knownExtensions(reader.extensions)))
       reader.within([name], () => reader.problem(text))

@@ -5,6 +5,7 @@ import { formats } from '../schemas/formats.js'
 import { isLegacyPattern } from '../schemas/patterns.js'
 import type { Schema } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
+import { ofOtherDrafts } from './keywords.js'
 import { pointerTo, resolvePointer } from './pointer.js'
 import { nodesOf } from './reader.js'
 import { schemaPlaces } from './schema-places.js'
@@ -16,7 +17,7 @@ export function uncheckedKeywords(document: object): Problem[] {
   const parents = new Set(places.flatMap(({ schema }) => nodesOf(schema.allOf).map(({ $ref }) => $ref)))
   return places.flatMap(({ schema, at }) => {
     const isParent = parents.has(pointerTo(at))
-    const texts = [ofFormat(schema), ofPattern(schema), ofRequired(schema)]
+    const texts = [ofFormat(schema), ofPattern(schema), ofRequired(schema), ofDraft(schema)]
     const ofRef = ofDynamicRef(document, schema, at, anchors)
     return [...texts, ofRef, isParent ? ofParent(schema) : undefined].flatMap((text) =>
       text === undefined ? [] : [{ text: `${pointerTo(at)}: ${text}`, at }],
@@ -51,6 +52,12 @@ function ofRequired({ required, properties = {}, patternProperties, additionalPr
     return undefined
   const missing = required.find((name) => !Object.hasOwn(properties as object, String(name)))
   return missing === undefined ? undefined : `${missing} is required but not allowed, so no value is valid`
+}
+
+// Of those of other drafts, `dependencies` is checked, and the recursive ones are refused.
+function ofDraft({ additionalItems }: Schema): string | undefined {
+  if (additionalItems === undefined) return undefined
+  return `additionalItems is of another draft, and not checked: write ${ofOtherDrafts.get('additionalItems')}`
 }
 
 // References are resolved once, wherever they are reached from; those of parameters are not followed.

@@ -2,6 +2,7 @@
 // moves keywords beside a `$ref` into `allOf`, so that following the reference does not lose them.
 
 import { stringify } from 'lossless-json'
+import { shownValue } from '../../lib/one-line.js'
 import { lastName, refOf } from './discriminator.js'
 import { mapMembers, outermost, pathItemFields, referenceFields } from './keywords.js'
 import type { Node } from './reader.js'
@@ -12,6 +13,14 @@ export const exactNumbers = 'x-exact-numbers'
 /** A document of OpenAPI 3.0 or 3.1 as OpenAPI 3.1. */
 export function toOpenApi31(document: object): object {
   return { ...(converted(document, isOpenApi30(document)) as object), openapi: '3.1.0' }
+}
+
+/** What is wrong with the version of OpenAPI that a document names. */
+export function versionProblem(version: unknown): string | undefined {
+  if (/^3\.[01]\./.test(String(version))) return undefined
+  // YAML reads 3.1 as a number, and 3.0 as 3.
+  if (typeof version === 'number') return `openapi must be a text like '3.1.0', not the number ${version}`
+  return `openapi must be 3.0.x or 3.1.x, such as 3.1.0, not ${shownValue(version)}`
 }
 
 /** Whether a document is written in OpenAPI 3.0. */

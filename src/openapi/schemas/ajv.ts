@@ -4,7 +4,8 @@ import type { Ajv, CodeKeywordDefinition, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import prefixItems from 'ajv/dist/vocabularies/applicator/prefixItems.js'
 import { stringify } from 'lossless-json'
-import type { AnySchema } from '../contract/keywords.js'
+import type { Schema } from '../contract/contract.js'
+import { type AnySchema, ofOtherDrafts, schemasIn } from '../contract/keywords.js'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes.js'
 import { changing } from './changes.js'
@@ -66,8 +67,17 @@ export function compilable<Each extends AnySchema>(schema: Each, mode?: NumberMo
 export function compilable(schema: AnySchema, mode: NumberMode = 'json'): AnySchema {
   if (typeof schema === 'boolean') return schema
   const { $id: _, $schema, ...others } = schema
-  dialect.validateSchema(others, true)
+  checkDialect(others)
   return withConditions(withExactNumbers(withNullPrototypes(others), mode))
+}
+
+// Ajv would read `$recursiveRef` from the schema that it compiles, and of `$recursiveAnchor` the meta-schema only says
+// that it must be a string.
+function checkDialect(schema: Schema): void {
+  for (const name of ['$recursiveAnchor', '$recursiveRef'])
+    if (schemasIn(schema).some((each) => name in each))
+      throw new Error(`${name} is of another draft of JSON Schema: write ${ofOtherDrafts.get(name)}`)
+  dialect.validateSchema(schema, true)
 }
 
 /** Compiles equal schemas once: most operations share headers, parameters and errors. */

@@ -89,6 +89,16 @@ const unreadable: [title: string, file: string | Buffer, message: string][] = [
     `{"x-a": ${'['.repeat(200)}${']'.repeat(200)}}`,
     ':1:109: 0.0.0 is nested more than 100 levels deep',
   ],
+  [
+    'holds a conflict of git',
+    'openapi: 3.1.0\n<<<<<<< HEAD\npaths: {}\n=======\npaths: { /a: {} }\n>>>>>>> b\n',
+    ':2:1: <<<<<<< is a marker of git: a merge has left a conflict here',
+  ],
+  [
+    'holds half of one',
+    '{"openapi": "3.1.0",\r\n=======\r\n"paths": {}}',
+    ':2:1: ======= is a marker of git: a merge has left a conflict here',
+  ],
   ['holds what is no number', 'openapi: 3.1.0\nx-a:\n  b: .nan\n', ':3:6: .nan is not a JSON number'],
 ]
 
@@ -99,6 +109,13 @@ for (const [title, text, message] of unreadable) {
     await t.rejects(readSource(file), { message: path.relative(process.cwd(), file) + message })
   })
 }
+
+t.test('a line of a text may look like a marker of git', async (t) => {
+  const text =
+    'openapi: 3.1.0\ninfo:\n  description: |\n    A\n    =======\n    >>>>>>> b\n  title: "A\n   =======\n    b"\n'
+  const file = path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml')
+  t.match(await readSource(file), { document: { info: { title: 'A ======= b' } } })
+})
 
 t.test('null for an object of another file is refused at its place there', async (t) => {
   const folder = temporaryDirectory(t, {

@@ -34,3 +34,37 @@ t.test('the lint reads no file outside of the folder, and nothing but files', as
     )
   }
 })
+
+const documentWith = (field: string) =>
+  contract('#/components/schemas/B').replace('schemas: {', `schemas: {B: {${field}}, `)
+
+const unclear: [title: string, text: string, message: RegExp][] = [
+  [
+    'a tag of YAML',
+    documentWith('description: !!binary aGk=, maxLenght: 1'),
+    /:6:\d+: !!binary is no type of JSON$/,
+  ],
+  ['a conflict of git', `${documentWith('type: string')}<<<<<<< HEAD\n`, /:8:1: <<<<<<< is a marker of git/],
+  [
+    'a version that is a number',
+    documentWith('').replace('3.1.0', '3.1'),
+    /:1:1: openapi must be a text like '3.1.0', not the number 3.1$/,
+  ],
+]
+
+for (const [title, text, message] of unclear) {
+  t.test(`the lint names ${title}, with its place`, async (t) => {
+    const root = temporaryDirectory(t, { 'openapi.yaml': text })
+    await t.rejects(lintFile(path.join(root, 'openapi.yaml')), { name: 'ContractError', message })
+  })
+}
+
+t.test('the lint says what replaces a keyword of another draft', async (t) => {
+  const text = documentWith("$recursiveAnchor: true, items: [{$recursiveRef: '#'}]")
+  const root = temporaryDirectory(t, { 'openapi.yaml': text })
+  const { errors } = await lintFile(path.join(root, 'openapi.yaml'))
+  t.match(errors, [
+    /is not expected here. It is of another draft of JSON Schema: write \$dynamicAnchor, with a name. \(struct\)$/,
+    /but got `array`. A schema for each of the first items is written as prefixItems. \(struct\)$/,
+  ])
+})
