@@ -1,6 +1,6 @@
-// Patterns that backtrack, and the operations that would run them.
+// Patterns that backtrack, schemas that double their work, and the operations that would run them.
 
-import { type SlowPattern, slowPatterns } from '../../src/openapi/generate/index.js'
+import { doublings, slowPatterns } from '../../src/openapi/generate/index.js'
 import type { Contract, Operation } from '../../src/openapi/index.js'
 import { type Problem, placesOf } from '../../src/openapi/tools.js'
 
@@ -13,12 +13,12 @@ export interface JudgedPatterns {
   readonly noted: readonly Problem[]
 }
 
-/** The patterns of a contract that may take long. */
+/** The patterns and schemas of a contract that may take long. */
 export function judgePatterns(
   contract: Contract,
   isWritten: (operation: Operation) => boolean,
 ): JudgedPatterns {
-  const found = slowPatterns(contract.document)
+  const found = [...slowPatterns(contract.document), ...doublings(contract.specification)]
   const exponential = found.filter(({ isExponential }) => isExponential)
   const used = exponential.map((each) => ({ ...each, users: usersOf(contract, each) }))
   const of = (users: readonly Operation[], { text, at }: Problem) =>
@@ -33,7 +33,7 @@ export function judgePatterns(
   }
 }
 
-function usersOf({ document, operations }: Contract, { at }: SlowPattern): Operation[] {
+function usersOf({ document, operations }: Contract, { at }: Problem): Operation[] {
   return [...operations.values()].filter((operation) =>
     placesOf(document, operation).some((place) => isWithin(at, place)),
   )

@@ -2,7 +2,7 @@
 
 import type { Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
-import { schemasIn } from './keywords.js'
+import { type Subschema, schemasIn } from './keywords.js'
 
 /** The value a `$ref` points to; undefined if it does not exist or is in another file. */
 export function resolvePointer(document: object, ref: string): unknown {
@@ -44,11 +44,23 @@ export function jsonPointer(at: Pointer): string {
  * 2020-12, section 9.4.1).
  */
 export function endlessRefs(document: object, refs: Iterable<string>): string[] {
+  return circularRefs(document, refs, ({ appliesTo }) => appliesTo === 'value')
+}
+
+/**
+ * The references to schemas that lead back to themselves.
+ * @param isEntered whether to go into a subschema; by default into each
+ */
+export function circularRefs(
+  document: object,
+  refs: Iterable<string>,
+  isEntered?: (subschema: Subschema) => boolean,
+): string[] {
   const inner = new Map<string, readonly string[]>()
   const outer = new Map<string, string[]>()
   const reached = new Set(refs) // a Set iterates over what is added meanwhile, too
   for (const ref of reached) {
-    const own = refsOfValue(resolvePointer(document, ref))
+    const own = refsOf(resolvePointer(document, ref), isEntered)
     inner.set(ref, own)
     for (const each of own) outer.set(each, [...(outer.get(each) ?? []), ref])
     for (const each of own) reached.add(each)
@@ -67,9 +79,9 @@ export function endlessRefs(document: object, refs: Iterable<string>): string[] 
   return [...isLeft.keys()].filter((ref) => leadsBack(ref, inner))
 }
 
-function refsOfValue(schema: unknown): string[] {
+function refsOf(schema: unknown, isEntered?: (subschema: Subschema) => boolean): string[] {
   if (typeof schema !== 'object' || schema === null) return []
-  const parts = schemasIn(schema as Schema, ({ appliesTo }) => appliesTo === 'value')
+  const parts = schemasIn(schema as Schema, isEntered)
   return [...new Set(parts.flatMap(({ $ref }) => (typeof $ref === 'string' ? [$ref] : [])))]
 }
 

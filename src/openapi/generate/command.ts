@@ -9,6 +9,7 @@ import { filesOf, type ReadText } from '../contract/file-text.js'
 import { readSource } from '../contract/files.js'
 import { readContract } from '../contract/read.js'
 import { slowPatterns } from './backtracking.js'
+import { doublings } from './doublings.js'
 import { type Outdated, outdated } from './outdated.js'
 
 const usage = `Usage: contract-engine generate CONTRACT [--output FOLDER] [--check]
@@ -84,13 +85,13 @@ async function generate(
 }
 
 async function warningsOf(file: string, readText: ReadText, contract: Contract): Promise<string[]> {
-  const patterns = slowPatterns(contract.document)
-  if (patterns.length + contract.warnings.length === 0) return []
+  const slow = [...slowPatterns(contract.document), ...doublings(contract.specification)]
+  if (slow.length + contract.warnings.length === 0) return []
   const { locate } = await readSource(file, readText)
-  const refused = patterns.filter(({ isExponential }) => isExponential)
+  const refused = slow.filter(({ isExponential }) => isExponential)
   if (refused.length > 0)
     throw new ContractError(refused.map(({ text, at }) => `${locate(at)}: ${text}`).join('\n'))
-  return [...contract.warnings, ...patterns].map(({ text, at }) => `${locate(at)}: warning: ${text}`)
+  return [...contract.warnings, ...slow].map(({ text, at }) => `${locate(at)}: warning: ${text}`)
 }
 
 async function modulesOf(file: string, contract: Contract): Promise<ReadonlyMap<string, string>> {

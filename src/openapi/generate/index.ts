@@ -2,6 +2,7 @@
 // which no server needs: they are development dependencies.
 
 export { type SlowPattern, slowPatterns } from './backtracking.js'
+export { type Doubling, doublings } from './doublings.js'
 export { importOf, type Notation, namedType, notationOf } from './notation.js'
 export { generateOperations, requestType } from './operations.js'
 export { outdated } from './outdated.js'

@@ -10,6 +10,8 @@ export interface Choice {
   readonly isSure: boolean
   /** The alternatives that a value can match, by their indexes. */
   candidatesOf(value: unknown): readonly number[]
+  /** The alternatives that values of a kind can match, and whether each such value can match one at most. */
+  among(kind: Kind): { readonly candidates: readonly number[]; readonly areExclusive: boolean }
   /**
    * The alternative that a value names by a property, or why it names none. Undefined if it has no such
    * property.
@@ -48,6 +50,7 @@ function choiceByTag(tags: Tags): Choice {
   return {
     isSure: true,
     candidatesOf,
+    among: (kind) => ({ candidates: kind === 'object' ? [...values.keys()] : none, areExclusive: true }),
     namedBy: (value) => {
       if (!isObject(value)) return candidatesOf(value)[0] ?? { tag: 'no object', property, allowed }
       return candidatesOf(value)[0] ?? faultOf(value, property, allowed)
@@ -68,7 +71,8 @@ function textOf(tag: unknown): string {
   return ['string', 'number', 'bigint', 'boolean'].includes(typeof tag) ? `${tag}` : ''
 }
 
-type Kind = 'object' | 'array' | 'null' | 'scalar'
+/** Of values. */
+export type Kind = 'object' | 'array' | 'null' | 'scalar'
 const kinds: readonly Kind[] = ['object', 'array', 'null', 'scalar']
 
 function choiceByValue(alternatives: readonly AnySchema[], resolve: Resolve, isCoerced: boolean): Choice {
@@ -86,9 +90,14 @@ function choiceByValue(alternatives: readonly AnySchema[], resolve: Resolve, isC
   const ofObjects = byKind.get('object') ?? none
   const ofObject =
     distinguishing && candidatesByProperty(distinguishing.property, ofObjects, schemas, resolve, isCoerced)
-  const others = kinds.filter((kind) => kind !== 'object' || ofObject === undefined)
+  const among = (kind: Kind) => {
+    const candidates = byKind.get(kind) ?? none
+    const isTold = kind === 'object' && ofObject?.isSure === true
+    return { candidates, areExclusive: isTold || candidates.length < 2 }
+  }
   return {
-    isSure: others.every((kind) => (byKind.get(kind) ?? none).length < 2) && ofObject?.isSure !== false,
+    isSure: kinds.every((kind) => among(kind).areExclusive),
+    among,
     candidatesOf: (value) => {
       const kind = kindOf(value)
       if (kind === 'object' && ofObject !== undefined) return ofObject.of(value as Record<string, unknown>)

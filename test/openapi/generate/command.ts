@@ -61,6 +61,27 @@ t.test('it refuses a contract that cannot be used, with its line', async (t) => 
   t.match(absent, { code: 1, stdout: '', stderr: `cannot read the file ${place('absent.yaml')}\n` })
 })
 
+t.test('it refuses a schema that doubles its work at each level, and warns of one that may', async (t) => {
+  const file = path.join(folder, 'doublings.yaml')
+  const text = (keyword: string) =>
+    contract.replace(
+      /Toys: .*/,
+      `Toys: { ${keyword}: [&a { properties: { in: { $ref: '#/components/schemas/Toys' } } }, *a] } } }`,
+    )
+  writeFileSync(file, text('allOf'))
+  const refused = await run('generate', file, '--output', output)
+  t.match(refused, {
+    code: 1,
+    stderr: /doublings\.yaml:8:26: #\/components\/schemas\/Toys applies itself to its in twice/,
+  })
+  writeFileSync(file, text('anyOf'))
+  const warned = await run('generate', file, '--output', output)
+  t.match(warned, {
+    code: 0,
+    stderr: /doublings\.yaml:8:26: warning: #\/components.*tell the alternatives apart/,
+  })
+})
+
 t.test('it refuses a pattern that backtracks exponentially, and warns of others', async (t) => {
   const file = path.join(folder, 'patterns.yaml')
   const withPattern = (pattern: string) =>
