@@ -169,7 +169,8 @@ export async function forbiddenFolder(directory: string, uid: number): Promise<s
   return allowed ? undefined : directory
 }
 
-function isAlive(pid: number): boolean {
+/** Whether a process runs. */
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {

@@ -4,7 +4,7 @@
 // The server outlives a service that is killed, and the next service uses it: `pg_ctl` tells a running server
 // from a stale lock file. Each service holds a shared advisory lock; the last one stops the server.
 
-import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { mkdtemp, rm, stat, symlink } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,6 +17,7 @@ import { codeOf } from '../unavailable.js'
 import { binaries, type Installed, installed } from './binaries.js'
 import { defaultDirectory, elsewhere, prepareDirectory, readOwned, removeDrafts } from './data-directory.js'
 import { initializeData } from './initdb.js'
+import { disownLocks, lockHolder } from './lock-files.js'
 import { programRunner, programTimeoutMs, type RunProgram } from './run-program.js'
 
 export interface EmbeddedServer {
@@ -78,10 +79,13 @@ class SharedServer implements EmbeddedServer {
   // The connection that holds the shared lock.
   #lock: postgres.Sql | undefined
   #isWaiting = false
+  // Of the server's log, before it was started. What it says of earlier starts would mislead.
+  #logSize = 0
   #socketLink: string | undefined
   #restarting: Promise<void> | undefined
   readonly #stopping = new AbortController()
   readonly #data: string
+  readonly #log: string
 
   constructor(
     readonly directory: string,
@@ -89,6 +93,7 @@ class SharedServer implements EmbeddedServer {
     readonly log: Logger,
   ) {
     this.#data = path.join(directory, 'data')
+    this.#log = path.join(directory, 'server.log')
   }
 
   get connection() {
@@ -103,11 +108,13 @@ class SharedServer implements EmbeddedServer {
    */
   async join(interruption: AbortSignal): Promise<void> {
     await this.#linkSocket()
+    this.#logSize = (await stat(this.#log).catch(() => undefined))?.size ?? 0
     const deadline = Date.now() + startDeadlineMs
     let readyBefore: string | undefined
     for (let starts = 0; ; ) {
       interruption.throwIfAborted()
       try {
+        await this.#disownLocks()
         const running = await this.#isRunning()
         if (!running) {
           starts++
@@ -125,6 +132,13 @@ class SharedServer implements EmbeddedServer {
         }
         await delay(retryMs)
       }
+    }
+  }
+
+  async #disownLocks(): Promise<void> {
+    for (const { pid, program } of await disownLocks(this.#data)) {
+      const fields = { directory: this.directory, pid, program }
+      this.log.warn(fields, 'a lock file of a server that was killed names another process; it is ignored')
     }
   }
 
@@ -202,12 +216,14 @@ class SharedServer implements EmbeddedServer {
   }
 
   async #lastLogLines(): Promise<string> {
-    const log = await readOwned(path.join(this.directory, 'server.log')).catch(() => '')
-    return log.trim().split('\n').slice(-5).join('\n')
+    const log = Buffer.from(await readOwned(this.#log).catch(() => ''))
+    return log.subarray(this.#logSize).toString().trim().split('\n').slice(-5).join('\n')
   }
 
   async #failure(cause: unknown): Promise<OperatorError> {
-    const details = [(cause as Error).message, await this.#lastLogLines()].filter(Boolean).join('\n')
+    const holder = await lockHolder(this.#data)
+    const named = holder && `data/postmaster.pid names process ${holder.pid}, which runs ${holder.program}.`
+    const details = [(cause as Error).message, named, await this.#lastLogLines()].filter(Boolean).join('\n')
     return new OperatorError(
       `The embedded PostgreSQL in ${this.directory} does not start:\n${details}\n${elsewhere}`,
     )

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, watch } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -196,6 +196,41 @@ t.test('a server that is killed while in use restarts', async (t) => {
     return rows !== undefined
   })
   t.match(rows, [{ one: 1 }])
+})
+
+t.test('a start ignores lock files whose number another process has by now', async (t) => {
+  const dataDir = dataDirectory(t)
+  const killed = await startEmbedded(dataDir, silent)
+  await ask(killed, 'create table kept as select 1 as one')
+  const data = path.join(dataDir, 'postgresql/data')
+  const files = ['postmaster.pid', '.s.PGSQL.5432.lock'].map((file) => path.join(data, file))
+  const left = await Promise.all(files.map((file) => readFile(file, 'utf8')))
+  await killed.stop()
+
+  // Of the server's user, or PostgreSQL itself would ignore it.
+  const { uid, gid } = await stat(data)
+  const sleeper = spawn('sleep', ['600'], { uid, gid, cwd: '/' })
+  t.teardown(() => sleeper.kill())
+  const otherDir = dataDirectory(t)
+  await start(t, otherDir)
+  const otherServer = Number.parseInt(
+    await readFile(path.join(otherDir, 'postgresql/data/postmaster.pid'), 'utf8'),
+    10,
+  )
+  const others: [pid: number | undefined, program: string][] = [[sleeper.pid, 'sleep']]
+  if (process.platform === 'linux') others.push([otherServer, 'postgres'])
+  for (const [pid, program] of others) {
+    for (const [i, file] of files.entries()) {
+      await writeFile(file, String(left[i]).replace(/^\d+/, String(pid)))
+      await chown(file, uid, gid)
+    }
+    const lines: object[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const server = await startEmbedded(dataDir, log)
+    t.match(await ask(server, 'select one from kept'), [{ one: 1 }], program)
+    t.match(lines, Array(files.length).fill({ pid, program, msg: /names another process/ }))
+    await server.stop()
+  }
 })
 
 t.test('stop() succeeds if the server was killed', async (t) => {
