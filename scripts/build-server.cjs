@@ -1,7 +1,7 @@
 // Compiles the service into dist/, incrementally. A production install runs the build that it finds there.
 'use strict'
 
-const { canBuild } = require('./check-setup.cjs')
+const { missing } = require('./check-setup.cjs')
 
 const { spawnSync } = require('node:child_process')
 const { cpSync, existsSync, rmSync } = require('node:fs')
@@ -14,10 +14,10 @@ if (process.version.startsWith('v20.') && process.env.npm_lifecycle_event === 'p
 const root = path.join(__dirname, '..')
 const staticFiles = 'src/openapi/documents/static' // of /docs, which the compiler leaves behind
 const isBuilt = existsSync(path.join(root, 'dist/src/main.js'))
-if (!canBuild) {
-  const missing = 'The development dependencies, which build the service, are not installed'
-  if (isBuilt) console.error(`${missing}: running the existing build in dist/.`)
-  else console.error(`${missing}, and there is no build in dist/.\nRun: npm ci --include=dev`)
+if (missing) {
+  const problem = `The ${missing.name} dependencies, which build the service, are not installed`
+  if (isBuilt) console.error(`${problem}: running the existing build in dist/.`)
+  else console.error(`${problem}, and there is no build in dist/.\nRun: npm ci --include=${missing.option}`)
   process.exit(isBuilt ? 0 : 1)
 }
 if (!isBuilt) {

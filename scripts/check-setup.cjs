@@ -12,20 +12,27 @@ if (isOlder(process.version.slice(1), required)) {
   process.exit(1)
 }
 
-// The compiler is a development dependency, which `npm ci` omits with NODE_ENV=production or --omit=dev.
-const canBuild = isInstalled('@typescript/native')
+const missing = missingDependencies()
 
-if (!canBuild && !isInstalled('fastify')) {
+if (missing && !isInstalled('fastify')) {
   console.error('The dependencies are not installed. Run: npm ci')
   process.exit(1)
 }
 
-if (!canBuild && require.main === module) {
-  console.error('The development dependencies are not installed. Run: npm ci --include=dev')
+if (missing && require.main === module) {
+  console.error(`The ${missing.name} dependencies are not installed. Run: npm ci --include=${missing.option}`)
   process.exit(1)
 }
 
-module.exports = { canBuild }
+module.exports = { missing }
+
+// The compiler is a development dependency, which `npm ci` omits with NODE_ENV=production or --omit=dev. Its
+// program is an optional one, for this platform, which --omit=optional omits.
+function missingDependencies() {
+  if (!isInstalled('@typescript/native')) return { name: 'development', option: 'dev' }
+  const program = '@typescript/typescript-' + process.platform + '-' + process.arch
+  return isInstalled(program) ? undefined : { name: 'optional', option: 'optional' }
+}
 
 function isInstalled(name) {
   try {

@@ -32,9 +32,12 @@ async function build(
 
 const page = 'src/openapi/documents/static/page.css'
 
+const compilerProgram = `node_modules/@typescript/typescript-${process.platform}-${process.arch}/package.json`
+
 function compiler(code: string): Record<string, string> {
   return {
     'node_modules/@typescript/native/package.json': '{}',
+    [compilerProgram]: '{}',
     'node_modules/@typescript/native/lib/tsc.js': code,
     [page]: 'The page.',
   }
@@ -44,16 +47,20 @@ t.test('without dependencies, the build says to run npm ci', async (t) => {
   t.match(await build(t, {}), { code: 1, stderr: 'The dependencies are not installed. Run: npm ci\n' })
 })
 
-t.test('a production install runs an existing build, or says how to make one', async (t) => {
-  const missing = 'The development dependencies, which build the service, are not installed'
-  const installed = { 'node_modules/fastify/package.json': '{}' }
-  const refusal = {
-    code: 1,
-    stderr: `${missing}, and there is no build in dist/.\nRun: npm ci --include=dev\n`,
+t.test('an install without the compiler runs an existing build, or says how to make one', async (t) => {
+  const fastify = { 'node_modules/fastify/package.json': '{}' }
+  const compilerFiles = Object.entries({ ...fastify, ...compiler('process.exit(2)') })
+  const withoutProgram = Object.fromEntries(compilerFiles.filter(([file]) => file !== compilerProgram))
+  for (const [name, option, installed] of [
+    ['development', 'dev', fastify],
+    ['optional', 'optional', withoutProgram],
+  ] as const) {
+    const missing = `The ${name} dependencies, which build the service, are not installed`
+    const refusal = `${missing}, and there is no build in dist/.\nRun: npm ci --include=${option}\n`
+    t.match(await build(t, installed), { code: 1, stderr: refusal })
+    const notice = { code: 0, stderr: `${missing}: running the existing build in dist/.\n` }
+    t.match(await build(t, { ...installed, 'dist/src/main.js': '' }), notice)
   }
-  t.match(await build(t, installed), refusal)
-  const notice = { code: 0, stderr: `${missing}: running the existing build in dist/.\n` }
-  t.match(await build(t, { ...installed, 'dist/src/main.js': '' }), notice)
 })
 
 t.test('a compile error fails the build with the exit code of the compiler', async (t) => {

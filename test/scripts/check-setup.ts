@@ -53,16 +53,22 @@ t.test('programs replace the shell of npm, which passes no signal on', async (t)
     t.notMatch(text.split(' && ').at(-1), /^(?:node (?!scripts\/check-setup)|tsx |tap)/, name)
 })
 
-t.test('without development dependencies, a command that needs them says how to install them', async (t) => {
-  const folder = temporaryDirectory(t, {
-    'package.json': '{"engines":{"node":">=20.19.0"}}',
-    node_modules: { fastify: { 'package.json': '{}' } },
-    scripts: { 'check-setup.cjs': readFileSync(script, 'utf8') },
-  })
-  await t.rejects(promisify(execFile)(process.execPath, [path.join(folder, 'scripts/check-setup.cjs')]), {
-    code: 1,
-    stderr: 'The development dependencies are not installed. Run: npm ci --include=dev\n',
-  })
+t.test('without the compiler, a command that needs it says how to install it', async (t) => {
+  const installed = { fastify: { 'package.json': '{}' } }
+  for (const [name, option, packages] of [
+    ['development', 'dev', installed],
+    ['optional', 'optional', { ...installed, '@typescript': { native: { 'package.json': '{}' } } }],
+  ] as const) {
+    const folder = temporaryDirectory(t, {
+      'package.json': '{"engines":{"node":">=20.19.0"}}',
+      node_modules: packages,
+      scripts: { 'check-setup.cjs': readFileSync(script, 'utf8') },
+    })
+    await t.rejects(promisify(execFile)(process.execPath, [path.join(folder, 'scripts/check-setup.cjs')]), {
+      code: 1,
+      stderr: `The ${name} dependencies are not installed. Run: npm ci --include=${option}\n`,
+    })
+  }
 })
 
 for (const version of ['v20.19.0', 'v20.20.2', 'v22.0.0', 'v24.1.0']) {

