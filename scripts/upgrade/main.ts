@@ -2,7 +2,7 @@
 // stay as they are, in a folder beside the new.
 
 import { existsSync } from 'node:fs'
-import { readFile, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
@@ -15,6 +15,7 @@ import { OperatorError } from '../../src/lib/operator-error.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { checkUnused, copyStore } from './copy.js'
 import { installBinaries } from './install.js'
+import { clearInterrupted, draftOf, versionOf } from './interrupted.js'
 
 const usage = `Usage: npm run --silent upgrade
 
@@ -33,7 +34,10 @@ async function main(args: readonly string[], { env, interruption }: Surroundings
   parseArgs({ args: [...args] })
   const dataDir = path.resolve(readEnvironment({ env }).dataDir ?? (await defaultDirectory()))
   const { version } = await installed()
-  const from = await majorOf(path.join(dataDir, 'postgresql'))
+  const serverOf = (folder: string) => () => startEmbedded(folder, log, interruption)
+  await clearInterrupted(dataDir, (folder) => withServer(serverOf(folder), async () => {}))
+  const from = await versionOf(path.join(dataDir, 'postgresql'))
+  if (from === undefined) throw new OperatorError(`There are no data to move in ${dataDir}.`)
   if (from === version.replace(/\..*/, '')) {
     await print(`The data are of PostgreSQL ${from} already.\n`)
     return
@@ -47,21 +51,13 @@ async function main(args: readonly string[], { env, interruption }: Surroundings
   await print(`${copied} moved from PostgreSQL ${from} to ${version}. The old data are in ${kept}.\n`)
 }
 
-async function majorOf(directory: string): Promise<string> {
-  const text = await readFile(path.join(directory, 'data/PG_VERSION'), 'utf8').catch((error: Error) => {
-    throw new OperatorError(`There are no data to move: ${error.message}`)
-  })
-  return text.trim()
-}
-
-// The new store is beside the old one, so that it takes its place by a rename.
 async function move(
   dataDir: string,
   kept: string,
   startOld: () => ReturnType<typeof startEmbedded>,
   interruption: AbortSignal,
 ): Promise<string> {
-  const [store, draft] = [path.join(dataDir, 'postgresql'), path.join(dataDir, `upgrade-${process.pid}`)]
+  const [store, draft] = [path.join(dataDir, 'postgresql'), draftOf(dataDir)]
   try {
     const copied = await withServer(startOld, (old) =>
       withServer(

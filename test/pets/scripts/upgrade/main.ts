@@ -1,10 +1,13 @@
-import { existsSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { installBinaries } from '../../../../scripts/upgrade/install.js'
 import { connect } from '../../../../src/database/connect.js'
 import { startEmbedded } from '../../../../src/database/embedded/embedded-server.js'
 import { silent } from '../../../fixtures/cluster.js'
+import { copyDataDirectory, dataDirectory } from '../../../fixtures/data-directory.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 import { runProgram, startProcess } from '../../../fixtures/process.js'
 import { send, testConfig } from '../../../fixtures/service.js'
@@ -18,7 +21,7 @@ const upgrade = (dataDir: string) => {
 
 t.test('without data, or with those of the installed version, nothing is done', async (t) => {
   const dataDir = temporaryDirectory(t)
-  t.match(await upgrade(dataDir), { code: 1, stderr: /^There are no data to move: / })
+  t.match(await upgrade(dataDir), { code: 1, stderr: /^There are no data to move in / })
   await (await connect({ ...testConfig(), dataDir }, silent)).close()
   t.match(await upgrade(dataDir), { code: 0, stdout: /^The data are of PostgreSQL \d+ already\.\n$/ })
   t.notOk(existsSync(path.join(dataDir, 'postgresql-18')))
@@ -55,4 +58,64 @@ t.test('the data of PostgreSQL 17 are moved, keys and all', async (t) => {
   t.match(await send(`${service.base}/pets`, 'POST', headers, rex), { status: 201, body: { id: 1001 } })
   t.match(await send(`${service.base}/pets?limit=3`, 'GET', headers), { status: 200, body: { length: 3 } })
   t.match(await service.stop(), { code: 0 })
+})
+
+// The number of a process that has ended.
+async function endedPid(): Promise<number> {
+  const child = spawn(process.execPath, ['-e', ''])
+  await once(child, 'exit')
+  return child.pid ?? 0
+}
+
+const nothingToDo = { code: 0, stdout: /^The data are of PostgreSQL \d+ already\.\n$/, stderr: '' }
+
+t.test('what a killed upgrade has left is removed', async (t) => {
+  const dataDir = dataDirectory(t)
+  const draft = path.join(dataDir, `upgrade-${await endedPid()}`)
+  mkdirSync(path.join(draft, 'postgresql'), { recursive: true })
+  t.match(await upgrade(dataDir), nothingToDo)
+  t.strictSame(readdirSync(dataDir), ['postgresql'])
+})
+
+t.test('the server of a killed upgrade is stopped', async (t) => {
+  const { stdout } = await runProgram('test/fixtures/left-server.ts', [], {})
+  const dataDir = `${stdout.trim()}-store`
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  mkdirSync(dataDir, { mode: 0o711 })
+  const draft = path.join(dataDir, `upgrade-${await endedPid()}`)
+  renameSync(stdout.trim(), draft)
+  t.ok(existsSync(path.join(draft, 'postgresql/data/postmaster.pid')))
+  t.match(await upgrade(dataDir), nothingToDo)
+  t.strictSame(readdirSync(dataDir), ['postgresql'], 'it had been killed between its renames')
+  t.notOk(existsSync(path.join(dataDir, 'postgresql/data/postmaster.pid')))
+})
+
+t.test('an upgrade that was killed between its renames is finished', async (t) => {
+  const dataDir = dataDirectory(t)
+  const draft = path.join(dataDir, `upgrade-${await endedPid()}`)
+  mkdirSync(draft)
+  renameSync(path.join(dataDir, 'postgresql'), path.join(draft, 'postgresql'))
+  mkdirSync(path.join(dataDir, 'postgresql-17'))
+  t.match(await upgrade(dataDir), nothingToDo)
+  t.strictSame(readdirSync(dataDir).sort(), ['postgresql', 'postgresql-17'])
+  t.ok(existsSync(path.join(dataDir, 'postgresql/data/PG_VERSION')))
+})
+
+t.test('an upgrade names what it must not remove', async (t) => {
+  const dataDir = dataDirectory(t)
+  const pid = await endedPid()
+  const moved = path.join(dataDir, `upgrade-${pid}`)
+  mkdirSync(moved)
+  copyDataDirectory(moved)
+  const refused = {
+    code: 1,
+    stdout: '',
+    stderr: new RegExp(`upgrade-${pid}/postgresql has the data of an upgrade`),
+  }
+  t.match(await upgrade(dataDir), refused)
+  t.ok(existsSync(path.join(moved, 'postgresql/data/PG_VERSION')))
+  rmSync(moved, { recursive: true })
+
+  mkdirSync(path.join(dataDir, `upgrade-${process.pid}`))
+  t.match(await upgrade(dataDir), { code: 1, stderr: new RegExp(`still runs, as process ${process.pid}\\.`) })
 })
