@@ -40,6 +40,8 @@ export interface Spot extends Pair {
   readonly at?: Path
   /** The pairs of schemas that lead here. */
   readonly trail: readonly Pair[]
+  /** The schemas around this one that describe the same value, as by `allOf`; the outermost first. */
+  readonly around: readonly Pair[]
   /** The most that a change here can require. */
   readonly bumpMax?: Bump
 }
@@ -74,7 +76,7 @@ export function rootOf(parsed: Pair, nowMs: number): Spot {
   collectPaths(paths, parsed.before, [], false)
   collectPaths(paths, parsed.after, [], true)
   const comparison = { documents, nowMs, ...tables, paths, views: new WeakMap(), ...noFindings() }
-  return { comparison, ...documents, place: '', where: '', direction: 'request', trail: [] }
+  return { comparison, ...documents, place: '', where: '', direction: 'request', trail: [], around: [] }
 }
 
 /** The same spot in a trial comparison, whose changes are not reported. */

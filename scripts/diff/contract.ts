@@ -27,8 +27,8 @@ import { compareSecuritySchemes } from './security.js'
 import { compareServers } from './servers.js'
 
 /**
- * Returns the changes between two parsed OpenAPI documents that a client can see: breaking changes first, then
- * by place.
+ * Returns the changes between two parsed OpenAPI documents that a client can see: breaking changes first,
+ * then by place.
  * `info.version` is not a change: see `checkVersion`.
  * @throws {DiffError} if the target of a `$ref` does not exist
  */

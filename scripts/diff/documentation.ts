@@ -1,6 +1,6 @@
-// Differences that no rule claimed: descriptions, examples, extensions. They are looked for where a client meets
-// them, at operations and what these refer to, so that a part that only moved in the document has not changed.
-// Each is reported once, at its place, however many operations refer to it.
+// Differences that no rule claimed: descriptions, examples, extensions. They are looked for where a client
+// meets them, at operations and what these refer to, so that a part that only moved in the document has not
+// changed. Each is reported once, at its place, however many operations refer to it.
 
 import { isDeepStrictEqual } from 'node:util'
 import { schemaKeywords } from '../../src/openapi/tools.js'

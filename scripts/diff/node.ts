@@ -23,6 +23,11 @@ export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The keys of a mapping; none of anything else. */
+export function keysOf(value: unknown): string[] {
+  return isNode(value) ? Object.keys(value) : []
+}
+
 /** The mappings of a list; none if it is not a list. */
 export function nodesOf(list: unknown): readonly Node[] {
   return Array.isArray(list) ? list.filter(isNode) : []

@@ -60,9 +60,20 @@ const empty: Node = Object.freeze({})
 // The schema `false` as a mapping.
 const impossible: Node = Object.freeze({ not: true })
 
-/** Whether the comparison passed this pair on its way. */
-export function isInTrail(trail: readonly Pair[], pair: Pair): boolean {
-  return trail.some(({ before, after }) => before === pair.before && after === pair.after)
+/** Whether the comparison passed this pair on its way, with the same effect of the schemas around it. */
+export function isInTrail(trail: readonly Passed[], pair: Passed): boolean {
+  return trail.some((passed) => isSamePair(passed, pair) && isSameAround(passed, pair))
+}
+
+/** A pair of schemas, and those around it that describe the same value. */
+type Passed = Pair & Partial<Pick<Spot, 'around'>>
+
+function isSamePair(one: Pair, other: Pair): boolean {
+  return one.before === other.before && one.after === other.after
+}
+
+function isSameAround({ around: ones = [] }: Passed, { around: others = [] }: Passed): boolean {
+  return ones.length === others.length && ones.every((one, i) => isSamePair(one, others[i] ?? one))
 }
 
 /** Whether two values are equal after resolving references and ignoring documentation. */

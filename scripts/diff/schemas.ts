@@ -1,15 +1,17 @@
-// Schemas with their subschemas: properties, items, variants.
+// Schemas with their variants and conditions; members.ts compares properties and items.
 //
 // Two normalised schemas are compared keyword by keyword, choices of variants by the values they accept. When
 // in doubt, a change is breaking: a false alarm is easily recognised, a missed one is not.
 
 import { claim, report, type Spot, trialOf } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
+import { areExclusive } from './exclusive.js'
 import { compareDefault, compareKeywords } from './keywords.js'
-import { eachKey, eachName, type Node, nodesOf, type Pair } from './node.js'
-import { child, inside, isInTrail, same } from './references.js'
-import { type Effect, isFilledIn, reportEffect } from './rules.js'
-import { acceptsAnything, areDisjoint, assertionsOf } from './simplify.js'
+import { compareArray, compareObject, isUnevaluatingAround } from './members.js'
+import { eachName, isNode, keysOf, type Node, nodesOf, type Pair } from './node.js'
+import { child, inside, isInTrail, resolve, same } from './references.js'
+import { type Effect, reportEffect } from './rules.js'
+import { acceptsAnything, assertionsOf } from './simplify.js'
 
 /** Reports the changes of a schema. */
 export function compareSchemas(schema: Spot): void {
@@ -28,117 +30,96 @@ export function compareSchemas(schema: Spot): void {
 }
 
 function compareSchema(schema: Spot): void {
-  if (compareChoice(schema)) return
+  if (compareImpossible(schema) || compareChoice(schema)) return
   compareKeywords(schema)
   compareDeprecated(schema)
-  compareProperties(schema)
-  compareSchemas(child(schema, 'items', `${schema.where}[]`))
-  for (const keyword of ['patternProperties', 'prefixItems', 'dependentRequired']) {
-    compareConditions(schema, keyword)
-  }
+  compareObject(schema, compareSchemas)
+  compareArray(schema, compareSchemas)
+  compareConditions(schema)
   for (const keyword of ['allOf', 'anyOf', 'oneOf']) compareVariants(schema, keyword)
 }
 
-// Keywords with conditions on some properties or items: an added condition narrows.
-function compareConditions(schema: Spot, keyword: string): void {
-  const conditions = inside(schema, withoutList(schema.before[keyword]), withoutList(schema.after[keyword]))
-  eachKey(conditions, {
-    removed: (name) => reportEffect(schema, ['widens'], `${keyword} ${name} removed`, keyword),
-    added: (name) => reportEffect(schema, ['narrows'], `${keyword} ${name} added`, keyword),
-    kept: (name) => {
-      const where = `${schema.where}.${name}`
-      if (keyword !== 'dependentRequired') return compareSchemas(child(conditions, name, where))
-      const at = { ...schema, where }
-      eachName([conditions.before[name]].flat(), [conditions.after[name]].flat(), {
-        removed: (field) => reportEffect(at, ['widens'], `${field} no longer required`, keyword),
-        added: (field) => reportEffect(at, ['narrows'], `${field} required`, keyword),
-      })
-    },
+// The schema `false`, in one of its forms.
+function isImpossible({ not }: Node): boolean {
+  return not === true || (isNode(not) && acceptsAnything(not))
+}
+
+function compareImpossible(schema: Spot): boolean {
+  const [was, is] = [isImpossible(schema.before), isImpossible(schema.after)]
+  if (was === is) return false
+  const keys = Object.keys({ ...schema.before, ...schema.after })
+  if (is) reportEffect(schema, ['narrows'], 'no value is accepted', ...keys)
+  else reportEffect(schema, ['widens'], 'values are accepted', ...keys)
+  return true
+}
+
+// Schemas that apply to the same value under a condition.
+function compareConditions(schema: Spot): void {
+  const { comparison, before, after } = schema
+  const keys = ['then', 'else']
+  if (!same(comparison, before.if, after.if))
+    reportEffect(schema, ['narrows', 'widens'], 'keyword "if" changed', 'if', ...keys)
+  else if (before.if === undefined)
+    claim(schema, ...keys) // which have no effect then
+  else for (const key of keys) compareSchemas(applied(schema, before[key], after[key], key))
+  eachName(keysOf(before.dependentSchemas), keysOf(after.dependentSchemas), {
+    removed: (name) => compareDependent(schema, name),
+    added: (name) => compareDependent(schema, name),
+    kept: (name) => compareDependent(schema, name),
   })
 }
 
-// Turns a list into a mapping by index.
-function withoutList(value: unknown): unknown {
-  return Array.isArray(value) ? { ...value } : value
-}
-
-function compareProperties(schema: Spot): void {
-  const properties = child(schema, 'properties')
-  const whereOf = (name: string) => `${schema.where}.${name}`
-  const at = (name: string) => ({ ...properties, where: whereOf(name) })
-  const fieldOf = (name: string) => child(properties, name, whereOf(name))
-  // No part of requests, or of responses (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
-  const key = schema.direction === 'request' ? 'readOnly' : 'writeOnly'
-  const namesIn = (side: keyof Pair) =>
-    Object.keys(properties[side]).filter((name) => fieldOf(name)[side][key] !== true)
-  // A removed property is still accepted, unless the schema forbids additional properties.
-  const isRemovalBreaking = schema.direction === 'response' || schema.after.additionalProperties === false
-  eachName(namesIn('before'), namesIn('after'), {
-    removed: (name) => {
-      if (name in properties.after) report(fieldOf(name), 'major', `removed (now ${key})`, key)
-      else report(at(name), isRemovalBreaking ? 'major' : 'minor', 'removed', name)
-    },
-    added: (name) => {
-      const isRequired = requiredOf(schema.after).includes(name) && !isFilledIn(fieldOf(name))
-      const bump = isRequired && schema.direction === 'request' ? 'major' : 'minor'
-      const what = isRequired ? 'added, required' : 'added'
-      if (name in properties.before) report(fieldOf(name), bump, what, key)
-      else report(at(name), bump, what, name)
-    },
-    kept: (name) => compareSchemas(fieldOf(name)),
-  })
-  compareRequired(schema, properties)
-  compareAdditional(schema)
-}
-
-function compareRequired(schema: Spot, properties: Spot): void {
-  const reportRequired = (effect: Effect, what: string) => (name: string) => {
-    // A removed or added property is reported together with `required`.
-    if (name in properties.before !== name in properties.after) return claim(schema, 'required')
-    const effects = isFilledIn(child(properties, name)) ? [] : [effect]
-    reportEffect({ ...schema, where: `${schema.where}.${name}` }, effects, what, 'required')
-  }
-  eachName(requiredOf(schema.before), requiredOf(schema.after), {
-    removed: reportRequired('widens', 'required -> optional'),
-    added: reportRequired('narrows', 'optional -> required'),
-  })
-}
-
-function requiredOf({ required }: Node): string[] {
-  return Array.isArray(required) ? required.map(String) : []
-}
-
-// Additional properties. Clients must ignore unknown ones, since properties may be added to a response at any
-// time, so allowing them is not breaking.
-function compareAdditional(schema: Spot): void {
-  const key = 'additionalProperties'
-  const [before, after] = [schema.before[key] !== false, schema.after[key] !== false]
-  if (before && after) compareSchemas(child(schema, key, `${schema.where}.*`))
-  else if (before) reportEffect(schema, ['narrows'], 'unknown fields are rejected', key)
-  else if (after) report(schema, 'minor', 'unknown fields are allowed', key)
+function compareDependent(schema: Spot, name: string): void {
+  const { before, after } = child(schema, 'dependentSchemas')
+  const where = `dependentSchemas ${name}`
+  compareSchemas(applied(schema, before[name], after[name], where))
 }
 
 function compareVariants(schema: Spot, keyword: string): void {
   const [was, is] = [nodesOf(schema.before[keyword]), nodesOf(schema.after[keyword])]
   // An added list narrows, whatever its variants.
   if (was.length === 0 && is.length > 0) reportEffect(schema, ['narrows'], `${keyword} added`, keyword)
-  else if (was.length > 0 && is.length === 0) reportEffect(schema, ['widens'], `${keyword} removed`, keyword)
+  else if (was.length > 0 && is.length === 0)
+    reportEffect(schema, removalOf(schema), `${keyword} removed`, keyword)
   else compareLists(schema, keyword, was, is)
+}
+
+// Without it, `unevaluatedProperties` refuses what only its members described.
+function removalOf(schema: Spot): readonly Effect[] {
+  return isUnevaluatingAround(schema) ? ['widens', 'narrows'] : ['widens']
 }
 
 function compareLists(schema: Spot, keyword: string, was: readonly Node[], is: readonly Node[]): void {
   const { kept, removed, added } = matched(schema, was, is)
   const isChoice = keyword !== 'allOf'
-  const [onRemoved, onAdded] = isChoice ? (['narrows', 'widens'] as const) : (['widens', 'narrows'] as const)
+  const [onRemoved, onAdded] = isChoice
+    ? ([['narrows'], ['widens']] as const)
+    : ([removalOf(schema), ['narrows']] as const)
+  const known = schema.comparison.found.length
   for (const variant of kept) compareSchemas(variant)
   for (const node of removed) {
-    const effects = isChoice && isCovered(schema, node, is) ? [] : [onRemoved]
+    const effects = isChoice && isCovered(schema, node, is) ? [] : onRemoved
     reportEffect(schema, effects, `${keyword} ${nameOf(node, was)} removed`, keyword)
   }
   for (const node of added) {
-    const effects = isChoice && isWithin(schema, node, was) ? [] : [onAdded]
+    const effects = isChoice && isWithin(schema, node, was) ? [] : onAdded
     reportEffect(schema, effects, `${keyword} ${nameOf(node, is)} added`, keyword)
   }
+  if (keyword === 'oneOf' && schema.comparison.found.length > known) compareOverlap(schema, was, is)
+}
+
+// `oneOf` refuses a value that two variants accept: one that becomes wider, or is added, may refuse what
+// another accepts alone, and one that becomes narrower may let through what was refused.
+function compareOverlap(schema: Spot, was: readonly Node[], is: readonly Node[]): void {
+  const [before, after] = [resolved(schema, 'before', was), resolved(schema, 'after', is)]
+  if (!areExclusive(after)) reportEffect(schema, ['narrows'], 'variants of oneOf may overlap', 'oneOf')
+  else if (!areExclusive(before)) reportEffect(schema, ['widens'], 'variants of oneOf overlapped', 'oneOf')
+}
+
+// The spot of two schemas that apply to the same value.
+function applied(schema: Spot, before: unknown, after: unknown, name: string): Spot {
+  const spot = inside(schema, before, after, `${schema.where}(${name})`)
+  return { ...spot, around: [...schema.around, schema] }
 }
 
 interface Matches {
@@ -157,7 +138,7 @@ export function matched(schema: Spot, was: readonly Node[], is: readonly Node[])
       if (other === undefined) continue
       removed.splice(removed.indexOf(node), 1)
       added.splice(added.indexOf(other), 1)
-      kept.push(inside(schema, node, other, `${schema.where}(${nameOf(node, was)})`))
+      kept.push(applied(schema, node, other, nameOf(node, was)))
     }
   }
   match((node, other) => node.$ref !== undefined && node.$ref === other.$ref)
@@ -182,8 +163,8 @@ function compareChoice(schema: Spot): boolean {
   const is = after?.variants ?? [assertionsOf(schema.after)]
   const isMinor =
     schema.direction === 'request'
-      ? was.every((node) => isCovered(schema, node, is)) && !mayOverlap(schema, after)
-      : is.every((node) => isWithin(schema, node, was))
+      ? was.every((node) => isCovered(schema, node, is)) && !mayOverlap(schema, 'after', after)
+      : is.every((node) => isWithin(schema, node, was)) && !mayOverlap(schema, 'before', before)
   compareDefault(schema)
   compareDeprecated(schema)
   const what = [before?.keyword, after?.keyword].filter(Boolean).join(' -> ')
@@ -208,9 +189,12 @@ function choiceOf(schema: Node): Choice | undefined {
 }
 
 // `oneOf` rejects a value that two variants accept.
-function mayOverlap(schema: Spot, choice: Choice | undefined): boolean {
-  if (choice?.keyword !== 'oneOf') return false
-  return !areDisjoint(choice.variants.map((node) => inside(schema, undefined, node).after))
+function mayOverlap(schema: Spot, side: keyof Pair, choice: Choice | undefined): boolean {
+  return choice?.keyword === 'oneOf' && !areExclusive(resolved(schema, side, choice.variants))
+}
+
+function resolved({ comparison }: Spot, side: keyof Pair, schemas: readonly Node[]): Node[] {
+  return schemas.map((node) => resolve(comparison, comparison.documents[side], node))
 }
 
 // Whether one of the new schemas accepts everything that the old schema did.

@@ -1,5 +1,5 @@
-// Server URLs. Their path is part of the URLs of operations, and compared with these; the hosts of the document's
-// servers are documentation, since a client may have been given another.
+// Server URLs. Their path is part of the URLs of operations, and compared with these; the hosts of the
+// document's servers are documentation, since a client may have been given another.
 
 import { claim, report, type Spot } from './comparison.js'
 import { eachName, isNode, type Node, nodesOf, type Pair } from './node.js'

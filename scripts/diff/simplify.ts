@@ -162,6 +162,11 @@ function omitDefaults(schema: Node): Node {
   return Array.isArray(kept.required) ? { ...kept, required: [...new Set(kept.required)].sort() } : kept
 }
 
+const evaluated = split(
+  'properties patternProperties additionalProperties unevaluatedProperties items prefixItems contains ' +
+    'unevaluatedItems allOf anyOf oneOf if dependentSchemas $ref',
+)
+
 const evaluating = split('allOf anyOf oneOf if dependentSchemas $ref additionalProperties')
 
 // Alone, without others that evaluate properties, `unevaluatedProperties` is `additionalProperties`.
@@ -197,8 +202,11 @@ function simplifyAnyOf(schema: Node, resolve: Resolve): Node {
       isNode(each) && Object.keys(each).join() === 'anyOf' ? (each.anyOf as unknown[]) : [each],
     )
     .filter((each, i, all) => all.findIndex((other) => isDeepStrictEqual(other, each)) === i)
-  if (variants.some((each) => isNode(each) && acceptsAnything(each) && each.$ref === undefined)) return others
-  const isDisjoint = areDisjoint(variants.map((each) => (isNode(each) && resolve(each)) || {}))
+  const targets = variants.map((each) => (isNode(each) && resolve(each)) || {})
+  const isAny = variants.some((each) => isNode(each) && acceptsAnything(each) && each.$ref === undefined)
+  // To `unevaluatedProperties`, also around this schema, it matters what the other variants describe.
+  if (isAny && !targets.some((each) => evaluated.some((key) => key in each))) return others
+  const isDisjoint = areDisjoint(targets)
   return { ...others, [isDisjoint ? 'oneOf' : 'anyOf']: variants }
 }
 

@@ -634,3 +634,47 @@ t.test('a higher version in the path of every URL is enough for a breaking chang
       JSON.stringify([before, after]),
     )
 })
+
+// What closes an object, around or beside the schema that describes its field `b`.
+const closed: readonly string[] = [
+  '{ type: object, properties: { a: {}, B }, additionalProperties: false }',
+  '{ type: object, properties: { a: {}, B }, unevaluatedProperties: false }',
+  '{ allOf: [{ type: object, properties: { a: {}, B } }], unevaluatedProperties: false }',
+  '{ allOf: [{ $ref: "#/components/schemas/A" }, { type: object, properties: { B } }], unevaluatedProperties: false }',
+  '{ $ref: "#/components/schemas/With", unevaluatedProperties: false }',
+  '{ allOf: [{ allOf: [{ $ref: "#/components/schemas/With" }] }], unevaluatedProperties: false }',
+  '{ type: object, oneOf: [{ properties: { k: { const: 1 }, B }, required: [k] }, { properties: { k: { const: 2 } }, required: [k] }], unevaluatedProperties: false }',
+  '{ type: object, anyOf: [{ properties: { B } }, { properties: { c: {} } }], unevaluatedProperties: false }',
+  '{ type: object, oneOf: [{ $ref: "#/components/schemas/With" }], unevaluatedProperties: false }',
+  '{ type: object, if: { required: [a] }, then: { properties: { B } }, properties: { a: {} }, unevaluatedProperties: false }',
+  '{ type: object, dependentSchemas: { a: { properties: { B } } }, properties: { a: {} }, unevaluatedProperties: false }',
+  '{ type: object, anyOf: [{ anyOf: [{ properties: { B } }, { properties: { c: {} } }] }, { properties: { d: {} } }], unevaluatedProperties: false }',
+  '{ type: object, patternProperties: { "^b": {} }, additionalProperties: false }',
+  '{ type: object, properties: { B }, additionalProperties: { type: integer } }',
+  '{ type: object, properties: { B }, patternProperties: { "^b": { type: integer } } }',
+]
+
+const more = `
+    With: { type: object, properties: { a: {}, b: { type: string } } }
+    Without: { type: object, properties: { a: {} } }
+`
+
+t.test('a removed request field is breaking wherever the object is closed', async (t) => {
+  for (const schema of closed) {
+    const remove = (text: string) =>
+      text
+        .replace(/, B\b|\bB\b,? ?/, '')
+        .replace('patternProperties: { "^b": {} }, ', '')
+        .replace('With', 'Without')
+    for (const place of ['X', '{ type: object, properties: { in: X } }', '{ type: array, items: X }']) {
+      const withField = (text: string) =>
+        api(place.replace('X', text.replace(/\bB\b/, 'b: { type: string }')), more)
+      const lines = linesOf(withField(schema), withField(remove(schema)))
+      t.ok(
+        lines.some((line) => /^breaking {2}POST \/things {2}body/.test(line)),
+        `${place}: ${schema}\n${lines.join('\n')}`,
+      )
+      t.strictSame(linesOf(withField(schema), withField(schema)), [], schema)
+    }
+  }
+})
