@@ -244,6 +244,8 @@ export function unwrapChoice(schema: Node, resolve: Resolve): Node {
     const [first, second] = variants.filter((each) => !isNull(each))
     if (first === undefined || second !== undefined) continue
     const target = resolve(first)
+    // Two variants of a `oneOf` that accept null refuse it.
+    if (keyword === 'oneOf' && variants.length > 1 && target && typesOf(target).includes('null')) continue
     const only = variants.length > 1 ? nullable(target) : target?.default === undefined ? first : target
     // Without its default: the service does not fill in that of an alternative.
     if (only && others.discriminator === undefined)
