@@ -175,9 +175,8 @@ async function writePages(root: string, contract: Contract): Promise<void> {
   await edit(root, 'docs/adopting.md', adoptingPage)
   await edit(root, 'src/client/README.md', (text) => clientReadme(text, contract))
   const pages = (await Promise.all(['docs', 'src/openapi'].map((folder) => filesIn(root, folder)))).flat()
-  const removed = animalParts.filter((part) => part.endsWith('.md'))
   for (const page of [...pages, 'CONTRIBUTING.md', 'SECURITY.md'].filter((file) => file.endsWith('.md')))
-    await edit(root, page, (text) => withoutLinks(text, removed))
+    await edit(root, page, (text) => withoutLinks(text, page, animalParts))
 }
 
 async function edit(root: string, file: string, change: (text: string) => string): Promise<void> {

@@ -1,5 +1,6 @@
 // The pages of an adopted project: what they said of the animals goes.
 
+import path from 'node:path'
 import type { Contract, Operation } from '../../src/openapi/index.js'
 import { nodeOf } from '../../src/openapi/tools.js'
 import { clientName } from '../generate/client.js'
@@ -17,10 +18,14 @@ export function adoptingPage(text: string): string {
   )
 }
 
-/** A page whose links to removed ones are plain text. */
-export function withoutLinks(text: string, removed: readonly string[]): string {
-  return text.replace(/\[([^\]]*)\]\(([^)\s#]*)(#[^)]*)?\)/g, (link, words, target: string) =>
-    removed.some((page) => target !== '' && page.endsWith(target.replace(/^(\.\.?\/)+/, ''))) ? words : link,
+/** A page whose links to removed files and folders are plain text. @param page its path from the root */
+export function withoutLinks(text: string, page: string, removed: readonly string[]): string {
+  const isRemoved = (target: string) => {
+    const file = path.posix.join(path.posix.dirname(page), target)
+    return removed.some((part) => file === part || file.startsWith(`${part}/`))
+  }
+  return text.replace(/\[([^\]]*)\]\(([^)\s#]+)(#[^)]*)?\)/g, (link, words, target: string) =>
+    isRemoved(target) ? words : link,
   )
 }
 

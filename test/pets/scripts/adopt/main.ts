@@ -100,20 +100,25 @@ function textsOf(root: string): ReadonlyMap<string, string> {
   return new Map(own.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
 }
 
-// What a page names that is not there: files and folders, links, and npm scripts.
+function brokenLinksOf(root: string, page: string): string[] {
+  const links = readFileSync(path.join(root, page), 'utf8').matchAll(/\]\(([^)#:]+)(#[^)]*)?\)/g)
+  const targets = [...links].map(([, link = '']) => path.join(path.dirname(page), link))
+  return targets.filter((file) => !existsSync(path.join(root, file)))
+}
+
+// What a page names that is not there: links, files and folders, and npm scripts.
 function missingFrom(root: string, page: string): string[] {
   const text = readFileSync(path.join(root, page), 'utf8')
-  const links = [...text.matchAll(/\]\(([^)#:]+)(#[^)]*)?\)/g)].map(([, link = '']) =>
-    path.join(path.dirname(page), link),
-  )
-  const named = [...text.matchAll(/(?<![\w/.])(?:src|test|docs|scripts|deploy)\/[\w./-]*/g)].map(
+  const files = [...text.matchAll(/(?<![\w/.])(?:src|test|docs|scripts|deploy)\/[\w./-]*/g)].map(
     ([file]) => file,
   )
   const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
-  const run = [...text.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].flatMap(([, name = '']) =>
-    name in scripts ? [] : `npm run ${name}`,
-  )
-  return [...[...links, ...named].filter((file) => !existsSync(path.join(root, file))), ...run]
+  const run = [...text.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, name = '']) => name)
+  return [
+    ...brokenLinksOf(root, page),
+    ...files.filter((file) => !existsSync(path.join(root, file))),
+    ...run.filter((name) => !(name in scripts)),
+  ]
 }
 
 // Modules of these folders that no other names.
@@ -243,6 +248,8 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
   t.strictSame(await checkTypes(root), { server: [], others: [] })
   for (const page of ['README.md', 'docs/adopting.md', 'src/client/README.md'])
     t.strictSame(missingFrom(root, page), examples[page] ?? [], `${page} names what is there`)
+  for (const page of readdirSync(path.join(root, 'docs')))
+    t.strictSame(brokenLinksOf(root, `docs/${page}`), [], `the links of docs/${page} have targets`)
   t.match(readFileSync(path.join(root, 'README.md'), 'utf8'), /^# Toys\n/)
   const packaged = readFileSync(path.join(root, 'src/client/README.md'), 'utf8')
   t.match(packaged, "baseUrl: 'https://api.example.com/api'")
