@@ -11,7 +11,7 @@ import { compareArray, compareObject, isUnevaluatingAround } from './members.js'
 import { eachName, isNode, keysOf, type Node, nodesOf, type Pair } from './node.js'
 import { child, inside, isInTrail, resolve, same } from './references.js'
 import { type Effect, reportEffect } from './rules.js'
-import { acceptsAnything, assertionsOf } from './simplify.js'
+import { acceptsAnything, assertionsOf, simplify } from './simplify.js'
 
 /** Reports the changes of a schema. */
 export function compareSchemas(schema: Spot): void {
@@ -159,8 +159,8 @@ function compareChoice(schema: Spot): boolean {
   if (before?.keyword === after?.keyword) return false
   // Beside other keywords, a choice narrows; `compareVariants` reports it.
   if ([before, after].some((choice) => choice && !choice.isAlone)) return false
-  const was = before?.variants ?? [assertionsOf(schema.before)]
-  const is = after?.variants ?? [assertionsOf(schema.after)]
+  const was = before?.variants ?? byType(assertionsOf(schema.before))
+  const is = after?.variants ?? byType(assertionsOf(schema.after))
   const isMinor =
     schema.direction === 'request'
       ? was.every((node) => isCovered(schema, node, is)) && !mayOverlap(schema, 'after', after)
@@ -172,6 +172,12 @@ function compareChoice(schema: Spot): boolean {
   const keys = Object.keys({ ...schema.before, ...schema.after })
   report(schema, isMinor ? 'minor' : 'major', change, ...keys)
   return true
+}
+
+// A schema for each type of a schema, which a choice may list, too.
+function byType(schema: Node): readonly Node[] {
+  if (!Array.isArray(schema.type)) return [schema]
+  return schema.type.map((type) => simplify({ ...schema, type }, () => undefined))
 }
 
 interface Choice {

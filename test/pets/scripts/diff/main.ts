@@ -678,3 +678,96 @@ t.test('a removed request field is breaking wherever the object is closed', asyn
     }
   }
 })
+
+// Schemas of one keyword: what the first accepts is a part of what the second does.
+const narrowings: readonly (readonly [narrow: string, wide: string])[] = [
+  ['{ type: string }', '{ type: [string, "null"] }'],
+  ['{ type: integer }', '{ type: number }'],
+  ['{ enum: [a] }', '{ enum: [a, b] }'],
+  ['{ const: a }', '{ type: string }'],
+  ['{ type: number, minimum: 2 }', '{ type: number, minimum: 1 }'],
+  ['{ type: number, maximum: 1 }', '{ type: number, maximum: 2 }'],
+  ['{ type: number, exclusiveMinimum: 1 }', '{ type: number, minimum: 1 }'],
+  ['{ type: number, exclusiveMaximum: 1 }', '{ type: number, maximum: 1 }'],
+  ['{ type: number, multipleOf: 4 }', '{ type: number, multipleOf: 2 }'],
+  ['{ type: integer, format: int32 }', '{ type: integer, format: int64 }'],
+  ['{ type: string, minLength: 2 }', '{ type: string, minLength: 1 }'],
+  ['{ type: string, maxLength: 1 }', '{ type: string, maxLength: 2 }'],
+  ['{ type: string, pattern: ^a }', '{ type: string }'],
+  ['{ type: string, format: date }', '{ type: string }'],
+  ['{ type: array, minItems: 2 }', '{ type: array, minItems: 1 }'],
+  ['{ type: array, maxItems: 1 }', '{ type: array, maxItems: 2 }'],
+  ['{ type: array, uniqueItems: true }', '{ type: array }'],
+  ['{ type: array, items: { type: integer } }', '{ type: array, items: { type: number } }'],
+  ['{ type: array, items: false }', '{ type: array }'],
+  ['{ type: array, prefixItems: [{ type: integer }] }', '{ type: array }'],
+  ['{ type: object, required: [a] }', '{ type: object }'],
+  ['{ type: object, minProperties: 2 }', '{ type: object, minProperties: 1 }'],
+  ['{ type: object, maxProperties: 1 }', '{ type: object, maxProperties: 2 }'],
+  ['{ type: object, propertyNames: { maxLength: 1 } }', '{ type: object }'],
+  ['{ type: object, dependentRequired: { a: [b] } }', '{ type: object }'],
+  ['{ type: object, dependentSchemas: { a: { required: [b] } } }', '{ type: object }'],
+  ['{ type: object, patternProperties: { ^a: { type: integer } } }', '{ type: object }'],
+  [
+    '{ type: object, additionalProperties: { type: integer } }',
+    '{ type: object, additionalProperties: { type: number } }',
+  ],
+  [
+    '{ anyOf: [{ type: string }, { type: "null" }] }',
+    '{ anyOf: [{ type: string }, { type: "null" }, { type: boolean }] }',
+  ],
+  [
+    '{ oneOf: [{ type: string, maxLength: 1 }, { type: object }] }',
+    '{ oneOf: [{ type: string }, { type: object }] }',
+  ],
+  [
+    '{ allOf: [{ type: object, not: { required: [z] } }, { minProperties: 1 }] }',
+    '{ type: object, not: { required: [z] } }',
+  ],
+  [
+    '{ type: object, if: { required: [a] }, then: { required: [b] } }',
+    '{ type: object, if: { required: [a] } }',
+  ],
+]
+const nestings: readonly string[] = [
+  'X',
+  '{ type: object, properties: { in: X } }',
+  '{ type: object, required: [in], properties: { in: X }, additionalProperties: false }',
+  '{ type: array, items: X }',
+  '{ type: array, prefixItems: [X] }',
+  '{ type: object, additionalProperties: X }',
+  '{ type: object, patternProperties: { ^x: X } }',
+  '{ type: object, unevaluatedProperties: X, anyOf: [{ properties: { k: {} } }, { properties: { l: {} } }] }',
+  '{ type: object, dependentSchemas: { a: { properties: { in: X } } } }',
+  '{ type: object, if: { required: [a] }, then: { properties: { in: X } } }',
+  '{ type: object, allOf: [{ properties: { in: X } }, { additionalProperties: false }] }',
+  '{ type: object, properties: { in: { oneOf: [X] } } }',
+  '{ type: object, properties: { in: { allOf: [X, { description: It. }] } } }',
+]
+
+t.test('each keyword that narrows or widens is reported, wherever it is', async (t) => {
+  const breaks = (before: string, after: string) => {
+    const lines = linesOf(before, after).filter((line) => line.startsWith('breaking'))
+    return [...new Set(lines.map((line) => (line.includes(' 200 ') ? 'responses' : 'requests')))].join()
+  }
+  for (const nesting of nestings) {
+    for (const [narrow, wide] of narrowings) {
+      const [tight, loose] = [api(nesting.replace('X', narrow)), api(nesting.replace('X', wide))]
+      const title = `${narrow} and ${wide} in ${nesting}`
+      t.equal(breaks(loose, tight), 'requests', `narrower: ${title}`)
+      t.equal(breaks(tight, loose), 'responses', `wider: ${title}`)
+    }
+  }
+})
+
+t.test('a changed condition or exclusion is breaking in both directions', async (t) => {
+  for (const keyword of ['not', 'if', 'contains']) {
+    const schema = (inner: string) => api(`{ ${keyword}: ${inner}, then: { maxLength: 1 } }`)
+    const lines = linesOf(schema('{ type: string }'), schema('{ type: [string, "null"] }'))
+    t.strictSame(
+      lines.map((line) => line.replace(/: .*/, '')),
+      ['breaking  POST /things  200 body', 'breaking  POST /things  body'],
+      keyword,
+    )
+  }
+})
