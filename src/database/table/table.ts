@@ -51,6 +51,8 @@ export function table<Shown extends object, Taken extends object>(
   const fieldOf = (name: string) => [...shown, ...taken].find((field) => field.name === name) as Field // one of them
   return {
     name,
+    shows,
+    takes,
     /** Stores a row, and returns it as it is stored. */
     insert: batched<Taken, Shown>(insertion(source, taken)),
     /** Returns a function that finds a row by the value of a unique field. */

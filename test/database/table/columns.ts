@@ -2,92 +2,10 @@
 
 import { stringify } from 'lossless-json'
 import t from 'tap'
-import {
-  arrayOf,
-  base64,
-  boolean,
-  bytea,
-  type Column,
-  date,
-  enumeration,
-  float4,
-  float8,
-  int2,
-  int4,
-  int8,
-  interval,
-  json,
-  jsonb,
-  nullable,
-  numeric,
-  numericAsNumber,
-  optional,
-  text,
-  time,
-  timestamp,
-  timestamptz,
-  timetz,
-  uuid,
-} from '../../../src/database/table/columns.js'
+import { bytea, int8, text } from '../../../src/database/table/columns.js'
 import { table } from '../../../src/database/table/table.js'
+import { cases } from '../../fixtures/columns.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
-
-interface Case {
-  readonly title: string
-  readonly codec: Column<unknown>
-  /** In the table, if it is not the codec's. */
-  readonly type?: string
-  readonly values: readonly unknown[]
-}
-
-function of<Value>(title: string, codec: Column<Value>, values: readonly Value[], type?: string): Case {
-  return { title, codec: codec as unknown as Column<unknown>, values, ...(type !== undefined && { type }) }
-}
-
-const strings = ['', ' ', 'null', 'NULL', '{a,"b"}', `"'\\ \u0001\n\t`, '🐾 ë', '[1]', '*|,%', 't', '1']
-const most = 2n ** 63n - 1n
-
-const cases: readonly Case[] = [
-  of('smallint', int2(), [-32768, 0, 32767]),
-  of('integer', int4(), [-(2 ** 31), 0, 2 ** 31 - 1]),
-  of('bigint', int8(), [-most - 1n, -1n, 0n, 2n ** 53n + 1n, most]),
-  of('real', float4(), [0, -1.5, 0.1, 3.4028235e38, 1e-45]),
-  of('double precision', float8(), [0, 0.1, -1.7976931348623157e308, 5e-324, 123456.789]),
-  of('numeric', numeric(), ['0', '-1', '1.10', '9'.repeat(40), `0.${'0'.repeat(30)}1`]),
-  of('numeric of a scale', numeric(), ['1.10', '-9999999.99'], 'numeric(9, 2)'),
-  of('numeric as a number', numericAsNumber(), [0, 0.1, -1.7976931348623157e308, 5e-324, 19.99]),
-  of('text', text(), strings),
-  of('varchar', text(), strings, 'varchar(255)'),
-  of('an enum type', enumeration<string>('letters'), ['a b', 'c']),
-  of('boolean', boolean(), [true, false]),
-  of('uuid', uuid(), ['00000000-0000-0000-0000-000000000000', '7d444840-9dc0-11d1-b245-5ffdce74fad2']),
-  of('bytea as base64', base64(), ['', 'AAEC', Buffer.from('\\x{"}').toString('base64')]),
-  of('date', date(), ['0001-01-01', '2020-02-29', '9999-12-31']),
-  of('time', time(), ['00:00:00', '12:34:56.789012', '24:00:00']),
-  of('timetz', timetz(), ['00:00:00Z', '12:34:56.789012+05:45', '23:59:59-08:00']),
-  of('timestamp', timestamp(), ['0001-01-01T00:00:00', '2026-01-31T12:34:56.789012']),
-  of('timestamptz', timestamptz(), ['0001-01-01T00:00:00Z', '2026-01-31T12:34:56.789012Z']),
-  of('interval', interval(), ['PT0S', 'P1Y2M3DT4H5M6.789S', 'P-1DT2H']),
-  of('json', json<unknown & object>(), [{ b: most, a: [1.1, null, '\\"'] }, [], {}]),
-  of('jsonb', jsonb<NonNullable<unknown>>(), [{ a: most, b: 2 ** 40 }, 'text', 0, true]),
-  of('an array of bigint', arrayOf(int8()), [[], [most, -1n]]),
-  of('an array of text', arrayOf(text()), [[], strings]),
-  of('an array of text or null', arrayOf(nullable(text())), [[null, 'NULL', '', null]]),
-  of('an array of boolean', arrayOf(boolean()), [[true, false]]),
-  of('an array of timestamptz', arrayOf(timestamptz()), [['2026-01-31T12:34:56Z']]),
-  of('an array of jsonb', arrayOf(jsonb<object>()), [[{ a: '"{,}"' }, [most]]]),
-  of('an array of base64', arrayOf(base64()), [['AAEC', '']]),
-  of('an array of an enum type', arrayOf(enumeration<string>('letters')), [['a b', 'c']]),
-  of('an array of arrays', arrayOf(arrayOf(text())), [
-    [
-      ['a,b', '}{'],
-      ['"', 'NULL'],
-    ],
-    [],
-  ]),
-  of('an optional', optional(int8()), [undefined, 1n]),
-  of('a nullable', nullable(text()), [null, 'null']),
-]
 
 t.test('a column', async (t) => {
   const sql = await createDatabase(t)
