@@ -6,7 +6,7 @@ import { _, type Ajv, type KeywordCxt, type Name, nil } from 'ajv'
 import { not } from 'ajv/dist/compile/codegen/index.js'
 import type { Schema } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
-import { changesNoted, isUnexcused, undoChanges } from './changes.js'
+import { changesNoted, isUnexcused, undoChanges, undoChangesUntil } from './changes.js'
 import { type Choice, choiceOf } from './choices.js'
 import type { NumberMode } from './exact-numbers.js'
 import { call } from './generated-code.js'
@@ -82,7 +82,7 @@ function validateOne(cxt: KeywordCxt, i: number, { passing, excused, first }: Ta
   cxt.subschema({ keyword, schemaProp: i, createErrors: false, compositeRule: true }, isValid)
   gen.if(not(isValid)).code(call(cxt, undoChanges, start))
   gen.elseIf(call(cxt, isUnexcused, start))
-  gen.if(_`${passing} === 0 && ${excused} > 0`, () => gen.code(call(cxt, undoChanges, first, start)))
+  gen.if(_`${passing} === 0 && ${excused} > 0`, () => gen.code(call(cxt, undoChangesUntil, first, start)))
   gen.code(_`${passing}++`)
   gen.else()
   gen.if(_`${passing} > 0`, () => gen.code(call(cxt, undoChanges, start)))

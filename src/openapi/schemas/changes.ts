@@ -15,11 +15,11 @@ export interface Property {
   readonly change: ((object: Container, name: string) => void) | undefined
 }
 
-// A conversion; the properties that an object lacks; what to undo; or none of them, for an excuse.
+// A conversion; an object that lacks some of the properties; what to undo; or none of them, for an excuse.
 interface Change {
   readonly convert?: () => void
   readonly object?: Container
-  readonly absent?: readonly Property[]
+  readonly properties?: readonly Property[]
   readonly undo?: () => void
 }
 
@@ -37,10 +37,9 @@ export function noteUndo(undo: () => void): void {
   changes.push({ undo })
 }
 
-/** Notes those of the properties that an object lacks. */
+/** Notes an object that lacks some of these properties. */
 export function noteAbsent(object: Container, properties: readonly Property[]): void {
-  const absent = properties.filter(({ name }) => !has(object, name))
-  if (absent.length > 0) changes.push({ object, absent })
+  if (properties.some(({ name }) => !has(object, name))) changes.push({ object, properties })
 }
 
 /** Notes an excuse if an object lacks one of these properties, which are required and have a default. */
@@ -64,15 +63,20 @@ export function isUnexcused(since: number): boolean {
   return (excuses.at(-1) ?? -1) < since
 }
 
+/** Takes back what was noted since the list ended at `from`. */
+export function undoChanges(from: number): void {
+  while (changes.length > from) changes.pop()?.undo?.()
+  while (!isUnexcused(from)) excuses.pop()
+}
+
 /** Takes back what was noted since the list ended at `from`, but not what since `to`. */
-export function undoChanges(from: number, to: number = changes.length): void {
-  const kept: number[] = []
-  while (!isUnexcused(from)) {
-    const at = excuses.pop() ?? 0
-    if (at >= to) kept.unshift(at - (to - from))
-  }
-  excuses.push(...kept)
-  for (const { undo } of changes.splice(from, to - from).reverse()) undo?.()
+export function undoChangesUntil(from: number, to: number): void {
+  const kept = changes.splice(to)
+  const excused: number[] = []
+  while (!isUnexcused(to)) excused.unshift((excuses.pop() ?? to) - (to - from))
+  undoChanges(from)
+  for (const each of kept) changes.push(each)
+  excuses.push(...excused)
 }
 
 /** A validator that changes a value if it is valid. */
@@ -81,7 +85,7 @@ export function changing(validate: ValidateFunction): ValidateFunction {
     const start = changes.length
     try {
       const isValid = validate(data, context)
-      if (isValid && changes.length > start) make(changes.slice(start))
+      if (isValid && changes.length > start) make(start)
       return isValid
     } finally {
       changing.errors = validate.errors ?? null
@@ -94,12 +98,19 @@ export function changing(validate: ValidateFunction): ValidateFunction {
 
 // Defaults last, because a converted value may be one that an object has. They are changed by every schema of the
 // property, as they would be if they had been sent.
-function make(noted: readonly Change[]): void {
-  for (const { convert } of noted) convert?.()
-  for (const { object = {}, absent = [] } of noted)
-    for (const each of absent)
-      if (each.default !== undefined && !has(object, each.name))
-        object[each.name] = structuredClone(each.default)
-  for (const { object = {}, absent = [] } of noted)
-    for (const { name, change } of absent) if (has(object, name)) change?.(object, name)
+function make(from: number): void {
+  const gaps: { readonly object: Container; readonly property: Property }[] = []
+  for (let i = from, end = changes.length; i < end; i++) {
+    const { convert, object, properties = [] } = changes[i] as Change
+    convert?.()
+    if (object !== undefined)
+      for (const property of properties) if (!has(object, property.name)) gaps.push({ object, property })
+  }
+  for (const { object, property } of gaps) {
+    const { name, default: value } = property
+    if (value !== undefined && !has(object, name))
+      object[name] = typeof value === 'object' ? structuredClone(value) : value
+  }
+  for (const { object, property } of gaps)
+    if (has(object, property.name)) property.change?.(object, property.name)
 }

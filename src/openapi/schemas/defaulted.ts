@@ -12,19 +12,16 @@ import type { Resolve } from './references.js'
 /** Makes an Ajv note what defaults are to fill in, and adds the `excused` keyword to it. */
 export function addDefaults(ajv: Ajv): void {
   const { code, ...own } = properties.default as CodeKeywordDefinition
+  const defaulted = new Set<string>()
   ajv.removeKeyword('properties')
   ajv.addKeyword({
     ...own,
     before: 'patternProperties',
     code: (cxt) => {
-      const { gen, data, schema } = cxt
-      const changed = Object.entries(schema as Record<string, AnySchema>).flatMap((each) =>
-        propertyOf(each, ajv),
-      )
-      if (changed.length > 0) {
-        const note = (object: Record<string, unknown>) => noteAbsent(object, changed)
-        gen.code(call(cxt, note, data))
-      }
+      const entries = Object.entries(cxt.schema as Record<string, AnySchema>)
+      const changed = entries.flatMap((each) => propertyOf(each, ajv))
+      for (const each of changed) if (each.default !== undefined) defaulted.add(each.name)
+      if (changed.length > 0) cxt.gen.code(call(cxt, createNote(changed, defaulted), cxt.data))
       code(cxt)
     },
   })
@@ -38,6 +35,16 @@ export function addDefaults(ajv: Ajv): void {
       return true
     },
   })
+}
+
+// A property without a default matters only if another schema has one for its name, maybe one compiled later.
+function createNote(changed: readonly Property[], defaulted: ReadonlySet<string>) {
+  let [known, relevant] = [0, changed]
+  return (object: Record<string, unknown>) => {
+    if (known !== defaulted.size) relevant = changed.filter(({ name }) => defaulted.has(name))
+    known = defaulted.size
+    if (known > 0 && relevant.length > 0) noteAbsent(object, relevant)
+  }
 }
 
 function propertyOf([name, schema]: [name: string, schema: AnySchema], ajv: Ajv): Property[] {
