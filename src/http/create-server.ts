@@ -10,7 +10,7 @@ import { type Contract, createRequestIdCheck } from '../openapi/index.js'
 import { createClientErrorHandler } from './client-errors.js'
 import { createServiceErrorHandler } from './error-handler.js'
 import type { Lifetimes } from './lifetime.js'
-import { boundPipelines } from './pipelining.js'
+import { boundPipelines, bufferBytes } from './pipelining.js'
 import { createRequestLogger, RequestLog } from './request-log.js'
 import { toOriginForm } from './request-target.js'
 
@@ -65,6 +65,7 @@ function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Co
     // For a socket without a byte in either direction: a peer that does not read must not keep it forever.
     connectionTimeout: requestTimeoutMs + handlerTimeoutMs,
     http: {
+      highWaterMark: bufferBytes,
       maxHeaderSize: limits.header,
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
       connectionsCheckingInterval: timeoutCheckMs,

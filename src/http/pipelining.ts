@@ -6,6 +6,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { requestOn, responseOn } from './connections.js'
 
+/**
+ * Node's option `highWaterMark` for the server: what is received of a connection before it must wait is
+ * bounded in bytes, but a packet of one byte takes about 400 of memory, so Node's 16 kB would be 6 MB.
+ */
+export const bufferBytes = 1024
+
 type Parse = (bytes: Buffer) => void
 
 /**

@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { healthPaths, healthPathsOf } from '../http/health-paths.js'
-import { boundPipelines } from '../http/pipelining.js'
+import { boundPipelines, bufferBytes } from '../http/pipelining.js'
 import { singleFlight } from '../lib/shared-calls.js'
 import type { Contract } from '../openapi/index.js'
 
@@ -32,7 +32,7 @@ export function createMetricsServer(
   log: FastifyBaseLogger,
 ): Server {
   const collect = singleFlight(() => metrics.metrics())
-  const server = createServer(async (request, response) => {
+  const server = createServer({ highWaterMark: bufferBytes }, async (request, response) => {
     const { method, url = '' } = request
     if (method === 'GET' && (url === healthPaths.live || url === healthPaths.ready)) {
       const { status, body } = await health(url).catch(() => ({ status: 503, body: '' }))

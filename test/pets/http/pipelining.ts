@@ -188,6 +188,30 @@ t.test('a short body in chunks keeps the connection of a refused request', async
   await until(() => statusesOf(connection.received).length === 2)
 })
 
+t.test('few packets wait behind a request in flight, and behind a body that nothing reads', async (t) => {
+  const connection = await connect()
+  let release = () => {}
+  released = new Promise((resolve) => {
+    release = resolve
+  })
+  connection.client.write(withLength)
+  await until(() => connection.requests === 1)
+  const body = new Promise<number>((resolve) => {
+    server.prependOnceListener('request', (request: IncomingMessage) => {
+      let count = 1
+      while (request.push(Buffer.of(0))) count++
+      resolve(count)
+    })
+  })
+  const other = await connect()
+  other.client.write(head.replace(auth, '') + 'Content-Length: 60000\r\n\r\n')
+  let packets = 1
+  while (connection.socket.push(Buffer.of(0))) packets++
+  t.ok(packets <= 1_024, `${packets} packets`)
+  t.ok((await body) <= 1_024, 'and as many of a body')
+  release()
+})
+
 t.test('what follows the last response is discarded in turns', async (t) => {
   const connection = await connect()
   connection.client.write(`${head.replace(auth, '')}Content-Length: 100000000\r\n\r\n`)
