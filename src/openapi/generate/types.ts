@@ -7,7 +7,15 @@ import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'ty
 import { isBig } from '../../lib/exact-number.js'
 import type { Contract } from '../contract/contract.js'
 import { hasOtherThanText } from '../contract/discriminator.js'
-import { mapMembers, type Nesting, outermost, pathItemFields, referenceFields } from '../contract/keywords.js'
+import {
+  isNode,
+  mapMembers,
+  type Nesting,
+  outermost,
+  partsOf,
+  pathItemFields,
+  referenceFields,
+} from '../contract/keywords.js'
 import { isIgnoredParameter } from '../contract/parameters.js'
 import { resolvePointer } from '../contract/pointer.js'
 import { nodeOf, nodesOf, Reader } from '../contract/reader.js'
@@ -295,13 +303,62 @@ function withTypedParts(document: object): object {
 }
 
 function typable(reader: Reader, value: object, { of, isMap }: Nesting): object {
-  if (!isMap && 'discriminator' in value) return typableDiscriminator(reader, { ...value })
+  if (!isMap && !Array.isArray(value)) return typableSchema(reader, nodeOf(value))
   if (of === 'parameters' && Array.isArray(value))
     return value.filter((each) => !isIgnoredParameter(reader.node(each)))
   if (of !== 'responses' || !isMap) return value
   return Object.fromEntries(
     Object.entries(value).filter(([, each]) => typeof each === 'object' && each !== null),
   )
+}
+
+function typableSchema(reader: Reader, schema: SchemaNode): object {
+  const whole = withRequiredParts(reader, withConditional(reader, schema))
+  return 'discriminator' in whole ? typableDiscriminator(reader, whole) : whole
+}
+
+type SchemaNode = Readonly<Record<string, unknown>>
+
+// A field that only `then`, `else` or `dependentSchemas` declare may be there: TypeScript has no conditions.
+function withConditional(reader: Reader, schema: SchemaNode): SchemaNode {
+  const { properties, additionalProperties, dependentSchemas } = schema
+  const conditional = [schema.then, schema.else, ...Object.values(nodeOf(dependentSchemas))]
+  if (schema.type !== 'object' || additionalProperties === false) return schema
+  const parts = conditional.filter(isNode).flatMap((each) => partsOf(reader.node(each)))
+  const found = new Map<string, unknown[]>()
+  for (const [name, each] of parts.flatMap((part) => Object.entries(nodeOf(part.properties))))
+    if (each !== false && !Object.hasOwn(nodeOf(properties), name))
+      found.set(name, [...(found.get(name) ?? []), withoutDefault(nodeOf(each))])
+  if (found.size === 0) return schema
+  const added = [...found].map(([name, all]) => [name, all.length > 1 ? { anyOf: all } : all[0]])
+  return { ...schema, properties: { ...nodeOf(properties), ...Object.fromEntries(added) } }
+}
+
+// Its condition may not be met, and then nothing is filled in.
+function withoutDefault({ default: _, ...schema }: SchemaNode): SchemaNode {
+  return '$ref' in schema ? { allOf: [schema] } : schema
+}
+
+// A part that requires a field which another part declares has the type of that one: with any value, their
+// intersection would be a type that is not assignable to itself.
+function withRequiredParts(reader: Reader, schema: SchemaNode): SchemaNode {
+  const all = nodesOf(schema.allOf)
+  const declared = Object.assign({}, ...[...all, schema].map((each) => nodeOf(reader.node(each).properties)))
+  if (Object.keys(declared).length === 0) return schema
+  const completed = (part: unknown) => {
+    const { required, properties, ...others } = reader.node(part)
+    const names = Array.isArray(required) ? required.map(String) : []
+    const missing = names.filter(
+      (name) => Object.hasOwn(declared, name) && !Object.hasOwn(nodeOf(properties), name),
+    )
+    if (missing.length === 0) return part
+    const added = Object.fromEntries(missing.map((name) => [name, declared[name]]))
+    return { ...others, required, properties: { ...nodeOf(properties), ...added } }
+  }
+  const entries = ['allOf', 'anyOf', 'oneOf'].flatMap((key) =>
+    Array.isArray(schema[key]) ? [[key, (schema[key] as unknown[]).map(completed)]] : [],
+  )
+  return { ...schema, ...Object.fromEntries(entries) }
 }
 
 // openapi-typescript makes texts of mapped numbers, whose `const` or `enum` has their type, and fails for a

@@ -46,11 +46,29 @@ const schemas = {
     discriminator: { propertyName: 'kind', mapping: { a: '#/Elsewhere', b: 'other.yaml#/B' } },
   },
   Untyped: { required: ['a'], properties: { a: { items: { type: 'string' } } } },
+  Contact: {
+    type: 'object',
+    properties: { email: { type: 'string' }, phone: { type: 'string' } },
+    anyOf: [{ required: ['email'] }, { $ref: '#/components/schemas/Phoned' }],
+  },
+  Phoned: { required: ['phone'] },
+  Named: {
+    allOf: [{ type: 'object', properties: { name: { type: 'string' } } }, { required: ['name'] }],
+  },
+  Paid: {
+    type: 'object',
+    properties: { card: { type: 'string' } },
+    dependentSchemas: { card: { properties: { code: { type: 'integer' } } } },
+    if: { required: ['card'] },
+    // biome-ignore lint/suspicious/noThenProperty: the keyword
+    then: { properties: { owner: { type: 'string' } } },
+    else: { allOf: [{ properties: { owner: { type: 'boolean' }, iban: { type: 'string' } } }] },
+  },
   Reporting: { type: 'object', properties: { responses: { type: 'array', items: { type: 'string' } } } },
 }
 
 // Each line compiles only if the type is right.
-const right = `import type { Coded, Defining, Ends, Largest, Numbered, OnlyNull, operations, Pair, Pet, paths, Readable, Reporting, Untyped, Writable } from './types.js'
+const right = `import type { Coded, Contact, Defining, Ends, Largest, Named, Numbered, OnlyNull, operations, Paid, Pair, Pet, paths, Readable, Reporting, Untyped, Writable } from './types.js'
 export const written: Writable<OnlyNull> = { a: null }
 export const read: Readable<OnlyNull> = { a: null }
 export const pair: Readable<Pair> = ['a', 1]
@@ -76,6 +94,17 @@ export const mistyped: Untyped = { a: [1] }
 export const reporting: Reporting = { responses: ['a'] }
 // @ts-expect-error an item of another type
 export const misreporting: Reporting = { responses: [1] }
+export const same = (contact: Contact, named: Named): [Contact, Named] => [{ ...contact }, { ...named }]
+export const contacts: Contact[] = [{ email: 'a' }, { phone: '1' }, { email: 'a', phone: '1' }]
+// @ts-expect-error one of both is required
+export const unreachable: Contact = {}
+// @ts-expect-error a field of another type
+export const misreachable: Contact = { email: 1 }
+// @ts-expect-error it is required
+export const unnamed: Named = {}
+export const paid: Paid[] = [{ card: 'a', code: 1, owner: 'a' }, { owner: true, iban: 'a' }]
+// @ts-expect-error a field of another type
+export const mispaid: Paid = { iban: 1 }
 export const percents: [paths['/a']['get'], paths['/b']['get']] extends [operations['a%20b'], operations['c%']] ? true : 0 = true
 `
 
