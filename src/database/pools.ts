@@ -45,6 +45,7 @@ export const requestSettings = {
  * - default_transaction_isolation: a second request with an Idempotency-Key must see the first's commit
  * - idle_session_timeout: closing an idle session would fail a statement that was just sent
  * - lock_timeout: statement_timeout limits the wait for a lock
+ * - row_security: a policy on a table must be an error, not a silent filter of its rows
  */
 export const sessionSettings = {
   DateStyle: 'ISO',
@@ -55,6 +56,7 @@ export const sessionSettings = {
   default_transaction_isolation: 'read committed',
   idle_session_timeout: '0',
   lock_timeout: '0',
+  row_security: 'off',
 } as const
 /** The same for PostgreSQL 17 and newer: it closes the connection of a longer transaction. */
 export const newerSetting = { transaction_timeout: '0' } as const

@@ -192,6 +192,7 @@ t.test('settings of the database do not affect the service', async (t) => {
     default_transaction_isolation: 'serializable',
     idle_session_timeout: '60s',
     lock_timeout: '60s',
+    row_security: 'on',
     transaction_timeout: '60s',
   } satisfies Record<keyof typeof sessionSettings | keyof typeof newerSetting, string>
   const known = (await sql<{ name: string }[]>`select name from pg_settings`).map(({ name }) => name)

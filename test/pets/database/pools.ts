@@ -211,6 +211,24 @@ const outages: [
     (role) => `grant select on api_keys to ${role}`,
   ],
   [
+    '42501',
+    'row-level security is on for animals',
+    () => 'alter table pets enable row level security',
+    () => 'alter table pets disable row level security',
+  ],
+  [
+    '42501',
+    'row-level security is on for keys',
+    () => 'alter table api_keys enable row level security',
+    () => 'alter table api_keys disable row level security',
+  ],
+  [
+    '42501',
+    'row-level security is on for stored responses',
+    () => 'alter table idempotent_answers enable row level security',
+    () => 'alter table idempotent_answers disable row level security',
+  ],
+  [
     '55000',
     'the database accepts no connections',
     (role, database) => `alter database ${database} allow_connections false;
