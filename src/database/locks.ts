@@ -51,8 +51,8 @@ export function beginPatiently<Result>(
 }
 
 /**
- * Calls `run` with a session that holds an advisory lock and has no statement timeout, for what must not be in a
- * transaction. If the process ends meanwhile, the lock is held until the session's statement has ended, too.
+ * Calls `run` with a session that holds an advisory lock and has no statement timeout, for what must not be
+ * in a transaction. If the process ends meanwhile, the session keeps the lock until its statement has ended.
  * `run` waits for other locks as long as it must: what builds an index concurrently blocks no request.
  * @throws {OperatorError} when the advisory lock is not free in time, naming who holds it
  */
@@ -69,11 +69,7 @@ export async function lockPatiently<Result>(
     const pid = await limitToClient(session, false)
     await session.unsafe('set statement_timeout = 0')
     await patiently(patience, (onblocked) => lock(sql, session, pid, lockId, onblocked))
-    let reported: string | undefined
-    void watch(sql, pid, over.signal, (holders) => {
-      if (namesOf(holders) !== reported) patience.log?.warn({ holders }, waiting)
-      reported = namesOf(holders)
-    })
+    void watch(sql, pid, over.signal, reporter(patience))
     return await run(session)
   } catch (error) {
     isLost = isLastOf(error)
@@ -84,8 +80,9 @@ export async function lockPatiently<Result>(
   }
 }
 
-// Whether the connection is lost, and its session with it: an error of Node, of postgres.js, or of PostgreSQL that
-// is worse than ERROR. postgres.js 3.4.9 would write to a socket that it no longer has, which nothing can catch.
+// Whether the connection is lost, and its session with it: an error of Node, of postgres.js, or of PostgreSQL
+// Whether the connection is lost, with its session: an error of Node, of postgres.js, or of PostgreSQL
+// catch.
 function isLastOf(error: unknown): boolean {
   return codeOf(error) !== '' && (error as { severity?: unknown }).severity !== 'ERROR'
 }
@@ -96,7 +93,6 @@ async function giveBack(session: ReservedSql): Promise<void> {
 }
 
 const resetSession = 'reset statement_timeout; reset lock_timeout; reset client_connection_check_interval'
-const waiting = 'waiting for a lock of another session'
 
 async function lock(
   sql: RootSql,
@@ -123,7 +119,7 @@ async function patiently<Result>(
 ): Promise<Result> {
   const deadline = performance.now() + timeoutMs
   let holders: readonly Holder[] = []
-  let reported: string | undefined
+  const report = reporter({ log })
   for (;;) {
     try {
       return await attempt((found) => {
@@ -131,11 +127,11 @@ async function patiently<Result>(
       })
     } catch (error) {
       if (!isBlocked(error)) throw error
-      const found = namesOf(holders)
       if (performance.now() > deadline)
-        throw new OperatorError(`A lock was not released within START_TIMEOUT_MS: ${found}`, { cause: error })
-      if (found !== reported) log?.warn({ holders }, waiting)
-      reported = found
+        throw new OperatorError(`A lock was not released within START_TIMEOUT_MS: ${namesOf(holders)}`, {
+          cause: error,
+        })
+      report(holders)
       // At random, so that instances that start together do not try together.
       await delay(pauseMs * (0.5 + Math.random()), undefined, { signal: interruption })
     }
@@ -157,6 +153,15 @@ async function attempt<Result>(
     return result as Result // postgres.js types it as an array of queries
   } finally {
     over.abort()
+  }
+}
+
+// Warns of holders, and again when they change.
+function reporter({ log }: Pick<Patience, 'log'>): (holders: readonly Holder[]) => void {
+  let reported: string | undefined
+  return (holders) => {
+    if (namesOf(holders) !== reported) log?.warn({ holders }, 'waiting for a lock of another session')
+    reported = namesOf(holders)
   }
 }
 

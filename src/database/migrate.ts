@@ -1,5 +1,5 @@
-// Applies migrations, numbered SQL files: those that follow each other in one transaction, by one instance at a
-// time, which holds an advisory lock.
+// Applies migrations, numbered SQL files: those that follow each other in one transaction, by one instance at
+// a time, which holds an advisory lock.
 
 import { OperatorError } from '../lib/operator-error.js'
 import type { RootSql, Sql } from './database.js'

@@ -66,7 +66,8 @@ export async function runAlone(session: Sql, migration: Migration): Promise<void
 const index = String.raw`("(?:[^"]|"")+"|[^\s"(]+)`
 const table = String.raw`((?:"(?:[^"]|"")+"|[^\s"(])+)`
 const build = new RegExp(
-  String.raw`^create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+${index}\s+on\s+(?:only\s+)?${table}`,
+  String.raw`^create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+${index}` +
+    String.raw`\s+on\s+(?:only\s+)?${table}`,
   'i',
 )
 const unrepeatable = /^(?:create\s+(?:unique\s+)?|drop\s+)index\s+concurrently\s+(?!if\s)/i

@@ -41,8 +41,8 @@ ${statements.join('\n')}`,
   )
 }
 
-// With names that are quoted where needed. A sequence that cycles meets its own values on purpose, and a default
-// that calculates with `nextval` has others. Only an index of the B-tree knows the last value.
+// With names that are quoted where needed. A sequence that cycles meets its own values on purpose, and a
+// default that calculates with `nextval` has others. Only an index of the B-tree knows the last value.
 function findSources(sql: Sql): Promise<Source[]> {
   return sql<Source[]>`
     select distinct quote_ident(attname) as "column", seqincrement as increment,

@@ -1,5 +1,5 @@
-// Splits a file of SQL into its statements, so that an error can name a line: PostgreSQL tells the position of
-// an unknown name, but not of a row that violates a constraint, nor which statement failed.
+// Splits a file of SQL into its statements, so that an error can name a line: PostgreSQL tells the position
+// of an unknown name, but not of a row that violates a constraint, nor which statement failed.
 
 export interface Statement {
   /** Without the semicolon, and without comments before it. */
@@ -15,10 +15,16 @@ interface Token {
   readonly index: number
 }
 
-// A comment of either kind, of which one may contain others; a string, with or without escapes; a quoted name; a
-// dollar-quoted string; a name; space; anything else. An end that is missing is PostgreSQL's to report.
-const tokens =
-  /--[^\n]*|\/\*|[eE]'(?:[^'\\]|\\.|'')*'|'[^']*'|"[^"]*"|\$([\p{L}_][\p{L}\p{N}_]*)?\$.*?\$\1\$|[\p{L}_][\p{L}\p{N}_$]*|\s+|./gsu
+// An end that is missing is PostgreSQL's to report.
+const tokens = new RegExp(
+  [
+    String.raw`--[^\n]*|/\*`, // a comment; one of the second kind may contain others
+    String.raw`[eE]'(?:[^'\\]|\\.|'')*'|'[^']*'`, // a string, with or without escapes
+    String.raw`"[^"]*"|\$([\p{L}_][\p{L}\p{N}_]*)?\$.*?\$\1\$`, // a quoted name, a dollar-quoted string
+    String.raw`[\p{L}_][\p{L}\p{N}_$]*|\s+|.`, // a name, space, anything else
+  ].join('|'),
+  'gsu',
+)
 
 /** The statements of a file. One with a body of SQL (`begin atomic`) is not told from those behind it. */
 export function statementsOf(file: string): Statement[] {

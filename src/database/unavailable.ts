@@ -89,7 +89,8 @@ export function isUnavailable(error: unknown): boolean {
   return sqlState.test(code) && !statementFault.test(code)
 }
 
-// An error of a handler, with an HTTP status. The contract chooses its code, which may look like one of these.
+// An error of a handler, with an HTTP status. The contract chooses its code, which may look like one of
+// these.
 function isResponse(error: unknown): boolean {
   return (error as { statusCode?: unknown } | null)?.statusCode !== undefined
 }
