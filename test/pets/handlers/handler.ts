@@ -96,10 +96,7 @@ t.test('so does a deferred constraint, behind its transaction', async (t) => {
     }).catch(toCodes)
     return handlers.createPet(request, context)
   }
-  for (const [headers, kept] of [
-    [{}, ['Rex 2', 'Rex 3']],
-    [{ 'idempotency-key': 'a' }, []],
-  ] as const) {
+  for (const headers of [{}, { 'idempotency-key': 'a' }]) {
     const service = await startService(t, { handlers: { ...handlers, createPet } })
     const { call, sql } = service
     await sql.unsafe(schema)
@@ -113,7 +110,7 @@ t.test('so does a deferred constraint, behind its transaction', async (t) => {
       headers: another,
     })
     t.equal(completed.status, 201)
-    t.strictSame(await names(service, 'chips'), [...kept, 'completed', 'completed 2', 'completed 3', 'taken'])
+    t.strictSame(await names(service, 'chips'), ['completed', 'completed 2', 'completed 3', 'taken'])
   }
 })
 
@@ -121,7 +118,7 @@ t.test('a violation that nobody expects is a 500, whose log line names the const
   const insert: Record<string, (sql: Sql) => Promise<unknown>> = {
     chips_during_excl: (sql) => sql`insert into chips (name, during) values ('x', '[2,3)')`,
     chips_name_key: (sql) => sql`insert into chips (name) values ('taken')`,
-    chips_owner_fkey: (sql) => owner(sql, 'x'), // with a key only its COMMIT fails
+    chips_owner_fkey: (sql) => owner(sql, 'x'), // only its COMMIT fails
     undefined: (sql) => sql`insert into chips (name) values (null)`,
   }
   const createPet: Handlers['createPet'] = async (request, context) => {
