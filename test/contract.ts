@@ -7,7 +7,7 @@ import t from 'tap'
 import { handlers } from '../generated/handlers.js'
 import type { Operation } from '../src/openapi/index.js'
 import { isJson, isStub, type Node, nodeOf } from '../src/openapi/tools.js'
-import { fieldsOf, isWriteOnly, listOf, requestSample, sample } from './fixtures/sample.js'
+import { fieldsOf, isReadOnly, isWriteOnly, listOf, requestSample, sample } from './fixtures/sample.js'
 import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
 
 /** Fields that a handler sets whatever was sent, and lists that may lack what was added, each with its reason. */
@@ -37,7 +37,7 @@ function responseSchema({ responses }: Operation): unknown {
 function keptFields(operation: Operation): string[] {
   const shown = fieldsOf(responseSchema(operation))
   return Object.entries(fieldsOf(requestSchema(operation)))
-    .filter(([name, field]) => name in shown && !isWriteOnly(field))
+    .filter(([name, field]) => name in shown && !isReadOnly(field) && !isWriteOnly(field))
     .map(([name]) => name)
     .filter((name) => excluded[`${operation.name}.${name}`] === undefined)
 }
