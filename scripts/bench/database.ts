@@ -128,8 +128,8 @@ function externalServer(url: string): DatabaseServer {
 export async function addKey(sql: RootSql): Promise<string> {
   const key = createApiKey()
   const plan = customPlan(await readServiceContract(contractFile)) ?? ''
-  const quotas = { plan, perMinute: quotaMax, perDay: quotaMax }
-  await insertApiKey(sql, { name: 'bench', ...quotas, expiresAt: null, hash: hashApiKey(key) })
+  const terms = { plan, perMinute: quotaMax, perDay: quotaMax, expiresAt: null, createdBy: null }
+  await insertApiKey(sql, { name: 'bench', ...terms, hash: hashApiKey(key) })
   return key
 }
 

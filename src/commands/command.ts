@@ -23,6 +23,17 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
 }
 
 /**
+ * Checks an option's name of somebody.
+ * @throws {UsageError} unless it has 1 to 255 characters, none of which would break a line
+ */
+export function checkName(option: string, name: string): string {
+  if (/^\P{Cc}{1,255}$/u.test(name)) return name
+  throw new UsageError(
+    `${option} must have 1 to 255 characters, and no line break or other control character`,
+  )
+}
+
+/**
  * Reads the configuration. Unlike the service, a command refuses misspelt variables: it would use another
  * database, or create no role, and exit 0.
  * @throws {OperatorError} naming every invalid or misspelt variable

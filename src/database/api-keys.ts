@@ -16,12 +16,22 @@ export interface ClientKey {
 export interface ApiKey extends ClientKey {
   readonly name: string
   readonly createdAt: Date
+  /** The operator; null: the service itself, or unknown. */
+  readonly createdBy: string | null
   readonly revokedAt: Date | null
+  readonly revokedBy: string | null
 }
 
-export type NewApiKey = Pick<ApiKey, 'name' | 'plan' | 'perMinute' | 'perDay' | 'expiresAt'> & {
+export type NewApiKey = Pick<ApiKey, 'name' | 'plan' | 'perMinute' | 'perDay' | 'expiresAt' | 'createdBy'> & {
   /** SHA-256 in hex. */
   readonly hash: string
+}
+
+/** When a key was revoked, and by whom. */
+export type Revocation = Pick<ApiKey, 'revokedBy'> & {
+  readonly revokedAt: Date
+  /** Whether the key was valid until this call. */
+  readonly isFirst: boolean
 }
 
 // A row: timestamps are strings.
@@ -36,9 +46,9 @@ function toDate(time: string | null): Date | null {
 /** Stores a key by its hash and returns its id. */
 export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<bigint> {
   const [row] = await sql<{ id: bigint }[]>`
-    insert into api_keys (hash, name, plan, per_minute, per_day, expires_at)
+    insert into api_keys (hash, name, plan, per_minute, per_day, expires_at, created_by)
     values (decode(${key.hash}, 'hex'), ${key.name}, ${key.plan},
-      ${key.perMinute}, ${key.perDay}, ${key.expiresAt})
+      ${key.perMinute}, ${key.perDay}, ${key.expiresAt}, ${key.createdBy})
     returning id`
   return (row as { id: bigint }).id // an insert without a conflict clause returns its row
 }
@@ -57,7 +67,8 @@ export async function insertFirstApiKey(sql: RootSql, key: NewApiKey): Promise<b
 export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
   const rows = await sql<Stored<ApiKey>[]>`
     select id, name, plan, per_minute as "perMinute", per_day as "perDay", created_at as "createdAt",
-           expires_at as "expiresAt", revoked_at as "revokedAt"
+           created_by as "createdBy", expires_at as "expiresAt", revoked_at as "revokedAt",
+           revoked_by as "revokedBy"
     from api_keys
     order by id`
   return rows.map((row) => ({
@@ -68,14 +79,14 @@ export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
   }))
 }
 
-/** Revokes a key permanently; a second call changes nothing. Returns whether the key exists. */
-export async function revokeApiKey(sql: Sql, id: bigint): Promise<boolean> {
-  const rows = await sql`
-    update api_keys
-    set revoked_at = coalesce(revoked_at, now())
-    where id = ${id}
+/** Revokes a key permanently; a second call changes nothing. Undefined: the key does not exist. */
+export async function revokeApiKey(sql: Sql, id: bigint, by: string): Promise<Revocation | undefined> {
+  const revoked = await sql`
+    update api_keys set revoked_at = now(), revoked_by = ${by} where id = ${id} and revoked_at is null
     returning id`
-  return rows.length > 0
+  const [row] = await sql<Stored<Omit<Revocation, 'isFirst'>>[]>`
+    select revoked_at as "revokedAt", revoked_by as "revokedBy" from api_keys where id = ${id}`
+  return row && { ...row, revokedAt: new Date(row.revokedAt), isFirst: revoked.length > 0 }
 }
 
 /**

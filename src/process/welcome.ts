@@ -42,6 +42,7 @@ async function demoKey(contract: ServiceContract, sql: Database['sql']): Promise
     perMinute: null,
     perDay: null,
     expiresAt: null,
+    createdBy: null,
   })
   return created ? key : undefined
 }

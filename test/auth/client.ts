@@ -3,7 +3,7 @@ import { checkPlans, toClient } from '../../src/auth/client.js'
 import { insertApiKey, revokeApiKey } from '../../src/database/api-keys.js'
 import { contract, createDatabase, startService } from '../fixtures/service.js'
 
-const terms = { name: 'test', perMinute: null, perDay: null, expiresAt: null }
+const terms = { name: 'test', perMinute: null, perDay: null, expiresAt: null, createdBy: null }
 const agreed = { perMinute: 5, perDay: 50 }
 const limits = (plans: ReadonlyMap<string, typeof agreed | 'custom'>) => ({
   hasRateLimits: true,
@@ -31,7 +31,7 @@ t.test('keys without quotas in the contract fail the startup', async (t) => {
       /^The contract's x-rate-limits give no quotas to keys of the plan custom \(1 key\), gold \(2 keys\)\.\n/,
   })
   await checkPlans(sql, { ...limits(plans), hasRateLimits: false })
-  await revokeApiKey(sql, gold)
+  await revokeApiKey(sql, gold, 'ada')
   await t.rejects(checkPlans(sql, limits(plans)), { message: /gold \(1 key\)/ })
 })
 

@@ -12,7 +12,16 @@ import { createDatabase } from '../fixtures/service.js'
 
 function newKey(terms: Partial<NewApiKey> = {}): NewApiKey {
   const hash = randomBytes(32).toString('hex')
-  return { name: 'shop', plan: 'free', perMinute: null, perDay: null, expiresAt: null, hash, ...terms }
+  return {
+    name: 'shop',
+    plan: 'free',
+    perMinute: null,
+    perDay: null,
+    expiresAt: null,
+    createdBy: 'ada',
+    hash,
+    ...terms,
+  }
 }
 
 t.test('of ten concurrent calls, one creates the first key', async (t) => {
@@ -25,7 +34,7 @@ t.test('of ten concurrent calls, one creates the first key', async (t) => {
 
 t.test('a revoked key counts as a first key', async (t) => {
   const sql = await createDatabase(t)
-  await revokeApiKey(sql, await insertApiKey(sql, newKey()))
+  await revokeApiKey(sql, await insertApiKey(sql, newKey()), 'ben')
   t.equal(await insertFirstApiKey(sql, newKey()), false)
 })
 
@@ -57,21 +66,42 @@ t.test('a key', async (t) => {
     })
   })
 
-  t.test('is not found once revoked, and keeps the time of its first revocation', async (t) => {
-    const key = newKey()
-    const id = await insertApiKey(sql, key)
-    const revokedAt = async () => (await listApiKeys(sql)).find((each) => each.id === id)?.revokedAt
-    t.equal(await revokedAt(), null)
-    t.equal(await revokeApiKey(sql, id), true)
-    t.equal(await findClientKey(sql, key.hash), undefined)
-    const first = await revokedAt()
-    t.type(first, Date)
-    t.equal(await revokeApiKey(sql, id), true)
-    t.strictSame(await revokedAt(), first)
+  t.test(
+    'is not found once revoked, and keeps the time and the operator of its first revocation',
+    async (t) => {
+      const key = newKey()
+      const id = await insertApiKey(sql, key)
+      const stored = async () => (await listApiKeys(sql)).find((each) => each.id === id)
+      t.match(await stored(), { createdBy: 'ada', revokedAt: null, revokedBy: null })
+      const first = await revokeApiKey(sql, id, 'ben')
+      t.match(first, { isFirst: true, revokedAt: Date, revokedBy: 'ben' })
+      t.equal(await findClientKey(sql, key.hash), undefined)
+      t.match(await stored(), { createdBy: 'ada', revokedAt: first?.revokedAt, revokedBy: 'ben' })
+      t.strictSame(await revokeApiKey(sql, id, 'eve'), { ...first, isFirst: false })
+      t.match(await stored(), { revokedAt: first?.revokedAt, revokedBy: 'ben' })
+    },
+  )
+
+  t.test('has one revocation, of ten at the same time', async (t) => {
+    const id = await insertApiKey(sql, newKey())
+    const all = await Promise.all(Array.from({ length: 10 }, (_, i) => revokeApiKey(sql, id, `ops ${i}`)))
+    t.equal(all.filter((each) => each?.isFirst).length, 1)
+    t.equal(new Set(all.map((each) => `${each?.revokedBy} ${each?.revokedAt.getTime()}`)).size, 1)
   })
 
   t.test('that does not exist cannot be revoked', async (t) => {
-    t.equal(await revokeApiKey(sql, 999_999n), false)
+    t.equal(await revokeApiKey(sql, 2n ** 63n - 1n, 'ben'), undefined)
+  })
+
+  t.test('of the release before has no operator', async (t) => {
+    const [row] = await sql<{ id: bigint }[]>`
+      insert into api_keys (hash, name, plan, per_minute, per_day, expires_at)
+      values (decode(${newKey().hash}, 'hex'), 'old', 'free', null, null, null)
+      returning id`
+    const { id = 0n } = row ?? {}
+    await sql`update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning id`
+    t.match((await listApiKeys(sql)).at(-1), { id, createdBy: null, revokedAt: Date, revokedBy: null })
+    t.match(await revokeApiKey(sql, id, 'ben'), { isFirst: false, revokedBy: null })
   })
 
   const refused: [title: string, terms: Partial<NewApiKey>, code: string][] = [

@@ -19,10 +19,11 @@ import { readSubcommand } from './subcommands.js'
 const usageOf = (
   plans: string,
   examples: string,
-) => `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N] [--json]
+) => `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N]
+                   [--by OPERATOR] [--json]
        keys list [--json]
        keys show ID [--json]
-       keys revoke ID [--json]
+       keys revoke ID [--by OPERATOR] [--json]
 
   create   creates a key and prints it; it cannot be shown again
     --name        name of the client, 1 to 255 characters
@@ -30,11 +31,13 @@ const usageOf = (
     --expires     date or time of expiry: 2027-01-31, or 2027-01-31T12:00:00Z
     --per-minute  requests per minute \\ both required for a plan with custom
     --per-day     requests per day    / quotas, and not allowed for others
-  list     lists all keys, without their secrets
+  list     lists all keys, without their secrets, and who created and revoked them
   show     shows a key with its quotas and, with REDIS_URL, its usage
   revoke   revokes a key permanently, on every running instance within a second
 
-  --json   prints JSON
+  --by     who creates or revokes the key, which is stored with it; by default the user of the
+           operating system
+  --json   prints JSON, and logs a change as a line of JSON on standard error
   --help   prints this help
 
 Examples:
@@ -83,8 +86,9 @@ export async function keys(args: readonly string[], surroundings: Surroundings):
   const subcommand = readSubcommand(args, await contract)
   const log = pino({ level: 'warn' }, stderr)
   const database = await connect(config, log, interruption)
+  const patience = { timeoutMs: config.startTimeoutMs, log, interruption }
   try {
-    await unlessAborted(subcommand(database.sql, surroundings, config), interruption)
+    await unlessAborted(subcommand(database.sql, { ...surroundings, config, patience }), interruption)
   } finally {
     await database.close(interruption)
   }

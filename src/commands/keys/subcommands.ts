@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import { stringify } from 'lossless-json'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { createApiKey, hashApiKey } from '../../auth/api-key.js'
 import { type Client, toClient } from '../../auth/client.js'
 import type { ServiceContract } from '../../auth/plans.js'
@@ -14,16 +14,23 @@ import {
   revokeApiKey,
 } from '../../database/api-keys.js'
 import type { RootSql } from '../../database/database.js'
+import { beginPatiently, type Patience } from '../../database/locks.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { RedisCounter } from '../../rate-limit/redis.js'
 import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connection.js'
 import { used } from '../../rate-limit/windows.js'
-import { type Surroundings, UsageError, wholeNumber } from '../command.js'
+import { checkName, type Surroundings, UsageError, wholeNumber } from '../command.js'
+import { readOperator } from '../operator.js'
 import { paintFor, print, type Stream, table } from '../terminal.js'
 
-export type Subcommand = (sql: RootSql, streams: Streams, redis: RedisConfig) => Promise<void>
+export type Subcommand = (sql: RootSql, means: Means) => Promise<void>
 
-type Streams = Pick<Surroundings, 'stdout' | 'stderr'>
+/** What a subcommand has of the command. */
+export interface Means extends Pick<Surroundings, 'stdout' | 'stderr'> {
+  readonly config: RedisConfig
+  /** For sessions that hold a lock on the table of keys, whom the log then names. */
+  readonly patience: Patience
+}
 
 /**
  * Parses the arguments.
@@ -31,15 +38,23 @@ type Streams = Pick<Surroundings, 'stdout' | 'stderr'>
  */
 export function readSubcommand(args: readonly string[], contract: ServiceContract): Subcommand {
   const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true })
-  const { json = false, ...terms } = values
+  const { json = false, ...others } = values
+  const { by, ...terms } = others
   const [command, ...rest] = positionals
-  if (command === 'create' && rest.length === 0) return create(newKey(terms, contract), json)
-  if (Object.keys(terms).length > 0)
-    throw new UsageError(`${command ?? 'keys'} accepts no option other than --json`)
+  if (command === 'create' && rest.length === 0)
+    return create({ ...newKey(terms, contract), createdBy: readOperator(by) }, json)
+  if (command === 'revoke') {
+    checkNone(terms, 'revoke accepts no option other than --by and --json')
+    if (rest.length === 1) return revoke(readId(rest[0]), readOperator(by), json)
+  }
+  checkNone(others, `${command ?? 'keys'} accepts no option other than --json`)
   if (command === 'list' && rest.length === 0) return list(json)
   if (command === 'show' && rest.length === 1) return show(readId(rest[0]), contract, json)
-  if (command === 'revoke' && rest.length === 1) return revoke(readId(rest[0]), json)
   throw new UsageError('Expected create, list, show ID or revoke ID')
+}
+
+function checkNone(values: object, message: string): void {
+  if (Object.keys(values).length > 0) throw new UsageError(message)
 }
 
 const options = {
@@ -48,18 +63,18 @@ const options = {
   expires: { type: 'string' },
   'per-minute': { type: 'string' },
   'per-day': { type: 'string' },
+  by: { type: 'string' },
   json: { type: 'boolean' },
 } as const
 
-type Values = { readonly [Name in Exclude<keyof typeof options, 'json'>]?: string }
+type Values = { readonly [Name in Exclude<keyof typeof options, 'by' | 'json'>]?: string }
 
 type KeyTerms = Omit<NewApiKey, 'hash'>
 
-function newKey(values: Values, { rateLimits: { plans } }: ServiceContract): KeyTerms {
-  const { name = '', plan = '' } = values
+function newKey(values: Values, { rateLimits: { plans } }: ServiceContract): Omit<KeyTerms, 'createdBy'> {
+  const { plan = '' } = values
+  const name = checkName('--name', values.name ?? '')
   const quotas = plans.get(plan)
-  if (!/^\P{Cc}{1,255}$/u.test(name))
-    throw new UsageError('--name must have 1 to 255 characters, and no line break or other control character')
   if (quotas === undefined) throw new UsageError(`--plan must be one of ${[...plans.keys()].join(', ')}`)
   const agreed = quotas === 'custom'
   if (agreed !== (values['per-minute'] !== undefined) || agreed !== (values['per-day'] !== undefined)) {
@@ -97,44 +112,60 @@ function expiry(text: string): Date {
 }
 
 function create(terms: KeyTerms, json: boolean): Subcommand {
-  return async (sql, { stdout, stderr }) => {
+  return async (sql, { stdout, stderr, patience }) => {
     const key = createApiKey()
-    await sql.begin(async (transaction) => {
+    const id = await beginPatiently(sql, patience, async (transaction) => {
       const id = await insertApiKey(transaction, { ...terms, hash: hashApiKey(key) })
       if (!json) stderr.write(`Key ${id} of plan ${terms.plan}, shown only once:\n`)
       // Before the commit: a key that could not be printed is not stored.
       await print(json ? toJson({ id, key, ...terms }) : `${key}\n`, stdout)
+      return id
     })
+    if (json) changesOn(stderr).info({ key: id, ...terms }, 'key created')
   }
 }
 
+// For scripts, whose standard error is kept. A terminal has the other lines.
+function changesOn(stderr: Stream): Logger {
+  return pino({ level: 'info', base: null }, stderr)
+}
+
 function list(json: boolean): Subcommand {
-  return async (sql, { stdout }) => {
-    const keys = await listApiKeys(sql)
+  return async (sql, { stdout, patience }) => {
+    const keys = await beginPatiently(sql, patience, listApiKeys)
     const text = () => toJson(keys.map((key) => ({ ...key, state: state(key) })))
     await print(json ? text() : keyTable(keys, stdout), stdout)
   }
 }
 
+// The maximum of PostgreSQL's bigint.
+const idMax = 2n ** 63n - 1n
+
 function readId(text = ''): bigint {
-  if (/^[1-9]\d{0,17}$/.test(text)) return BigInt(text)
+  if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= idMax) return BigInt(text)
   throw new UsageError(`${JSON.stringify(text)} is not a key ID: see keys list`)
 }
 
-function revoke(id: bigint, json: boolean): Subcommand {
-  return async (sql, { stdout }) => {
-    if (!(await revokeApiKey(sql, id))) throw new OperatorError(`There is no key ${id}.`)
-    await print(json ? toJson({ id, state: 'revoked' }) : `Key ${id} is revoked.\n`, stdout)
+function revoke(id: bigint, by: string, json: boolean): Subcommand {
+  return async (sql, { stdout, stderr, patience }) => {
+    const revocation = await beginPatiently(sql, patience, (transaction) => revokeApiKey(transaction, id, by))
+    if (revocation === undefined) throw new OperatorError(`There is no key ${id}.`)
+    const { isFirst, revokedAt, revokedBy } = revocation
+    if (json && isFirst) changesOn(stderr).info({ key: id, revokedBy }, 'key revoked')
+    const text = isFirst
+      ? `Key ${id} is revoked.\n`
+      : `Key ${id} was already revoked: ${timeAndOperator(revokedAt, revokedBy)}.\n`
+    await print(json ? toJson({ id, state: 'revoked', revokedAt, revokedBy }) : text, stdout)
   }
 }
 
 function show(id: bigint, contract: ServiceContract, json: boolean): Subcommand {
-  return async (sql, { stdout }, redis) => {
-    const key = (await listApiKeys(sql)).find((each) => each.id === id)
+  return async (sql, { stdout, config, patience }) => {
+    const key = (await beginPatiently(sql, patience, listApiKeys)).find((each) => each.id === id)
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
     const client = toClient(key, contract)
-    const { redisUrl } = redis
-    const used = redisUrl === undefined ? null : await readUsage(client, contract, redisUrl, redis)
+    const { redisUrl } = config
+    const used = redisUrl === undefined ? null : await readUsage(client, contract, redisUrl, config)
     const { quotas } = client
     const amount = (name: 'minute' | 'day') =>
       used?.[name] ?? 'unknown: without REDIS_URL each instance counts for itself'
@@ -178,7 +209,7 @@ function keyTable(keys: readonly ApiKey[], stdout: Stream): string {
     String(key.id),
     key.name,
     planOf(key),
-    iso(key.createdAt),
+    timeAndOperator(key.createdAt, key.createdBy),
     iso(key.expiresAt),
     { text: stateOf(key), style: state(key) === 'valid' ? 'green' : 'dim' } as const,
   ])
@@ -190,7 +221,11 @@ function planOf({ plan, perMinute, perDay }: ApiKey): string {
 }
 
 function stateOf(key: ApiKey): string {
-  return key.revokedAt === null ? state(key) : `revoked ${iso(key.revokedAt)}`
+  return key.revokedAt === null ? state(key) : `revoked ${timeAndOperator(key.revokedAt, key.revokedBy)}`
+}
+
+function timeAndOperator(time: Date, operator: string | null): string {
+  return operator === null ? iso(time) : `${iso(time)} by ${operator}`
 }
 
 function state({ revokedAt, expiresAt }: ApiKey): 'revoked' | 'expired' | 'valid' {

@@ -1,14 +1,19 @@
 import { readdir } from 'node:fs/promises'
+import os from 'node:os'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { readSubcommand } from '../../../src/commands/keys/subcommands.js'
+import { readOperator } from '../../../src/commands/operator.js'
 import type { RootSql } from '../../../src/database/database.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { startProcess, temporaryDirectory } from '../../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
-import { contract, send, startService, testConfig } from '../../fixtures/service.js'
+import { contract, createDatabase, send, startService, testConfig } from '../../fixtures/service.js'
 import { callCommand } from '../fixtures/command.js'
 import { customPlan, fixedPlan } from '../fixtures/facts.js'
+import { holdKeys } from '../fixtures/locks.js'
+
+const operator = os.userInfo().username
 
 const usageErrors: [string, string[], RegExp][] = [
   ['no command', [], /Expected create, list/],
@@ -56,7 +61,13 @@ const usageErrors: [string, string[], RegExp][] = [
     /must be a date or a time/,
   ],
   ['an invalid id', ['revoke', 'x'], /is not a key ID/],
+  ['an id beyond int64', ['revoke', '9223372036854775808'], /is not a key ID/],
+  ['an id of 20 digits', ['show', '10000000000000000000'], /is not a key ID/],
   ['a second id', ['revoke', '1', '2'], /Expected create/],
+  ['an empty operator', ['revoke', '1', '--by', ''], /--by must have/],
+  ['a line break in the operator', ['revoke', '1', '--by', 'a\nb'], /--by must have .* no line break/],
+  ['an operator to list', ['list', '--by', 'ada'], /list accepts no option other than --json/],
+  ['a name to revoke', ['revoke', '1', '--name', 'x'], /revoke accepts no option other than --by and --json/],
 ]
 
 for (const [title, args, message] of usageErrors) {
@@ -72,11 +83,16 @@ t.test('wrong usage exits with 2, and creates no database', async (t) => {
   t.strictSame(await readdir(dataDir), [])
 })
 
-// Runs a subcommand and returns its output.
-async function run(args: readonly string[], sql: RootSql, env = {}): Promise<string> {
+// Runs a subcommand and returns its output, or both.
+async function runBoth(args: readonly string[], sql: RootSql, env = {}) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  await readSubcommand(args, contract)(sql, { stdout, stderr }, testConfig(env))
-  return String(stdout.read() ?? '')
+  const patience = { timeoutMs: 0 }
+  await readSubcommand(args, contract)(sql, { stdout, stderr, config: testConfig(env), patience })
+  return { stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') }
+}
+
+async function run(...call: Parameters<typeof runBoth>): Promise<string> {
+  return (await runBoth(...call)).stdout
 }
 
 t.test('keys are created, listed and revoked while the service runs', async (t) => {
@@ -123,12 +139,74 @@ t.test('keys are created, listed and revoked while the service runs', async (t) 
   let answer = await call(key)
   while ([200, 429].includes(answer.status)) answer = await call(key)
   t.match(answer, { status: 401, body: { code: 'invalid_api_key' } })
-  t.match(await keys('list'), /Big shop .* revoked 2/)
+  t.match(await keys('list'), new RegExp(`Big shop .* revoked 2\\S+ by ${operator}\n`))
   const another = JSON.parse(await keys('create', '--name', 'x', '--plan', fixedPlan.name, '--json'))
   t.match(another, { id: 4, key: /^ask_[0-9A-Za-z]{36}$/, plan: fixedPlan.name })
   t.equal((await call(another.key)).status, 200)
-  t.strictSame(JSON.parse(await keys('revoke', '4', '--json')), { id: 4, state: 'revoked' })
+  t.match(JSON.parse(await keys('revoke', '4', '--json')), { id: 4, state: 'revoked', revokedBy: operator })
   await t.rejects(keys('revoke', '99'), { message: 'There is no key 99.' })
+})
+
+t.test('keys tell who created and who revoked them', async (t) => {
+  const sql = await createDatabase(t)
+  const keys = (...args: string[]) => runBoth(args, sql)
+  const create = (...args: string[]) => keys('create', '--name', 'x', '--plan', fixedPlan.name, ...args)
+
+  await create('--by', 'Ada L.')
+  t.equal((await keys('revoke', '1', '--by', 'Ben')).stdout, 'Key 1 is revoked.\n')
+  t.match(await keys('revoke', '1', '--by', 'Eve'), {
+    stdout: /^Key 1 was already revoked: 2\S+Z by Ben\.\n$/,
+    stderr: '',
+  })
+  t.match((await keys('list')).stdout, /^ID .*\n1 .* 2\S+Z by Ada L\. .* revoked 2\S+Z by Ben\n$/)
+
+  t.test('and with --json the log tells each change', async (t) => {
+    const made = await create('--by', 'Ada', '--json')
+    const { key } = JSON.parse(made.stdout)
+    t.match(JSON.parse(made.stderr), {
+      msg: 'key created',
+      key: 2,
+      name: 'x',
+      createdBy: 'Ada',
+      time: Number,
+    })
+    t.notMatch(made.stderr, key, 'without its secret')
+    const revoked = await keys('revoke', '2', '--json')
+    t.match(JSON.parse(revoked.stderr), { msg: 'key revoked', key: 2, revokedBy: operator, time: Number })
+    const again = await keys('revoke', '2', '--json', '--by', 'Eve')
+    t.strictSame(again, { stdout: revoked.stdout, stderr: '' }, 'a second time changes nothing')
+    const list = JSON.parse((await keys('list', '--json')).stdout)
+    t.match(list[1], { createdBy: 'Ada', revokedBy: operator, state: 'revoked' })
+  })
+})
+
+t.test('an operator without an entry in /etc/passwd is a number', async (t) => {
+  const withoutEntry = () => {
+    throw new Error('ENOENT')
+  }
+  t.equal(readOperator(undefined, withoutEntry), `uid ${process.getuid?.()}`)
+})
+
+t.test('a key may have the largest id', async (t) => {
+  const sql = await createDatabase(t)
+  await sql`alter table api_keys alter column id restart with 9223372036854775807`
+  await run(['create', '--name', 'last', '--plan', fixedPlan.name], sql)
+  t.match(await run(['show', '9223372036854775807'], sql), /\n9223372036854775807 +last /)
+  t.match(await run(['revoke', '9223372036854775807', '--json'], sql), '"id": 9223372036854775807')
+})
+
+t.test('keys behind a lock name its holder, and create and revoke nothing', async (t) => {
+  const sql = await createDatabase(t)
+  await run(['create', '--name', 'x', '--plan', fixedPlan.name], sql)
+  const held = await holdKeys(sql)
+  const all = [['list'], ['show', '1'], ['revoke', '1'], ['create', '--name', 'y', '--plan', fixedPlan.name]]
+  for (const args of all)
+    await t.rejects(run(args, sql), {
+      name: 'OperatorError',
+      message: /^A lock was not released .*: process \d+ \(.*\) holds AccessExclusiveLock on api_keys$/,
+    })
+  await held.release()
+  t.match(JSON.parse(await run(['list', '--json'], sql)), [{ id: 1, state: 'valid' }])
 })
 
 t.test(
