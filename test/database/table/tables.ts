@@ -5,7 +5,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { stringify } from 'lossless-json'
 import t from 'tap'
-import type { RootSql } from '../../../src/database/database.js'
+import type { RootSql, Sql } from '../../../src/database/database.js'
 import type { AnyColumns, Column } from '../../../src/database/table/columns.js'
 import type { table } from '../../../src/database/table/table.js'
 import { projectRoot } from '../../../src/lib/paths.js'
@@ -48,26 +48,28 @@ async function dropConstraints(sql: RootSql, name: string): Promise<void> {
 }
 
 // The values of a column: those of its codec's type that its own type can store, such as a `varchar(9)`.
-async function valuesOf(sql: RootSql, name: string, field: string, codec: Column<unknown>) {
+async function valuesOf(sql: Sql, name: string, field: string, codec: Column<unknown>) {
   const column = codec.column ?? field
   const [found] = await sql`
-    select format_type(atttypid, atttypmod) as type, typtype = 'e' as "isEnum" from pg_attribute
-    join pg_type on pg_type.oid = atttypid
+    select format_type(atttypid, atttypmod) as type from pg_attribute
     where attrelid = ${name}::regclass and attname = ${column}`
   if (found === undefined) throw new Error(`the table ${name} has no column ${column}`)
-  const texts = found.isEnum ? await labelsOf(sql, found.type) : textsOf(codec.type)
-  const stored = texts.map((text) => sql.unsafe(`select $1::text::${found.type}::text as text`, [text]))
-  const settled = await Promise.allSettled(stored)
-  const fitting = settled.flatMap((each) =>
-    each.status === 'fulfilled' ? [String(each.value[0]?.text)] : [],
+  const texts = textsOf(codec.type, await labelsOf(sql))
+  const cast = texts.map((text) => sql.unsafe(`select $1::text::${found.type}::text as text`, [text]))
+  const settled = await Promise.allSettled(cast)
+  const fitting = new Set(
+    settled.flatMap((each) => (each.status === 'fulfilled' ? [String(each.value[0]?.text)] : [])),
   )
-  if (fitting.length === 0) throw new Error(`${column}: no value of ${codec.type} is one of ${found.type}`)
-  return [...fitting.map(codec.read), ...nullOf(codec)]
+  if (fitting.size === 0) throw new Error(`${column}: no value of ${codec.type} is one of ${found.type}`)
+  return [...[...fitting].map(codec.read), ...nullOf(codec)]
 }
 
-async function labelsOf(sql: RootSql, type: string): Promise<string[]> {
-  const labels = await sql.unsafe(`select unnest(enum_range(null::${type}))::text as label`)
-  return labels.map(({ label }) => label)
+// Those of each enum type.
+async function labelsOf(sql: Sql): Promise<ReadonlyMap<string, string[]>> {
+  const labels = await sql`
+    select format_type(enumtypid, null) as type, array_agg(enumlabel::text order by enumsortorder) as labels
+    from pg_enum group by enumtypid`
+  return new Map(labels.map(({ type, labels }) => [type, labels]))
 }
 
 function nullOf(codec: Column<unknown>): unknown[] {
@@ -79,7 +81,7 @@ function nullOf(codec: Column<unknown>): unknown[] {
 }
 
 // The fields of the primary key.
-async function keyOf(sql: RootSql, name: string, columns: AnyColumns): Promise<string[]> {
+async function keyOf(sql: Sql, name: string, columns: AnyColumns): Promise<string[]> {
   const found = await sql`
     select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any (indkey)
     where indrelid = ${name}::regclass and indisprimary`
@@ -88,7 +90,7 @@ async function keyOf(sql: RootSql, name: string, columns: AnyColumns): Promise<s
 }
 
 // As many rows as the column with most values has, or as a key that clients choose allows.
-async function rowsOf(sql: RootSql, { name, takes }: Table): Promise<Row[]> {
+async function rowsOf(sql: Sql, { name, takes }: Table): Promise<Row[]> {
   const columns = Object.entries(takes as AnyColumns)
   const values = new Map<string, unknown[]>()
   for (const [field, codec] of columns) values.set(field, await valuesOf(sql, name, field, codec))
@@ -106,9 +108,13 @@ t.test('each table', async (t) => {
       const sql = await createDatabase(t)
       await dropConstraints(sql, name)
       const { reads, writes } = await openPools(t, sql)
+      const given = await rowsOf(reads.sql, rows)
       const added: Row[] = []
-      for (const each of await rowsOf(sql, rows)) added.push(await rows.insert(writes.sql, each))
+      for (const each of given) added.push(await rows.insert(writes.sql, each))
       t.ok(added.length > 0, `of ${added.length}`)
+      const kept = Object.keys(rows.shows).filter((field) => field in rows.takes)
+      const ofKept = (rows: readonly Row[]) => rows.map((row) => kept.map((field) => row[field] ?? null))
+      t.strictSame(textsIn(ofKept(added)), textsIn(ofKept(given)), 'as it was given')
 
       const key = (await keyOf(sql, name, rows.shows as AnyColumns)) as never[]
       const own = rows.read(await reads.sql`select ${rows.shown(reads.sql)} from ${sql.unsafe(name)}`)
