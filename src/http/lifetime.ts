@@ -40,6 +40,11 @@ export class Lifetime implements Signal {
   #hasArrived = false
   #lastStartMs = Number.POSITIVE_INFINITY
   #hasFailed = false
+  /** Since when the service waits for its peer, and how long it has waited before. */
+  #waitsSince: number | undefined
+  #waitedMs = 0
+  /** How long the service took, without the waits for its peer. Known once the lifetime has ended. */
+  serviceMs = 0
 
   constructor(
     readonly reply: FastifyReply,
@@ -59,10 +64,22 @@ export class Lifetime implements Signal {
   arrive(): void {
     if (this.#hasArrived) return
     this.#hasArrived = true
+    this.#endWait()
     const { handlerTimeoutMs, statementTimeoutMs } = this.timeouts
     this.#lastStartMs = performance.now() + handlerTimeoutMs - statementTimeoutMs * (1 + margin)
     clearTimeout(this.#timer)
     this.#timer = setTimeout(this.onTimeout, handlerTimeoutMs, this).unref()
+  }
+
+  /** The service has nothing left to do until its peer has sent its body, or read the response. */
+  beginWait(): void {
+    this.#waitsSince ??= performance.now()
+  }
+
+  #endWait(): void {
+    if (this.#waitsSince === undefined) return
+    this.#waitedMs += performance.now() - this.#waitsSince
+    this.#waitsSince = undefined
   }
 
   /** The response is sent, or the peer has disconnected. */
@@ -83,9 +100,12 @@ export class Lifetime implements Signal {
     else void this.reply.send(error)
   }
 
-  /** Clears the timer. */
+  /** Clears the timer, and determines `serviceMs`. */
   end(): void {
     clearTimeout(this.#timer)
+    this.#endWait()
+    // The end of the last wait is read after that of the response.
+    this.serviceMs = Math.max(0, this.reply.elapsedTime - this.#waitedMs)
   }
 }
 
@@ -105,10 +125,19 @@ export class Lifetimes {
       request.lifetime = this.#begin(request.raw.socket, reply)
       done()
     })
+    // Admitted: what has not arrived is waited for.
+    app.addHook('preParsing', (request, _reply, payload, done) => {
+      if (request.lifetime?.hasArrived === false) request.lifetime.beginWait()
+      done(null, payload)
+    })
     // The body has been read.
     app.addHook('preValidation', (request, _reply, done) => {
       request.lifetime?.arrive()
       done()
+    })
+    app.addHook('onSend', (request, _reply, payload, done) => {
+      request.lifetime?.beginWait()
+      done(null, payload)
     })
     app.addHook('onResponse', (request, reply, done) => {
       this.#bySocket.set(request.raw.socket, undefined)

@@ -1,4 +1,4 @@
-// One log line for each request: method, route, status, duration and the id of the key. Headers and the URL
+// One log line for each request: method, route, status, durations and the id of the key. Headers and the URL
 // are not logged, because either may contain a key.
 
 import type { IncomingMessage } from 'node:http'
@@ -40,11 +40,16 @@ export class RequestLog extends LogController {
   }
 
   #lineOf(request: FastifyRequest, { elapsedTime }: FastifyReply, status?: number): object {
-    const { method, matched, client, reason } = request
-    const ms = Math.round(elapsedTime * 1000) / 1000
+    const { method, matched, client, reason, lifetime } = request
+    const [ms, serviceMs] = [toMicroseconds(elapsedTime), toMicroseconds(lifetime?.serviceMs ?? elapsedTime)]
     const address = this.isAddressLogged ? clientAddress(request) : undefined
-    return { method, route: matched?.url, status, ms, keyId: client?.keyId, address, reason }
+    return { method, route: matched?.url, status, ms, serviceMs, keyId: client?.keyId, address, reason }
   }
+}
+
+// Rounded to whole microseconds.
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1000) / 1000
 }
 
 // W3C Trace Context, section 3.2: later versions may append fields, and an id of zeros is invalid.

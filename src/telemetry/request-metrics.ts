@@ -30,15 +30,17 @@ function observeTimes(registry: Registry): Observe {
   const seconds = new Histogram({
     name: 'animal_store_request_seconds',
     help:
-      'Request time by operation (none: not in the contract) and status ' +
-      '(aborted: the connection closed before the response)',
+      'Time of the service, without waits for the client, by operation (none: not in the contract) and ' +
+      'status (aborted: the connection closed before the response)',
     labelNames: ['operation', 'status'],
     buckets: secondsBuckets,
     registers: [registry],
   })
-  return (_, { sent, statusCode, elapsedTime }, operation) => {
+  return ({ lifetime }, { sent, statusCode, elapsedTime }, operation) => {
     const status = sent ? statusCode : aborted
-    seconds.observe({ operation: operation?.id ?? 'none', status }, elapsedTime / 1000)
+    // A client that sends its body slowly, or reads the response slowly, must not look like a slow service.
+    const ms = lifetime?.serviceMs ?? elapsedTime
+    seconds.observe({ operation: operation?.id ?? 'none', status }, ms / 1000)
   }
 }
 
