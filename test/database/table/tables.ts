@@ -102,12 +102,24 @@ async function rowsOf(sql: Sql, { name, takes }: Table): Promise<Row[]> {
   })
 }
 
+// The columns that a row may lack a value in, although its field is never null or absent.
+async function lackingOf(sql: Sql, { name, shows }: Table): Promise<string[]> {
+  const found = await sql`
+    select attname from pg_attribute where attrelid = ${name}::regclass and attnum > 0 and not attnotnull`
+  const nulls = found.map(({ attname }) => attname)
+  return Object.entries(shows as AnyColumns)
+    .filter(([, codec]) => nullOf(codec).length === 0)
+    .map(([field, { column = field }]) => column)
+    .filter((column) => nulls.includes(column))
+}
+
 t.test('each table', async (t) => {
   for (const [name, rows] of await tablesOfProject()) {
     t.test(`${name} shows a row in one form`, async (t) => {
       const sql = await createDatabase(t)
       await dropConstraints(sql, name)
       const { reads, writes } = await openPools(t, sql)
+      t.strictSame(await lackingOf(sql, rows), [], 'columns of fields that are always there are not null')
       const given = await rowsOf(reads.sql, rows)
       const added: Row[] = []
       for (const each of given) added.push(await rows.insert(writes.sql, each))
