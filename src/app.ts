@@ -66,7 +66,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addCors(app, config.corsOrigins, contract)
   const counters = await createCounters(app, contract, config, log)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
-  const measured = { contract, pools, counters, loadShedder, lifetimes, refusedConnections }
+  const measured = { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }
   app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
   addAdmission(app, {
     contract,

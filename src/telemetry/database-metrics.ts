@@ -86,8 +86,16 @@ export function measureConnections(registry: Registry, sql: Sql): void {
   })
 }
 
-/** Measures the lag of the standby that requests read from. Absent while they read from a primary. */
-export function measureReplicationLag(registry: Registry, reads: Pool): void {
+/**
+ * Measures the lag of the standby that requests read from. Absent while they read from a primary; another gauge
+ * tells whether they should.
+ */
+export function measureReplicationLag(registry: Registry, reads: Pool, hasStandbys: boolean): void {
+  new Gauge({
+    name: 'animal_store_standbys_configured',
+    help: 'Whether DATABASE_READ_URL is set (1), so that requests should read from a standby, or not (0)',
+    registers: [registry],
+  }).set(hasStandbys ? 1 : 0)
   new Gauge({
     name: 'animal_store_replication_lag_seconds',
     help: 'Replication lag of the standby that requests read from',

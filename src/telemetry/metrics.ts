@@ -4,6 +4,7 @@
 import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Config } from '../config.js'
 import type { Pools } from '../database/database.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
@@ -26,6 +27,7 @@ interface Load {
 
 /** The measured parts of the application. */
 export interface MeasuredParts {
+  readonly config: Pick<Config, 'databaseReadUrl'>
   readonly contract: Contract
   readonly pools: Pools
   readonly counters: Counters
@@ -42,7 +44,7 @@ const eventLoopPrecisionMs = 10
  */
 export function addMetrics(
   app: FastifyInstance,
-  { contract, pools, counters, loadShedder, lifetimes, refusedConnections }: MeasuredParts,
+  { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }: MeasuredParts,
 ): Server {
   const registry = new Registry()
   // Memory, CPU, event-loop lag, garbage collection.
@@ -54,7 +56,7 @@ export function addMetrics(
   measureStatements(registry, pools)
   measureStalls(registry, pools)
   measureConnections(registry, pools.keys.sql)
-  measureReplicationLag(registry, pools.reads)
+  measureReplicationLag(registry, pools.reads, config.databaseReadUrl !== undefined)
   const server = createMetricsServer(registry, healthOf(app, contract), app.log)
   app.addHook('onClose', () => closeMetricsServer(server))
   return server

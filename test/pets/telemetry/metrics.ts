@@ -182,6 +182,19 @@ t.test('the place where requests are counted is reported', { skip: redisIsMissin
   t.strictSame(await places(), [0, 0, 1])
 })
 
+t.test('whether requests should read from standbys is told apart from whether they do', async (t) => {
+  const url = 'postgres://127.0.0.1/none'
+  const environments: [Record<string, string>, number][] = [
+    [{}, 0],
+    [{ DATABASE_URL: url, DATABASE_READ_URL: url }, 1],
+  ]
+  for (const [env, expected] of environments) {
+    const found = await (await startMeasured(t, env)).samples()
+    t.equal(found.get('animal_store_standbys_configured'), expected)
+    t.notOk(found.has('animal_store_replication_lag_seconds'))
+  }
+})
+
 t.test('scrapes under load lose no count', async (t) => {
   const { call, samples } = await startMeasured(t)
   const [callers, rounds] = [32, 20]
