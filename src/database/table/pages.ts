@@ -44,6 +44,11 @@ export type PageRequest<Fields, Filters extends FiltersOf<Fields>> = {
   readonly cursor?: string | undefined
 } & { readonly [Name in keyof Filters]?: FilterValue<Fields, Filters[Name]> | undefined }
 
+// A parameter of the contract that the list does not know would filter nothing. The compiler prints the text.
+type Known<Request, Filters> = {
+  readonly [Name in Exclude<keyof Request, keyof Filters | 'limit' | 'cursor'>]: 'the list has no such filter'
+}
+
 type FilterValue<Fields, Filter> =
   Filter extends NameOf<Fields>
     ? NonNullable<Fields[Filter]>
@@ -80,7 +85,10 @@ export function createPages<Shown extends object, Fields, Filters extends Filter
   const filters = Object.entries(options.filters ?? {}).map(([name, by]) => filterOf(name, by, fieldOf))
   const select = selector<Shown>(source, order, filters)
 
-  return async (sql: Sql, request: PageRequest<Fields, Filters>): Promise<Page<Shown>> => {
+  return async <Request extends PageRequest<Fields, Filters>>(
+    sql: Sql,
+    request: Request & Known<Request, Filters>,
+  ): Promise<Page<Shown>> => {
     const { limit, cursor } = request
     const values = filters.map(({ name, write }) => textOf(request[name], write))
     const last = cursor === undefined ? undefined : readLast(cursor, values, filters, order)

@@ -2,6 +2,7 @@
 // `npm run types`.
 
 import t from 'tap'
+import type { Sql } from '../../../src/database/database.js'
 import { int4, int8, json, nullable, numeric, optional, text } from '../../../src/database/table/columns.js'
 import { table } from '../../../src/database/table/table.js'
 
@@ -36,7 +37,8 @@ const written = table<Shown, Taken & { readonly id?: never }>('written', {
 })
 
 // Never called: only compiled.
-export function slips() {
+export function slips(sql: Sql, query: { readonly limit: number; readonly status?: 'new' | 'old' }) {
+  const list = right.pages({ order: ['id'], filters: { status: 'status' } })
   return [
     table<Shown, Taken>('a', {
       // @ts-expect-error a field without a column
@@ -107,6 +109,11 @@ export function slips() {
     right.pages({ order: ['id'], filters: { phone: 'phone', of: ['status', 'in'] } }),
     // @ts-expect-error no scalar
     right.findBy('owner'),
+    list(sql, query),
+    // @ts-expect-error the list would ignore the filter, and show everything
+    list(sql, { ...query, phone: '1' }),
+    // @ts-expect-error the list has no such filter
+    list(sql, { limit: 1, sttus: 'new' }),
   ]
 }
 
