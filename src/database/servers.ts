@@ -3,6 +3,7 @@
 import type tls from 'node:tls'
 import postgres from 'postgres'
 import { type PostgresTarget, type PostgresUrl, readPostgresUrl } from '../lib/postgres-url.js'
+import { type FilePassword, passwordFrom } from './password-file.js'
 import { readTls } from './tls.js'
 import { codedError, reasonsOf } from './unavailable.js'
 
@@ -12,7 +13,7 @@ export interface PostgresServer {
   readonly port?: number
   readonly ssl?: tls.ConnectionOptions | postgres.ParsedOptions['ssl']
   readonly username?: string
-  readonly password?: string
+  readonly password?: string | FilePassword
   readonly database?: string
 }
 
@@ -168,42 +169,61 @@ export interface DatabaseUrl {
 
 /**
  * Reads DATABASE_URL or another such variable. postgres.js completes it by libpq's variables (PGHOST).
- * @throws {OperatorError} when its sslmode is unknown or a certificate cannot be read
+ * @throws {OperatorError} when its sslmode is unknown or a file that it names cannot be used
  */
 export async function readDatabaseUrl(text: string, variable = 'DATABASE_URL'): Promise<DatabaseUrl> {
-  const { username, password, database, parameters, hosts, target, ignored } = readPostgresUrl(text)
+  const { username, password, database, passfile, parameters, hosts, target, ignored } = readPostgresUrl(text)
   const sslOf = readTls(parameters, variable)
   const url = `postgres:///?${parameters}`
-  const { host, port, pass } = postgres(url).options
+  const login = { username, password, database }
+  const complete = postgres(url, login).options
+  const given = String(complete.pass)
+  const passwordOf = await filePasswords(given ? undefined : passfile, variable, complete)
   const each = hosts.flatMap(({ name, port: own, address }) =>
-    (name === undefined ? host : [name]).map((name, i) => ({
+    (name === undefined ? complete.host : [name]).map((name, i) => {
+      const port = own ?? complete.port[i] ?? 5432
       // Arrays, missing from postgres.js's types: in a string, an IPv6 address would end at its colon.
-      host: [address ?? name] as unknown as string,
-      port: [own ?? port[i] ?? 5432] as unknown as number,
-      ...sslOf(name),
-    })),
+      const place = { host: [address ?? name] as unknown as string, port: [port] as unknown as number }
+      return { ...place, ...sslOf(name), ...passwordOf(name, port) }
+    }),
   )
-  const prepared = await prepareForScram(password || String(pass))
+  const prepared = (await scramForm(given))(given)
   const all =
-    prepared === undefined ? each : [...each.map((server) => ({ ...server, password: prepared })), ...each]
+    prepared === given ? each : [...each.map((server) => ({ ...server, password: prepared })), ...each]
   return {
     url,
-    login: { username, password, database },
+    login,
     servers: new Servers(all, target, parameters.get('prepare') === 'false' || undefined),
     ignored,
   }
 }
 
+type PasswordOf = (host: string, port: number) => { readonly password?: FilePassword }
+
+async function filePasswords(
+  file: string | undefined,
+  variable: string,
+  { user, database }: Pick<postgres.ParsedOptions, 'user' | 'database'>,
+): Promise<PasswordOf> {
+  if (file === undefined) return () => ({})
+  const prepare = await scramForm()
+  return (host, port) => ({
+    password: passwordFrom(file, `${variable}: passfile`, { host, port, database, user }, prepare),
+  })
+}
+
 // SCRAM uses the password in the form of SASLprep (RFC 7677, section 1; RFC 4013), if it has one, which
-// postgres.js 3.4.9 leaves out. Other methods use it as it is, so that is tried next. Undefined: both are
-// equal.
-async function prepareForScram(password: string): Promise<string | undefined> {
-  if (/^[ -~]*$/.test(password)) return undefined
+// postgres.js 3.4.9 leaves out. Other methods use it as it is, so that is tried next, if it is another. Loaded
+// for a password that may need it.
+async function scramForm(given?: string): Promise<(password: string) => string> {
+  const isAscii = (password: string) => /^[ -~]*$/.test(password)
+  if (given !== undefined && isAscii(given)) return (password) => password
   const { saslprep } = await import('@mongodb-js/saslprep')
-  try {
-    const prepared = saslprep(password)
-    return prepared === password ? undefined : prepared
-  } catch {
-    return undefined // it contains a prohibited character
+  return (password) => {
+    try {
+      return isAscii(password) ? password : saslprep(password)
+    } catch {
+      return password // it contains a prohibited character
+    }
   }
 }

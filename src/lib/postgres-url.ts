@@ -15,6 +15,8 @@ export type PostgresTarget = 'primary' | 'read-write'
 export interface PostgresUrl {
   readonly username: string
   readonly password: string
+  /** A file of passwords, for a URL without one. */
+  readonly passfile: string | undefined
   /** Empty, like the user and the password, if it comes from the environment. */
   readonly database: string
   /** The parameters except those that became the other fields. */
@@ -30,7 +32,7 @@ export interface PostgresUrl {
 const libpqAlone = new Set(
   `channel_binding client_encoding connect_timeout gssdelegation gssencmode gsslib keepalives_count
   keepalives_interval krbsrvname load_balance_hosts max_protocol_version min_protocol_version oauth_client_id
-  oauth_client_secret oauth_issuer oauth_scope passfile replication require_auth requirepeer scram_client_key
+  oauth_client_secret oauth_issuer oauth_scope replication require_auth requirepeer scram_client_key
   scram_server_key service servicefile sslcertmode sslcompression sslcrldir sslkeylogfile sslsni
   tcp_user_timeout`.split(/\s+/),
 )
@@ -60,6 +62,7 @@ export function readPostgresUrl(text: string): PostgresUrl {
   return {
     username: take(parameters, 'user') ?? decode(username),
     password: take(parameters, 'password') ?? decode(password),
+    passfile: take(parameters, 'passfile') ?? undefined,
     database: take(parameters, 'dbname') ?? decode(pathname.slice(1)),
     parameters,
     ignored,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 import tls from 'node:tls'
@@ -8,6 +8,7 @@ import type { RootSql } from '../../src/database/database.js'
 import { readDatabaseUrl } from '../../src/database/servers.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { silent } from '../fixtures/cluster.js'
+import { temporaryDirectory } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, testConfig } from '../fixtures/service.js'
 import { until } from '../fixtures/until.js'
@@ -139,6 +140,27 @@ const cases: [
     /sslrootcert cannot be read: ENOENT/,
   ],
   [
+    'a file that is no certificate',
+    'name',
+    'localhost',
+    { sslrootcert: path.join(folder, 'name.key') },
+    /^DATABASE_URL: TLS cannot be used: .* \(sslrootcert \S+\/name\.key\)$/,
+  ],
+  [
+    'a certificate of another key',
+    'name',
+    'localhost',
+    { sslcert: path.join(folder, 'name.pem'), sslkey: path.join(folder, 'address.key') },
+    /^DATABASE_URL: TLS cannot be used: .* \(sslcert \S+\/name\.pem, sslkey \S+\/address\.key\)$/,
+  ],
+  [
+    'a list of revoked certificates that has ended',
+    'name',
+    'localhost',
+    { sslmode: 'verify-full', sslrootcert: authority, sslcrl: path.join(folder, 'ended-crl.pem') },
+    /: CRL has expired \(sslcrl \S+\/ended-crl\.pem\)\n/,
+  ],
+  [
     'an older protocol than required',
     'name',
     '127.0.0.1',
@@ -183,6 +205,78 @@ t.test('TLS to the database: the service presents its client certificate', async
   const own = { sslcert: path.join(folder, 'name.pem'), sslkey: path.join(folder, 'name.key') }
   t.equal(await use(url('127.0.0.1', { sslmode: 'verify-full', sslrootcert: authority, ...own })), 'used')
   t.strictSame([...new Set(callers)], ['name'])
+})
+
+// Copies of files that are renewed, and a service that uses them.
+async function startRenewed(t: Test) {
+  const { url, callers } = await startTls(t, await createDatabase(t), 'address')
+  const directory = await temporaryDirectory(t)
+  const parameters = Object.fromEntries(
+    ['sslrootcert', 'sslcrl', 'sslcert', 'sslkey'].map((name) => [name, path.join(directory, name)]),
+  )
+  const put = (name: string, source: string) =>
+    copyFileSync(path.join(folder, source), path.join(directory, name))
+  put('sslrootcert', 'ca.pem')
+  put('sslcrl', 'crl.pem')
+  put('sslcert', 'address.pem')
+  put('sslkey', 'address.key')
+  const databaseUrl = url('127.0.0.1', { sslmode: 'verify-full', ...parameters })
+  const { pools, close } = await connect({ ...testConfig(), databaseUrl }, silent)
+  t.teardown(() => close())
+  const reconnect = async () => {
+    pools.writes.retireAll()
+    await pools.writes.sql`select 1`
+  }
+  return { callers, directory, put, reconnect }
+}
+
+t.test('TLS to the database: renewed files are used by the next connection', async (t) => {
+  const { callers, directory, put, reconnect } = await startRenewed(t)
+  await reconnect()
+  t.equal(callers.at(-1), 'address')
+
+  t.test('a certificate and its key', async (t) => {
+    put('sslcert', 'name.pem')
+    await t.rejects(reconnect(), { message: /sslcert .*, sslkey / }, 'only one of them is renewed')
+    put('sslkey', 'name.key')
+    await until(() =>
+      reconnect().then(
+        () => true,
+        () => false,
+      ),
+    )
+    t.equal(callers.at(-1), 'name')
+  })
+
+  const renewals: [name: string, source: string, good: string, message: RegExp][] = [
+    ['sslcrl', 'ended-crl.pem', 'crl.pem', /CRL has expired \(sslcrl \S+\/sslcrl\)$/],
+    ['sslrootcert', 'name.pem', 'ca.pem', /\(sslrootcert \S+\/sslrootcert\)$/],
+    ['sslrootcert', 'name.key', 'ca.pem', /TLS cannot be used: .* \(sslrootcert \S+\/sslrootcert\)$/],
+  ]
+  for (const [name, source, good, message] of renewals)
+    t.test(`${name} is ${source}, then ${good}`, async (t) => {
+      put(name, source)
+      await t.rejects(reconnect(), { message })
+      put(name, good)
+      await until(() =>
+        reconnect().then(
+          () => true,
+          () => false,
+        ),
+      )
+    })
+
+  t.test('a file that is half written', async (t) => {
+    writeFileSync(path.join(directory, 'sslcert'), '-----BEGIN CERTIFICATE-----\nMIIB')
+    await t.rejects(reconnect(), { message: /TLS cannot be used: .* \(sslcert \S+\)$/ })
+    put('sslcert', 'name.pem')
+    await until(() =>
+      reconnect().then(
+        () => true,
+        () => false,
+      ),
+    )
+  })
 })
 
 t.test('a server without TLS fails the startup at once if sslmode requires it', async (t) => {

@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net'
 import { afterReading } from '../../lib/after-reading.js'
 import type { PostgresServer, ServerState, Servers } from '../servers.js'
+import { ServerTls } from '../tls.js'
 import { codedError, connectFailure, isConnectionRefused, isReadOnly, reasonsOf } from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
 import {
@@ -98,10 +99,13 @@ export class Connection implements HeldConnection {
         const state = await connection.#queryState(servers)
         servers.accept(server, state, connection.#postgres.options)
         return connection
-      } catch (error) {
+      } catch (thrown) {
         connection.bury()
-        servers.failed(server, error as Failure)
-        failures.push(error as Failure)
+        const { ssl } = server
+        const error = thrown as Failure
+        if (ssl instanceof ServerTls) ssl.explain(error)
+        servers.failed(server, error)
+        failures.push(error)
       }
     }
     throw connectFailure(joined(failures))

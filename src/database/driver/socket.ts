@@ -7,6 +7,7 @@
 
 import net from 'node:net'
 import { afterReading } from '../../lib/after-reading.js'
+import { refreshAll } from '../from-files.js'
 import { codedError } from '../unavailable.js'
 
 /** What postgres.js passes when it opens a socket. */
@@ -15,6 +16,7 @@ export interface Target {
   readonly port: readonly number[]
   readonly path?: string | (() => string)
   readonly ssl?: unknown
+  readonly pass?: unknown
 }
 
 // TCP resends a SYN after one second, then after two more: a new attempt notices sooner that it would work.
@@ -25,9 +27,11 @@ export const socketOption = { socket: createSocket }
 
 /**
  * Opens a socket for postgres.js that fails when it does not connect in time, and always closes as if without
- * an error; 'error' has reported the error by then.
+ * an error; 'error' has reported the error by then. Reads the files of its options: postgres.js catches an error
+ * here, but neither one of TLS's options nor one of a password's function.
  */
-export function createSocket({ host, port, path, ssl }: Target): net.Socket {
+export function createSocket({ host, port, path, ssl, pass }: Target): net.Socket {
+  refreshAll([ssl, pass])
   const [name = ''] = host
   const file = path || (name.startsWith('/') && `${name}/.s.PGSQL.${port[0]}`)
   const socket = typeof file === 'string' ? net.connect(file) : net.connect(port[0] ?? 5432, name)

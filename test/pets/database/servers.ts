@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import net from 'node:net'
+import path from 'node:path'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
@@ -8,12 +10,14 @@ import { DatabaseProxy } from '../../../scripts/lib/database-proxy.js'
 import type { Config } from '../../../src/config.js'
 import { connect } from '../../../src/database/connect.js'
 import type { Database, Sql } from '../../../src/database/database.js'
+import type { Pool } from '../../../src/database/driver/pool.js'
 import { readDatabaseUrl } from '../../../src/database/servers.js'
 import { isUnavailable } from '../../../src/database/unavailable.js'
 import { measureReplicationLag, measureStalls } from '../../../src/telemetry/database-metrics.js'
 import { silent } from '../../fixtures/cluster.js'
 import { composeEnvironment } from '../../fixtures/compose.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
 import { runProgram, startProcess } from '../../fixtures/process.js'
 import { createDatabase, type Service, send, startService, testConfig } from '../../fixtures/service.js'
 import { until, untilReady } from '../../fixtures/until.js'
@@ -139,6 +143,51 @@ t.test('a primary and its standby', async (t) => {
       }
   })
 
+  t.test('a password in a file is read for each connection, so that it can be rotated', async (t) => {
+    const { sql } = primary
+    const file = path.join(temporaryDirectory(t), 'passwords')
+    const lines = 'host all filed 127.0.0.1/32 scram-sha-256'
+    await sql.unsafe(
+      `copy (select '${lines}') to program 'cat - pg_hba.conf > new.conf && cat new.conf > pg_hba.conf'`,
+    )
+    await sql`select pg_reload_conf()`
+    await sql.unsafe(`set password_encryption = 'scram-sha-256'`)
+    await sql.unsafe('create role filed login; grant pg_read_all_data to filed')
+    const rotate = (password: string) => sql.unsafe(`alter role filed password '${password}'`)
+    const write = (password: string) => writeFileSync(file, `*:*:*:filed:${password}\n`)
+    const url = `postgres://filed@127.0.0.1:${primary.port}/postgres?passfile=${file}`
+    await rotate('caf\u2168')
+    write('caf\u2168')
+    const { pools } = await use(t, url, 0, { databaseReadUrl: url })
+    const reconnect = async (pool: Pool) => {
+      pool.retireAll()
+      const [row] = await pool.sql<{ role: string }[]>`select current_user as role`
+      return row?.role
+    }
+    for (const pool of [pools.keys, pools.reads, pools.writes]) t.equal(await reconnect(pool), 'filed')
+    await rotate('another')
+    await t.rejects(reconnect(pools.writes), { code: '28P01' }, 'the file has the old one')
+    write('another')
+    await until(() =>
+      reconnect(pools.writes).then(
+        (role) => role === 'filed',
+        () => false,
+      ),
+    )
+    t.equal(await reconnect(pools.reads), 'filed')
+    writeFileSync(file, '*:*:*:somebody:another\n')
+    const place = `127.0.0.1:${primary.port}:postgres:filed`
+    await t.rejects(reconnect(pools.writes), {
+      message: `DATABASE_URL: passfile: ${file} has no line for ${place}`,
+    })
+    await t.rejects(use(t, `${url}-gone`), {
+      message: /^DATABASE_URL: passfile cannot be read: ENOENT.*-gone/,
+    })
+    await t.rejects(use(t, url.replace('filed@', 'filed:wrong@')), {
+      message: /password authentication failed/,
+    })
+  })
+
   t.test('the containers of docker-compose.yml take passwords of any characters', async (t) => {
     const { sql, port } = primary
     await sql.unsafe(`copy (values ('host all animal_store,animal_store_service 127.0.0.1/32 scram-sha-256'))
@@ -177,7 +226,7 @@ t.test('a primary and its standby', async (t) => {
         gssencmode: 'prefer',
       },
       ...{ keepalives_count: '3', keepalives_interval: '9', krbsrvname: 'postgres', replication: 'false' },
-      ...{ load_balance_hosts: 'random', max_protocol_version: '3.2', passfile: '/x', require_auth: 'none' },
+      ...{ load_balance_hosts: 'random', max_protocol_version: '3.2', require_auth: 'none' },
       ...{ requirepeer: 'x', service: 'x', sslcertmode: 'allow', sslcompression: '0', sslsni: '1' },
       ...{
         oauth_issuer: 'https://x',
