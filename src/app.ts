@@ -66,8 +66,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addCors(app, config.corsOrigins, contract)
   const counters = await createCounters(app, contract, config, log)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
-  const measured = { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }
-  app.decorate('metricsServer', config.metricsPort === undefined ? undefined : await measure(app, measured))
   addAdmission(app, {
     contract,
     authentication: new Authentication(clientFinder(pools.keys.sql, contract), contract.title),
@@ -82,7 +80,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   pools.keys.probes.add((sql) => findClientKey(sql, ''))
   const probe = (timeoutMs: number) =>
     Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
-  await addHealth(app, contract, { sql: pools.keys.sql, probe, counters, isClosing })
+  const findUnready = await addHealth(app, contract, { sql: pools.keys.sql, probe, counters, isClosing })
+  const measured = { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }
+  const isMeasured = config.metricsPort !== undefined
+  app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findUnready }) : undefined)
   contractFiles(app, contract, config.publicUrl)
   const additions = additionsTo(contract)
   documentation(app, contract, { additions, sections: planSections(contract) })

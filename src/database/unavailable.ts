@@ -30,6 +30,12 @@ function isConnectFailure(error: unknown): boolean {
   return error instanceof Error && connectFailures.has(error)
 }
 
+/** Whether no connection could be opened, or one was lost. SQLSTATEs 08 and 57P: the server ends it. */
+export function isConnectionLost(error: unknown): boolean {
+  const code = codeOf(error)
+  return connectionCode.test(code) || isConnectFailure(error) || /^(08...|57P..)$/.test(code)
+}
+
 // postgres.js's, this driver's, OpenSSL's, and the system's (ECONNREFUSED, EAI_AGAIN, EMFILE), but not Node's
 // own (ERR_…).
 const connectionCode = /^(CONNECT|E(?!RR_)|ERR_SSL_)|^(STATEMENT_ABANDONED|TLS_REFUSED)$/

@@ -87,8 +87,8 @@ export function measureConnections(registry: Registry, sql: Sql): void {
 }
 
 /**
- * Measures the lag of the standby that requests read from. Absent while they read from a primary; another gauge
- * tells whether they should.
+ * Measures the lag of the standby that requests read from. Absent while they read from a primary; another
+ * gauge tells whether they should.
  */
 export function measureReplicationLag(registry: Registry, reads: Pool, hasStandbys: boolean): void {
   new Gauge({

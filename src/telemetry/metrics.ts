@@ -7,6 +7,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Config } from '../config.js'
 import type { Pools } from '../database/database.js'
 import type { Lifetimes } from '../http/lifetime.js'
+import type { FindUnready } from '../http/readiness.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
 import type { Contract } from '../openapi/index.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
@@ -34,6 +35,7 @@ export interface MeasuredParts {
   readonly loadShedder: Load
   readonly lifetimes: Lifetimes
   readonly refusedConnections: RefusedConnections
+  readonly findUnready: FindUnready
 }
 
 const eventLoopPrecisionMs = 10
@@ -42,10 +44,8 @@ const eventLoopPrecisionMs = 10
  * Measures the requests of an application from now on, and the state of its parts at each scrape. Returns the
  * metrics server, which does not listen yet; the application closes it.
  */
-export function addMetrics(
-  app: FastifyInstance,
-  { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }: MeasuredParts,
-): Server {
+export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
+  const { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections, findUnready } = parts
   const registry = new Registry()
   // Memory, CPU, event-loop lag, garbage collection.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopPrecisionMs })
@@ -57,9 +57,24 @@ export function addMetrics(
   measureStalls(registry, pools)
   measureConnections(registry, pools.keys.sql)
   measureReplicationLag(registry, pools.reads, config.databaseReadUrl !== undefined)
+  measureReadiness(registry, findUnready) // last: its statements would count as those of requests
   const server = createMetricsServer(registry, healthOf(app, contract), app.log)
   app.addHook('onClose', () => closeMetricsServer(server))
   return server
+}
+
+function measureReadiness(registry: Registry, findUnready: FindUnready): void {
+  new Gauge({
+    name: 'animal_store_ready',
+    help: 'Whether the instance is ready (1), as /readyz responds, or not (0), by cause (none: it is ready)',
+    labelNames: ['cause'],
+    registers: [registry],
+    async collect() {
+      const unready = await findUnready()
+      this.reset()
+      this.set({ cause: unready?.cause ?? 'none' }, unready === undefined ? 1 : 0)
+    },
+  })
 }
 
 function measureClientConnections(

@@ -5,6 +5,7 @@ import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import type { Sql } from '../../src/database/database.js'
 import { migrationNames } from '../../src/database/migration.js'
+import { codedError, connectFailure } from '../../src/database/unavailable.js'
 import { addHealth } from '../../src/http/health.js'
 import { migrationsFolder } from '../../src/lib/paths.js'
 import type { RequestError } from '../../src/openapi/index.js'
@@ -79,6 +80,42 @@ t.test("an operation may have a path of the service's own, which moves", async (
   t.match(await app.inject('/healthz'), { statusCode: 200 })
   t.match(await app.inject('/-/readyz'), { statusCode: 503 }, 'no migrations, and no error handler')
   t.match(await healthOf(app, taken)('/readyz'), { status: 503 }, 'also on the port for metrics')
+})
+
+const causes: [code: string, cause: string][] = [
+  ['CONNECTION_STALLED', 'stalled'],
+  ['57014', 'no_answer'],
+  ['28000', 'login'],
+  ['28P01', 'login'],
+  ['53300', 'connections'],
+  ['42501', 'privileges'],
+  ['42P01', 'schema'],
+  ['42703', 'schema'],
+  ['25006', 'standby'],
+  ['57P01', 'unreachable'],
+  ['ECONNREFUSED', 'unreachable'],
+  ['53100', 'other'],
+  ['', 'other'],
+]
+
+t.test('the cause of not being ready is told by the error of the probe, and ends with it', async (t) => {
+  let failure: Error | undefined
+  const findUnready = await addHealth(Fastify(), contract, {
+    sql: (async ([text]: TemplateStringsArray) => answerWell(String(text))) as unknown as Sql,
+    probe: async () => {
+      if (failure !== undefined) throw failure
+    },
+    counters: { state: () => 'memory' },
+    isClosing: () => false,
+  })
+  for (const [code, cause] of causes) {
+    failure = codedError(code, 'it is broken')
+    t.strictSame(await findUnready(), { cause, error: failure }, code)
+  }
+  failure = connectFailure(codedError('CERT_HAS_EXPIRED', 'certificate has expired'))
+  t.match(await findUnready(), { cause: 'unreachable' })
+  failure = undefined
+  t.equal(await findUnready(), undefined)
 })
 
 const unavailable = { status: 503, body: { code: 'unavailable' } }

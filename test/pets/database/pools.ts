@@ -4,6 +4,7 @@ import { createApiKey } from '../../../src/auth/api-key.js'
 import type { Pools, RootSql, Sql } from '../../../src/database/database.js'
 import { createPools, endPools } from '../../../src/database/pools.js'
 import { connectTo, readCluster } from '../../fixtures/cluster.js'
+import { listenForScrapes, scrape } from '../../fixtures/metrics.js'
 import { createDatabase, startService, testConfig } from '../../fixtures/service.js'
 import { until, untilReady } from '../../fixtures/until.js'
 import { holdInserts } from '../fixtures/locks.js'
@@ -147,7 +148,8 @@ for (const limit of [0, 1, 2])
 t.test('a role that may no longer log in', async (t) => {
   const admin = await createDatabase(t)
   const { pools, role } = await openAs(t, admin, -1)
-  const service = await startService(t, { sql: admin, pools })
+  const service = await startService(t, { sql: admin, pools, env: { METRICS_PORT: '9464' } })
+  const metrics = await listenForScrapes(service)
   const ready = async () => (await fetch(`${service.origin}/readyz`)).status
   await until(async () => (await ready()) === 200)
   await admin.unsafe(`alter role ${role} nologin`)
@@ -165,6 +167,7 @@ t.test('a role that may no longer log in', async (t) => {
     t.match(answer, { status: 503, body: { code: 'unavailable' } })
     t.equal(answer.headers.get('retry-after'), '1')
     t.equal(await ready(), 503)
+    t.equal((await scrape(metrics)).get('animal_store_ready{cause="login"}'), 0)
   })
 
   t.test('is served again once it may log in', async (t) => {
@@ -237,12 +240,20 @@ const outages: [
   ],
 ]
 
+const causes: Readonly<Record<string, string>> = {
+  '42P01': 'schema',
+  '42703': 'schema',
+  '42501': 'privileges',
+  '55000': 'unreachable',
+}
+
 t.test('an outage that someone has to mend is 503, and the instance is not ready', async (t) => {
   const admin = await createDatabase(t)
   const { pools, role } = await openAs(t, admin, -1)
   const maintenance = connectTo(await readCluster(), undefined, { max: 1 })
   t.teardown(() => maintenance.end())
-  const service = await startService(t, { sql: admin, pools })
+  const service = await startService(t, { sql: admin, pools, env: { METRICS_PORT: '9464' } })
+  const metrics = await listenForScrapes(service)
   const body = { name: 'Rex', categoryId: 1 }
   let count = 0
   const requests = async () => {
@@ -273,6 +284,7 @@ t.test('an outage that someone has to mend is 503, and the instance is not ready
         ),
       )
       t.equal(await ready(), 503)
+      t.equal((await scrape(metrics)).get(`animal_store_ready{cause="${causes[code]}"}`), 0)
       await sql.unsafe(end(role, database))
       await until(async () => (await ready()) === 200)
       t.strictSame(await statuses(), wellServed, 'served again')
@@ -284,6 +296,7 @@ t.test('an outage that someone has to mend is 503, and the instance is not ready
     t.equal(await ready(), 503)
     const waiting = await admin`select from pg_locks where not granted and relation = 'pets'::regclass`
     t.equal(waiting.length, 1, 'only one statement of probes waits')
+    t.equal((await scrape(metrics)).get('animal_store_ready{cause="no_answer"}'), 0)
     await held.release()
     await until(async () => (await ready()) === 200)
   })

@@ -1,12 +1,12 @@
 // The time of a request in metrics and in the log: that of the service, without waits for the client.
 
 import { once } from 'node:events'
-import type { Server } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { handlers } from '../../../generated/handlers.js'
 import { stopClocks } from '../../fixtures/clocks.js'
-import { send, startService } from '../../fixtures/service.js'
+import { listenForScrapes, scrape } from '../../fixtures/metrics.js'
+import { startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
 import { prefix } from '../fixtures/facts.js'
 import { holdKeys } from '../fixtures/locks.js'
@@ -21,19 +21,11 @@ type Overrides = Parameters<typeof startService>[1]
 // A service with stopped clocks, whose metrics server listens.
 async function startTimed(t: Test, { env, ...overrides }: Overrides = {}) {
   const service = await startService(t, { env: { METRICS_PORT: '9464', ...env }, ...overrides })
-  const server = service.app.metricsServer as Server
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port: metricsPort } = server.address() as AddressInfo
-  const seconds = async (operation: string, status: number | string) => {
-    const { text } = await send(`http://127.0.0.1:${metricsPort}/metrics`)
-    const name = `animal_store_request_seconds_sum{operation="${operation}",status="${status}"} `
-    return Number(
-      text
-        .split('\n')
-        .find((line) => line.startsWith(name))
-        ?.slice(name.length),
+  const metrics = await listenForScrapes(service)
+  const seconds = async (operation: string, status: number | string) =>
+    (await scrape(metrics)).get(
+      `animal_store_request_seconds_sum{operation="${operation}",status="${status}"}`,
     )
-  }
   const lines = () => service.log.filter(({ ms }) => ms !== undefined)
   const { port, hostname } = new URL(service.origin)
   const open = async () => {
