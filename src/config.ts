@@ -9,6 +9,13 @@ import { OperatorError } from './lib/operator-error.js'
 import { readPostgresUrl } from './lib/postgres-url.js'
 import { readRedisUrl } from './lib/redis-url.js'
 
+/** Files of the connection to an OpenTelemetry collector, by Node's option. */
+export interface OtlpFiles {
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+}
+
 /** The configuration. Durations are in milliseconds. */
 export interface Config {
   readonly host: string
@@ -38,6 +45,7 @@ export interface Config {
   readonly dataDir: string | undefined
   /** Where spans are exported by OTLP over HTTP; undefined: no tracing. OpenTelemetry reads its variables. */
   readonly otlpEndpoint: string | undefined
+  readonly otlpFiles: OtlpFiles
   readonly logLevel: string
   /** Whether the log contains client addresses. */
   readonly isAddressLogged: boolean
@@ -145,7 +153,8 @@ function readVariables(
     // an outage only the requests in flight wait for this timeout.
     redisTimeoutMs: read('REDIS_TIMEOUT_MS', 500, integerBetween(20, 60_000)),
     dataDir: optional('DATA_DIR', (text) => text),
-    otlpEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', httpUrl),
+    otlpEndpoint: unlessTracingIsOff(environment, optional('OTEL_EXPORTER_OTLP_ENDPOINT', httpUrl)),
+    otlpFiles: otlpFiles(environment),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
     isAddressLogged: read('LOG_ADDRESS', 'false', oneOf(['true', 'false'])) === 'true',
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
@@ -198,7 +207,24 @@ const openTelemetryVariables: readonly [name: string, parse: (text: string) => u
   ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', integerBetween(1, 1_000_000)],
   ['OTEL_BSP_MAX_QUEUE_SIZE', integerBetween(1, 1_000_000)],
   ['OTEL_BSP_EXPORT_TIMEOUT', integerBetween(1, 3_600_000)],
+  ['OTEL_SDK_DISABLED', (text) => oneOf(['true', 'false'])(text.toLowerCase())],
+  ['OTEL_TRACES_EXPORTER', oneOf(['otlp', 'none'])],
 ]
+
+function unlessTracingIsOff(environment: Environment, endpoint: string | undefined): string | undefined {
+  const isOff = environment.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true'
+  return isOff || environment.OTEL_TRACES_EXPORTER?.trim() === 'none' ? undefined : endpoint
+}
+
+// OpenTelemetry reads these itself, too, but once.
+function otlpFiles(environment: Environment): OtlpFiles {
+  const variables = { ca: 'CERTIFICATE', cert: 'CLIENT_CERTIFICATE', key: 'CLIENT_KEY' }
+  const read = (name: string) =>
+    environment[`OTEL_EXPORTER_OTLP_TRACES_${name}`]?.trim() ||
+    environment[`OTEL_EXPORTER_OTLP_${name}`]?.trim()
+  const files = Object.entries(variables).map(([option, name]) => [option, read(name)] as const)
+  return Object.fromEntries(files.filter(([, file]) => file))
+}
 
 // In the form of W3C Baggage, section 3.3.1, as OpenTelemetry reads it.
 function otlpHeaders(text: string): string | Misconfiguration {

@@ -28,6 +28,7 @@ const defaults = {
   redisTimeoutMs: 500,
   dataDir: undefined,
   otlpEndpoint: undefined,
+  otlpFiles: {},
   logLevel: 'info',
   isAddressLogged: false,
   trustProxy: false,
@@ -118,6 +119,37 @@ for (const url of [
     t.equal(readConfig({ DATABASE_URL: url }).databaseUrl, url)
   })
 }
+
+const otlpEndpoint = 'http://c:4318'
+
+const switches: [variable: string, text: string, endpoint: string | undefined][] = [
+  ['OTEL_SDK_DISABLED', 'true', undefined],
+  ['OTEL_SDK_DISABLED', 'TRUE', undefined],
+  ['OTEL_SDK_DISABLED', 'false', otlpEndpoint],
+  ['OTEL_SDK_DISABLED', '', otlpEndpoint],
+  ['OTEL_TRACES_EXPORTER', 'none', undefined],
+  ['OTEL_TRACES_EXPORTER', 'otlp', otlpEndpoint],
+]
+
+for (const [variable, text, endpoint] of switches) {
+  t.test(
+    `${variable}=${text} ${endpoint === undefined ? 'switches tracing off' : 'leaves tracing on'}`,
+    async (t) => {
+      const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint, [variable]: text }
+      t.equal(readConfig(environment).otlpEndpoint, endpoint)
+    },
+  )
+}
+
+t.test('the files of a collector are those for traces, else those for all signals', async (t) => {
+  const { otlpFiles } = readConfig({
+    OTEL_EXPORTER_OTLP_CERTIFICATE: '/ca',
+    OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: '/general',
+    OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE: ' /cert ',
+    OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: '',
+  })
+  t.strictSame(otlpFiles, { ca: '/ca', cert: '/cert' })
+})
 
 t.test('DATABASE_READ_URL requires DATABASE_URL, and may name any server', async (t) => {
   const [url, standby] = ['postgres://primary/x', 'postgres://one,two/x']
@@ -227,6 +259,8 @@ const rejected: [variable: string, ...texts: string[]][] = [
   ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '0', '-1', '1.5'],
   ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
   ['OTEL_BSP_EXPORT_TIMEOUT', '0'],
+  ['OTEL_SDK_DISABLED', 'yes', '1'],
+  ['OTEL_TRACES_EXPORTER', 'console', 'otlp,console'],
   ['WORK_MAX', '0', '1000001'],
   ['PGTARGETSESSIONATTRS', 'any', 'primary'],
 ]

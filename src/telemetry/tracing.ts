@@ -1,8 +1,11 @@
 // OpenTelemetry tracing: one span per request. OpenTelemetry reads its variables (OTEL_*) itself.
 // @fastify/otel is not used: it makes a span for each hook, and never ends those of an aborted request.
 
+import { randomUUID } from 'node:crypto'
+import http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
+  type Attributes,
   DiagLogLevel,
   defaultTextMapGetter,
   diag,
@@ -28,12 +31,14 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import type { Config, OtlpFiles } from '../config.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import { clientAddress } from '../lib/address.js'
 import type { Contract } from '../openapi/index.js'
+import { CollectorAgent } from './collector-agent.js'
 
 export interface TracedParts {
-  readonly config: { readonly isAddressLogged: boolean; readonly shutdownTimeoutMs: number }
+  readonly config: Pick<Config, 'isAddressLogged' | 'shutdownTimeoutMs' | 'otlpFiles'>
   readonly contract: Pick<Contract, 'title' | 'version'>
   readonly lifetimes: Lifetimes
   readonly log: Logger
@@ -47,14 +52,14 @@ const flushShare = 0.2
  * Closing the server exports the remaining spans.
  */
 export function addTracing(app: FastifyInstance, { config, contract, lifetimes, log }: TracedParts): void {
-  const provider = createProvider(contract, log)
+  const provider = createProvider(contract, config, log)
   const tracer = provider.getTracer(contract.title, contract.version)
   const propagator = new W3CTraceContextPropagator()
   const spans = new WeakMap<FastifyRequest, Span>()
 
   app.addHook('onRequest', (request, reply, done) => {
     const parent = propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter)
-    const span = tracer.startSpan(request.method, { kind: SpanKind.SERVER }, parent)
+    const span = tracer.startSpan(spanName(request.method), { kind: SpanKind.SERVER }, parent)
     spans.set(request, span)
     if (trace.getSpanContext(parent) === undefined) {
       const { traceId } = span.spanContext()
@@ -78,10 +83,12 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
 }
 
 // The semantic conventions for HTTP, except `url.path`: a URL as sent may contain a key.
-function setAttributes(span: Span, { method, matched }: FastifyRequest, status: number | undefined): void {
-  const route = matched?.url
-  if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route)
-  span.setAttributes({ 'http.request.method': method, 'url.scheme': 'http' })
+function setAttributes(span: Span, request: FastifyRequest, status: number | undefined): void {
+  const { method, protocol } = request
+  const route = request.matched?.url
+  if (route !== undefined) span.updateName(`${spanName(method)} ${route}`).setAttribute('http.route', route)
+  // The protocol is that of a trusted proxy's client.
+  span.setAttributes({ ...methodAttributes(method), 'url.scheme': protocol })
   if (status === undefined) {
     span.setAttribute('error.type', 'aborted')
     return
@@ -91,14 +98,35 @@ function setAttributes(span: Span, { method, matched }: FastifyRequest, status: 
   span.setAttribute('error.type', String(status)).setStatus({ code: SpanStatusCode.ERROR })
 }
 
-function createProvider({ title, version }: TracedParts['contract'], log: Logger): BasicTracerProvider {
+// Those of RFC 9110 and 5789. A client may send any of the others that Node knows, such as PROPFIND.
+const knownMethods = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' '))
+
+function spanName(method: string): string {
+  return knownMethods.has(method) ? method : 'HTTP'
+}
+
+function methodAttributes(method: string): Attributes {
+  return knownMethods.has(method)
+    ? { 'http.request.method': method }
+    : { 'http.request.method': '_OTHER', 'http.request.method_original': method }
+}
+
+function createProvider(
+  { title, version }: TracedParts['contract'],
+  { otlpFiles }: TracedParts['config'],
+  log: Logger,
+): BasicTracerProvider {
   // Invalid variables are reported while they are read; LoggingExporter reports failed exports.
   const warn = (message: string) => log.warn({ reason: message }, 'invalid opentelemetry configuration')
   const ignore = () => {}
   diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)
   try {
-    const service = resourceFromAttributes({ 'service.name': title, 'service.version': version })
-    const exporter = new LoggingExporter(new OTLPTraceExporter(), log)
+    const service = resourceFromAttributes({
+      'service.name': title,
+      'service.version': version,
+      'service.instance.id': randomUUID(),
+    })
+    const exporter = new LoggingExporter(createExporter(otlpFiles), log)
     return new BasicTracerProvider({
       resource: defaultResource()
         .merge(service)
@@ -108,6 +136,14 @@ function createProvider({ title, version }: TracedParts['contract'], log: Logger
   } finally {
     diag.disable()
   }
+}
+
+function createExporter(files: OtlpFiles): OTLPTraceExporter {
+  if (Object.keys(files).length === 0) return new OTLPTraceExporter()
+  return new OTLPTraceExporter({
+    httpAgentOptions: (protocol) =>
+      protocol === 'https:' ? new CollectorAgent(files) : new http.Agent({ keepAlive: true }),
+  })
 }
 
 /** Logs the first failed export, and the first successful one after it. */

@@ -36,6 +36,9 @@ const namesIn = (text: string) => text.match(/\b(animal_store|nodejs|process)_\w
 
 const queries = [...shown, ...alerts.map(({ expr }) => expr)]
 
+const promtoolIsMissing =
+  spawnSync('promtool', ['--version']).error !== undefined && 'promtool is not installed'
+
 t.test('a service that has responded once', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
   const service = await startProcess(t, { DATABASE_URL: url, METRICS_PORT: '0' })
@@ -67,6 +70,11 @@ t.test('a service that has responded once', async (t) => {
     }
   })
 
+  t.test('exports names that promtool accepts', { skip: promtoolIsMissing }, async (t) => {
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text })
+    t.strictSame([status, String(stdout), String(stderr)], [0, '', ''])
+  })
+
   t.test('exports no metric of its own that the dashboard omits', async (t) => {
     for (const name of [...types.keys()].filter((name) => name.startsWith('animal_store_'))) {
       const isShown = shown.some((expr) => expr.includes(name))
@@ -89,9 +97,6 @@ t.test('the rules’ test expects every alert to fire', async (t) => {
   const text = read('deploy/monitoring/alerts-test.yaml')
   for (const { alert } of alerts) t.ok(text.includes(`alertname="${alert}"`), alert)
 })
-
-const promtoolIsMissing =
-  spawnSync('promtool', ['--version']).error !== undefined && 'promtool is not installed'
 
 t.test('promtool accepts the rules, and their test passes', { skip: promtoolIsMissing }, async (t) => {
   const promtool = (...args: string[]) =>

@@ -1,5 +1,9 @@
+import { copyFileSync, readFileSync, rmSync } from 'node:fs'
 import net from 'node:net'
+import path from 'node:path'
 import t, { type Test } from 'tap'
+import { projectRoot } from '../../../src/lib/paths.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
 import { startProcess } from '../../fixtures/process.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { contract, createDatabase, send, startService } from '../../fixtures/service.js'
@@ -8,6 +12,7 @@ import { startCollector, startUnresponsiveCollector } from '../fixtures/collecto
 import { prefix } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
 
+const certificates = path.join(projectRoot, 'test/fixtures/tls')
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
 const span = '00f067aa0ba902b7'
 
@@ -48,6 +53,7 @@ t.test('each request is a span, in the trace of its caller or in a new one', asy
   t.match(known?.resource, {
     'service.name': title,
     'service.version': version,
+    'service.instance.id': /^[0-9a-f-]{36}$/,
     'telemetry.sdk.language': 'nodejs',
     'deployment.environment.name': 'test',
   })
@@ -63,6 +69,16 @@ t.test('each request is a span, in the trace of its caller or in a new one', asy
   t.match(await asked(`${prefix}/pets`, { authorization: '', traceparent: 'nonsense' }), {
     parentSpanId: '',
     attributes: { 'http.response.status_code': 401 },
+  })
+
+  t.match(await asked(`${prefix}/pets`, { 'x-forwarded-proto': 'https' }), {
+    attributes: { 'url.scheme': 'http' },
+  })
+  await send(`${origin}${prefix}/pets`, 'PROPFIND', auth)
+  await until(() => spans.at(-1)?.attributes['http.request.method_original'] !== undefined)
+  t.match(spans.at(-1), {
+    name: /^HTTP\b/,
+    attributes: { 'http.request.method': '_OTHER', 'http.request.method_original': 'PROPFIND' },
   })
 
   proxy.admit(false)
@@ -91,12 +107,62 @@ t.test('OpenTelemetry variables are applied, and invalid ones logged', async (t)
     OTEL_EXPORTER_OTLP_ENDPOINT: url,
     OTEL_SERVICE_NAME: 'other',
     OTEL_TRACES_SAMPLER: 'sometimes',
+    OTEL_RESOURCE_ATTRIBUTES: 'service.instance.id=api-1',
     LOG_ADDRESS: 'true',
+    TRUST_PROXY: 'loopback',
   })
-  await send(`${origin}${prefix}/pets`)
+  await send(`${origin}${prefix}/pets`, 'GET', { 'x-forwarded-proto': 'https' })
   await until(() => spans.length > 0)
-  t.match(spans[0], { resource: { 'service.name': 'other' }, attributes: { 'client.address': '127.0.0.1' } })
+  t.match(spans[0], {
+    resource: { 'service.name': 'other', 'service.instance.id': 'api-1' },
+    attributes: { 'client.address': '127.0.0.1', 'url.scheme': 'https' },
+  })
   t.match(linesOf('invalid opentelemetry configuration'), [{ reason: /OTEL_TRACES_SAMPLER/ }])
+  t.match(await service.stop(), { code: 0 })
+})
+
+t.test('the certificates of a collector are read for each connection', async (t) => {
+  const read = (name: string) => readFileSync(path.join(certificates, name))
+  const collector = await startCollector(t, {
+    ...{ key: read('address.key'), cert: read('address.pem'), ca: read('ca.pem') },
+    ...{ requestCert: true, rejectUnauthorized: true },
+  })
+  const directory = temporaryDirectory(t)
+  const put = (name: string, source: string) =>
+    copyFileSync(path.join(certificates, source), path.join(directory, name))
+  put('ca', 'ca.pem')
+  put('cert', 'name.pem')
+  put('key', 'name.key')
+  const { service, auth } = await start(t, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_CERTIFICATE: path.join(directory, 'ca'),
+    OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: '/overridden.pem',
+    OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE: path.join(directory, 'cert'),
+    OTEL_EXPORTER_OTLP_CLIENT_KEY: path.join(directory, 'key'),
+  })
+  const exported = async () => {
+    const { length } = collector.spans
+    await until(async () => {
+      await send(`${service.base}/pets`, 'GET', auth)
+      return collector.spans.length > length
+    })
+    return collector.clients.at(-1)
+  }
+  t.equal(await exported(), 'name')
+  put('cert', 'address.pem')
+  put('key', 'address.key')
+  collector.disconnect()
+  await until(async () => (await exported()) === 'address')
+  rmSync(path.join(directory, 'ca'))
+  collector.disconnect()
+  await until(async () => {
+    await send(`${service.base}/pets`, 'GET', auth)
+    return service.log.some(({ msg }) => msg === 'trace export failed')
+  })
+  const [failed] = service.log.filter(({ msg }) => msg === 'trace export failed')
+  t.match(failed, { reason: `${path.join(directory, 'ca')}` })
+  put('ca', 'ca.pem')
+  t.equal(await exported(), 'address', 'and exports work again')
   t.match(await service.stop(), { code: 0 })
 })
 
