@@ -81,8 +81,8 @@ export async function lockPatiently<Result>(
 }
 
 // Whether the connection is lost, and its session with it: an error of Node, of postgres.js, or of PostgreSQL
-// that is worse than ERROR. postgres.js 3.4.9 would write to a socket that it no longer has: nothing can catch
-// that.
+// that is worse than ERROR. postgres.js 3.4.9 would write to a socket that it no longer has: nothing can
+// catch that.
 function isLastOf(error: unknown): boolean {
   return codeOf(error) !== '' && (error as { severity?: unknown }).severity !== 'ERROR'
 }

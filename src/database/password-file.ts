@@ -16,8 +16,8 @@ export interface PasswordFor {
 export type FilePassword = (() => string) & FromFiles
 
 /**
- * The password of the first line of a file that matches. The file is read now, to fail the startup, and before
- * each connection.
+ * The password of the first line of a file that matches. The file is read now, to fail the startup, and
+ * before each connection.
  * @param parameter the one that names the file, for errors
  * @param prepare makes of the password what is sent
  */

@@ -213,8 +213,8 @@ async function filePasswords(
 }
 
 // SCRAM uses the password in the form of SASLprep (RFC 7677, section 1; RFC 4013), if it has one, which
-// postgres.js 3.4.9 leaves out. Other methods use it as it is, so that is tried next, if it is another. Loaded
-// for a password that may need it.
+// postgres.js 3.4.9 leaves out. Other methods use it as it is, so that is tried next, if it is another.
+// Loaded for a password that may need it.
 async function scramForm(given?: string): Promise<(password: string) => string> {
   const isAscii = (password: string) => /^[ -~]*$/.test(password)
   if (given !== undefined && isAscii(given)) return (password) => password

@@ -30,7 +30,8 @@ interface NamedFile {
 /**
  * Reads `sslmode`, the `files` and the `texts`, and removes or changes those that postgres.js would misread.
  * The files are read now, to fail the startup, and before each connection: certificates are renewed, and a
- * list of revoked ones ends. As in libpq, a root certificate makes `require` verify the certificate's authority.
+ * list of revoked ones ends. As in libpq, a root certificate makes `require` verify the certificate's
+ * authority.
  * @param variable the environment variable with the URL, for errors
  * @throws {OperatorError} when the mode is unknown, a file cannot be read, or a value is not valid
  */

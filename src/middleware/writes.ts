@@ -23,8 +23,8 @@ export interface WritesOptions {
 }
 
 /**
- * Runs each request of an operation that is not safe in a transaction, and idempotent operations once for each
- * `Idempotency-Key` of a caller. Rejects with the error of the handler, `idempotency_key_reused` or
+ * Runs each request of an operation that is not safe in a transaction, and idempotent operations once for
+ * each `Idempotency-Key` of a caller. Rejects with the error of the handler, `idempotency_key_reused` or
  * `idempotency_key_in_use`.
  */
 export function transactional(pool: ConnectionSource, options: WritesOptions): Around<Sql> {

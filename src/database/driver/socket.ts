@@ -27,8 +27,8 @@ export const socketOption = { socket: createSocket }
 
 /**
  * Opens a socket for postgres.js that fails when it does not connect in time, and always closes as if without
- * an error; 'error' has reported the error by then. Reads the files of its options: postgres.js catches an error
- * here, but neither one of TLS's options nor one of a password's function.
+ * an error; 'error' has reported the error by then. Reads the files of its options: postgres.js catches an
+ * error here, but neither one of TLS's options nor one of a password's function.
  */
 export function createSocket({ host, port, path, ssl, pass }: Target): net.Socket {
   refreshAll([ssl, pass])

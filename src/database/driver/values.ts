@@ -43,8 +43,8 @@ function arraysOf(readElement: (text: string) => unknown, ...oids: number[]) {
 }
 
 /**
- * A date or time in the form of RFC 3339. With `DateStyle` ISO, PostgreSQL writes a space for the T, and leaves
- * out the minutes of an offset in whole hours. A `timestamp` has no offset, and gets none.
+ * A date or time in the form of RFC 3339. With `DateStyle` ISO, PostgreSQL writes a space for the T, and
+ * leaves out the minutes of an offset in whole hours. A `timestamp` has no offset, and gets none.
  */
 export function readTime(text: string): string {
   return text

@@ -1,6 +1,6 @@
-// The server's lock files, whose first line is the number of its process. A server that is killed leaves them,
-// and after a restart of the machine or container another process may have the number, which PostgreSQL and
-// pg_ctl take for the server.
+// The server's lock files, whose first line is the number of its process. A server that is killed leaves
+// them, and after a restart of the machine or container another process may have the number, which PostgreSQL
+// and pg_ctl take for the server.
 
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
@@ -60,7 +60,8 @@ async function holderIn(text: string, data: string): Promise<LockHolder | undefi
 }
 
 // Every process of a server works in its data directory, before it writes the lock file. By name without
-// /proc, or if that is another user's; a process that has ended and that its parent has not asked for has none.
+// /proc, or if that is another user's; a process that has ended and that its parent has not asked for has
+// none.
 async function isServer(pid: number, program: string, data: string): Promise<boolean> {
   try {
     return (await readlink(`/proc/${pid}/cwd`)) === (await realpath(data))

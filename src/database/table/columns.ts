@@ -191,7 +191,9 @@ export function optional<Value>({ column, type, write, read }: Column<Value>): C
   }
 }
 
-/** For a field that may be null. Null is read as null by `nullable(optional(…))`, as absent by the reverse. */
+/**
+ * For a field that may be null. Null is read as null by `nullable(optional(…))`, as absent by the reverse.
+ */
 export function nullable<Value>({ column, type, write, read }: Column<Value>): Column<Value | null> {
   return {
     column,

@@ -1,6 +1,6 @@
-// Reads the files of a contract. What they contain ends in generated/ and in the document that is served without a key,
-// so a `$ref` reaches only regular files in the contract's folder: no other file of the machine, by its path or by a
-// link, and nothing whose end may never come.
+// Reads the files of a contract. What they contain ends in generated/ and in the document that is served
+// without a key, so a `$ref` reaches only regular files in the contract's folder: no other file of the
+// machine, by its path or by a link, and nothing whose end may never come.
 
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
@@ -14,7 +14,8 @@ export class UnreadFile extends Error {}
 
 /**
  * Reads a contract and the files that it refers to.
- * @param folder the one that they must be in, by default that of the contract. The contract itself may be a link.
+ * @param folder the one that they must be in, by default that of the contract. The contract itself may be a
+ * link.
  */
 export function filesOf(contract: string, folder: string = path.dirname(contract)): ReadText {
   return async (file) => {

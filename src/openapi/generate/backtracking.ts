@@ -1,5 +1,5 @@
-// Patterns that JavaScript, which matches by backtracking, needs far longer for than their text has characters: whoever
-// sends a text that nearly matches would stop the server. recheck finds them.
+// Patterns that JavaScript, which matches by backtracking, needs far longer for than their text has
+// characters: whoever sends a text that nearly matches would stop the server. recheck finds them.
 
 import { createRequire } from 'node:module'
 import type { Diagnostics } from 'recheck'
@@ -93,8 +93,8 @@ const bounded = {
   maxNFASize: 1000,
 }
 
-// Of those, and of patterns with look-around or references back, recheck tries texts: with fewer it finds the same in a fifth of the
-// time, though maybe not how bad they are.
+// Of those, and of patterns with look-around or references back, recheck tries texts: with fewer it finds the
+// same in a fifth of the time, though maybe not how bad they are.
 const fewTrials = {
   ...{ maxIteration: 4, maxInitialGenerationSize: 150, maxGenerationSize: 40 },
   ...{ mutationSize: 20, crossoverSize: 10 },
@@ -123,8 +123,8 @@ function expressionOf(pattern: string): RegExp | undefined {
   }
 }
 
-// Its build for browsers, which is JavaScript alone: the other one would start Java or a binary of its own. Loaded for a
-// contract with patterns alone.
+// Its build for browsers, which is JavaScript alone: the other one would start Java or a binary of its own.
+// Loaded for a contract with patterns alone.
 function loadCheck(): typeof import('recheck').checkSync | undefined {
   try {
     return require('recheck/lib/browser.js').checkSync

@@ -1,6 +1,6 @@
-// Schemas that apply themselves to a part of a value twice, as by two parts of an `allOf`. Each level of a value
-// then doubles the work, and a body of some hundred bytes would stop the server. Found like a pattern whose
-// backtracking is exponential: two ways from a schema to itself by the same members of a value.
+// Schemas that apply themselves to a part of a value twice, as by two parts of an `allOf`. Each level of a
+// value then doubles the work, and a body of some hundred bytes would stop the server. Found like a pattern
+// whose backtracking is exponential: two ways from a schema to itself by the same members of a value.
 
 import type { Schema } from '../contract/contract.js'
 import type { Pointer, Problem } from '../contract/contract-error.js'

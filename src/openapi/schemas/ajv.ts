@@ -71,8 +71,8 @@ export function compilable(schema: AnySchema, mode: NumberMode = 'json'): AnySch
   return withConditions(withExactNumbers(withNullPrototypes(others), mode))
 }
 
-// Ajv would read `$recursiveRef` from the schema that it compiles, and of `$recursiveAnchor` the meta-schema only says
-// that it must be a string.
+// Ajv would read `$recursiveRef` from the schema that it compiles, and of `$recursiveAnchor` the meta-schema
+// only says that it must be a string.
 function checkDialect(schema: Schema): void {
   for (const name of ['$recursiveAnchor', '$recursiveRef'])
     if (schemasIn(schema).some((each) => name in each))

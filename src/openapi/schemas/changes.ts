@@ -1,7 +1,7 @@
 // A value is judged as it was sent, and only then changed: integers of 64 bits become bigints, texts of
 // parameters what their schemas say, and absent properties get their defaults. What is to be changed is noted
-// in a list while a value is judged. An alternative that does not match takes back what it noted. Validation is
-// synchronous, so that all validators can share the list.
+// in a list while a value is judged. An alternative that does not match takes back what it noted. Validation
+// is synchronous, so that all validators can share the list.
 
 import type { ValidateFunction } from 'ajv'
 
@@ -96,8 +96,8 @@ export function changing(validate: ValidateFunction): ValidateFunction {
   return changing
 }
 
-// Defaults last, because a converted value may be one that an object has. They are changed by every schema of the
-// property, as they would be if they had been sent.
+// Defaults last, because a converted value may be one that an object has. They are changed by every schema of
+// the property, as they would be if they had been sent.
 function make(from: number): void {
   const gaps: { readonly object: Container; readonly property: Property }[] = []
   for (let i = from, end = changes.length; i < end; i++) {

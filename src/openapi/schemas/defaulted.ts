@@ -1,5 +1,5 @@
-// Properties with a default: an absent one gets it once the value is valid. If such a property is also required,
-// its default excuses that it is absent: nothing else that is judged takes it for sent.
+// Properties with a default: an absent one gets it once the value is valid. If such a property is also
+// required, its default excuses that it is absent: nothing else that is judged takes it for sent.
 
 import type { Ajv, CodeKeywordDefinition } from 'ajv'
 import properties from 'ajv/dist/vocabularies/applicator/properties.js'

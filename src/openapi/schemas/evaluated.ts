@@ -1,7 +1,8 @@
-// Replaces Ajv's `unevaluatedProperties` and `unevaluatedItems` (JSON Schema Core 2020-12, section 11), which lose
-// what is evaluated beside `$ref`, if/then/else and alternatives (Ajv issues 2483 and 2559, for 8.20), and take every
-// item for evaluated beside `contains`. Here each schema that is asked notes for its value what it evaluates; an
-// alternative or condition that fails takes that back. So the cost is linear in the value.
+// Replaces Ajv's `unevaluatedProperties` and `unevaluatedItems` (JSON Schema Core 2020-12, section 11), which
+// lose what is evaluated beside `$ref`, if/then/else and alternatives (Ajv issues 2483 and 2559, for 8.20),
+// and take every item for evaluated beside `contains`. Here each schema that is asked notes for its value
+// what it evaluates; an alternative or condition that fails takes that back. So the cost is linear in the
+// value.
 
 import { _, type Ajv, type CodeKeywordDefinition, type KeywordCxt } from 'ajv'
 import { not } from 'ajv/dist/compile/codegen/index.js'
@@ -80,7 +81,8 @@ function note(value: unknown, by: Evaluated): void {
   noteUndo(() => void all.splice(all.lastIndexOf(by), 1))
 }
 
-// What a schema evaluates by its own keywords, and with what it asks for, which is what schemas around it see.
+// What a schema evaluates by its own keywords, and with what it asks for, which is what schemas around it
+// see.
 const evaluationsOf = once((schema: Schema) => {
   const { unevaluatedProperties: _, unevaluatedItems: __, ...own } = schema
   return { own: evaluatedBy(own), whole: evaluatedBy(schema) }

@@ -41,8 +41,8 @@ const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'm
 const values = ['enum', 'const'] as const
 
 /**
- * A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers; for
- * `text` also booleans and null, which arrive as text, too.
+ * A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers;
+ * for `text` also booleans and null, which arrive as text, too.
  */
 export function withExactNumbers<Each extends AnySchema>(schema: Each, mode: NumberMode = 'json'): Each {
   return mapSchemas(schema, (each) => exact(each, mode))

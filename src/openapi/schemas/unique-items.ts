@@ -34,8 +34,8 @@ function duplicateIn(items: readonly unknown[]): number | undefined {
   return undefined
 }
 
-// The same for values that are equal in JSON Schema (Core 2020-12, section 4.2.2): without the order of fields,
-// and whether an integer is a number or a bigint.
+// The same for values that are equal in JSON Schema (Core 2020-12, section 4.2.2): without the order of
+// fields, and whether an integer is a number or a bigint.
 function canonicalText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value !== 'object' || value === null)
