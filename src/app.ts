@@ -133,10 +133,11 @@ function clientFinder(sql: Sql, contract: ServiceContract): FindClient {
 }
 
 function contextOf({ url, body, mediaType, client }: FastifyRequest, sql: Sql): Context {
+  const self = selfReference(url)
   return {
     sql,
-    self: selfReference(url),
-    link: (rel, query) => `<${selfWith(url, query)}>; rel="${rel}"`,
+    self,
+    link: (rel, query) => `<${selfWith(url, self, query)}>; rel="${rel}"`,
     contentType: body === undefined ? undefined : mediaType,
     client,
   }

@@ -13,16 +13,26 @@ export function selfReference(url: string): string {
 /**
  * The reference from a request to its own path and query, with other values of some parameters. The rest of
  * the query stays as the client has written it, in whatever style.
+ * @param self the reference to its own path
  */
-export function selfWith(url: string, values: Readonly<Record<string, string | number | bigint>>): string {
-  const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : ''
-  const kept = query.split('&').filter((pair) => pair !== '' && !Object.hasOwn(values, nameOf(pair)))
-  const set = Object.entries(values).map((pair) => pair.map(String).map(encodeURIComponent).join('='))
-  return `${selfReference(url)}?${[...kept.map(encoded), ...set].join('&')}`
+export function selfWith(
+  url: string,
+  self: string,
+  values: Readonly<Record<string, string | number | bigint>>,
+): string {
+  const start = url.indexOf('?') + 1
+  let query = ''
+  for (const pair of start === 0 ? [] : url.slice(start).split('&'))
+    if (pair !== '' && !Object.hasOwn(values, nameOf(pair))) query += `${encoded(pair)}&`
+  for (const name in values)
+    query += `${encodeURIComponent(name)}=${encodeURIComponent(String(values[name]))}&`
+  return `${self}?${query.slice(0, -1)}`
 }
 
 function nameOf(pair: string): string {
-  return decodeURIComponent(pair.split('=', 1)[0] as string) // a split has at least one part
+  const end = pair.indexOf('=')
+  const name = end < 0 ? pair : pair.slice(0, end)
+  return name.includes('%') ? decodeURIComponent(name) : name
 }
 
 /**

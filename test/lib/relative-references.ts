@@ -67,7 +67,7 @@ const queries: [query: string, kept: string][] = [
 
 for (const [query, kept] of queries) {
   t.test(`the reference to another page of /pets${query}`, async (t) => {
-    const reference = selfWith(`/v1/pets${query}`, { limit: 20, cursor: 'a/+&=>' })
+    const reference = selfWith(`/v1/pets${query}`, 'pets', { limit: 20, cursor: 'a/+&=>' })
     t.equal(reference, `pets?${kept}limit=20&cursor=a%2F%2B%26%3D%3E`)
   })
 }

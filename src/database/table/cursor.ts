@@ -18,22 +18,31 @@ export function writeCursor({ filters, last }: Position): string {
   return Buffer.from(['1', ...parts.map((part) => part.join())].join('|')).toString('base64url')
 }
 
-/** Reads a cursor; undefined if `writeCursor` has not written it. */
+/** Reads a cursor; undefined if it has not the form of one. */
 export function readCursor(cursor: string): Position | undefined {
-  const [, filters, last] = Buffer.from(cursor, 'base64url').toString().split('|')
-  if (filters === undefined || last === undefined) return undefined
+  const bytes = Buffer.from(cursor, 'base64url')
+  // Decoding is lenient: accept only what is encoded in the same way.
+  if (bytes.toString('base64url') !== cursor) return undefined
+  const [version, filters, last, ...more] = bytes.toString().split('|')
+  if (version !== '1' || filters === undefined || last === undefined || more.length > 0) return undefined
   try {
-    const position = {
-      filters: filters.split(',').map((text) => (text === unset ? null : decodeURIComponent(text))),
-      last: last.split(',').map(decodeURIComponent),
-    }
-    // Decoding is lenient: accept only a cursor that is written in the same way.
-    return writeCursor(position) === cursor ? position : undefined
+    return { filters: filters.split(',').map(unescapedFilter), last: last.split(',').map(unescaped) }
   } catch {
     return undefined // no percent-encoded text
   }
 }
 
+function unescapedFilter(text: string): string | null {
+  return text === unset ? null : unescaped(text)
+}
+
+function unescaped(text: string): string {
+  return text.includes('%') ? decodeURIComponent(text) : text
+}
+
+// What most positions consist of needs no encoding.
+const plain = /^[\w.-]*$/
+
 function escaped(text: string): string {
-  return encodeURIComponent(text).replaceAll('*', '%2A')
+  return plain.test(text) ? text : encodeURIComponent(text).replaceAll('*', '%2A')
 }

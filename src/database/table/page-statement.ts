@@ -73,16 +73,18 @@ function readPage<Row>(
   shown: readonly Field[],
   columns: readonly (readonly (string | null)[] | null)[],
 ): Row[] {
-  return (columns[0] ?? []).map((_, row) => readRow(shown, (_, i) => columns[i]?.[row] ?? null))
+  const rows: Row[] = []
+  const count = columns[0]?.length ?? 0
+  for (let row = 0; row < count; row++) rows.push(readRow(shown, (_, i) => columns[i]?.[row] ?? null))
+  return rows
 }
 
 // The names are those that the statement gives to what is asked.
 function recordOf({ values, last = [], limit }: AskedPage): object {
-  return Object.fromEntries([
-    ...values.map((text, i) => [`value${i}`, text]),
-    ...last.map((text, i) => [`last${i}`, text]),
-    ['page_limit', limit],
-  ])
+  const record: Record<string, unknown> = { page_limit: limit }
+  for (let i = 0; i < values.length; i++) record[`value${i}`] = values[i]
+  for (let i = 0; i < last.length; i++) record[`last${i}`] = last[i]
+  return record
 }
 
 // A column that rows are in the order of, and the value it is compared with.

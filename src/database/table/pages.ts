@@ -94,8 +94,8 @@ export function createPages<Shown extends object, Fields, Filters extends Filter
     const last = cursor === undefined ? undefined : readLast(cursor, values, filters, order)
     // One more than `limit`, to know whether there is a next page.
     const rows = await select(sql, { values, last, limit: limit + 1 })
+    if (rows.length <= limit) return { items: rows, next: undefined }
     const items = rows.slice(0, limit)
-    if (rows.length <= limit) return { items, next: undefined }
     return { items, next: writeCursor({ filters: values, last: positionOf(items.at(-1), order) }) }
   }
 }

@@ -48,10 +48,11 @@ export function readRow<Row>(
   textOf: (field: Field, i: number) => string | null,
 ): Row {
   const row: Record<string, unknown> = {}
-  fields.forEach((field, i) => {
+  for (let i = 0; i < fields.length; i++) {
+    const field = fields[i] as Field
     const value = readField(field, textOf(field, i))
     if (value !== undefined) row[field.name] = value
-  })
+  }
   return row as Row // a column for each of its fields
 }
 
