@@ -223,7 +223,7 @@ t.test('it is resumed after its process, or its connection, was lost', async (t)
     if (how === 'its client is gone') await proxy.close()
     else await sql`select pg_terminate_backend(${pid ?? 0})`
     t.type(await failed, Error, how)
-    await until(async () => (await builder(sql)) === undefined)
+    await until(async () => (await sql`select from pg_stat_activity where pid = ${pid ?? 0}`).length === 0)
     await release()
     t.strictSame(await indexes(sql), ['Runs N (unfinished)'])
     t.equal(await isMigrated(sql, ['0002-index.sql']), false)
