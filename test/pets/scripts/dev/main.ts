@@ -82,10 +82,9 @@ function withLength(text: string): string {
 }
 
 function withStoredLength(text: string): string {
-  return text.replace(
-    '  ...given,\n',
-    "$&  lengthCm: { column: 'length_cm', optional: false, int64: false },\n",
-  )
+  return text
+    .replace('import { int8,', 'import { int4, int8,')
+    .replace('status: optional(text()) }', "status: optional(text()), lengthCm: int4('length_cm') }")
 }
 
 const migration = 'src/database/migrations/9999-pet-length.sql'
