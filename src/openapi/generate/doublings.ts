@@ -7,6 +7,7 @@ import type { Pointer, Problem } from '../contract/contract-error.js'
 import { type AnySchema, schemasIn, subschemasOf } from '../contract/keywords.js'
 import { circularRefs, pointerKeys, pointerTo, resolvePointer } from '../contract/pointer.js'
 import { type Choice, choiceOf, type Kind } from '../schemas/choices.js'
+import { once } from '../schemas/once.js'
 import { toRegExp } from '../schemas/patterns.js'
 
 /** A schema that doubles the work, and its place. */
@@ -230,17 +231,6 @@ function createAmong(resolve: Resolve): Among {
   }
   return (schema, keyword, kind) =>
     choices[keyword]?.(schema)?.among(kind) ?? { candidates: [], areExclusive: true }
-}
-
-function once<Result>(compute: (schema: Schema) => Result): (schema: Schema) => Result {
-  const known = new Map<Schema, Result>()
-  return (schema) => {
-    const result = known.get(schema)
-    if (result !== undefined) return result
-    const computed = compute(schema)
-    known.set(schema, computed)
-    return computed
-  }
 }
 
 type OwnMember = Pick<Member, 'name' | 'accepts' | 'schema'>

@@ -49,7 +49,8 @@ export function noteExcuse(object: Container, names: readonly string[]): void {
   changes.push({})
 }
 
-function has(object: Container, name: string): boolean {
+/** Whether an object has a property of its own. One that is undefined counts as absent. */
+export function has(object: Container, name: string): boolean {
   return Object.hasOwn(object, name) && object[name] !== undefined
 }
 

@@ -2,7 +2,7 @@
 // value and a property of which each alternative allows other values, as a discriminator would name it.
 
 import type { Schema } from '../contract/contract.js'
-import { type AnySchema, extendedBy } from '../contract/keywords.js'
+import { type AnySchema, extendedBy, isNode } from '../contract/keywords.js'
 import type { Resolve } from './references.js'
 
 export interface Choice {
@@ -45,14 +45,14 @@ function choiceByTag(tags: Tags): Choice {
   const allowed = values.flat()
   const candidatesOf = (value: unknown) => {
     if (value === null) return ofNull
-    return isObject(value) ? (byTag.get(textOf(value[property])) ?? none) : none
+    return isNode(value) ? (byTag.get(textOf(value[property])) ?? none) : none
   }
   return {
     isSure: true,
     candidatesOf,
     among: (kind) => ({ candidates: kind === 'object' ? [...values.keys()] : none, areExclusive: true }),
     namedBy: (value) => {
-      if (!isObject(value)) return candidatesOf(value)[0] ?? { tag: 'no object', property, allowed }
+      if (!isNode(value)) return candidatesOf(value)[0] ?? { tag: 'no object', property, allowed }
       return candidatesOf(value)[0] ?? faultOf(value, property, allowed)
     },
   }
@@ -104,7 +104,7 @@ function choiceByValue(alternatives: readonly AnySchema[], resolve: Resolve, isC
       return byKind.get(kind) ?? none
     },
     namedBy: (value) => {
-      if (distinguishing === undefined || ofObject === undefined || !isObject(value)) return undefined
+      if (distinguishing === undefined || ofObject === undefined || !isNode(value)) return undefined
       const [only, ...more] = ofObject.of(value)
       if (only !== undefined) return more.length === 0 ? only : undefined
       return ofObjects.length < 2 ? undefined : faultOf(value, distinguishing.property, distinguishing.values)
@@ -173,10 +173,6 @@ function requires(schema: Schema, property: string, resolve: Resolve): boolean {
   return [...extendedBy(schema, resolve)].some(({ required = [] }) =>
     (required as readonly string[]).includes(property),
   )
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 interface Tags {

@@ -6,9 +6,10 @@
 
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
 import type { Schema } from '../contract/contract.js'
-import { type AnySchema, schemaKeywords } from '../contract/keywords.js'
+import { type AnySchema, isNode, schemaKeywords } from '../contract/keywords.js'
 import { jsonPointer } from '../contract/pointer.js'
 import { compileOnce } from './ajv.js'
+import { has as hasOwn } from './changes.js'
 import { type Choice, choiceOf } from './choices.js'
 import { declares, evaluatedLength, evaluatesProperty } from './evaluated.js'
 import type { NumberMode } from './exact-numbers.js'
@@ -171,7 +172,7 @@ const applicators: readonly [keyword: string, applicator: Applicator][] = [
   [
     'excused',
     ({ excused }, value, _, { spent }) => {
-      if (isObject(value) && !(excused as string[]).every((name) => has(value, name))) spent.excuses++
+      if (isNode(value) && !(excused as string[]).every((name) => has(value, name))) spent.excuses++
     },
   ],
   ['not', applyNot],
@@ -207,7 +208,7 @@ function branchOfIf(
 }
 
 function dependents({ dependentSchemas }: Schema, value: unknown): AnySchema[] {
-  const names = isObject(value) ? Object.entries(dependentSchemas as Schemas) : []
+  const names = isNode(value) ? Object.entries(dependentSchemas as Schemas) : []
   return names.filter(([name]) => has(value, name)).map(([, each]) => each)
 }
 
@@ -371,16 +372,12 @@ function isStructure(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function has(value: unknown, name: string): value is Readonly<Record<string, unknown>> {
-  return isObject(value) && Object.hasOwn(value, name) && value[name] !== undefined
+  return isNode(value) && hasOwn(value, name)
 }
 
 function namesOf(value: unknown): string[] {
-  return isObject(value) ? Object.keys(value) : []
+  return isNode(value) ? Object.keys(value) : []
 }
 
 function memberOf(value: unknown, name: string): unknown {
