@@ -32,7 +32,7 @@ export type ColumnsOf<Fields> = {
   >
 }
 
-/** Reads null, or nothing. */
+/** The columns of fields whose types do not matter, by the names of the fields. */
 export type AnyColumns = Readonly<Record<string, Column<unknown>>>
 
 // Each value of `Value` has one text.

@@ -48,7 +48,8 @@ export function table<Shown extends object, Taken extends object>(
   const shown = fieldsOf(shows as AnyColumns)
   const taken = fieldsOf(takes as AnyColumns)
   const source = { from: name.split('.').map(identifier).join('.'), shown }
-  const fieldOf = (name: string) => [...shown, ...taken].find((field) => field.name === name) as Field // one of them
+  const fields = new Map([...taken, ...shown].map((field) => [field.name, field]))
+  const fieldOf = (name: string) => fields.get(name) as Field // its type allows no other
   return {
     name,
     shows,
@@ -76,13 +77,14 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
   const columns = listed(taken, ({ column }) => column)
   const values = listed(taken, ({ name, codec }) => `${identifier(name)}::${codec.type}`)
   const texts = listed(taken, ({ name }) => `${identifier(name)} text`)
+  const returned = selected(shown)
   return async (sql: Sql, rows: readonly Taken[]): Promise<Shown[]> => {
     // They come back in the order of the input.
     const stored = await sql<Texts[]>`
       insert into ${sql.unsafe(from)} (${sql.unsafe(columns)})
       select ${sql.unsafe(values)}
       from json_to_recordset(${writeRows(taken, rows)}::text::json) as given (${sql.unsafe(texts)})
-      returning ${sql.unsafe(selected(shown))}`
+      returning ${sql.unsafe(returned)}`
     return readRows(shown, stored)
   }
 }
