@@ -1,7 +1,7 @@
 // Batching: inputs that arrive at the same time share one statement or transaction. The round trip of a small
 // statement costs PostgreSQL and the driver more than its execution, and each write waits for the disk.
 
-import { oncePerIteration } from '../lib/shared-calls.js'
+import { oncePerTick } from '../lib/shared-calls.js'
 import type { Sql } from './database.js'
 import { abandoned } from './driver/connection.js'
 import type { ConnectionSource, Probe, Signal } from './driver/sql.js'
@@ -59,14 +59,15 @@ export function batched<Input, Output>(
   }
 }
 
-// A transaction runs its statements one after the other: all inputs of an iteration are one batch.
+// A transaction runs its statements one after the other: all inputs that handlers reach together are one batch,
+// which is sent at once, in the write of BEGIN.
 function adderTo<Input, Output>(
   sql: Sql,
   run: Batch<Sql, Input, Output>,
   limits: BatchLimits,
 ): Add<Input, Output> {
   const { pool } = sql
-  if (pool === undefined) return oncePerIteration((inputs: readonly Input[]) => run(sql, inputs))
+  if (pool === undefined) return oncePerTick((inputs: readonly Input[]) => run(sql, inputs))
   const queue = new BatchQueue(statementsOn(pool), run, limits)
   return (input, signal) => queue.add(input, signal)
 }

@@ -9,10 +9,26 @@ import { setImmediate as nextIteration } from 'node:timers/promises'
 export function oncePerIteration<Input, Output>(
   run: (inputs: readonly Input[]) => Promise<readonly Output[]>,
 ): (input: Input) => Promise<Output> {
+  return onceFor(nextIteration, run)
+}
+
+/** As `oncePerIteration`, for the inputs of callers that wait for nothing but each other's promises. */
+export function oncePerTick<Input, Output>(
+  run: (inputs: readonly Input[]) => Promise<readonly Output[]>,
+): (input: Input) => Promise<Output> {
+  return onceFor(nextTick, run)
+}
+
+const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve))
+
+function onceFor<Input, Output>(
+  end: () => Promise<void>,
+  run: (inputs: readonly Input[]) => Promise<readonly Output[]>,
+): (input: Input) => Promise<Output> {
   let inputs: Input[] | undefined
   let outputs: Promise<readonly Output[]>
   const runAll = async (all: readonly Input[]) => {
-    await nextIteration()
+    await end()
     inputs = undefined
     return run(all)
   }
