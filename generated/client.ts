@@ -34,9 +34,11 @@ export interface Calls {
    * List animals
    *
    * Returns the animals in ascending order of `id`, one page at a time. If there are more, the response
-   * has a `Link` header with `rel="next"`: request that URL, which is relative to the request's,
-   * unchanged. The last page has no such link. A page costs the same at any depth, and animals added while
-   * you page do not cause others to be repeated or skipped.
+   * has a `Link` header with `rel="next"`, the URL of the next page: the same request with `after`, the
+   * `id` of the last animal of this page. The last page has no such link. Without the header, ask on until
+   * a page has fewer animals than `limit`. A page costs the same at any depth, and animals added while you
+   * page do not cause others to be repeated or skipped. A kept `after` is no way to find what is new: an
+   * animal with a lower `id` may appear later.
    */
   readonly listPets: Call<ListPetsRequest, Pet[]>
 }
@@ -97,6 +99,13 @@ export const table: ClientTable = {
     "listPets": {
       "method": "GET",
       "path": "/pets",
+      "parameters": [
+        {
+          "name": "after",
+          "in": "query",
+          "numbers": "int64"
+        }
+      ],
       "errors": [
         "default"
       ],

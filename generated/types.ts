@@ -11,9 +11,11 @@ export interface paths {
         /**
          * List animals
          * @description Returns the animals in ascending order of `id`, one page at a time. If there are more, the response
-         *     has a `Link` header with `rel="next"`: request that URL, which is relative to the request's,
-         *     unchanged. The last page has no such link. A page costs the same at any depth, and animals added while
-         *     you page do not cause others to be repeated or skipped.
+         *     has a `Link` header with `rel="next"`, the URL of the next page: the same request with `after`, the
+         *     `id` of the last animal of this page. The last page has no such link. Without the header, ask on until
+         *     a page has fewer animals than `limit`. A page costs the same at any depth, and animals added while you
+         *     page do not cause others to be repeated or skipped. A kept `after` is no way to find what is new: an
+         *     animal with a lower `id` may appear later.
          */
         get: operations["listPets"];
         put?: never;
@@ -272,8 +274,8 @@ export interface components {
         RateLimitReset: bigint;
         /**
          * @description The next page, `rel="next"` (RFC 8288); absent on the last page. The URL is relative to that of the
-         *     request (RFC 3986, section 5): request it unchanged, or pass its `cursor` to the same operation.
-         * @example <pets?limit=20&cursor=MXwqfDIw>; rel="next"
+         *     request (RFC 3986, section 5): request it unchanged, or pass its `after` to the same operation.
+         * @example <pets?limit=20&after=20>; rel="next"
          */
         NextLink: string;
         /**
@@ -338,10 +340,10 @@ export interface operations {
                  */
                 status?: PetStatus;
                 /**
-                 * @description The position of the page: an opaque value from a `next` link. Send it with the same `status`
-                 *     filter as the request that returned it.
+                 * @description Return the animals behind this id, that of the last animal of the page before.
+                 * @example 20
                  */
-                cursor?: string;
+                after?: PetId;
             };
             header?: never;
             path?: never;

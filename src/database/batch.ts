@@ -59,8 +59,8 @@ export function batched<Input, Output>(
   }
 }
 
-// A transaction runs its statements one after the other: all inputs that handlers reach together are one batch,
-// which is sent at once, in the write of BEGIN.
+// A transaction runs its statements one after the other: inputs that arrive together are one batch, which is
+// sent at once, in the write of BEGIN.
 function adderTo<Input, Output>(
   sql: Sql,
   run: Batch<Sql, Input, Output>,

@@ -53,8 +53,8 @@ export interface Context {
    */
   readonly self: string
   /**
-   * A `Link` to the request's own path and query with other values of some parameters, such as the cursor of
-   * the next page.
+   * A `Link` to the request's own path and query with other values of some parameters, such as where the next
+   * page begins.
    */
   link(rel: string, query: Readonly<Record<string, string | number | bigint>>): string
   /**

@@ -8,5 +8,5 @@ export async function listPets(
 ): Promise<Response<'listPets'>> {
   const { items, next } = await selectPets(sql, query)
   if (next === undefined) return { status: 200, body: items }
-  return { status: 200, headers: { Link: link('next', { limit: query.limit, cursor: next }) }, body: items }
+  return { status: 200, headers: { Link: link('next', { limit: query.limit, after: next }) }, body: items }
 }

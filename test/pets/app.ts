@@ -73,7 +73,7 @@ t.test('the service apart from its operations', async (t) => {
   })
 
   t.test('refuses a URL that is too long or malformed', async (t) => {
-    const long = await call('GET', `/pets?cursor=${'a'.repeat(contract.limits.url)}`)
+    const long = await call('GET', `/pets?name=${'a'.repeat(contract.limits.url)}`)
     t.match(long, { status: 414, body: { code: 'uri_too_long' } })
     t.match(await send(`${base}/%zz`), { status: 400, body: { code: 'malformed_request' } })
     t.match(await call('GET', `/pets/${'1'.repeat(500)}`), { status: 400, body: { code: 'invalid_request' } })

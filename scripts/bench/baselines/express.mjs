@@ -10,7 +10,6 @@ import helmet from 'helmet'
 import pg from 'pg'
 import pinoHttp from 'pino-http'
 import { parse } from 'yaml'
-import { afterId } from './cursor.mjs'
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
@@ -68,17 +67,14 @@ async function petsOf(name, text, values) {
 
 const columns = 'id, name, category_id as "categoryId", status'
 
-app.get('/v1/pets', async ({ query: { limit = 20, status, cursor } }, response) => {
+app.get('/v1/pets', async ({ query: { limit = 20, status, after = '0' } }, response) => {
   const pets =
     status === undefined
-      ? await petsOf('list', `select ${columns} from pets where id > $1 order by id limit $2`, [
-          afterId(cursor),
-          limit,
-        ])
+      ? await petsOf('list', `select ${columns} from pets where id > $1 order by id limit $2`, [after, limit])
       : await petsOf(
           'list-by-status',
           `select ${columns} from pets where status = $1 and id > $2 order by id limit $3`,
-          [status, afterId(cursor), limit],
+          [status, after, limit],
         )
   response.json(pets)
 })

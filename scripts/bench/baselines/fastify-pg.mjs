@@ -2,7 +2,6 @@
 
 import Fastify from 'fastify'
 import pg from 'pg'
-import { afterId } from './cursor.mjs'
 
 const app = Fastify()
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
@@ -24,10 +23,8 @@ async function rowsOf(statement, ...values) {
   return rows
 }
 
-app.get('/v1/pets', async ({ query: { limit = 20, status, cursor } }) =>
-  status === undefined
-    ? rowsOf(list, afterId(cursor), limit)
-    : rowsOf(listByStatus, status, afterId(cursor), limit),
+app.get('/v1/pets', async ({ query: { limit = 20, status, after = '0' } }) =>
+  status === undefined ? rowsOf(list, after, limit) : rowsOf(listByStatus, status, after, limit),
 )
 
 app.get('/v1/pets/:id', async ({ params: { id } }, reply) => {

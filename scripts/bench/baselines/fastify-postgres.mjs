@@ -2,19 +2,18 @@
 
 import Fastify from 'fastify'
 import postgres from 'postgres'
-import { afterId } from './cursor.mjs'
 
 const app = Fastify()
 const sql = postgres(process.env.DATABASE_URL)
 
-app.get('/v1/pets', async ({ query: { limit = 20, status, cursor } }) =>
+app.get('/v1/pets', async ({ query: { limit = 20, status, after = '0' } }) =>
   status === undefined
     ? sql`
         select id, name, category_id as "categoryId", status from pets
-        where id > ${afterId(cursor)} order by id limit ${limit}`
+        where id > ${after} order by id limit ${limit}`
     : sql`
         select id, name, category_id as "categoryId", status from pets
-        where status = ${status} and id > ${afterId(cursor)} order by id limit ${limit}`,
+        where status = ${status} and id > ${after} order by id limit ${limit}`,
 )
 
 app.get('/v1/pets/:id', async ({ params: { id } }, reply) => {

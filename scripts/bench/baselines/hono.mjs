@@ -4,7 +4,6 @@
 import { serve } from '@hono/node-server'
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import pg from 'pg'
-import { afterId } from './cursor.mjs'
 
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
@@ -40,23 +39,23 @@ app.openapi(
       query: z.object({
         limit: z.coerce.number().int().min(1).max(100).default(20),
         status: Status.optional(),
-        cursor: z.string().optional(),
+        after: z.string().default('0'),
       }),
     },
     responses: { 200: answers(z.array(Pet)) },
   }),
   async (context) => {
-    const { limit, status, cursor } = context.req.valid('query')
+    const { limit, status, after } = context.req.valid('query')
     const pets =
       status === undefined
         ? await rowsOf('list', `select ${columns} from pets where id > $1 order by id limit $2`, [
-            afterId(cursor),
+            after,
             limit,
           ])
         : await rowsOf(
             'list-by-status',
             `select ${columns} from pets where status = $1 and id > $2 order by id limit $3`,
-            [status, afterId(cursor), limit],
+            [status, after, limit],
           )
     return context.json(pets, 200)
   },

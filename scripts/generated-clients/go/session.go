@@ -6,16 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
-	"regexp"
 
 	"session/animals"
 )
 
 const exact = 9223372036854775807
-
-var next = regexp.MustCompile(`<([^>]+)>; rel="next"`)
 
 func main() {
 	store := open("URL")
@@ -36,13 +32,13 @@ func main() {
 	_, _, err = store.CreatePet(mine).PetInput(*animals.NewPetInput("Bo", -exact-1)).Execute()
 	must(err)
 
-	page, response, err := store.ListPets(mine).Limit(1).Execute()
+	page, _, err := store.ListPets(mine).Limit(1).Execute()
 	must(err)
-	second, _, err := store.ListPets(mine).Limit(1).Cursor(cursorOf(response)).Execute()
+	second, _, err := store.ListPets(mine).Limit(1).After(page[0].Id).Execute()
 	must(err)
 	expect("next page", len(page) == 1 && len(second) == 1 && second[0].Id > page[0].Id, page, second)
 
-	_, response, err = store.ListPets(mine).Limit(0).Execute()
+	_, response, err := store.ListPets(mine).Limit(0).Execute()
 	refused("400", response, err, 400, animals.ERRORCODE_INVALID_REQUEST)
 	wrong := context.WithValue(context.Background(), animals.ContextAccessToken, "wrong")
 	_, response, err = store.ListPets(wrong).Execute()
@@ -69,12 +65,6 @@ func open(name string) *animals.AnimalsAPIService {
 	configuration := animals.NewConfiguration()
 	configuration.Servers = animals.ServerConfigurations{{URL: os.Getenv(name)}}
 	return animals.NewAPIClient(configuration).AnimalsAPI
-}
-
-func cursorOf(response *http.Response) string {
-	link, err := url.Parse(next.FindStringSubmatch(response.Header.Get("Link"))[1])
-	must(err)
-	return link.Query().Get("cursor")
 }
 
 func refused(label string, response *http.Response, err error, status int, code animals.ErrorCode) {

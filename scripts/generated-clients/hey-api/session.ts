@@ -26,9 +26,9 @@ const { data: least } = await createPet({
 })
 expect('the least int64', least.categoryId === -most - 1n, least)
 
-const { data: first, response } = await listPets({ client, query: { limit: 1 }, throwOnError })
-const cursor = cursorOf(response)
-const { data: second } = await listPets({ client, query: { limit: 1, cursor }, throwOnError })
+const { data: first } = await listPets({ client, query: { limit: 1 }, throwOnError })
+const after = first.at(-1)?.id
+const { data: second } = await listPets({ client, query: { limit: 1, after }, throwOnError })
 expect('next page', second.length === 1 && second[0].id > first[0].id, second)
 
 refused('400', await listPets({ client, query: { limit: 0 } }), 400, 'invalid_request')
@@ -48,11 +48,6 @@ refused('new error code', await getPet({ client: future, path: { petId: 1n } }),
 
 function open(baseUrl: string, auth: string): Client {
   return createClient({ ...exact, baseUrl, auth })
-}
-
-function cursorOf({ headers }: Response): string {
-  const link = /<([^>]+)>; rel="next"/.exec(headers.get('Link') ?? '')?.[1] ?? ''
-  return new URL(link, url).searchParams.get('cursor') ?? ''
 }
 
 interface Answer {

@@ -1,6 +1,5 @@
 // A session with the client that openapi-generator generates for Java. Exits with 1 at the first unexpected result.
 
-import java.util.regex.Pattern;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.api.AnimalsApi;
@@ -10,8 +9,6 @@ import org.openapitools.client.model.NewPet;
 import org.openapitools.client.model.PetStatus;
 
 public class Session {
-  private static final Pattern NEXT = Pattern.compile("[?&]cursor=([^&>]+)[^>]*>; rel=\"next\"");
-
   private interface Call {
     void run() throws ApiException;
   }
@@ -27,11 +24,9 @@ public class Session {
     expect("create again", again.getId().equals(created.getId()), again);
     store.createPet(new NewPet().name("Bo").categoryId(Long.MIN_VALUE), null);
 
-    var page = store.listPetsWithHttpInfo(1, null, null);
-    var link = NEXT.matcher(page.getHeaders().get("link").get(0));
-    expect("a link", link.find(), page.getHeaders());
-    var second = store.listPets(1, null, link.group(1));
-    expect("next page", second.size() == 1 && second.get(0).getId() > page.getData().get(0).getId(), second);
+    var first = store.listPets(1, null, null).get(0);
+    var second = store.listPets(1, null, first.getId());
+    expect("next page", second.size() == 1 && second.get(0).getId() > first.getId(), second);
 
     refused("400", () -> store.listPets(0, null, null), 400, ErrorCode.INVALID_REQUEST);
     refused("401", () -> open("URL", "wrong").listPets(null, null, null), 401, ErrorCode.INVALID_API_KEY);

@@ -5,15 +5,12 @@ import org.openapitools.client.apis.AnimalsApi
 import org.openapitools.client.infrastructure.ClientError
 import org.openapitools.client.infrastructure.ClientException
 import org.openapitools.client.infrastructure.Serializer
-import org.openapitools.client.infrastructure.Success
 import org.openapitools.client.models.Error
 import org.openapitools.client.models.ErrorCode
 import org.openapitools.client.models.NewPet
 import org.openapitools.client.models.Pet
 import org.openapitools.client.models.PetStatus
 import okhttp3.OkHttpClient
-
-private val next = Regex("""[?&]cursor=([^&>]+)[^>]*>; rel="next"""")
 
 fun main() {
     val store = open("URL", environment("KEY"))
@@ -26,10 +23,9 @@ fun main() {
     val least = store.createPet(NewPet(name = "Bo", categoryId = Long.MIN_VALUE))
     expect("the least int64", least.categoryId == Long.MIN_VALUE, least)
 
-    val first = store.listPetsWithHttpInfo(limit = 1, status = null, cursor = null) as Success
-    val cursor = next.find(first.headers["link"]!!.single())!!.groupValues[1]
-    val second = store.listPets(limit = 1, cursor = cursor)
-    expect("next page", second.single().id > first.data!!.single().id, second)
+    val first = store.listPets(limit = 1)
+    val second = store.listPets(limit = 1, after = first.last().id)
+    expect("next page", second.single().id > first.single().id, second)
 
     refused("400", 400, ErrorCode.invalid_request) { store.listPets(limit = 0) }
     refused("401", 401, ErrorCode.invalid_api_key) { open("URL", "wrong").listPets() }

@@ -5,16 +5,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
-	"regexp"
 
 	"session/animals"
 )
 
 const exact = 9223372036854775807
-
-var next = regexp.MustCompile(`<([^>]+)>; rel="next"`)
 
 func main() {
 	ctx := context.Background()
@@ -41,8 +37,8 @@ func main() {
 	one := int32(1)
 	first, err := store.ListPetsWithResponse(ctx, &animals.ListPetsParams{Limit: &one})
 	must(err)
-	cursor := cursorOf(first.HTTPResponse)
-	second, err := store.ListPetsWithResponse(ctx, &animals.ListPetsParams{Limit: &one, Cursor: &cursor})
+	after := (*first.JSON200)[0].Id
+	second, err := store.ListPetsWithResponse(ctx, &animals.ListPetsParams{Limit: &one, After: &after})
 	must(err)
 	pages := [][]animals.Pet{*first.JSON200, *second.JSON200}
 	expect("next page", len(pages[0]) == 1 && len(pages[1]) == 1 && pages[1][0].Id > pages[0][0].Id, pages)
@@ -85,12 +81,6 @@ func open(address string, key string) *animals.ClientWithResponses {
 	client, err := animals.NewClientWithResponses(os.Getenv(address), authorize)
 	must(err)
 	return client
-}
-
-func cursorOf(response *http.Response) string {
-	link, err := url.Parse(next.FindStringSubmatch(response.Header.Get("Link"))[1])
-	must(err)
-	return link.Query().Get("cursor")
 }
 
 func refused(label string, body *animals.Error, code animals.ErrorCode) {

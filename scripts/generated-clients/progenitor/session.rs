@@ -54,7 +54,7 @@ async fn main() {
     let second = store
         .list_pets()
         .limit(1)
-        .cursor(cursor_of(first.headers()))
+        .after(first[0].id.clone())
         .send()
         .await
         .unwrap();
@@ -114,13 +114,6 @@ fn open(address: &str, key: &str) -> Client {
         .build()
         .unwrap();
     Client::new_with_client(&value(address), http)
-}
-
-// A cursor needs no URL decoding.
-fn cursor_of(headers: &HeaderMap) -> String {
-    let link = text(headers, "link");
-    let (_, rest) = link.split_once("cursor=").expect(link);
-    rest.split(['&', '>']).next().unwrap().to_string()
 }
 
 fn refused<Answer: Debug>(label: &str, answer: Result<Answer, Failure>, code: &str) -> HeaderMap {

@@ -21,8 +21,8 @@ export interface Condition {
 export interface AskedPage {
   /** The text of each condition's value. */
   readonly values: readonly (string | null)[]
-  /** The text of each ordered field in the row before the page; undefined for the first page. */
-  readonly last: readonly string[] | undefined
+  /** The text of the order's last field in the row before the page; null for the first page. */
+  readonly after: string | null
   readonly limit: number
 }
 
@@ -36,13 +36,17 @@ export interface Source {
 // Smaller batches than the default, and more of them: some pages are read while others are sent.
 const limits = { inputs: 12, inFlightMax: 3 }
 
-/** Returns the function that reads pages by one statement, whose text depends only on these arguments. */
+/**
+ * Returns the function that reads pages by one statement, whose text depends only on these arguments. It
+ * returns undefined if no row is at the position that it needs to know.
+ */
 export function pageStatement<Row>(
   { from, shown }: Source,
   order: readonly OrderedField[],
   conditions: readonly Condition[],
-  hasLast: boolean,
-): (sql: Sql, page: AskedPage) => Promise<Row[]> {
+  hasPosition: boolean,
+): (sql: Sql, page: AskedPage) => Promise<Row[] | undefined> {
+  const { join, isMissing } = hasPosition ? positionIn(from, order) : nowhere
   // A page is one JSON text: decoding rows takes the driver three times as long. It has a list for each
   // column (null, if there are no rows), because a list for each row takes PostgreSQL a quarter longer.
   const select = `
@@ -51,21 +55,23 @@ export function pageStatement<Row>(
       from (
         select ${shown.map(({ column }, i) => `rows.${column}::text as shown${i}`).join(', ')}
         from ${from} as rows
-        ${whereAndOrder(order, conditions, hasLast)}
+        ${whereAndOrder(order, conditions, hasPosition)}
         limit asked.page_limit
       ) as page
-    ) as columns
+    ) as columns, ${isMissing} as "isMissing"
     from json_to_recordset(`
   const asked = [
     ...conditions.map(({ type }, i) => `value${i} ${type}`),
-    ...(hasLast ? order.map(({ codec }, i) => `last${i} ${codec.type}`) : []),
+    ...(hasPosition ? [`after ${order.at(-1)?.codec.type}`] : []),
     'page_limit integer',
   ]
   return batched(async (sql, pages: readonly AskedPage[]) => {
-    const rows = await sql<{ columns: string }[]>`
+    const rows = await sql<{ columns: string; isMissing: boolean }[]>`
       ${sql.unsafe(select)}${JSON.stringify(pages.map(recordOf))}::text::json)
-        as asked (${sql.unsafe(asked.join(', '))})`
-    return rows.map(({ columns }) => readPage<Row>(shown, JSON.parse(columns)))
+        as asked (${sql.unsafe(asked.join(', '))})${sql.unsafe(join)}`
+    return rows.map(({ columns, isMissing }) =>
+      isMissing ? undefined : readPage<Row>(shown, JSON.parse(columns)),
+    )
   }, limits)
 }
 
@@ -80,11 +86,25 @@ function readPage<Row>(
 }
 
 // The names are those that the statement gives to what is asked.
-function recordOf({ values, last = [], limit }: AskedPage): object {
-  const record: Record<string, unknown> = { page_limit: limit }
+function recordOf({ values, after, limit }: AskedPage): object {
+  const record: Record<string, unknown> = { page_limit: limit, after }
   for (let i = 0; i < values.length; i++) record[`value${i}`] = values[i]
-  for (let i = 0; i < last.length; i++) record[`last${i}`] = last[i]
   return record
+}
+
+// What a statement needs to know the order's values in the row before the page. In an order by one field, that
+// is its value, and the row may be gone.
+const nowhere = { join: '', isMissing: 'false' }
+
+function positionIn(from: string, order: readonly OrderedField[]): typeof nowhere {
+  const { column } = order.at(-1) as OrderedField // an order has one
+  if (order.length === 1) return nowhere
+  const lasts = order.map(({ column }, i) => `${column} as last${i}`)
+  const join = `
+    left join lateral (
+      select ${lasts.join(', ')} from ${from} as rows where rows.${column} = asked.after limit 1
+    ) as position on true`
+  return { join, isMissing: 'position.last0 is null' }
 }
 
 // A column that rows are in the order of, and the value it is compared with.
@@ -97,11 +117,11 @@ interface Term {
 function whereAndOrder(
   order: readonly OrderedField[],
   conditions: readonly Condition[],
-  hasLast: boolean,
+  hasPosition: boolean,
 ): string {
   const prefix = prefixOf(order, conditions)
   const keyset = keysetOf(order)
-  const where = [...rangeOf(prefix, hasLast ? keyset : []), ...conditions.flatMap(othersOf)]
+  const where = [...rangeOf(prefix, hasPosition ? keyset : []), ...conditions.flatMap(othersOf)]
   const terms = [...prefix, ...keyset].map(
     ({ column, isDescending }) => column + (isDescending ? ' desc' : ''),
   )
@@ -121,7 +141,7 @@ function prefixOf(order: readonly OrderedField[], conditions: readonly Condition
 function keysetOf(order: readonly OrderedField[]): Term[] {
   return order.map(({ column, isDescending }, i) => ({
     column: `rows.${column}`,
-    value: `asked.last${i}`,
+    value: order.length === 1 ? 'asked.after' : `position.last${i}`,
     isDescending,
   }))
 }

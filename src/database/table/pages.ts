@@ -1,11 +1,10 @@
-// Pages of a table by keyset pagination: a page begins after the position of the last row of the one before,
-// and costs the same at any depth.
+// Pages of a table by keyset pagination: a page begins after the last row of the one before, and costs the
+// same at any depth.
 
 import { RequestError } from '../../openapi/index.js'
 import type { Sql } from '../database.js'
 import { isDataException } from '../unavailable.js'
 import { arrayOf, type Column } from './columns.js'
-import { readCursor, writeCursor } from './cursor.js'
 import {
   type AskedPage,
   type Condition,
@@ -30,23 +29,35 @@ export type Scalar<Shown> = {
   [Name in NameOf<Shown>]: Shown[Name] extends string | number | bigint | boolean ? Name : never
 }[NameOf<Shown>]
 
-export interface PagesOptions<Shown, Filters> {
-  /** The fields that rows are in the order of, `-` for descending. Together they must be unique. */
-  readonly order: readonly (Scalar<Shown> | `-${Scalar<Shown>}`)[]
+/** A field that rows are in the order of, `-` for descending. */
+export type Ordered<Shown> = Scalar<Shown> | `-${Scalar<Shown>}`
+
+export interface PagesOptions<Order, Filters> {
+  /** The fields that rows are in the order of. The last is unique: a page begins after its value. */
+  readonly order: Order
   /** Fields of the rows, or those that only a new row takes. One that is not set filters nothing. */
   readonly filters?: Filters
 }
 
+/** The type of the field that a page begins after. */
+export type PositionOf<Shown, Order> = Order extends readonly [...unknown[], infer Last]
+  ? Last extends keyof Shown
+    ? Shown[Last]
+    : Last extends `-${infer Name extends keyof Shown & string}`
+      ? Shown[Name]
+      : never
+  : never
+
 /** A page that a client asks for. The names are those of the contract's parameters. */
-export type PageRequest<Fields, Filters extends FiltersOf<Fields>> = {
+export type PageRequest<Fields, Position, Filters extends FiltersOf<Fields>> = {
   readonly limit: number
-  /** From the page before; undefined for the first. */
-  readonly cursor?: string | undefined
+  /** Of the last row of the page before; undefined for the first page. */
+  readonly after?: Position | undefined
 } & { readonly [Name in keyof Filters]?: FilterValue<Fields, Filters[Name]> | undefined }
 
 // A parameter of the contract that the list does not know would filter nothing. The compiler prints the text.
 type Known<Request, Filters> = {
-  readonly [Name in Exclude<keyof Request, keyof Filters | 'limit' | 'cursor'>]: 'the list has no such filter'
+  readonly [Name in Exclude<keyof Request, keyof Filters | 'limit' | 'after'>]: 'the list has no such filter'
 }
 
 type FilterValue<Fields, Filter> =
@@ -58,10 +69,10 @@ type FilterValue<Fields, Filter> =
         : NonNullable<Fields[Name]>
       : never
 
-export interface Page<Shown> {
+export interface Page<Shown, Position> {
   readonly items: Shown[]
-  /** The cursor of the next page; undefined if this is the last. */
-  readonly next: string | undefined
+  /** `after` of the next page; undefined if this is the last. */
+  readonly next: Position | undefined
 }
 
 // A condition on a column, with the name of its filter.
@@ -73,30 +84,34 @@ interface Filter extends Condition {
 /**
  * Creates the function that lists a table's rows page by page.
  * @param fieldOf finds a field of the table by its name
- * @throws {RequestError} when it is called: `invalid_request` for a cursor that it has not written, or that
- * it has written for other filters
+ * @throws {RequestError} when it is called: `invalid_request` for an `after` that PostgreSQL cannot read, or,
+ * in an order by several fields, that no row has
  */
-export function createPages<Shown extends object, Fields, Filters extends FiltersOf<Fields>>(
-  source: Source,
-  fieldOf: (name: string) => Field,
-  options: PagesOptions<Shown, Filters>,
-) {
+export function createPages<
+  Shown extends object,
+  Fields,
+  const Order extends readonly Ordered<Shown>[],
+  Filters extends FiltersOf<Fields>,
+>(source: Source, fieldOf: (name: string) => Field, options: PagesOptions<Order, Filters>) {
+  type Position = PositionOf<Shown, Order>
   const order = options.order.map((name) => orderedBy(name, fieldOf))
   const filters = Object.entries(options.filters ?? {}).map(([name, by]) => filterOf(name, by, fieldOf))
+  const position = order.at(-1) as OrderedField // an order has one
   const select = selector<Shown>(source, order, filters)
 
-  return async <Request extends PageRequest<Fields, Filters>>(
+  return async <Request extends PageRequest<Fields, Position, Filters>>(
     sql: Sql,
     request: Request & Known<Request, Filters>,
-  ): Promise<Page<Shown>> => {
-    const { limit, cursor } = request
+  ): Promise<Page<Shown, Position>> => {
+    const { limit } = request
     const values = filters.map(({ name, write }) => textOf(request[name], write))
-    const last = cursor === undefined ? undefined : readLast(cursor, values, filters, order)
+    const after = textOf(request.after, position.codec.write)
     // One more than `limit`, to know whether there is a next page.
-    const rows = await select(sql, { values, last, limit: limit + 1 })
+    const rows = await select(sql, { values, after, limit: limit + 1 })
+    if (rows === undefined) throw notOfARow(position)
     if (rows.length <= limit) return { items: rows, next: undefined }
     const items = rows.slice(0, limit)
-    return { items, next: writeCursor({ filters: values, last: positionOf(items.at(-1), order) }) }
+    return { items, next: items.at(-1)?.[position.name as keyof Shown] as Position }
   }
 }
 
@@ -116,67 +131,29 @@ function filterOf(
   return { name, column, operator, type, write }
 }
 
-function textOf(value: unknown, write: Filter['write']): string | null {
+function textOf(value: unknown, write: Column<unknown>['write']): string | null {
   return value === undefined ? null : write(value)
 }
 
 // The statement depends on which filters are set, and whether there is a position.
 function selector<Shown>(source: Source, order: readonly OrderedField[], filters: readonly Filter[]) {
   const statements = new Map<string, ReturnType<typeof pageStatement<Shown>>>()
-  return (sql: Sql, page: AskedPage): Promise<Shown[]> => {
+  return (sql: Sql, page: AskedPage): Promise<Shown[] | undefined> => {
     const set = filters.filter((_, i) => page.values[i] !== null)
-    const kind = [page.last !== undefined, ...set.map(({ name }) => name)].join()
+    const kind = [page.after !== null, ...set.map(({ name }) => name)].join()
     let read = statements.get(kind)
     if (read === undefined) {
-      read = pageStatement(source, order, set, page.last !== undefined)
+      read = pageStatement(source, order, set, page.after !== null)
       statements.set(kind, read)
     }
     const values = page.values.filter((text) => text !== null)
     return read(sql, { ...page, values }).catch((error) => {
-      throw page.last !== undefined && isDataException(error) ? notFromLink() : error
+      if (page.after !== null && isDataException(error)) return undefined
+      throw error
     })
   }
 }
 
-function readLast(
-  cursor: string,
-  values: readonly (string | null)[],
-  filters: readonly Filter[],
-  order: readonly OrderedField[],
-): readonly string[] {
-  const position = readCursor(cursor)
-  if (position?.filters.length !== filters.length || !isPosition(position.last, order)) throw notFromLink()
-  if (position.filters.some((text, i) => text !== values[i])) throw ofOtherFilters(filters)
-  return position.last
-}
-
-// Whether the texts are those of values. What only PostgreSQL knows, such as a date that there is not, it
-// says itself.
-function isPosition(last: readonly string[], order: readonly OrderedField[]): boolean {
-  try {
-    return (
-      last.length === order.length &&
-      order.every(({ codec }, i) => codec.write(codec.read(last[i] as string)) === last[i])
-    )
-  } catch {
-    return false
-  }
-}
-
-function positionOf(row: object | undefined, order: readonly OrderedField[]): string[] {
-  const values = row as Record<string, unknown>
-  return order.map(({ name, codec }) => String(codec.write(values[name])))
-}
-
-function notFromLink(): RequestError {
-  return new RequestError('invalid_request', 'query.cursor must come from a "next" link')
-}
-
-function ofOtherFilters(filters: readonly Filter[]): RequestError {
-  const names = filters.map(({ name }) => name)
-  const which = names.length === 1 ? `${names[0]} filter` : `filters ${names.join(', ')}`
-  return new RequestError(
-    'invalid_request',
-    `query.cursor must be used with the ${which} of the list it comes from`,
-  )
+function notOfARow({ name }: OrderedField): RequestError {
+  return new RequestError('invalid_request', `query.after must be the ${name} of an item of the list`)
 }

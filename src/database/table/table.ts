@@ -6,7 +6,7 @@ import type { Sql } from '../database.js'
 import { writeArray } from '../driver/values.js'
 import type { AnyColumns, ColumnsOf } from './columns.js'
 import type { Source } from './page-statement.js'
-import { createPages, type FiltersOf, type PagesOptions, type Scalar } from './pages.js'
+import { createPages, type FiltersOf, type Ordered, type PagesOptions, type Scalar } from './pages.js'
 import {
   type Field,
   fieldsOf,
@@ -61,10 +61,11 @@ export function table<Shown extends object, Taken extends object>(
       return batched<Shown[Name], Shown | undefined>(search(source, fieldOf(name)))
     },
     /** Returns a function that lists the rows page by page. */
-    pages<Filters extends FiltersOf<Stored<Shown, Taken>> = Record<never, never>>(
-      options: PagesOptions<Shown, Filters>,
-    ) {
-      return createPages<Shown, Stored<Shown, Taken>, Filters>(source, fieldOf, options)
+    pages<
+      const Order extends readonly [Ordered<Shown>, ...Ordered<Shown>[]],
+      Filters extends FiltersOf<Stored<Shown, Taken>> = Record<never, never>,
+    >(options: PagesOptions<Order, Filters>) {
+      return createPages<Shown, Stored<Shown, Taken>, Order, Filters>(source, fieldOf, options)
     },
     /** What a statement of your own selects or returns, for `read`: `returning ${pets.shown(sql)}`. */
     shown: (sql: Sql) => sql.unsafe(selected(shown)),

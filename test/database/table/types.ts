@@ -114,6 +114,11 @@ export function slips(sql: Sql, query: { readonly limit: number; readonly status
     list(sql, { ...query, phone: '1' }),
     // @ts-expect-error the list has no such filter
     list(sql, { limit: 1, sttus: 'new' }),
+    // @ts-expect-error a page begins after an id, which is a bigint
+    list(sql, { limit: 1, after: '1' }),
+    right.pages({ order: ['-size', 'name'] })(sql, { limit: 1, after: 'a' }),
+    // @ts-expect-error a page begins after the last field of the order
+    right.pages({ order: ['-size', 'name'] })(sql, { limit: 1, after: 1 }),
   ]
 }
 

@@ -55,7 +55,7 @@ t.test('a page of an allowed origin can read every response', async (t) => {
     [404, `${origin}/nothing`],
     [405, `${base}/pets`, 'DELETE'],
     [413, `${base}/pets`, 'POST', json, 'x'.repeat(contract.limits.body + 1)],
-    [414, `${base}/pets?cursor=${'x'.repeat(contract.limits.url)}`],
+    [414, `${base}/pets?name=${'x'.repeat(contract.limits.url)}`],
     [415, `${base}/pets`, 'POST', { 'content-type': 'text/plain' }, 'Rex'],
     [429, `${base}/pets`, 'GET', spentHeaders],
     [200, `${origin}/openapi.json`],

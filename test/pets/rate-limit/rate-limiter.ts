@@ -323,7 +323,7 @@ t.test('every response under the prefix has the headers', async (t) => {
     [404, 'GET', '/nothing', {}],
     [405, 'DELETE', '/pets', auth],
     [413, 'POST', '/pets', json, ' '.repeat(contract.limits.body + 1)],
-    [414, 'GET', `/pets?cursor=${'a'.repeat(contract.limits.url)}`, auth],
+    [414, 'GET', `/pets?name=${'a'.repeat(contract.limits.url)}`, auth],
     [415, 'POST', '/pets', { ...auth, 'content-type': 'text/plain' }, 'x'],
   ]
   for (const [status, method, path, headers, body] of cases) {

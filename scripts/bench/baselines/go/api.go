@@ -4,12 +4,10 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -95,10 +93,9 @@ func readListPets(r *http.Request) (request ListPetsRequest, err error) {
 			}
 		case "status":
 			request.Status = &values[0]
-		case "cursor": // the service's format: `1|STATUS|ID`
-			text, _ := base64.RawURLEncoding.DecodeString(values[0])
-			if request.AfterID, err = strconv.ParseInt(string(text[strings.LastIndexByte(string(text), '|')+1:]), 10, 64); err != nil {
-				return request, fmt.Errorf(`query.cursor must come from a "next" link`)
+		case "after":
+			if request.AfterID, err = strconv.ParseInt(values[0], 10, 64); err != nil {
+				return request, fmt.Errorf("query.after must be an integer")
 			}
 		default:
 			return request, fmt.Errorf("query.%s is unknown", name)

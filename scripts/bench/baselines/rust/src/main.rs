@@ -4,7 +4,6 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Json, Router};
-use base64::{engine::general_purpose::URL_SAFE_NO_PAD, Engine};
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::{PgPool, PgPoolOptions};
 
@@ -29,18 +28,7 @@ struct NewPet {
 struct Page {
     limit: Option<i64>,
     status: Option<String>,
-    cursor: Option<String>,
-}
-
-impl Page {
-    /// The id that a page starts after: from the service's cursor, or 0 without one.
-    fn after_id(&self) -> Option<i64> {
-        let Some(cursor) = &self.cursor else {
-            return Some(0);
-        };
-        let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
-        text.split('|').nth(2)?.parse().ok()
-    }
+    after: Option<i64>,
 }
 
 fn failed(error: sqlx::Error) -> StatusCode {
@@ -52,7 +40,7 @@ async fn list(
     State(pool): State<PgPool>,
     Query(page): Query<Page>,
 ) -> Result<Json<Vec<Pet>>, StatusCode> {
-    let after_id = page.after_id().ok_or(StatusCode::BAD_REQUEST)?;
+    let after_id = page.after.unwrap_or(0);
     let limit = page.limit.unwrap_or(20);
     let query = match page.status {
         None => sqlx::query_as(
