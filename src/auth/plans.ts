@@ -15,7 +15,8 @@ export interface RateLimits {
   /** Clients without a valid key, per IP address. */
   readonly anonymous: { readonly perMinute: number }
   /**
-   * A key with more than `rejections` rejected requests within `withinSeconds` is banned for `banSeconds`.
+   * A key with more than `rejections` rejected requests within `withinSeconds` is banned for `banSeconds`. Of
+   * those of a second one counts.
    */
   readonly ban: { readonly rejections: number; readonly withinSeconds: number; readonly banSeconds: number }
 }
@@ -59,6 +60,8 @@ function readRateLimits(value: unknown, reader: Reader): RateLimits {
   const anonymous = reader.positiveIntegers('x-rate-limits: anonymous', limits.anonymous, ['perMinute'])
   const names = ['rejections', 'withinSeconds', 'banSeconds'] as const
   const ban = reader.positiveIntegers('x-rate-limits: ban', limits.ban, names)
+  if (ban.rejections >= ban.withinSeconds)
+    reader.problem('x-rate-limits: ban: rejections must be below withinSeconds: one of a second counts')
   return { plans: readPlans(reader, limits.plans), anonymous, ban }
 }
 

@@ -13,6 +13,7 @@ import {
   type LastCounts,
   minuteMs,
   type StoredWindow,
+  secondMs,
   used,
   type WindowState,
   windowState,
@@ -59,6 +60,7 @@ interface Windows {
   readonly minute: Window
   readonly day: Window
   readonly rejections: Window
+  readonly rejectedSecond: Window
 }
 
 // An attacker may have any number of addresses.
@@ -91,7 +93,9 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
 
   async reject({ keyId }: Client): Promise<WindowState | undefined> {
     const nowMs = elapsedMs()
-    const { rejections, ban } = this.#windowsOf(keyId)
+    const { rejectedSecond, rejections, ban } = this.#windowsOf(keyId)
+    rejectedSecond.increment(secondMs, nowMs)
+    if (rejectedSecond.current(nowMs) > 1) return undefined
     rejections.increment(this.rules.withinSeconds * 1000, nowMs)
     if (rejections.current(nowMs) <= this.rules.rejections) return undefined
     ban.increment(this.rules.banSeconds * 1000, nowMs)
@@ -120,7 +124,13 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
   #windowsOf(keyId: string): Windows {
     const found = this.#clients.get(keyId)
     if (found !== undefined) return found
-    const windows = { ban: new Window(), minute: new Window(), day: new Window(), rejections: new Window() }
+    const windows = {
+      ban: new Window(),
+      minute: new Window(),
+      day: new Window(),
+      rejections: new Window(),
+      rejectedSecond: new Window(),
+    }
     this.#clients.set(keyId, windows)
     return windows
   }

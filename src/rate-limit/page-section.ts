@@ -17,8 +17,8 @@ export function planSections({ hasRateLimits, rateLimits }: ServiceContract) {
       head: ['Plan', 'Requests per minute', 'Requests per day'],
       rows: [...rows, ['no valid key, per address', count(anonymous.perMinute), '']],
       text:
-        `A key with more than ${count(ban.rejections)} rejected requests within ` +
-        `${count(ban.withinSeconds)} seconds is banned for ${count(ban.banSeconds)} seconds.`,
+        `A key with rejected requests in more than ${count(ban.rejections)} seconds of ` +
+        `${count(ban.withinSeconds)} is banned for ${count(ban.banSeconds)} seconds.`,
     },
   ]
 }

@@ -14,6 +14,7 @@ import {
   type KnownWindows,
   minuteMs,
   type StoredWindow,
+  secondMs,
   used,
   type WindowState,
   windowState,
@@ -59,11 +60,12 @@ const admit = `${windows}
   return { 0, ban, ttl(KEYS[1], ARGV[4]), minute, ttl(KEYS[2], ARGV[5]), day, ttl(KEYS[3], ARGV[6]) }
 `
 
-// KEYS: rejections, ban. ARGV: tolerated rejections, the length of their window, the length of the ban.
+// KEYS: the second of a rejection, rejections, ban.
+// ARGV: tolerated rejections, the lengths of the three windows.
 const reject = `${windows}
-  local ban, banTtl = 0, 0
-  if count(KEYS[1], 1, ARGV[2]) > tonumber(ARGV[1]) then ban, banTtl = count(KEYS[2], 1, ARGV[3]) end
-  return { ban, banTtl }
+  if count(KEYS[1], 1, ARGV[2]) > 1 then return { 0, 0 } end
+  if count(KEYS[2], 1, ARGV[3]) <= tonumber(ARGV[1]) then return { 0, 0 } end
+  return { count(KEYS[3], 1, ARGV[4]) }
 `
 
 // KEYS: the window of an address. ARGV: its length.
@@ -122,7 +124,7 @@ export class RedisCounter implements ClientCounter, AddressStore {
     readonly rules: RateLimits['ban'],
   ) {
     redis.defineCommand('admitClient', { numberOfKeys: 3, lua: admit })
-    redis.defineCommand('rejectClient', { numberOfKeys: 2, lua: reject })
+    redis.defineCommand('rejectClient', { numberOfKeys: 3, lua: reject })
     redis.defineCommand('countAddress', { numberOfKeys: 1, lua: countAddress })
     this.#redis = redis as (Redis | Cluster) & Scripts
   }
@@ -141,9 +143,9 @@ export class RedisCounter implements ClientCounter, AddressStore {
 
   async reject({ keyId }: Client): Promise<WindowState | undefined> {
     const { rejections, withinSeconds, banSeconds } = this.rules
-    const keys = [key('rejections', keyId), key('ban', keyId)]
-    const lengths = [rejections, withinSeconds * 1000, banSeconds * 1000]
-    const reply = await this.#redis.rejectClient(...keys, ...lengths)
+    const keys = ['rejected-second', 'rejections', 'ban'].map((kind) => key(kind, keyId))
+    const lengths = [secondMs, withinSeconds * 1000, banSeconds * 1000]
+    const reply = await this.#redis.rejectClient(...keys, rejections, ...lengths)
     const [ban, ttl] = checkReply<CountReply>(reply, [any, banSeconds * 1000])
     return ban === 0 ? undefined : state(ban, ttl, 1)
   }

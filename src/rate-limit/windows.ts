@@ -32,7 +32,10 @@ export interface ClientCounter {
    * @param known windows counted elsewhere, such as in Redis before it failed: no window starts below them
    */
   count(client: Client, known?: KnownWindows): Promise<ClientWindows>
-  /** Counts a rejected request. Returns the ban if the request started one, or met one. */
+  /**
+   * Counts a rejected request, one of each second: those sent at once could not know of the first 429.
+   * Returns the ban if the request started one, or met one.
+   */
   reject(client: Client): Promise<WindowState | undefined>
 }
 
@@ -48,6 +51,7 @@ export interface StoredWindow {
   readonly ttl: number
 }
 
+export const secondMs = 1_000
 export const minuteMs = 60_000
 export const dayMs = 86_400_000
 

@@ -9,7 +9,7 @@ import { planSections } from '../../src/rate-limit/page-section.js'
 const limits = {
   plans: { free: { perMinute: 60, perDay: 1000 }, enterprise: 'custom' },
   anonymous: { perMinute: 50 },
-  ban: { rejections: 200, withinSeconds: 60, banSeconds: 300 },
+  ban: { rejections: 30, withinSeconds: 60, banSeconds: 300 },
 }
 
 function read(more: object): Promise<ServiceContract> {
@@ -40,7 +40,7 @@ t.test('the documentation has a table of them', async (t) => {
     ['enterprise', 'set per key', 'set per key'],
     ['no valid key, per address', '50', ''],
   ])
-  t.match(section?.text, 'more than 200 rejected requests within 60 seconds is banned for 300 seconds.')
+  t.match(section?.text, 'rejected requests in more than 30 seconds of 60 is banned for 300 seconds.')
 })
 
 const refused: [title: string, value: object, problem: string][] = [
@@ -59,6 +59,11 @@ const refused: [title: string, value: object, problem: string][] = [
     'no limit without a key',
     { ...limits, anonymous: null },
     'anonymous: perMinute must be an integer above 0',
+  ],
+  [
+    'a ban that no key can reach',
+    { ...limits, ban: { rejections: 60, withinSeconds: 60, banSeconds: 1 } },
+    'ban: rejections must be below withinSeconds: one of a second counts',
   ],
   ['an unknown rule', { ...limits, burst: 5 }, 'unknown field burst: the fields are plans, anonymous, ban'],
 ]

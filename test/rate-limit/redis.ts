@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import type { Client } from '../../src/auth/client.js'
@@ -83,13 +84,29 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
   t.test('a ban admits no request, though both windows have requests remaining', async (t) => {
     const client = clientOf('banned', 10, 10)
     await counts.count(client)
-    for (const _ of [1, 2]) t.equal(await counts.reject(client), undefined)
+    for (const _ of [1, 2]) {
+      t.equal(await counts.reject(client), undefined)
+      await aSecond()
+    }
     t.match(await counts.reject(client), { remaining: 0, isExceeded: false })
     for (const { isAdmitted, ban, minute } of await admitTogether(counts, client, 3)) {
       t.equal(isAdmitted, false)
       t.ok(ban.remaining === 0 && ban.ttl > 0)
       t.equal(minute.remaining, 9)
     }
+  })
+
+  t.test('of the rejections of a second one counts, in memory and in Redis', async (t) => {
+    const client = clientOf('rejected', 1, 1)
+    const counters = [new MemoryCounter(rules), counts, new RedisCounter(redis, rules)]
+    const reject = () =>
+      Promise.all(counters.flatMap((each) => Array.from({ length: 9 }, () => each.reject(client))))
+    for (const _ of [1, 2]) {
+      t.strictSame(new Set(await reject()), new Set([undefined]), 'also of several instances')
+      await aSecond()
+    }
+    const bans = (await reject()).filter((ban) => ban !== undefined)
+    t.match(bans, Array(2).fill({ remaining: 0, isExceeded: false }), 'one begins the ban, in each place')
   })
 
   for (const [title, change] of [
@@ -110,8 +127,13 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
 
       await counts.reject(client)
       await change(`{${title}}:rejections`)
-      for (let i = 0; i < rules.rejections - 1; i++) t.equal(await counts.reject(client), undefined)
+      await change(`{${title}}:rejected-second`)
+      t.equal(await counts.reject(client), undefined)
+      isWithin(await redis.pttl(`{${title}}:rejected-second`), 1_000)
+      await aSecond()
+      t.equal(await counts.reject(client), undefined)
       isWithin(await redis.pttl(`{${title}}:rejections`), rules.withinSeconds * 1000)
+      await aSecond()
       await counts.reject(client)
       await change(`{${title}}:ban`)
       isWithin((await counts.count(client)).ban.ttl, rules.banSeconds * 1000)
@@ -188,6 +210,11 @@ async function connectTo(t: Test, reply: string): Promise<Redis> {
     server.close()
   })
   return redis
+}
+
+// Redis has a clock of its own, so time passes: a second, and the last millisecond of its window.
+async function aSecond(): Promise<void> {
+  await setTimeout(1_010)
 }
 
 function clientOf(keyId: string, perMinute: number, perDay: number): Client {

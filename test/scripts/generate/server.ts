@@ -13,7 +13,7 @@ security: [{apiKey: []}]
 x-rate-limits:
   plans: {free: {perMinute: 60, perDay: 1000}}
   anonymous: {perMinute: 60}
-  ban: {rejections: 200, withinSeconds: 60, banSeconds: 300}
+  ban: {rejections: 30, withinSeconds: 60, banSeconds: 300}
 paths:
   /toys:
     get:
