@@ -1,7 +1,7 @@
 // The manifests of deploy/kubernetes/ match the service, its image and each other.
 
-import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -152,11 +152,29 @@ const matches = ({ matchLabels }: Selector, labels: Labels) =>
 
 t.test('the kustomization lists every manifest', async (t) => {
   const text = read(`${folder}/kustomization.yaml`)
-  const { images } = parse(text) as { images: readonly { readonly name: string }[] }
+  const { images } = parse(text) as {
+    images: readonly { readonly name: string; readonly newName?: string }[]
+  }
   for (const name of readdirSync(path.join(projectRoot, folder)))
     if (name !== 'kustomization.yaml') t.match(text, new RegExp(`^ +(# )?- ${name}$`, 'm'))
   for (const { spec } of pods) t.equal(spec.containers[0].image, images[0]?.name)
+  t.equal(images[0]?.newName, undefined, 'or an overlay would have to know it')
   for (const { metadata } of manifests) t.ok(metadata.labels['app.kubernetes.io/name'], metadata.name)
+})
+
+const kubectlIsMissing =
+  spawnSync('kubectl', ['version', '--client']).error !== undefined && 'kubectl is not installed'
+
+t.test('an overlay names the image as the kustomization does', { skip: kubectlIsMissing }, async (t) => {
+  const overlay = temporaryDirectory(t)
+  const images = [
+    { name: job.spec.template.spec.containers[0].image, newName: 'own.example/animals', newTag: '2' },
+  ]
+  const resources = [path.relative(realpathSync(overlay), path.join(projectRoot, folder))]
+  writeFileSync(path.join(overlay, 'kustomization.yaml'), JSON.stringify({ resources, images }))
+  const args = ['kustomize', '--load-restrictor', 'LoadRestrictionsNone', overlay]
+  const { stdout } = await promisify(execFile)('kubectl', args)
+  t.strictSame(stdout.match(/image: .*/g), Array(2).fill('image: own.example/animals:2'))
 })
 
 t.test('every variable that a container sets is one that it reads', async (t) => {
