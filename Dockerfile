@@ -1,7 +1,7 @@
 # The service alone, without a database: set DATABASE_URL.
 
 # Optional packages are the embedded PostgreSQL and developer tools.
-FROM node:26-trixie-slim AS dependencies
+FROM node:26.11.1-trixie-slim@sha256:193fe51b64e77981119c98c2002c9e32a70e2f006fb4d25068ce0558998917f0 AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=optional --omit=dev
@@ -14,7 +14,7 @@ COPY generated generated
 COPY src src
 RUN npx tsc -p tsconfig.build.json
 
-FROM node:26-trixie-slim
+FROM node:26.11.1-trixie-slim@sha256:193fe51b64e77981119c98c2002c9e32a70e2f006fb4d25068ce0558998917f0
 # The shutdown delay is longer than load balancers take to notice (HAProxy: three checks, two seconds apart), and leaves short
 # requests time to finish within the ten seconds of `docker stop`.
 ENV NODE_ENV=production HOST=0.0.0.0 SHUTDOWN_DELAY_MS=7000
