@@ -108,19 +108,20 @@ function together(pool: ConnectionSource, keepHours: number): (call: Call) => Pr
 
 const refused = new Error('a request was refused, which shared a transaction')
 
-// For one batched statement of a handler, which serves them all. What a second one reads would lack what
-// another handler is about to write, whatever it locks.
+// What a second statement reads would lack what another handler is about to write, whatever it locks.
+const others = {
+  array: refuseMore,
+  json: refuseMore,
+  unsafe: refuseMore,
+  notify: refuseMore,
+  file: refuseMore,
+  part: refuseMore,
+}
+
+// For one batched statement of a handler, which serves them all.
 function forOneStatement(sql: Sql): Sql {
   const { types, typed } = sql // these build a parameter, and send nothing
-  const others = {
-    array: refuseMore,
-    json: refuseMore,
-    unsafe: refuseMore,
-    notify: refuseMore,
-    file: refuseMore,
-    part: refuseMore,
-  }
-  return Object.assign(() => refuseMore(), { types, typed, ...others, only: { sql, isUsed: false } })
+  return Object.assign(() => refuseMore(), others, { types, typed, only: { sql, isUsed: false } })
 }
 
 async function runTogether(sql: Sql, calls: readonly Call[]): Promise<SerializedResponse[]> {

@@ -32,6 +32,9 @@ export function contentFor<Each extends { readonly mediaType: string }>(
   contents: readonly Each[],
   mediaType: string,
 ): Each | undefined {
+  // Most clients name it as the contract does.
+  const same = contents.find((each) => each.mediaType === mediaType)
+  if (same !== undefined && !isRange(mediaType)) return same
   const type = essence(mediaType)
   const inRange = contents.filter((each) => accepts(each.mediaType, type))
   return inRange.find((each) => !isRange(each.mediaType)) ?? inRange.sort(byWidth)[0]

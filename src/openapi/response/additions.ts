@@ -97,11 +97,11 @@ export function additionProblems(
   // Without a description of errors in the contract, they are sent as they are.
   const errors = contract.describesErrors ? errorsOf(operation, contract, additions) : []
   for (const common of variants) {
-    for (const status of statuses) note(status, () => check.head(status, common, 'server'))
+    for (const status of statuses) note(status, () => check.head(status, valueIn(common), 'server'))
     for (const error of errors) {
       const body = errorBody(error, contract)
       if (!namesStatus(operation.responses, body.status) && !check.takes(body.status, body)) continue
-      note(body.status, () => check.head(body.status, { ...common, ...lowerCase(error.headers) }))
+      note(body.status, () => check.head(body.status, valueIn({ ...common, ...lowerCase(error.headers) })))
       note(body.status, () => check.body(body.status, body, contract.errorType))
     }
   }
@@ -159,6 +159,10 @@ function combined(variants: readonly (readonly AddedHeaders[])[]): AddedHeaders[
     (all, some) => all.flatMap((one) => some.map((other) => ({ ...one, ...other }))),
     [{}],
   )
+}
+
+function valueIn(headers: AddedHeaders): (name: string) => unknown {
+  return (name) => headers[name]
 }
 
 function lowerCase(headers: AddedHeaders): AddedHeaders {

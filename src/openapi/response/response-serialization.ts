@@ -14,7 +14,8 @@ export interface HandlerResponse {
 }
 
 /**
- * A response as sent: the headers that the operation sets (a list header as an array), and its text or bytes.
+ * A response as sent: the headers that the operation sets, by their names in lower case (a list header as an
+ * array), and its text or bytes.
  */
 export interface SerializedResponse {
   readonly status: number
@@ -39,11 +40,10 @@ export function createSerializer(
 ): (reply: FastifyReply, response: HandlerResponse) => SerializedResponse {
   const contentsOf = byStatus(new Map([...responses].map(([status, { contents }]) => [status, contents])))
   return (reply, { status, headers: own = {}, body }) => {
-    const all = toText(own, `${id} ${status}`)
-    const { 'Content-Type': named, ...headers } = all
-    const given = named?.toString()
+    const headers = toText(own, id, status)
+    const given = headers['content-type']?.toString()
     check.body(status, body, given)
-    if (body === undefined) return { status, headers: all, body }
+    if (body === undefined) return { status, headers, body }
     const content = responseContent(contentsOf(status) ?? [], given)
     if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
     const type = contentType(content, given)
@@ -51,7 +51,9 @@ export function createSerializer(
     const textOrBytes = isJson
       ? toJson(reply, status, essence(type), body, isExact)
       : (body as string | Uint8Array)
-    return { status, headers: { ...headers, 'content-type': type }, body: toSend(textOrBytes, all) }
+    const sent = toSend(textOrBytes, headers)
+    headers['content-type'] = type
+    return { status, headers, body: sent }
   }
 }
 
@@ -73,15 +75,16 @@ export function toSend(
 
 function toText(
   headers: Readonly<Record<string, unknown>>,
-  place: string,
+  id: string,
+  status: number,
 ): Record<string, string | string[]> {
   const texts: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue
-    if (invalidInHeader.test(String(value)))
-      throw new ResponseError(place, `header ${name} has characters that HTTP does not allow`)
-    const key = /^content-type$/i.test(name) ? 'Content-Type' : name
-    texts[key] = Array.isArray(value) ? value.map(String) : String(value)
+    const text = String(value)
+    if (invalidInHeader.test(text))
+      throw new ResponseError(`${id} ${status}`, `header ${name} has characters that HTTP does not allow`)
+    texts[name.toLowerCase()] = Array.isArray(value) ? value.map(String) : text
   }
   return texts
 }
