@@ -44,7 +44,7 @@ export interface ResponseCheck {
    * @param of `server` if only some headers are set, and others may be missing
    * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
    */
-  head(status: number, valueOf: HeaderValueOf, of?: 'server' | 'all'): void
+  head(status: number, headerOf: HeaderValueOf, of?: 'server' | 'all'): void
   /**
    * @throws {ResponseError} when the contract does not declare the body for the status and the
    * `Content-Type`, if one is given
@@ -111,9 +111,9 @@ function responseCheck(id: string, declared: (status: number) => StatusCheck | u
   }
   const checksOf = (status: number) => declared(status) ?? fail(status, 'the status is not declared')
   return {
-    head(status, valueOf, of = 'all') {
+    head(status, headerOf, of = 'all') {
       for (const { key, problemOf } of checksOf(status).headerProblems) {
-        const value = valueOf(key)
+        const value = headerOf(key)
         if (of === 'server' && value === undefined) continue
         const problem = problemOf(value)
         if (problem !== undefined) fail(status, `header ${problem}`)
