@@ -42,6 +42,7 @@ const clusterOptions: ClusterOptions = {
   slotsRefreshTimeout: commandTimeoutMs,
   retryDelayOnFailover: 20, // up to 16 times, while a new or promoted server is being connected to
   retryDelayOnClusterDown: 0,
+  retryDelayOnTryAgain: 20, // while a slot is moved: a client's keys are on both servers, or not all exist
   clusterRetryStrategy: () => retryDelayMs,
 }
 

@@ -15,16 +15,20 @@ import {
   retryDelayMs,
 } from './redis-client.js'
 
-// The commands that counting needs: a missing permission or a read-only server fails the probe, no request.
+// What counting needs: a missing permission or a read-only server fails the probe, no request. Likewise several
+// keys of which one does not exist, which a cluster refuses while their slot is being moved.
 const probe = `
   redis.call('incrby', KEYS[1], 1)
   redis.call('pexpire', KEYS[1], 1000)
   redis.call('pttl', KEYS[1])
-  redis.call('mget', KEYS[1])
+  redis.call('mget', KEYS[1], KEYS[2])
 `
 
+// A hash tag that is empty would not put the two keys into one slot.
+const defaultHashTag = 'probe'
+
 interface Scripts {
-  probeCounting(key: string): Promise<unknown>
+  probeCounting(...keys: readonly string[]): Promise<unknown>
 }
 
 export interface RedisConfig {
@@ -40,7 +44,7 @@ export class RedisConnection {
   #isClosed = false
   #probeTimer: NodeJS.Timeout | undefined
   /** The hash tag of the keys that failed: in a cluster, the other servers would still reply to a probe. */
-  #failedHashTag = ''
+  #failedHashTag = defaultHashTag
   /** The last error of the server, TLS or the network, which explains a closed connection. */
   #lastError: Error | undefined
   #isMisconfigurationLogged = false
@@ -54,7 +58,7 @@ export class RedisConnection {
   ) {
     this.#place = readRedisUrl(url) as RedisUrl // the configuration has validated it
     this.redis = createRedisClient(this.#place, keyPrefixOf(title), config.redisTimeoutMs)
-    this.redis.defineCommand('probeCounting', { numberOfKeys: 1, lua: probe })
+    this.redis.defineCommand('probeCounting', { numberOfKeys: 2, lua: probe })
     for (const event of ['error', 'node error', 'sentinelError'])
       this.redis.on(event as 'error', (error: Error) => this.#handleError(error))
   }
@@ -87,7 +91,7 @@ export class RedisConnection {
    * Marks Redis as unavailable after a failed request, until it replies to a probe.
    * @param hashTag of the request's keys: the probe is sent to the server of the same slot
    */
-  markDown(error: Error, hashTag = ''): void {
+  markDown(error: Error, hashTag = defaultHashTag): void {
     if (!this.#isUp) return
     this.#isUp = false
     this.#failedHashTag = hashTag
@@ -176,7 +180,8 @@ export class RedisConnection {
   }
 
   #sendProbe(): Promise<unknown> {
-    return (this.redis as (Redis | Cluster) & Scripts).probeCounting(`{${this.#failedHashTag}}:probe`)
+    const key = `{${this.#failedHashTag}}:probe`
+    return (this.redis as (Redis | Cluster) & Scripts).probeCounting(key, `${key}:missing`)
   }
 }
 

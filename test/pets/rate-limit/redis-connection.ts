@@ -308,6 +308,24 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
       t.match({ state: counters.state(), log }, { state: 'redis', log: [] })
   })
 
+  t.test('counts in memory from the first request of a slot that stays half moved until it is moved', async (t) => {
+    const [{ counters, log }] = pair
+    const client = clientOf('half', 12)
+    for (let i = 0; i < 3; i++) await counters.count(client)
+    const finish = await beginMove(t, servers, 'animal-store-service:{half}:day')
+    t.match(await counters.count(client), { minute: { remaining: 8 } })
+    t.match(log, [{ level: 40, msg: unavailable, reason: /^Too many Cluster redirections/ }])
+    for (let i = 0; i < 4; i++) {
+      await delay(300) // for a probe
+      t.match(await counters.count(client), { minute: { remaining: 7 - i } })
+    }
+    t.equal(log.length, 1, 'the probes failed, too')
+    await finish()
+    await until(() => counters.state() === 'redis')
+    t.match(await counters.count(client), { minute: { remaining: 3 } })
+    t.equal(log.splice(0).length, 2)
+  })
+
   t.test('works with the minimal role in docs/operating.md', async (t) => {
     for (const { port } of servers) await redisCli('-p', `${port}`, ...documentedRole, '+cluster|slots')
     const { counters, log } = await startInstance(t, url.replace('//', '//animal-store:secret@'))
@@ -446,11 +464,11 @@ t.test('closing the connection during a probe ends the probing', { skip: redisIs
   const connection = new RedisConnection(redis.url, contract.title, config, log)
   await connection.open()
   t.teardown(() => connection.close())
-  const client = connection.redis as Redis & { probeCounting(key: string): Promise<unknown> }
+  const client = connection.redis as Redis & { probeCounting(...keys: string[]): Promise<unknown> }
   const { probeCounting } = client
   const probes: Promise<unknown>[] = []
-  client.probeCounting = function (key) {
-    const probe = probeCounting.call(this, key)
+  client.probeCounting = function (...keys) {
+    const probe = probeCounting.call(this, ...keys)
     if (this === client) probes.push(probe) // not a pipeline, which inherits the method
     return probe
   }
@@ -514,6 +532,16 @@ function certificate(name: string): string[] {
 
 /** Moves the slot of a key to another server, as `redis-cli --cluster reshard` does. */
 async function moveSlot(t: Test, servers: readonly RedisServer[], key: string): Promise<void> {
+  const finish = await beginMove(t, servers, key)
+  await finish()
+}
+
+/** Begins to move the slot of a key, as a reshard that is interrupted. Returns what finishes it. */
+async function beginMove(
+  t: Test,
+  servers: readonly RedisServer[],
+  key: string,
+): Promise<() => Promise<void>> {
   const nodes = servers.map(({ port }) => new Redis(port))
   t.teardown(() => {
     for (const node of nodes) node.disconnect()
@@ -533,11 +561,13 @@ async function moveSlot(t: Test, servers: readonly RedisServer[], key: string): 
   const [source, target] = [nodes[from], nodes[to]] as [Redis, Redis]
   await target.cluster('SETSLOT', slot, 'IMPORTING', ids[from] as string)
   await source.cluster('SETSLOT', slot, 'MIGRATING', ids[to] as string)
-  for (;;) {
-    const keys = (await source.cluster('GETKEYSINSLOT', slot, 10)) as string[]
-    if (keys.length === 0) break
-    for (const each of keys) await source.migrate('127.0.0.1', target.options.port as number, each, 0, 5_000)
+  return async () => {
+    for (;;) {
+      const keys = (await source.cluster('GETKEYSINSLOT', slot, 10)) as string[]
+      if (keys.length === 0) break
+      for (const each of keys) await source.migrate('127.0.0.1', target.options.port as number, each, 0, 5_000)
+    }
+    for (const node of [target, source, ...nodes])
+      await node.cluster('SETSLOT', slot, 'NODE', ids[to] as string)
   }
-  for (const node of [target, source, ...nodes])
-    await node.cluster('SETSLOT', slot, 'NODE', ids[to] as string)
 }
