@@ -1,6 +1,7 @@
 // docker-compose.yml matches the service, and its parts match each other.
 
-import { existsSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { readConfig } from '../../src/config.js'
@@ -11,6 +12,90 @@ const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8'
 
 const { services, volumes } = composed
 const { service, migrations } = services
+
+t.test(
+  'the image is of this checkout: one container builds it at each up, and no registry is asked',
+  async (t) => {
+    const builders = Object.entries(services).filter(([, { build }]) => build !== undefined)
+    t.match(builders, [['migrations', { build: '.', pull_policy: 'build' }]])
+    const [[builder, { image }]] = builders as [[string, { image?: string }]]
+    t.match(image, /^\$\{COMPOSE_PROJECT_NAME:\?[^}]+\}-/, 'the projects of a machine share its images')
+    const users = Object.entries(services).filter(([name, each]) => each.image === image && name !== builder)
+    t.strictSame(
+      users.map(([name]) => name),
+      ['service'],
+    )
+    for (const [name, { pull_policy, depends_on = {} }] of users) {
+      t.equal(pull_policy, 'never', name)
+      t.ok(builder in depends_on, 'so `up service` builds, too')
+    }
+  },
+)
+
+t.test('two checkouts share neither containers nor volumes', async (t) => {
+  t.equal(composed.name, undefined, 'the project has the name of its folder')
+  for (const [name, { container_name }] of Object.entries(services)) t.equal(container_name, undefined, name)
+  for (const [name, options] of Object.entries(volumes))
+    t.equal(options, null, `${name} has no name of its own`)
+})
+
+const compose = (...args: string[]) =>
+  spawnSync('docker', ['compose', '--file', path.join(projectRoot, 'docker-compose.yml'), ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, COMPOSE_PROJECT_NAME: undefined },
+  })
+
+const without = compose('version').status !== 0 && 'docker compose is not installed'
+
+t.test('Compose reads the file, and names the image after the project', { skip: without }, async (t) => {
+  const profiles = ['--profile', 'monitoring', '--profile', 'balancer']
+  const read = compose('--project-name', 'other', ...profiles, 'config', '--format', 'json')
+  t.equal(read.stderr, '')
+  const { services } = JSON.parse(read.stdout) as typeof composed
+  t.strictSame(Object.keys(services).sort(), Object.keys(composed.services).sort())
+  for (const name of ['service', 'migrations']) t.equal(services[name]?.image, 'other-service')
+})
+
+// Commands of the pages, one a line: those of `docker compose` and what is exported for them.
+const pages = ['README.md', ...readdirSync(path.join(projectRoot, 'docs')).map((page) => `docs/${page}`)]
+const shellLines = pages.flatMap((page) =>
+  read(page)
+    .split('\n')
+    .map((line) => ({ page, line })),
+)
+const commands = shellLines.flatMap(({ page, line }) => {
+  const found = line.matchAll(/((?:[A-Z_]+=\S* )*)docker compose ([^`|]+)/g)
+  return [...found].map(([text, variables = '', args = '']) => ({ page, text, variables, args }))
+})
+
+t.test('the pages call containers, profiles and variables that exist', async (t) => {
+  const all = Object.values(services)
+  const profiles = new Set(all.flatMap(({ profiles = [] }) => profiles))
+  const file = read('docker-compose.yml')
+  t.ok(commands.length > 5)
+  for (const { page, text, variables, args } of commands) {
+    for (const [, profile = ''] of args.matchAll(/--profile (\S+)/g)) t.ok(profiles.has(profile), text)
+    const [, name] = /^(?:exec|logs|restart|port)(?: --?\S+)* ([\w-]+)/.exec(args) ?? []
+    if (name !== undefined) t.ok(name in services, `${page}: ${text}`)
+    for (const [, variable] of variables.matchAll(/([A-Z_]+)=/g)) t.match(file, `\${${variable}:-`, text)
+  }
+})
+
+t.test(
+  'no page sends a signal by the engine, which would then take the container as stopped by hand',
+  async (t) => {
+    t.notOk(commands.find(({ args }) => /^kill .*-s/.test(args)))
+    t.ok(commands.find(({ args }) => args.startsWith("exec service sh -c 'kill -USR2 1'")))
+  },
+)
+
+t.test('passwords in .env are neither committed nor in the image', async (t) => {
+  t.ok(read('.gitignore').split('\n').includes('.env'))
+  const [first, ...others] = read('.dockerignore').trim().split('\n')
+  t.equal(first, '*', 'the image has nothing')
+  for (const line of others.filter((each) => each.startsWith('!')))
+    t.match(line, /^!(\w+|[\w-.]+\.json)$/, 'but these files and folders of sources')
+})
 
 t.test('every variable that a container sets is one that it reads', async (t) => {
   const cases: [file: string, environment: object | undefined][] = [
