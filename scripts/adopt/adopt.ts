@@ -13,7 +13,7 @@ import { readSource } from '../../src/openapi/tools.js'
 import { type Findings, findDifferences, writeDifferences } from '../generate/differences.js'
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
-import { renameProject } from './names.js'
+import { renameProject, withOwnVolumes } from './names.js'
 import { adoptingPage, clientReadme, readme, withoutLinks } from './pages.js'
 
 // What is the animals' own, beside the handlers: folders and files.
@@ -63,6 +63,7 @@ export async function adopt(root: string, document: string, name?: string): Prom
   await copyTo(root, places)
   await forgetRemoved(root, contract)
   await writePages(root, contract)
+  await edit(root, 'docker-compose.yml', (text) => withOwnVolumes(text, name ?? 'adopted'))
   const kept = new Set(differences.map(({ file }) => file))
   for (const name of await readdir(path.join(root, 'generated')))
     if (!kept.has(`generated/${name}`)) await rm(path.join(root, 'generated', name))

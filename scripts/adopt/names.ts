@@ -27,6 +27,17 @@ export function renamed(text: string, name: string): string {
     .replace(/\bask_/g, keyPrefix(name))
 }
 
+/**
+ * docker-compose.yml with volumes of this name. Compose calls a volume by the project, which is the folder: a
+ * contract that is adopted in the folder of an animal store would be served on the animals' data.
+ */
+export function withOwnVolumes(text: string, name: string): string {
+  const [containers = '', volumes = ''] = text.split(/(?<=^volumes:\n)/m)
+  return (
+    containers.replace(/^( +- )(?=\w+:\/)/gm, `$1${name}-`) + volumes.replace(/^ {2}(?=\w)/gm, `  ${name}-`)
+  )
+}
+
 // Short, as in a key of the animal store: `tsk_` of a toy shop, `lik_` of a library.
 function keyPrefix(name: string): string {
   const words = name.split('-')

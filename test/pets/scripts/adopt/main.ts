@@ -7,6 +7,7 @@ import { namePattern, renamed } from '../../../../scripts/adopt/names.js'
 import { checkTypes } from '../../../../scripts/dev/types.js'
 import { createApiKey, withChecksum } from '../../../../src/auth/api-key.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
+import { composed, mountedVolumes, readComposed } from '../../../fixtures/compose.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 import { startProcess } from '../../../fixtures/process.js'
 import { send } from '../../../fixtures/service.js'
@@ -251,6 +252,13 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
   for (const page of readdirSync(path.join(root, 'docs')))
     t.strictSame(brokenLinksOf(root, `docs/${page}`), [], `the links of docs/${page} have targets`)
   t.match(readFileSync(path.join(root, 'README.md'), 'utf8'), /^# Toys\n/)
+  const stack = readComposed(root)
+  t.strictSame(
+    [...mountedVolumes(stack)],
+    [...mountedVolumes(composed)].map(([place, volume]) => [place, `toy-box-${volume}`]),
+    'Docker keeps its data apart from the animals’',
+  )
+  t.strictSame(Object.keys(stack.volumes).sort(), [...mountedVolumes(stack).values()].sort())
   const packaged = readFileSync(path.join(root, 'src/client/README.md'), 'utf8')
   t.match(packaged, "baseUrl: 'https://api.example.com/api'")
   t.match(packaged, 'client.listToys()')
