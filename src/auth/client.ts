@@ -47,6 +47,6 @@ export async function checkPlans(sql: Sql, limits: Limits): Promise<void> {
   const lines = left.map(({ plan, keys }) => `${plan} (${keys} ${keys === 1 ? 'key' : 'keys'})`)
   throw new OperatorError(
     `The contract's x-rate-limits give no quotas to keys of the plan ${lines.join(', ')}.
-Put the plan back, or revoke its keys: npm run keys -- list, npm run keys -- revoke ID.`,
+Put the plan back, or revoke its keys, with "keys list" and "keys revoke ID".`,
   )
 }

@@ -185,7 +185,7 @@ function mayNotMigrate(sql: RootSql, cause: unknown): Error {
   const { message } = cause as Error
   return new OperatorError(
     `The database lacks migrations, or the role "${sql.options.user}" lacks privileges: ${message}
-Run \`npm run migrate\` with the owner's URL as DATABASE_URL, and this one as SERVICE_DATABASE_URL.`,
+Run \`migrate\` with the owner's URL as DATABASE_URL, and this one as SERVICE_DATABASE_URL.`,
     { cause },
   )
 }

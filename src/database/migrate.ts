@@ -59,7 +59,7 @@ async function applyStep(
   if (isPooled)
     throw new OperatorError(
       `Migration ${step[0]?.name} needs a session of its own, which a connection pooler does not give.
-Run \`npm run migrate\` with a DATABASE_URL that leads to PostgreSQL itself.`,
+Run \`migrate\` with a DATABASE_URL that leads to PostgreSQL itself.`,
     )
   return lockPatiently(sql, patience, migrationLockId, (session) => applyMissing(session, step, runAlone))
 }

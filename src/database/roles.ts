@@ -103,7 +103,7 @@ export async function checkPooled(
   if (missing.length === 0) return
   throw new OperatorError(
     `The database is behind a connection pooler, and the role "${sql.options.user}" lacks these settings: ` +
-      `${missing.join(', ')}.\nRun \`npm run migrate\` with this role in SERVICE_DATABASE_URL, ` +
+      `${missing.join(', ')}.\nRun \`migrate\` with this role in SERVICE_DATABASE_URL, ` +
       'then make the pooler reconnect (PgBouncer: RECONNECT).',
   )
 }

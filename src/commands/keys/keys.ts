@@ -13,12 +13,13 @@ import { connect } from '../../database/connect.js'
 import { unlessAborted } from '../../lib/abort.js'
 import { contractFile } from '../../lib/paths.js'
 import { readEnvironment, type Surroundings } from '../command.js'
+import { commandLine, defaultDatabase } from '../installation.js'
 import { print } from '../terminal.js'
 import { readSubcommand } from './subcommands.js'
 
 const usageOf = (
   plans: string,
-  examples: string,
+  examples: readonly string[],
 ) => `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N]
                    [--by OPERATOR] [--json]
        keys list [--json]
@@ -41,10 +42,11 @@ const usageOf = (
   --help   prints this help
 
 Examples:
-${examples}  npm run --silent keys -- list --json | jq '.[] | select(.state == "valid") | .id'
-  npm run --silent keys -- revoke 7
+${[...examples, `list --json | jq '.[] | select(.state == "valid") | .id'`, 'revoke 7']
+  .map((args) => `  ${commandLine('keys', args)}`)
+  .join('\n')}
 
-Reads DATABASE_URL (by default the embedded database in DATA_DIR), and REDIS_URL for the usage in show.
+Reads DATABASE_URL${defaultDatabase}, and REDIS_URL for the usage in show.
 
 Exit codes: 0 success, 1 failure with the reason on standard error, 2 wrong usage, 130 interrupted.
 `
@@ -52,7 +54,7 @@ Exit codes: 0 success, 1 failure with the reason on standard error, 2 wrong usag
 const contract = readServiceContract(contractFile)
 export const usage = await contract.then(
   (read) => usageOf(plansOf(read), examplesOf(read)),
-  () => usageOf('a plan of the contract', ''),
+  () => usageOf('a plan of the contract', []),
 )
 
 function plansOf({ rateLimits: { plans } }: ServiceContract): string {
@@ -66,16 +68,12 @@ function describe(quotas: Quotas | 'custom'): string {
   return Number.isFinite(perMinute) ? `${perMinute} requests per minute, ${perDay} per day` : 'unlimited'
 }
 
-function examplesOf(read: ServiceContract): string {
-  const create = 'npm run --silent keys -- create --name'
+function examplesOf(read: ServiceContract): string[] {
   const [fixed] = fixedPlans(read)
   const custom = customPlan(read)
-  const web = fixed === undefined ? '' : `  ${create} "Web shop" --plan ${fixed.name}\n`
-  const big =
-    custom === undefined
-      ? ''
-      : `  ${create} "Big shop" --plan ${custom} --per-minute 5000 --per-day 2000000\n`
-  return web + big
+  const web = fixed && `create --name "Web shop" --plan ${fixed.name}`
+  const big = custom && `create --name "Big shop" --plan ${custom} --per-minute 5000 --per-day 2000000`
+  return [web, big].filter((each) => each !== undefined)
 }
 
 /** The command `keys`. */

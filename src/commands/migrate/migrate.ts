@@ -12,6 +12,7 @@ import { unlessAborted } from '../../lib/abort.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { readPostgresUrl } from '../../lib/postgres-url.js'
 import { readEnvironment, type Surroundings, UsageError } from '../command.js'
+import { commandLine } from '../installation.js'
 
 export const usage = `Usage: DATABASE_URL=postgres://OWNER:PASSWORD@HOST/DATABASE migrate
 
@@ -23,9 +24,9 @@ SERVICE_PASSWORD.
   --help  prints this help
 
 Examples:
-  DATABASE_URL=postgres://owner:secret@localhost/store npm run migrate
+  DATABASE_URL=postgres://owner:secret@localhost/store ${commandLine('migrate')}
   DATABASE_URL=postgres://owner:secret@localhost/store \\
-    SERVICE_DATABASE_URL=postgres://service:word@localhost/store npm run migrate
+    SERVICE_DATABASE_URL=postgres://service:word@localhost/store ${commandLine('migrate')}
 
 Exit codes: 0 success, 1 failure with the reason on standard error, 2 wrong usage, 130 interrupted.
 `

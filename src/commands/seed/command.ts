@@ -9,6 +9,7 @@ import { beginPatiently, type Patience } from '../../database/locks.js'
 import { isUnavailable } from '../../database/unavailable.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { readEnvironment, type Surroundings, UsageError, wholeNumber } from '../command.js'
+import { commandLine, defaultDatabase } from '../installation.js'
 import { print, type Stream } from '../terminal.js'
 import { insertAnimals } from './animals.js'
 import { Progress } from './progress.js'
@@ -24,11 +25,11 @@ Adds N sample animals to the store in one transaction, whether the service runs 
   --help    prints this help
 
 Examples:
-  npm run seed -- --count 1000
-  npm run seed -- --count 1000000 --append
-  DATABASE_URL=postgres://me@localhost/store npm run --silent seed -- --count 1000 --json
+  ${commandLine('seed', '--count 1000')}
+  ${commandLine('seed', '--count 1000000 --append')}
+  DATABASE_URL=postgres://me@localhost/store ${commandLine('seed', '--count 1000 --json')}
 
-Reads DATABASE_URL (by default the embedded database in DATA_DIR).
+Reads DATABASE_URL${defaultDatabase}.
 
 Exit codes: 0 success, 1 nothing was added, 2 wrong usage, 130 interrupted and nothing was added.
 `

