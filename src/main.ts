@@ -44,7 +44,8 @@ async function main(): Promise<void> {
     const parts = { config, contract, database, log, shutdown }
     const { origin, stop } = await serve(parts)
     // To the terminal, not to the log: it may contain a key.
-    process.stderr.write(await unlessAborted(welcome(contract, database, origin), forced))
+    const message = welcome(contract, database, origin, config.publicUrl)
+    process.stderr.write(await unlessAborted(message, forced))
     await untilAborted(requested)
     logStop(log, requested.reason)
     await unlessAborted(stop(), forced)

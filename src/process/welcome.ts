@@ -5,16 +5,22 @@ import { customPlan, fixedPlans, type ServiceContract } from '../auth/plans.js'
 import { insertFirstApiKey } from '../database/api-keys.js'
 import type { Database } from '../database/database.js'
 
-/** Returns the message. At an embedded database's first startup it creates a demo key, and shows it once. */
+/**
+ * Returns the message. At an embedded database's first startup it creates a demo key, and shows it once.
+ * @param origin where the service listens
+ * @param publicUrl where callers reach the operations, if that is elsewhere
+ */
 export async function welcome(
   contract: ServiceContract,
   { sql, embedded }: Database,
   origin: string,
+  publicUrl?: string,
 ): Promise<string> {
-  const base = origin + contract.prefix
+  const root = publicRoot(publicUrl, contract.prefix) ?? callable(origin)
+  const base = root + contract.prefix
   const lines = [
     `${contract.title} ${contract.version} at ${base}`,
-    `Interactive documentation: ${origin}/docs`,
+    `Interactive documentation: ${root}/docs`,
   ]
   const key = embedded ? await demoKey(contract, sql) : undefined
   if (key !== undefined) {
@@ -28,6 +34,16 @@ export async function welcome(
     lines.push(`Create a key: npm run --silent keys -- create --name me --plan ${plan}`)
   }
   return `${lines.join('\n')}\n`
+}
+
+// Unknown if a gateway gives the operations another prefix.
+function publicRoot(publicUrl: string | undefined, prefix: string): string | undefined {
+  return publicUrl?.endsWith(prefix) ? publicUrl.slice(0, publicUrl.length - prefix.length) : undefined
+}
+
+// A server can listen on all addresses, but a client cannot call all: not everywhere, and not by this name.
+function callable(origin: string): string {
+  return origin.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }
 
 async function demoKey(contract: ServiceContract, sql: Database['sql']): Promise<string | undefined> {

@@ -84,6 +84,18 @@ t.test('the first startup shows a demo key and a curl command that works when pa
   t.match(await second.stop('SIGINT'), { code: 0 })
 })
 
+t.test('the message names an address that a caller can use, though the service listens on all', async (t) => {
+  const start = (env: Record<string, string>) => startProcess(t, { DATA_DIR: sharedDir, ...env })
+  const everywhere = await start({ HOST: '0.0.0.0' })
+  t.match(everywhere.base, /^http:\/\/127\.0\.0\.1:\d+\/v1$/)
+  t.equal((await send(`${everywhere.base}/pets`)).status, 401)
+  const published = await start({ HOST: '0.0.0.0', PUBLIC_URL: 'http://store.example:4000/v1' })
+  t.match(published.welcome, / at http:\/\/store\.example:4000\/v1\n.* http:\/\/store\.example:4000\/docs\n/)
+  const moved = await start({ PUBLIC_URL: 'http://store.example/animals' })
+  t.match(moved.base, 'http://127.0.0.1', 'behind a gateway with a prefix of its own, that of the service')
+  for (const each of [everywhere, published, moved]) t.match(await each.stop(), { code: 0 })
+})
+
 t.test('a checkout works in a folder of any name', async (t) => {
   const root = copyProjectTo(t, "My projects, Über 100% 🐾 'x'")
   copyBuild(root)
