@@ -1,5 +1,7 @@
 // The types of a call: its arguments and its result.
 
+import type { GivenHeaders } from './headers.js'
+import type { GivenKey } from './key.js'
 import type { RateLimit } from './rate-limit.js'
 
 /** Options of a single call. */
@@ -7,7 +9,11 @@ export interface CallOptions {
   /** Aborts the call, at any point. */
   readonly signal?: AbortSignal | undefined
   /** The API key of this call, instead of the client's. */
-  readonly key?: string | undefined
+  readonly key?: GivenKey | undefined
+  /** Headers of this call, beside the client's. */
+  readonly headers?: GivenHeaders | undefined
+  /** Where to go on in a list: the `position` of an earlier result, which has its query. */
+  readonly position?: string | undefined
   /** Time limit of one attempt in milliseconds, instead of the client's. */
   readonly timeoutMs?: number | undefined
   /** Maximum number of attempts, instead of the client's. */
@@ -18,10 +24,19 @@ export interface CallOptions {
 
 /** The request of an operation: its parameters by location, and its body. An int64 is a bigint. */
 export type RequestOf<Operation, Body> = (Operation extends { parameters: infer Parameters }
-  ? Parameters
+  ? Given<Parameters>
   : unknown) &
-  Body &
+  Given<Body> &
   CallOptions
+
+/** What is sent: a field that may be absent may also be undefined, under `exactOptionalPropertyTypes` too. */
+export type Given<Value> = Value extends readonly unknown[]
+  ? { [Index in keyof Value]: Given<Value[Index]> }
+  : Value extends Uint8Array | Blob
+    ? Value
+    : Value extends object
+      ? { [Name in keyof Value]: Given<Value[Name]> | (object extends Pick<Value, Name> ? undefined : never) }
+      : Value
 
 /** A request body in which the fields with these names are optional, because they have a default. */
 export type Unfilled<Body, Names extends PropertyKey> = Body extends readonly unknown[]
@@ -45,6 +60,8 @@ export interface CallResult<Data> {
   readonly response: Response
   /** The quota that is closest to its end, if the response tells. */
   readonly rateLimit: RateLimit | undefined
+  /** Where the next page of a list begins, to go on later; undefined on the last page. */
+  readonly position: string | undefined
   /**
    * Requests the next page of a list, with the headers and limits of this call, but not its signal; undefined
    * on the last page.

@@ -8,7 +8,7 @@ import { linkTo, resolveLink } from './links.js'
 import { type ClientOptions, readCallOptions, readOptions, type Settings } from './options.js'
 import { readRateLimit } from './rate-limit.js'
 import { type CallRequest, writeNextRequest, writeRequest } from './request.js'
-import { readResponseBody } from './response-body.js'
+import { readResponseBody, unexpected } from './response-body.js'
 import { type CalledOperation, type ClientTable, operationOf } from './table.js'
 
 type Result = Promise<CallResult<unknown>>
@@ -16,7 +16,7 @@ type Result = Promise<CallResult<unknown>>
 /** A client of any contract. */
 export interface AnyClient {
   readonly operations: Readonly<Record<string, (request?: CallRequest) => Result>>
-  pages(operation: string, request?: CallRequest): AsyncGenerator<unknown, void, undefined>
+  pages(operation: string, request?: CallRequest): AsyncGenerator<CallResult<unknown>, void, undefined>
   items(operation: string, request?: CallRequest): AsyncGenerator<unknown, void, undefined>
 }
 
@@ -48,29 +48,38 @@ async function requestPage(operation: CalledOperation, request: Request, setting
     data: readResponseBody(operation, response, await response.arrayBuffer()),
     response,
     rateLimit: readRateLimit(response.headers),
-    next: nextPage(operation, request.headers, response, settings),
+    ...nextPage(operation, request, response, settings),
   }
 }
 
-function nextPage(operation: CalledOperation, sent: Headers, response: Response, settings: Settings) {
+function nextPage(operation: CalledOperation, request: Request, response: Response, settings: Settings) {
   const link = linkTo('next', response.headers.get('Link'))
-  if (link === undefined) return undefined
-  return async (options: CallOptions = {}): Result => {
+  if (link === undefined) return { position: undefined, next: undefined }
+  const next = async (options: CallOptions = {}): Result => {
     const own = readCallOptions(settings, options)
     const url = resolveLink(link, response, settings.baseUrl, operation)
-    return requestPage(operation, writeNextRequest(url, sent, options, own), own)
+    if (url === response.url) throw unexpected('The next page is this one again.', operation, response)
+    return requestPage(operation, writeNextRequest(url, request.headers, options), own)
   }
+  return { position: positionIn(link, request, response), next }
+}
+
+// What a GET of the same path needs to go on; a link to another path can only be followed.
+function positionIn(link: string, { method }: Request, { url }: Response): string | undefined {
+  if (method !== 'GET' || !URL.canParse(link, url)) return undefined
+  const { pathname, search } = new URL(link, url)
+  return pathname === new URL(url).pathname ? search.slice(1) : undefined
 }
 
 async function* pages(first: () => Result, signal: AbortSignal | undefined) {
   for (let page = await first(); ; ) {
-    yield page.data
+    yield page
     if (page.next === undefined) return
     page = await page.next({ signal })
   }
 }
 
-async function* items(all: AsyncIterable<unknown>) {
+async function* items(all: AsyncIterable<CallResult<unknown>>) {
   // The types of index.ts allow only operations that return arrays.
-  for await (const page of all) yield* page as readonly unknown[]
+  for await (const page of all) yield* page.data as readonly unknown[]
 }

@@ -7,13 +7,15 @@ import { type RateLimit, readRateLimit, readRetryAfter } from './rate-limit.js'
 export type ClientErrorCode =
   /** The caller's signal was aborted; `cause` is its reason. */
   | 'aborted'
-  /** No response within `timeoutMs`. */
+  /** No response within `timeoutMs`, or not all of its body: then `response` has its status and headers. */
   | 'timeout'
-  /** The connection failed or broke, or a browser refused the request because of CORS. */
+  /** The connection failed, or broke before a response; or a browser refused the request because of CORS. */
   | 'unreachable'
+  /** The connection broke within the body of a response, of which `response` has the status and headers. */
+  | 'incomplete_answer'
   /** 304: the representation has not changed, in response to a conditional request (`If-None-Match`). */
   | 'not_modified'
-  /** Another 3xx response, which `fetch` did not follow, for example because it has no `Location`. */
+  /** Another 3xx response, which `fetch` did not follow: without a `Location`, or one of too many. */
   | 'redirect'
   /** An error response with a body of its own, without a code: `status` and `body` tell. */
   | 'http_error'

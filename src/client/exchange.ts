@@ -4,7 +4,7 @@ import { startTimer } from './clock.js'
 import { ApiError } from './error.js'
 import { readError } from './error-response.js'
 import type { Settings } from './options.js'
-import { receive } from './receive.js'
+import { receive, unlessAborted } from './receive.js'
 import { asksForRetry, isRepeatable, waitBefore } from './retry.js'
 import type { CalledOperation } from './table.js'
 import { mayRecover, unreachable } from './unreachable.js'
@@ -21,8 +21,9 @@ export async function exchange(
   operation: CalledOperation,
   options: ExchangeOptions,
 ): Promise<Response> {
+  const turn = options.queues.nextTurn()
   for (let attempt = 1; ; attempt++) {
-    const outcome = await send(request, operation, options)
+    const outcome = await sendInTurn(turn, request, operation, options)
     const response = outcome instanceof ApiError ? outcome.response : outcome
     // Errors have the headers, too.
     if (response !== undefined) options.warnIfDeprecated(operation, response.headers)
@@ -30,43 +31,94 @@ export async function exchange(
     const waitMs = isRepeatable(operation) ? waitAfter(outcome, request.url, attempt, options) : undefined
     if (waitMs === undefined) throw outcome
     options.onRetry({ operation: operation.id, attempt, waitMs, error: outcome })
+    // After a 429 it waits in the queue, with the others.
+    if (outcome.status === 429 && outcome.retryAfterMs !== undefined) continue
     await options.clock.wait(waitMs, request.signal).catch((reason) => {
-      throw aborted(operation, reason)
+      throw aborted(operation, { cause: reason })
     })
   }
 }
 
+async function sendInTurn(
+  turn: number,
+  request: Request,
+  operation: CalledOperation,
+  options: ExchangeOptions,
+): Promise<Response | ApiError> {
+  const { signal } = request
+  const within = <Result>(what: string, run: (attempt: Attempt) => Promise<Result>) =>
+    limited(operation, request, { timeoutMs: options.timeoutMs, what }, run)
+  const key = await within('key', (attempt) => unlessAborted(options.key(), attempt.signal))
+  if (key instanceof ApiError) return key
+  const caller = { operation: operation.id, turn, signal, waitMaxMs: options.waitMaxMs }
+  const send = () => within('response', (attempt) => sendOnce(operation, request, key, options, attempt))
+  return options.queues
+    .of(key)
+    .run(caller, send)
+    .catch((reason) => {
+      throw signal.aborted ? aborted(operation, { cause: reason }) : reason
+    })
+}
+
 function waitAfter(error: ApiError, url: string, attempt: number, options: ExchangeOptions) {
   const { code, response } = error
-  const isTransient =
-    response === undefined ? code === 'timeout' || mayRecover(error, url) : asksForRetry(response)
-  return isTransient
+  const isCut = code === 'timeout' || code === 'incomplete_answer'
+  const isTransient = isCut || (response === undefined ? mayRecover(error, url) : asksForRetry(response))
+  return isTransient && code !== 'aborted'
     ? waitBefore(attempt, response?.headers.get('Retry-After'), options, options.clock)
     : undefined
+}
+/** One attempt: what ends it, and what has arrived. */
+interface Attempt {
+  readonly signal: AbortSignal
+  /** The response, once its status and headers have arrived. */
+  head?: Response
+}
+
+async function sendOnce(
+  operation: CalledOperation,
+  request: Request,
+  key: string,
+  { fetch }: ExchangeOptions,
+  attempt: Attempt,
+): Promise<Response | ApiError> {
+  const { signal } = attempt
+  const sent = new Request(request.clone(), { signal, redirect: isSafe(request) ? 'follow' : 'manual' })
+  sent.headers.set('Authorization', key)
+  const onHead = (response: Response) => {
+    attempt.head = response
+  }
+  const received = await receive(fetch, sent, signal, onHead).catch((cause: unknown) => {
+    if (signal.aborted) throw cause
+    return cut(operation, request.url, attempt, cause)
+  })
+  if (received instanceof ApiError) return received
+  const copy = copyOf(received.response, received.body, request.url)
+  return copy.ok ? copy : readError(operation, copy, received.body)
 }
 
 // The time limit includes the body. A timer instead of AbortSignal.any with AbortSignal.timeout: supported
 // versions of Node may garbage-collect the latter before it fires.
-async function send(
-  request: Request,
+async function limited<Result>(
   operation: CalledOperation,
-  { fetch, timeoutMs }: ExchangeOptions,
-): Promise<Response | ApiError> {
+  request: Request,
+  { timeoutMs, what }: { readonly timeoutMs: number; readonly what: string },
+  run: (attempt: Attempt) => Promise<Result>,
+): Promise<Result | ApiError> {
   const controller = new AbortController()
+  const attempt: Attempt = { signal: controller.signal }
   const forwardAbort = () => controller.abort(request.signal.reason)
-  if (request.signal.aborted) return aborted(operation, request.signal.reason)
+  if (request.signal.aborted) return aborted(operation, { cause: request.signal.reason })
   request.signal.addEventListener('abort', forwardAbort)
   const cancelTimer = startTimer(timeoutMs, () => controller.abort())
   try {
-    const redirect = isSafe(request) ? 'follow' : 'manual'
-    const attempt = new Request(request.clone(), { signal: controller.signal, redirect })
-    const { response, body } = await receive(fetch, attempt, controller.signal)
-    const copy = copyOf(response, body, request.url)
-    return response.ok ? copy : readError(operation, copy, body)
+    return await run(attempt)
   } catch (cause) {
-    if (request.signal.aborted) return aborted(operation, request.signal.reason)
-    if (!controller.signal.aborted) return unreachable(operation, request.url, cause)
-    return new ApiError('timeout', `No response within ${timeoutMs} ms.`, { operation: operation.id, cause })
+    const details = { ...headOf(attempt, request.url), cause }
+    if (request.signal.aborted) return aborted(operation, { ...details, cause: request.signal.reason })
+    if (!controller.signal.aborted) throw cause
+    const late = attempt.head === undefined ? `No ${what}` : 'Not the whole body of the response'
+    return new ApiError('timeout', `${late} within ${timeoutMs} ms.`, { operation: operation.id, ...details })
   } finally {
     cancelTimer()
     request.signal.removeEventListener('abort', forwardAbort)
@@ -87,6 +139,24 @@ function copyOf(response: Response, body: ArrayBuffer, asked: string): Response 
   return Object.defineProperty(copy, 'url', { value: url || asked })
 }
 
-function aborted({ id }: CalledOperation, cause: unknown): ApiError {
-  return new ApiError('aborted', 'The call was aborted.', { operation: id, cause })
+function headOf({ head }: Attempt, asked: string): { readonly response?: Response } {
+  return head === undefined ? {} : { response: copyOf(head, new ArrayBuffer(0), asked) }
+}
+
+function cut(operation: CalledOperation, url: string, attempt: Attempt, cause: unknown): ApiError {
+  const { head } = attempt
+  if (head === undefined) return unreachable(operation, url, cause)
+  const message = `The connection broke within the body of the response (HTTP status ${head.status}).`
+  return new ApiError('incomplete_answer', message, {
+    operation: operation.id,
+    ...headOf(attempt, url),
+    cause,
+  })
+}
+
+function aborted(
+  { id }: CalledOperation,
+  details: { readonly cause: unknown; readonly response?: Response },
+): ApiError {
+  return new ApiError('aborted', 'The call was aborted.', { operation: id, ...details })
 }

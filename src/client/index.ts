@@ -15,7 +15,7 @@ export type { Calls } from '../../generated/client.js'
 export type { ErrorBody, ErrorCode } from '../../generated/operations.js'
 // The contract's schemas, by name.
 export type * from '../../generated/types.js'
-export type { CallOptions, CallResult } from './call.js'
+export type { CallOptions, CallResult, Given } from './call.js'
 export { ApiError, type ApiErrorCode, type ClientErrorCode } from './error.js'
 export { encode as stringify } from './json.js'
 export type { ClientOptions, Retry } from './options.js'
@@ -48,11 +48,14 @@ export type ErrorOf<Id extends OperationId> = Errors[Id] extends infer Declared
 
 /** A function for each operation of the contract, and `pages` and `items` for lists. */
 export interface Client extends Calls {
-  /** Iterates over the pages of a list. Each page is requested when the iteration reaches it. */
+  /**
+   * Iterates over the pages of a list: the results of its calls. Each page is requested when the iteration
+   * reaches it.
+   */
   pages<Id extends PagedId>(
     operation: Id,
     ...args: Arguments<CallRequest<Id>>
-  ): AsyncGenerator<CallData<Id>, void, undefined>
+  ): AsyncGenerator<CallResult<CallData<Id>>, void, undefined>
   /** Iterates over the items of a list, across its pages. */
   items<Id extends PagedId>(
     operation: Id,

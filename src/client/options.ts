@@ -4,7 +4,10 @@ import type { CallOptions } from './call.js'
 import type { Clock } from './clock.js'
 import { createDeprecationWarner } from './deprecation.js'
 import type { ApiError } from './error.js'
+import { type GivenHeaders, readHeaders } from './headers.js'
+import { type GivenKey, readKey } from './key.js'
 import { pageOrigin } from './platform.js'
+import { CallQueues } from './queue.js'
 import type { CalledOperation, ClientTable } from './table.js'
 
 /** How long a call may take. */
@@ -33,17 +36,21 @@ export interface Retry {
 export interface ClientOptions {
   /** The URL of the service, including the contract's prefix: `https://api.example.com/v1`. */
   readonly baseUrl: string
-  /** The API key; surrounding whitespace is removed. */
-  readonly key: string
+  /** The API key, without the whitespace around it, or a function that returns it, called at each attempt. */
+  readonly key: GivenKey
+  /** Headers of every request, for example for a gateway; not those that the client writes itself. */
+  readonly headers?: GivenHeaders | undefined
   /** Time limit of one attempt in milliseconds, including its body; `Infinity` for none. Default: 30,000. */
   readonly timeoutMs?: number | undefined
   /** Maximum number of attempts, including the first. Default: 5. */
   readonly attemptsMax?: number | undefined
   /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. Default: 90,000. */
   readonly waitMaxMs?: number | undefined
+  /** The calls of a key that are in flight at once; others wait for their turn. Default: 32. */
+  readonly inFlightMax?: number | undefined
   /**
-   * Receives warnings: about deprecated operations, and about long waits without `onRetry`. Default:
-   * `console.warn`.
+   * Receives warnings: about deprecated operations, waits of 5 s or longer for a quota, and such retries
+   * without `onRetry`. Default: `console.warn`.
    */
   readonly warn?: ((message: string) => void) | undefined
   /** Is told about each retry, before its wait. Default: a warning about waits of 5 s or longer. */
@@ -59,6 +66,9 @@ export interface Settings extends Limits {
   /** The headers of every request. */
   readonly headers: Readonly<Record<string, string>>
   readonly clock: Clock
+  readonly queues: CallQueues
+  /** Returns `Authorization`. */
+  key(): Promise<string>
   fetch(request: Request): Promise<Response>
   onRetry(retry: Retry): void
   warnIfDeprecated(operation: CalledOperation, headers: Headers): void
@@ -68,7 +78,8 @@ const longWaitMs = 5_000
 
 /** The settings of a client. @throws {TypeError} if an option is unknown or invalid */
 export function readOptions(table: ClientTable, options: ClientOptions, clock: Clock): Settings {
-  const { baseUrl, key, timeoutMs, attemptsMax, waitMaxMs, warn, onRetry, fetch: send, ...others } = options
+  const { baseUrl, key, headers, timeoutMs, attemptsMax, waitMaxMs, inFlightMax = 32, ...told } = options
+  const { warn, onRetry, fetch: send, ...others } = told
   for (const name of Object.keys(others)) throw new TypeError(`unknown option: ${name}`)
   for (const [name, value] of Object.entries({ warn, onRetry, fetch: send }))
     if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name} must be a function`)
@@ -77,9 +88,15 @@ export function readOptions(table: ClientTable, options: ClientOptions, clock: C
   const agent: Record<string, string> = pageOrigin() === undefined ? { 'User-Agent': table.agent } : {}
   return {
     baseUrl: readBaseUrl(baseUrl, table.prefix),
-    headers: { ...agent, ...authorization(key) },
+    key: readKey(key),
+    headers: readHeaders(agent, headers),
     ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, defaults),
     clock,
+    queues: new CallQueues({
+      inFlightMax: readNumber('inFlightMax', inFlightMax),
+      clock,
+      onWait: (waitMs) => waitMs >= longWaitMs && tell(queueNotice(waitMs)),
+    }),
     fetch: (request) => (send ?? fetch)(request), // browsers refuse their fetch as a method of another object
     onRetry: onRetry ?? ((retry) => retry.waitMs >= longWaitMs && tell(retryNotice(retry))),
     warnIfDeprecated: createDeprecationWarner(tell),
@@ -88,34 +105,43 @@ export function readOptions(table: ClientTable, options: ClientOptions, clock: C
 
 /** The settings of a call. @throws {TypeError} if an option is unknown or invalid */
 export function readCallOptions(settings: Settings, options: CallOptions): Settings {
-  const { key, signal: _, timeoutMs, attemptsMax, waitMaxMs, ...others } = options
+  const { key, headers, signal: _, position: __, timeoutMs, attemptsMax, waitMaxMs, ...others } = options
   for (const name of Object.keys(others)) throw new TypeError(`unknown call option: ${name}`)
   return {
     ...settings,
     ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, settings),
-    ...(key !== undefined && { headers: { ...settings.headers, ...authorization(key) } }),
+    headers: readHeaders(settings.headers, headers),
+    ...(key !== undefined && { key: readKey(key) }),
   }
 }
 
 const defaults: Limits = { timeoutMs: 30_000, attemptsMax: 5, waitMaxMs: 90_000 }
 
-const requirements: Record<keyof Limits, [isMet: (value: number) => boolean, text: string]> = {
+type Requirement = readonly [isMet: (value: number) => boolean, text: string]
+
+const count: Requirement = [
+  (value) => value > 0 && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY),
+  'a whole number above 0, or Infinity',
+]
+const requirements: Record<keyof Limits | 'inFlightMax', Requirement> = {
   timeoutMs: [(value) => value > 0, 'a number of milliseconds above 0, or Infinity'],
-  attemptsMax: [
-    (value) => value > 0 && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY),
-    'a whole number above 0, or Infinity',
-  ],
+  attemptsMax: count,
   waitMaxMs: [(value) => value >= 0, 'a number of milliseconds of at least 0, or Infinity'],
+  inFlightMax: count,
 }
 
 function readLimits(given: { [Name in keyof Limits]?: number | undefined }, fallback: Limits): Limits {
-  const read = (name: keyof Limits): number => {
+  const read = (name: keyof Limits) => {
     const { [name]: value = fallback[name] } = given
-    const [isMet, text] = requirements[name]
-    if (typeof value === 'number' && isMet(value)) return value
-    throw new TypeError(`${name} must be ${text}, not ${String(value)}`)
+    return readNumber(name, value)
   }
   return { timeoutMs: read('timeoutMs'), attemptsMax: read('attemptsMax'), waitMaxMs: read('waitMaxMs') }
+}
+
+function readNumber(name: keyof typeof requirements, value: unknown): number {
+  const [isMet, text] = requirements[name]
+  if (typeof value === 'number' && isMet(value)) return value
+  throw new TypeError(`${name} must be ${text}, not ${String(value)}`)
 }
 
 // Normalized: without a slash at the end, or a space from a file of variables. A gateway may put more path
@@ -132,11 +158,8 @@ function readBaseUrl(baseUrl: string, prefix: string): string {
   throw new TypeError(`baseUrl must end with the contract's prefix ${prefix}, ${shown}`)
 }
 
-// Without the check an unset variable would be sent as `undefined`, and fetch's error for an invalid header
-// would contain the key.
-function authorization(key: unknown): { readonly Authorization: string } {
-  if (typeof key === 'string' && /^[!-~]*$/.test(key.trim())) return { Authorization: `Bearer ${key.trim()}` }
-  throw new TypeError('key must be a string of printable ASCII characters without spaces')
+function queueNotice(waitMs: number): string {
+  return `The quota of the key is used up: its calls wait ${Math.ceil(waitMs / 1000)} s for the next window.`
 }
 
 function retryNotice({ operation, waitMs, error }: Retry): string {

@@ -8,19 +8,29 @@ export interface Received {
   readonly body: ArrayBuffer
 }
 
-/** Sends a request, and rejects with the signal's reason once that is aborted. */
+/**
+ * Sends a request, and rejects with the signal's reason once that is aborted.
+ * @param onHead is given the response when its status and headers have arrived
+ */
 export function receive(
   fetch: (request: Request) => Promise<Response>,
   request: Request,
   signal: AbortSignal,
+  onHead: (response: Response) => void,
 ): Promise<Received> {
   const received = fetch(request).then(async (response) => {
+    onHead(response)
     return { response, body: await readBody(response, signal) }
   })
+  return unlessAborted(received, signal)
+}
+
+/** The same promise, but rejects with the signal's reason once that is aborted. */
+export function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
-    received.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
 

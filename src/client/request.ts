@@ -1,6 +1,7 @@
 // Writes the request of a call.
 
 import type { CallOptions } from './call.js'
+import { readHeaders } from './headers.js'
 import { type ParameterValues, writeParameters } from './parameters.js'
 import { writeRequestBody } from './request-body.js'
 import type { CalledOperation } from './table.js'
@@ -21,7 +22,7 @@ const idempotencyKey = 'Idempotency-Key'
 /** Writes a request. @throws {TypeError} if a value cannot be written, such as a header with a line break */
 export function writeRequest(
   operation: CalledOperation,
-  { path, query, header, cookie, body, signal }: CallRequest,
+  { path, query, header, cookie, body, signal, position }: CallRequest,
   { baseUrl, headers }: Target,
 ): Request {
   const written = writeParameters(operation, { path, query, header, cookie })
@@ -30,7 +31,7 @@ export function writeRequest(
   if (encoded?.mediaType !== undefined) all.set('Content-Type', encoded.mediaType)
   for (const [name, value] of Object.entries(written.headers)) all.set(name, value)
   if (operation.idempotent && !all.has(idempotencyKey)) all.set(idempotencyKey, randomKey())
-  return new Request(`${baseUrl}${written.target}`, {
+  return new Request(at(`${baseUrl}${written.target}`, position), {
     method: operation.method,
     headers: all,
     // Of a Uint8Array, the types of Node and of browsers differ.
@@ -40,16 +41,20 @@ export function writeRequest(
 }
 
 /** Writes the request of a further page: a GET with the header and cookie parameters of the one before. */
-export function writeNextRequest(
-  url: string,
-  sent: Headers,
-  { key, signal }: CallOptions,
-  { headers: { Authorization = '' } }: Target,
-): Request {
+export function writeNextRequest(url: string, sent: Headers, { signal, headers: own }: CallOptions): Request {
   const headers = new Headers(sent)
   for (const name of ['Content-Type', idempotencyKey]) headers.delete(name)
-  if (key !== undefined) headers.set('Authorization', Authorization)
+  for (const [name, value] of Object.entries(readHeaders({}, own))) headers.set(name, value)
   return new Request(url, { headers, ...(signal && { signal }) })
+}
+
+// The query of a page is that of the link to it.
+function at(url: string, position: unknown): string {
+  if (position === undefined) return url
+  if (typeof position !== 'string' || position.includes('#'))
+    throw new TypeError('position must be that of an earlier result')
+  if (url.includes('?')) throw new TypeError('position has its query: give no other')
+  return `${url}?${position}`
 }
 
 // Not crypto.randomUUID, which browsers restrict to secure contexts.

@@ -45,6 +45,12 @@ function mediaTypeOf({ headers }: Response): string {
   return headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
-function unexpected(message: string, { id }: CalledOperation, response: Response, cause?: unknown): ApiError {
+/** The error of a response that the contract does not declare. */
+export function unexpected(
+  message: string,
+  { id }: CalledOperation,
+  response: Response,
+  cause?: unknown,
+): ApiError {
   return new ApiError('unexpected_answer', message, { operation: id, response, cause })
 }

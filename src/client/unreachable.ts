@@ -8,6 +8,11 @@ import type { CalledOperation } from './table.js'
 export function unreachable({ id }: CalledOperation, url: string, cause: unknown): ApiError {
   const { origin } = new URL(url)
   const code = codeOf(cause)
+  const redirects = redirectFault(cause)
+  if (redirects !== undefined) {
+    const message = `The redirects of the service lead nowhere: ${redirects}.`
+    return new ApiError('redirect', message, { operation: id, cause })
+  }
   const message = isForeign(url)
     ? `${origin} cannot be reached, or does not allow requests from ${pageOrigin()} (CORS).`
     : `The service cannot be reached${code === undefined ? '' : ` (${code})`}.`
@@ -21,6 +26,15 @@ export function unreachable({ id }: CalledOperation, url: string, cause: unknown
 export function mayRecover({ code, cause }: ApiError, url: string): boolean {
   const isPermanent = /ENOTFOUND|CERT|SIGNATURE|SSL|TLS/.test(codeOf(cause) ?? '')
   return code === 'unreachable' && !isPermanent && !isForeign(url)
+}
+
+// `fetch` gives up after 20 redirects. The texts are those of Node, Deno and Bun; browsers say nothing. The
+// URL of the request is always valid.
+function redirectFault(error: unknown): string | undefined {
+  const { message, code, cause } = (error ?? {}) as Readonly<Record<string, unknown>>
+  const found = [message, code].find((each) => /redirect|URL scheme|invalid URL/i.test(String(each)))
+  if (found !== undefined) return String(found)
+  return cause === undefined ? undefined : redirectFault(cause)
 }
 
 function isForeign(url: string): boolean {

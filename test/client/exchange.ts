@@ -6,7 +6,9 @@ import t from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
 import type { ApiError } from '../../src/client/error.js'
 import { type ExchangeOptions, exchange } from '../../src/client/exchange.js'
+import { readKey } from '../../src/client/key.js'
 import type { Retry } from '../../src/client/options.js'
+import { CallQueues } from '../../src/client/queue.js'
 import { listen } from '../fixtures/listen.js'
 
 const get = { id: 'get', method: 'GET', path: '/', schemas: {} }
@@ -15,7 +17,9 @@ const post = { ...get, id: 'post', method: 'POST' }
 function optionsOf(waits: number[], others: Partial<ExchangeOptions> = {}): ExchangeOptions {
   const clock = { now: Date.now, random: () => 1, wait: async (ms: number) => void waits.push(ms) }
   const limits = { timeoutMs: 5_000, attemptsMax: 3, waitMaxMs: 90_000 }
-  return { fetch, clock, ...limits, onRetry: () => {}, warnIfDeprecated: () => {}, ...others }
+  const queues = new CallQueues({ inFlightMax: 32, clock, onWait: () => {} })
+  const key = async () => 'Bearer k'
+  return { fetch, key, queues, clock, ...limits, onRetry: () => {}, warnIfDeprecated: () => {}, ...others }
 }
 
 t.test(
@@ -80,11 +84,14 @@ for (const [title, end, code] of endings) {
   t.test(`${title} a call whose fetch ignores signals`, async (t) => {
     const silent = new Promise<Response>(() => {})
     const stalled = new Response(new ReadableStream({ pull: () => new Promise(() => {}) }))
-    for (const answer of [silent, stalled]) {
+    for (const [answer, status] of [
+      [silent, undefined],
+      [stalled, 200],
+    ] as const) {
       const controller = new AbortController()
       const request = new Request('http://a/', { method: 'POST', signal: controller.signal })
       const options = { fetch: async () => answer, ...end(controller) }
-      await t.rejects(exchange(request, post, optionsOf([], options)), { code })
+      await t.rejects(exchange(request, post, optionsOf([], options)), { code, status })
     }
   })
 }
@@ -211,6 +218,93 @@ t.test('a redirect of a page is followed', async (t) => {
     response.writeHead(path === '/200' ? 200 : 302, { Location: '/200' }).end('[]')
   })
   t.equal((await exchange(new Request(url), get, optionsOf([]))).url, `${url}/200`)
+})
+
+t.test('redirects without an end, or to what is no web address, are an error at once', async (t) => {
+  for (const [target, requestsMax, reason] of [
+    ['/again', 21, 'redirect count exceeded'],
+    ['ftp://a/', 1, 'URL scheme must be a HTTP(S) scheme'],
+    ['http://[', 1, 'Invalid URL'],
+  ] as const) {
+    let requests = 0
+    const url = await listen(t, (_, response) => {
+      requests++
+      response.writeHead(302, { Location: target }).end()
+    })
+    const waits: number[] = []
+    const message = `The redirects of the service lead nowhere: ${reason}.`
+    await t.rejects(exchange(new Request(url), get, optionsOf(waits)), { code: 'redirect', message })
+    t.ok(requests <= requestsMax, `${requests} requests`)
+    t.strictSame(waits, [])
+  }
+})
+
+t.test('a response whose body is cut off is an error with its status, and is retried', async (t) => {
+  for (const [head, status] of [
+    ['HTTP/1.1 200 OK\r\nContent-Length: 99', 200],
+    ['HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked', 201],
+    ['HTTP/1.1 400 Bad Request\r\nContent-Length: 99', 400],
+  ] as const) {
+    let requests = 0
+    const url = await listen(t, ({ socket }) => {
+      requests++
+      socket.end(`${head}\r\nContent-Type: application/json\r\nX-Request-Id: r1\r\n\r\n{"id"`)
+    })
+    const expected = {
+      code: 'incomplete_answer',
+      message: `The connection broke within the body of the response (HTTP status ${status}).`,
+      ...{ status, requestId: 'r1', response: { status, url: `${url}/` }, cause: Error },
+    }
+    const waits: number[] = []
+    await t.rejects(exchange(new Request(url, { method: 'POST' }), post, optionsOf(waits)), expected)
+    t.equal(requests, 1, 'a POST is sent once')
+    await t.rejects(exchange(new Request(url), get, optionsOf(waits)), expected)
+    t.strictSame(waits, [500, 1_000])
+  }
+})
+
+t.test('a cut 429 is waited for as long as it says', async (t) => {
+  const url = await listen(t, ({ socket }) => {
+    socket.end('HTTP/1.1 429 Too Many\r\nRetry-After: 100\r\nContent-Length: 99\r\n\r\n{')
+  })
+  const waits: number[] = []
+  const exchanged = exchange(new Request(url), get, optionsOf(waits))
+  await t.rejects(exchanged, { code: 'incomplete_answer', status: 429, retryAfterMs: 100_000 })
+  t.strictSame(waits, [])
+})
+
+t.test('the key of a function is asked for at each attempt, within the time limit', async (t) => {
+  const keys: unknown[] = []
+  const url = await listen(t, ({ headers }, response) => {
+    keys.push(headers.authorization)
+    response.writeHead(keys.length < 3 ? 503 : 200).end('[]')
+  })
+  let asked = 0
+  await exchange(new Request(url), get, optionsOf([], { key: readKey(async () => ` key${++asked}\n`) }))
+  t.strictSame(keys, ['Bearer key1', 'Bearer key2', 'Bearer key3'])
+
+  const never = readKey(() => new Promise<string>(() => {}))
+  const late = exchange(new Request(url), get, optionsOf([], { key: never, timeoutMs: 20, attemptsMax: 1 }))
+  await t.rejects(late, { code: 'timeout', message: 'No key within 20 ms.' })
+  const controller = new AbortController()
+  const request = new Request(url, { signal: controller.signal })
+  const aborted = exchange(request, get, optionsOf([], { key: never }))
+  controller.abort('enough')
+  await t.rejects(aborted, { code: 'aborted', cause: 'enough' })
+
+  const fault = new Error('no token')
+  const failing = exchange(
+    new Request(url),
+    get,
+    optionsOf([], { key: readKey(() => Promise.reject(fault)) }),
+  )
+  t.equal(await failing.catch((error) => error), fault, 'its error is that of the call')
+  for (const key of [() => 'a b', () => undefined as never, async () => 'line\nbreak'])
+    await t.rejects(exchange(new Request(url), get, optionsOf([], { key: readKey(key) })), {
+      name: 'TypeError',
+      message: 'key must be a string of printable ASCII characters without spaces',
+    })
+  t.equal(keys.length, 3)
 })
 
 t.test('a response without a body succeeds', async (t) => {

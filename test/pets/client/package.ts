@@ -22,6 +22,7 @@ import { deprecationWarning } from '../fixtures/facts.js'
 const run = promisify(execFile)
 const strict = {
   strict: true,
+  exactOptionalPropertyTypes: true,
   noEmit: true,
   skipLibCheck: true,
   target: ts.ScriptTarget.ES2023,
@@ -46,7 +47,7 @@ const body = { name: 'Rex', categoryId: 9223372036854775807n }
 store.createPet({ body })
   .then(async ({ data: rex }) => {
     console.log(stringify(rex), parse(stringify(rex), 'Pet').id, parse(stringify([rex.categoryId, 2])))
-    for await (const page of store.pages('listPets', { query: { limit: 1 } })) console.log(page.length)
+    for await (const page of store.pages('listPets', { query: { limit: 1 } })) console.log(page.data.length)
     for await (const pet of store.items('listPets')) console.log(typeof pet.id, pet.name)
     const missing = store.getPet({ path: { petId: 404n } })
     await missing.catch((error) => console.log(error instanceof ApiError, error.code))
@@ -129,11 +130,16 @@ const typed = `import {
 
 const store = createClient({ baseUrl: 'https://api.example.com/v1', key: '' })
 const body: NewPet = { name: 'Rex', categoryId: 3n }
+const status: PetStatus | undefined = undefined
+store.createPet({ body: { ...body, status }, header: { 'Idempotency-Key': undefined } })
+store.listPets({ query: { status }, header: undefined, timeoutMs: undefined })
 export const added: Promise<{ readonly data: Pet }> = store.createPet({ body })
 export async function all(): Promise<Pet[]> {
   const pets: Pet[] = []
   for await (const pet of store.items('listPets', { query: { limit: 1 } })) pets.push(pet)
-  for await (const page of store.pages('listPets')) pets.push(...page)
+  for await (const { data, rateLimit, position } of store.pages('listPets', { headers: { 'X-Gateway': 'a' } }))
+    if (rateLimit?.remaining !== 0 && position === undefined) pets.push(...data)
+  pets.push(...(await store.listPets({ position: 'after=2', key: async () => 'k' })).data)
   return pets
 }
 export const names: [PetStatus, ErrorCode, PetId] = ['sold', 'pet_not_found', parse('{}', 'Pet').id]
@@ -152,6 +158,8 @@ export function codeOf(error: unknown): ErrorCode | undefined {
 export type Missing = Extract<ErrorOf<'getPet'>, { readonly status: 404 }>['body']['code']
 // @ts-expect-error: no list
 store.items('getPet')
+// @ts-expect-error: what is required must not be undefined
+store.createPet({ body: { name: undefined, categoryId: 3n } })
 // @ts-expect-error: an int64 is a bigint
 store.createPet({ body: { name: 'Rex', categoryId: 3 } })
 `
@@ -273,7 +281,7 @@ t.test('it runs in a browser without a build step', { skip: browserIsMissing }, 
     const store = createClient({ baseUrl: '${base}', key: '${key}' })
     const { data } = await store.createPet({ body: { name: 'Rex', categoryId: 9223372036854775807n } })
     const pages = []
-    for await (const page of store.pages('listPets', { query: { limit: 1 } })) pages.push(page.length)
+    for await (const page of store.pages('listPets', { query: { limit: 1 } })) pages.push(page.data.length)
     const error = await store.getPet({ path: { petId: 9n } }).catch(({ code }) => code)
     const retries = []
     const onRetry = () => retries.push(1)

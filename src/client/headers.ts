@@ -1,0 +1,35 @@
+// Headers that the caller adds to requests.
+
+/** Headers by name; those that are undefined are not sent. */
+export type GivenHeaders = Readonly<Record<string, string | undefined>>
+
+// What the client writes, and where its value comes from. With an Idempotency-Key of the client all creations
+// would be one.
+const own: Readonly<Record<string, string>> = {
+  authorization: 'give the key as `key`',
+  'content-type': 'it follows from the body',
+  'idempotency-key': 'give it in `header`, for one call',
+}
+
+/**
+ * Adds headers to others, in lower case, and in place of those with the same name.
+ * @throws {TypeError} if one is invalid, or written by the client itself
+ */
+export function readHeaders(before: GivenHeaders, given: unknown = {}): Readonly<Record<string, string>> {
+  if (typeof given !== 'object' || given === null || Symbol.iterator in given)
+    throw new TypeError('headers must be an object with a string for each name')
+  const all = Object.entries({ ...before, ...lowerCase(given) }).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(all.map(([name, value]) => [name, readHeader(name, value)]))
+}
+
+function lowerCase(given: object): object {
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+function readHeader(name: string, value: unknown): string {
+  const reason = Object.hasOwn(own, name) ? own[name] : undefined
+  if (reason !== undefined) throw new TypeError(`headers must not contain ${name}: ${reason}`)
+  if (typeof value !== 'string') throw new TypeError(`headers: ${name} must be a string`)
+  new Headers([[name, value]]) // throws a TypeError if it cannot be sent
+  return value
+}

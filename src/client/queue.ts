@@ -1,0 +1,233 @@
+// The calls of a client, by key. They start in order, and what the server tells one holds for all: no more
+// are in flight than the window has requests left, and after a 429 all wait for its end. If each learned it
+// by itself, they would be refused by the hundred.
+
+import type { Clock } from './clock.js'
+import { ApiError } from './error.js'
+import { readRateLimit, readRetryAfter } from './rate-limit.js'
+
+/** A call that wants to send a request. */
+export interface Caller {
+  /** The name of the operation. */
+  readonly operation: string
+  /** Its turn: callers with a lower number go first. */
+  readonly turn: number
+  readonly signal: AbortSignal
+  /** It fails rather than to wait longer. */
+  readonly waitMaxMs: number
+}
+
+/** How many calls are in flight at once, and who is told that all wait. */
+export interface QueueOptions {
+  readonly inFlightMax: number
+  readonly clock: Clock
+  /** Is told about each wait of all calls of a key. */
+  onWait(waitMs: number): void
+}
+
+type Outcome = Response | ApiError
+
+/** What the server told last, until the window resets. */
+interface Told {
+  /** The requests that the window has left: less than none after a 429. */
+  readonly left: number
+  readonly untilMs: number
+  /** The 429, and until when it is the outcome of calls that do not wait so long. */
+  readonly refusal?: { readonly error: ApiError; readonly untilMs: number }
+}
+
+interface Waiting extends Caller {
+  /** Ends the wait: it may send, or it has been refused. */
+  end(refusal?: ApiError): void
+}
+
+// Then one of them is sent again: the key may have got a higher plan.
+const refusalMs = 10_000
+// Spreads clients that wait for the same reset.
+const spreadMs = 250
+
+/** The queues of a client, one for each key. */
+export class CallQueues {
+  readonly #queues = new Map<string, CallQueue>()
+  #turns = 0
+
+  constructor(readonly options: QueueOptions) {}
+
+  /** The turn of a new call. */
+  nextTurn(): number {
+    return this.#turns++
+  }
+
+  /** The queue of a key. */
+  of(key: string): CallQueue {
+    const found = this.#queues.get(key)
+    if (found !== undefined) return found
+    for (const [other, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(other)
+    const queue = new CallQueue(this.options)
+    this.#queues.set(key, queue)
+    return queue
+  }
+}
+
+/** Lets the calls of one key send their requests. */
+class CallQueue {
+  #inFlight = 0
+  #waiting: Waiting[] = []
+  #told: Told | undefined
+  #timer: { readonly untilMs: number; readonly controller: AbortController } | undefined
+
+  constructor(readonly options: QueueOptions) {}
+
+  /** Whether no call uses it, and nothing that it was told still holds. */
+  get isIdle(): boolean {
+    return this.#inFlight === 0 && this.#waiting.length === 0 && this.#holding() === undefined
+  }
+
+  /**
+   * Runs `send` when it is the caller's turn; or returns the 429 of another call if the caller does not wait
+   * so long. Rejects with the reason of its signal.
+   */
+  async run(caller: Caller, send: () => Promise<Outcome>): Promise<Outcome> {
+    const refusal = await this.#wait(caller)
+    if (refusal !== undefined) return refusal
+    const before = this.#told
+    try {
+      const outcome = await send()
+      this.#learn(outcome, before)
+      return outcome
+    } finally {
+      this.#inFlight--
+      this.#startNext()
+      if (this.#blocking() !== undefined)
+        this.#waiting = this.#waiting.filter((each) => !this.#endImpatient(each))
+      this.#setTimer()
+    }
+  }
+
+  #wait(caller: Caller): Promise<ApiError | undefined> {
+    const { signal } = caller
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason)
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+        this.#setTimer()
+        reject(signal.reason)
+      }
+      const end = (refusal?: ApiError) => {
+        signal.removeEventListener('abort', leave)
+        if (refusal === undefined) this.#inFlight++
+        resolve(refusal)
+      }
+      const waiting = { ...caller, end }
+      signal.addEventListener('abort', leave, { once: true })
+      if (this.#endImpatient(waiting)) return
+      this.#enqueue(waiting)
+      this.#startNext()
+      this.#setTimer()
+    })
+  }
+
+  // One that was refused comes again, before those that have not been sent yet.
+  #enqueue(waiting: Waiting): void {
+    let at = this.#waiting.length
+    while (at > 0 && (this.#waiting[at - 1] as Waiting).turn > waiting.turn) at--
+    this.#waiting.splice(at, 0, waiting)
+  }
+
+  #startNext(): void {
+    while (this.#inFlight < this.#capacity() && this.#waiting.length > 0) this.#waiting.shift()?.end()
+  }
+
+  // After a wait the first asks how many the new window allows.
+  #capacity(): number {
+    const { inFlightMax } = this.options
+    const holding = this.#holding()
+    if (holding !== undefined) return Math.min(inFlightMax, holding.left)
+    return this.#told === undefined || this.#told.left > 0 ? inFlightMax : 1
+  }
+
+  // Without a 429 there is nothing to refuse it with: one is sent, and the others wait for its response.
+  #endImpatient(waiting: Waiting): boolean {
+    const told = this.#blocking()
+    const nowMs = this.options.clock.now()
+    if (told === undefined || told.untilMs - nowMs <= waiting.waitMaxMs + spreadMs) return false
+    const { refusal } = told
+    if (refusal !== undefined && nowMs < refusal.untilMs) waiting.end(of(refusal.error, waiting.operation))
+    else if (this.#inFlight === 0) waiting.end()
+    else return false
+    return true
+  }
+
+  // A response to a request from before what is known may be older, so only fewer requests count.
+  #learn(outcome: Outcome, before: Told | undefined): void {
+    const told = this.#read(outcome)
+    const holding = this.#holding()
+    const isFewer = told !== undefined && holding !== undefined && told.left < holding.left
+    if (before !== this.#told && holding !== undefined && !isFewer) return
+    this.#told = told
+  }
+
+  #read(outcome: Outcome): Told | undefined {
+    const { clock } = this.options
+    const response = outcome instanceof ApiError ? outcome.response : outcome
+    if (response === undefined) return undefined
+    const nowMs = clock.now()
+    const until = (waitMs: number) => nowMs + waitMs + spreadMs * clock.random()
+    const retryAfterMs = readRetryAfter(response.headers.get('Retry-After'), nowMs)
+    if (outcome instanceof ApiError && response.status === 429 && retryAfterMs !== undefined) {
+      const refusal = { error: outcome, untilMs: nowMs + refusalMs }
+      return { left: -1, untilMs: until(retryAfterMs), refusal }
+    }
+    const rateLimit = readRateLimit(response.headers)
+    if (rateLimit === undefined) return undefined
+    return {
+      left: rateLimit.remaining,
+      untilMs: until(rateLimit.resetsAt.getTime() - dateOf(response, nowMs)),
+    }
+  }
+
+  #holding(): Told | undefined {
+    return this.#told !== undefined && this.options.clock.now() < this.#told.untilMs ? this.#told : undefined
+  }
+
+  // What all wait for.
+  #blocking(): Told | undefined {
+    const holding = this.#holding()
+    return holding !== undefined && holding.left <= 0 ? holding : undefined
+  }
+
+  #setTimer(): void {
+    const untilMs = this.#waiting.length > 0 ? this.#blocking()?.untilMs : undefined
+    if (untilMs === this.#timer?.untilMs) return
+    const isNew = this.#timer === undefined
+    this.#timer?.controller.abort()
+    this.#timer = undefined
+    if (untilMs !== undefined) this.#startTimer(untilMs, isNew)
+  }
+
+  #startTimer(untilMs: number, isNew: boolean): void {
+    const { clock, onWait } = this.options
+    const controller = new AbortController()
+    const waitMs = untilMs - clock.now()
+    this.#timer = { untilMs, controller }
+    if (isNew) onWait(waitMs)
+    const wake = () => {
+      this.#timer = undefined
+      this.#told = { left: 0, untilMs: Number.NEGATIVE_INFINITY } // whatever a clock that was set says
+      this.#startNext()
+      this.#setTimer()
+    }
+    clock.wait(waitMs, controller.signal).then(wake, () => {})
+  }
+}
+
+// `X-RateLimit-Reset` is a time of day, and the client's clock may be wrong: it counts within the second that
+// `Date` says. Browsers hide that from other origins.
+function dateOf({ headers }: Response, nowMs: number): number {
+  const date = Date.parse(headers.get('Date') ?? '')
+  return Number.isNaN(date) ? nowMs : Math.min(Math.max(nowMs, date), date + 1_000)
+}
+
+function of({ code, message, response, body, cause }: ApiError, operation: string): ApiError {
+  return new ApiError(code, message, { operation, body, cause, ...(response && { response }) })
+}
