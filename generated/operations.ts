@@ -40,6 +40,7 @@ export interface Operations {
     }
     response:
       | { status: 200; headers?: undefined; body: Pet }
+      | { status: 304; headers?: { 'Link'?: string }; body?: undefined }
       | { status: 400; headers?: undefined; body: Error }
       | { status: 401; headers?: undefined; body: Error }
       | { status: 404; headers?: undefined; body: Error }
@@ -57,6 +58,7 @@ export interface Operations {
     }
     response:
       | { status: 200; headers?: { 'Link'?: string }; body: Pet[] }
+      | { status: 304; headers?: { 'Link'?: string }; body?: undefined }
       | { status: 400; headers?: undefined; body: Error }
       | { status: 401; headers?: undefined; body: Error }
       | { status: 429; headers?: undefined; body: Error }

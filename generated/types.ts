@@ -66,6 +66,21 @@ export interface components {
         ErrorCode: ErrorCode;
     };
     responses: {
+        /** @description The response is still the one whose `ETag` the request has in `If-None-Match`. */
+        NotModified: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                ETag: components["headers"]["ETag"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                Link: components["headers"]["NextLink"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
         /** @description A parameter or the body is missing, unknown or invalid. */
         BadRequest: {
             headers: {
@@ -273,6 +288,12 @@ export interface components {
          */
         RateLimitReset: bigint;
         /**
+         * @description The entity tag of the response (RFC 9110, section 8.8.3). Send it as `If-None-Match` with the same
+         *     request: while the response would be the same, it is a 304 without a body.
+         * @example "XKv3ySM8TqXnZGCbqHjBKqFRZ5k"
+         */
+        ETag: string;
+        /**
          * @description The next page, `rel="next"` (RFC 8288); absent on the last page. The URL is relative to that of the
          *     request (RFC 3986, section 5): request it unchanged, or pass its `after` to the same operation.
          * @example <pets?limit=20&after=20>; rel="next"
@@ -358,6 +379,7 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["NextLink"];
                     [name: string]: unknown;
                 };
@@ -365,6 +387,7 @@ export interface operations {
                     "application/json": Pet[];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
@@ -446,6 +469,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     Deprecation: components["headers"]["Deprecation"];
                     Sunset: components["headers"]["Sunset"];
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["SuccessorLink"];
                     [name: string]: unknown;
                 };
@@ -453,6 +477,7 @@ export interface operations {
                     "application/json": Pet;
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];

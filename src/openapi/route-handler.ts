@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from './contract/contract.js'
 import { errorBody, RequestError } from './errors.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
+import { hasEntityTags, isKnownTo, withEntityTag } from './response/entity-tags.js'
 import { addHeaders } from './response/list-headers.js'
 import {
   createSerializer,
@@ -58,13 +59,15 @@ export function createRouteHandler<Resource>(
   { contract, around = [], context = () => undefined }: RouteHandlerParts<Resource>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
   const serialize = createSerializer(operation, check, isExact)
+  const isConditional = hasEntityTags(operation)
 
   const run: Respond<Resource> = async (request, reply, resource) => {
     const returned = handler(requestParts(request), context(request, operation, resource))
-    const response = serialize(
+    const serialized = serialize(
       reply,
       await returned.catch((error) => responseOfError(error, check, contract)),
     )
+    const response = isConditional ? withEntityTag(serialized) : serialized
     checkHeaders(reply, response, check)
     return response
   }
@@ -75,7 +78,11 @@ export function createRouteHandler<Resource>(
     // Timed out, or the client has disconnected.
     if (reply.sent || request.raw.socket.destroyed) return undefined
     addHeaders(reply, response.headers)
-    return reply.code(response.status).send(response.body)
+    if (!isConditional || !isKnownTo(request.headers['if-none-match'], response))
+      return reply.code(response.status).send(response.body)
+    // For HEAD, Fastify derives Content-Length from the body: that of a 200 (RFC 9110, section 8.6).
+    const body = request.method === 'HEAD' ? response.body : undefined
+    return reply.code(304).removeHeader('content-type').send(body)
   }
 }
 

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import Negotiator from 'negotiator'
+import { matches } from '../response/entity-tags.js'
 import { addHeaders } from '../response/list-headers.js'
 
 // Strong entity tags differ between representations (RFC 9110, section 8.8.3).
@@ -43,7 +44,7 @@ export function addAsset(
     addHeaders(reply, { Vary: 'Accept-Encoding' })
     // For HEAD, Fastify derives Content-Length from the payload; it must equal that of a 200 (RFC 9110,
     // section 8.6).
-    if (matches(request.headers['if-none-match'], etag))
+    if (matches(request.headers['if-none-match'] ?? '', etag))
       return reply.code(304).send(request.method === 'HEAD' ? bytes : undefined)
     if (coding !== 'identity') reply.header('Content-Encoding', coding)
     return bytes
@@ -63,9 +64,4 @@ async function toAsset(make: () => Buffer | string | Promise<Buffer>): Promise<A
 function prefersGzip(accepted: string | string[] = ''): boolean {
   const headers = { 'accept-encoding': String(accepted).toLowerCase().replaceAll('x-gzip', 'gzip') }
   return new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip'
-}
-
-// RFC 9110, section 13.1.2: `*` or a list of tags, compared weakly.
-function matches(ifNoneMatch = '', etag: string): boolean {
-  return ifNoneMatch.trim() === '*' || ifNoneMatch.match(/"[^"]*"/g)?.includes(etag) === true
 }

@@ -8,6 +8,7 @@ import { ownErrorStatuses } from '../contract/defaults.js'
 import { missingCode } from '../contract/extensions.js'
 import { errorBody, type OwnErrorCode, ownError, type RequestError } from '../errors.js'
 import { deprecationHeaders } from './deprecation.js'
+import { hasEntityTags, revalidated } from './entity-tags.js'
 import { type ResponseCheck, ResponseError } from './response-validation.js'
 
 type AddedHeaders = Readonly<Record<string, string>>
@@ -24,8 +25,13 @@ export interface Addition {
 
 /** What the engine itself adds. */
 export const ownAddition: Addition = {
-  headers: ['deprecation', 'sunset', 'link', 'accept-encoding'],
-  always: (operation, contract) => [deprecationHeaders(operation, contract) ?? {}],
+  headers: ['deprecation', 'sunset', 'link', 'accept-encoding', 'etag', 'cache-control'],
+  always: (operation, contract) => [
+    {
+      ...deprecationHeaders(operation, contract),
+      ...(hasEntityTags(operation) && { ETag: '"any"', 'Cache-Control': revalidated }),
+    },
+  ],
   errors: ({ body, deprecation }) => [
     ...(deprecation?.afterSunset === 'gone' ? [anyOwn('operation_gone')] : []),
     ...ofAny.map(anyOwn),

@@ -201,6 +201,29 @@ t.test(`a list of ${total} animals`, async (t) => {
     )
   })
 
+  t.test('is 304 to a caller that has it, until an animal or a link is added', async (t) => {
+    const shop = await startWith(t, 2)
+    const etagOf = async (path: string) => (await shop.call('GET', path)).headers.get('etag') ?? ''
+    const known = new Map<string, string>()
+    for (const path of ['/pets', '/pets?limit=2', `/pets/${(await idsOf(shop))[0]}`])
+      known.set(path, await etagOf(path))
+    t.equal(new Set(known.values()).size, 2, 'two lists of the same animals are the same')
+    const statuses = () =>
+      Promise.all(
+        [...known].map(async ([path, etag]) => {
+          const { status, text } = await shop.call('GET', path, { headers: { 'if-none-match': etag } })
+          return [status, status === 304 && text]
+        }),
+      )
+    t.strictSame(await statuses(), Array(3).fill([304, '']))
+    await addPets(shop, 1)
+    t.strictSame(await statuses(), [
+      [200, false],
+      [200, false],
+      [304, ''],
+    ])
+  })
+
   t.test('links relative to the request, whatever host it names', async (t) => {
     for (const target of [`${prefix}/pets?limit=2`, `http://evil.example${prefix}/pets?limit=2`]) {
       const response = await sendRaw(

@@ -1,0 +1,39 @@
+// Conditional requests (RFC 9110, section 13): a read that declares a 304 has an entity tag, and a client that
+// sends it back gets no body while the response would be the same.
+
+import { hash } from 'node:crypto'
+import type { Operation } from '../contract/contract.js'
+import type { SerializedResponse } from './response-serialization.js'
+
+/** Whether the responses of an operation have entity tags: it is a GET that declares a 304. */
+export function hasEntityTags({ method, responses }: Operation): boolean {
+  return method === 'GET' && responses.has('304')
+}
+
+/** Stored by its client alone, which asks each time whether it is still the same (RFC 9111, section 5.2.2). */
+export const revalidated = 'private, no-cache'
+
+/** Gives a 200 its `ETag` and `Cache-Control`, unless the handler has set its own. */
+export function withEntityTag(response: SerializedResponse): SerializedResponse {
+  if (response.status !== 200) return response
+  const headers = { 'cache-control': revalidated, etag: entityTag(response), ...response.headers }
+  return { ...response, headers }
+}
+
+// Strong: of the same bytes, and the same links. SHA-1 is the fastest here, and protects nothing.
+function entityTag({ headers: { link }, body = '' }: SerializedResponse): string {
+  return `"${hash('sha1', link === undefined ? body : `${link}\n${body}`, 'base64url')}"`
+}
+
+/** Whether a client knows a response: its `If-None-Match` names the tag. */
+export function isKnownTo(ifNoneMatch: string | undefined, { status, headers }: SerializedResponse): boolean {
+  return ifNoneMatch !== undefined && status === 200 && matches(ifNoneMatch, String(headers.etag))
+}
+
+/**
+ * Whether an `If-None-Match` names a strong tag: in a list, compared weakly, or as `*` (section 13.1.2). A tag
+ * may contain a comma, and no quote.
+ */
+export function matches(ifNoneMatch: string, etag: string): boolean {
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.match(/"[^"]*"/g)?.includes(etag) === true
+}
