@@ -34,7 +34,7 @@ export interface Operations {
     request: {
       params: NonNullable<operations['getPet']['parameters']['path']>
       query: Record<never, never>
-      headers: Record<never, never>
+      headers: LowerCase<NonNullable<operations['getPet']['parameters']['header']>>
       cookies: Record<never, never>
       body: undefined
     }
@@ -52,7 +52,7 @@ export interface Operations {
     request: {
       params: Record<never, never>
       query: WithDefaults<NonNullable<operations['listPets']['parameters']['query']>, 'limit'>
-      headers: Record<never, never>
+      headers: LowerCase<NonNullable<operations['listPets']['parameters']['header']>>
       cookies: Record<never, never>
       body: undefined
     }

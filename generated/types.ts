@@ -263,6 +263,11 @@ export interface components {
          *     5xx is not stored, nor is a rejection before the operation runs.
          */
         IdempotencyKey: string;
+        /**
+         * @description An id of your own for the request, which the response and the service's log have, too: 1 to 128
+         *     letters, digits, `.`, `_` and `-`. One of another form is replaced by a generated one.
+         */
+        RequestId: string;
     };
     requestBodies: never;
     headers: {
@@ -366,7 +371,13 @@ export interface operations {
                  */
                 after?: PetId;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description An id of your own for the request, which the response and the service's log have, too: 1 to 128
+                 *     letters, digits, `.`, `_` and `-`. One of another form is replaced by a generated one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -407,6 +418,11 @@ export interface operations {
                  *     5xx is not stored, nor is a rejection before the operation runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description An id of your own for the request, which the response and the service's log have, too: 1 to 128
+                 *     letters, digits, `.`, `_` and `-`. One of another form is replaced by a generated one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path?: never;
             cookie?: never;
@@ -448,7 +464,13 @@ export interface operations {
     getPet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description An id of your own for the request, which the response and the service's log have, too: 1 to 128
+                 *     letters, digits, `.`, `_` and `-`. One of another form is replaced by a generated one.
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 /**
                  * @description The identifier of the animal.

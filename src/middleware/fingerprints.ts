@@ -41,9 +41,11 @@ function hashValidated({ operation, params, query, headers, cookies, mediaType, 
   return hash('sha256', stringify(parts, inOrder) ?? '', 'base64')
 }
 
-// The declared headers and cookies, other than the key itself. Others are sent by proxies and browsers.
+// The declared headers and cookies, other than the key itself and the id, which names an attempt. Others are
+// sent by proxies and browsers.
 function isOutsideUrl({ name, in: location }: Operation['parameters'][number]): boolean {
-  return location === 'cookie' || (location === 'header' && name.toLowerCase() !== idempotencyHeader)
+  const isOfAttempt = [idempotencyHeader, 'x-request-id'].includes(name.toLowerCase())
+  return location === 'cookie' || (location === 'header' && !isOfAttempt)
 }
 
 function inOrder(_key: string, value: unknown): unknown {

@@ -54,10 +54,26 @@ t.test('the service apart from its operations', async (t) => {
       (await send(`${origin}/healthz`, 'GET', { 'x-request-id': 'abc-1.2_3' })).headers.get('x-request-id'),
       'abc-1.2_3',
     )
-    for (const hostile of [key, 'a b', 'x'.repeat(129), '"', 'a\\']) {
-      const response = await send(`${origin}/healthz`, 'GET', { 'x-request-id': hostile })
-      t.match(response.headers.get('x-request-id'), /^[0-9a-f-]{36}$/, `not ${hostile.slice(0, 10)}`)
+    for (const hostile of [key, '', 'a b', 'x'.repeat(129), '"', 'a\\', 'é', '<string>']) {
+      for (const url of [`${origin}/healthz`, `${base}/pets`]) {
+        const response = await send(url, 'GET', { ...auth, 'x-request-id': hostile })
+        t.equal(response.status, 200, 'it is no reason to refuse a request')
+        t.match(response.headers.get('x-request-id'), /^[0-9a-f-]{36}$/, `not ${hostile.slice(0, 10)}`)
+      }
     }
+  })
+
+  t.test('takes an own request id from every operation, as the contract declares it', (t) => {
+    const texts = [...contract.operations.values()].map(({ parameters }) => {
+      const own = parameters.find(({ name }) => name === 'X-Request-Id')
+      return own && { in: own.in, required: own.required, schema: own.schema }
+    })
+    const any = { in: 'header', required: false, schema: { type: 'string' } }
+    t.strictSame(
+      texts,
+      texts.map(() => any),
+    )
+    t.end()
   })
 
   t.test('sends the security headers of a JSON API with every response', async (t) => {

@@ -16,29 +16,29 @@ public class Session {
   public static void main(String[] args) throws Exception {
     var store = open("URL", System.getenv("KEY"));
     var pet = new NewPet().name("Zoë").categoryId(Long.MAX_VALUE).status(PetStatus.SOLD);
-    var created = store.createPet(pet, System.getenv("IDEMPOTENCY_KEY"));
-    var read = store.getPet(created.getId());
+    var created = store.createPet(pet, System.getenv("IDEMPOTENCY_KEY"), null);
+    var read = store.getPet(created.getId(), null);
     var isRead = read.getName().equals("Zoë") && read.getCategoryId() == Long.MAX_VALUE && read.getStatus() == PetStatus.SOLD;
     expect("create and read", isRead, read);
-    var again = store.createPet(pet, System.getenv("IDEMPOTENCY_KEY"));
+    var again = store.createPet(pet, System.getenv("IDEMPOTENCY_KEY"), null);
     expect("create again", again.getId().equals(created.getId()), again);
-    store.createPet(new NewPet().name("Bo").categoryId(Long.MIN_VALUE), null);
+    store.createPet(new NewPet().name("Bo").categoryId(Long.MIN_VALUE), null, null);
 
-    var first = store.listPets(1, null, null).get(0);
-    var second = store.listPets(1, null, first.getId());
+    var first = store.listPets(1, null, null, null).get(0);
+    var second = store.listPets(1, null, first.getId(), null);
     expect("next page", second.size() == 1 && second.get(0).getId() > first.getId(), second);
 
-    refused("400", () -> store.listPets(0, null, null), 400, ErrorCode.INVALID_REQUEST);
-    refused("401", () -> open("URL", "wrong").listPets(null, null, null), 401, ErrorCode.INVALID_API_KEY);
-    refused("404", () -> store.getPet(Long.MAX_VALUE), 404, ErrorCode.PET_NOT_FOUND);
+    refused("400", () -> store.listPets(0, null, null, null), 400, ErrorCode.INVALID_REQUEST);
+    refused("401", () -> open("URL", "wrong").listPets(null, null, null, null), 401, ErrorCode.INVALID_API_KEY);
+    refused("404", () -> store.getPet(Long.MAX_VALUE, null), 404, ErrorCode.PET_NOT_FOUND);
     var free = open("URL", System.getenv("FREE_KEY"));
-    var error = refused("429", () -> { while (true) free.listPets(null, null, null); }, 429, ErrorCode.RATE_LIMIT_EXCEEDED);
+    var error = refused("429", () -> { while (true) free.listPets(null, null, null, null); }, 429, ErrorCode.RATE_LIMIT_EXCEEDED);
     expect("Retry-After", error.getResponseHeaders().firstValue("Retry-After").isPresent(), error);
 
     var future = open("FUTURE_URL", "key");
-    var status = future.listPets(null, null, null).get(0).getStatus();
+    var status = future.listPets(null, null, null, null).get(0).getStatus();
     expect("new field and status", status == PetStatus.UNKNOWN_DEFAULT_OPEN_API, status);
-    refused("new error code", () -> future.getPet(1L), 404, ErrorCode.UNKNOWN_DEFAULT_OPEN_API);
+    refused("new error code", () -> future.getPet(1L, null), 404, ErrorCode.UNKNOWN_DEFAULT_OPEN_API);
   }
 
   private static AnimalsApi open(String url, String key) {

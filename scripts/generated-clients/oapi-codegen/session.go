@@ -26,7 +26,7 @@ func main() {
 		return created.JSON201
 	}
 	created := create()
-	read, err := store.GetPetWithResponse(ctx, created.Id)
+	read, err := store.GetPetWithResponse(ctx, created.Id, nil)
 	must(err)
 	pet := read.JSON200
 	expect("create and read", pet.Name == "Zoë" && pet.CategoryId == exact && *pet.Status == animals.Sold, string(read.Body))
@@ -50,7 +50,7 @@ func main() {
 	unknown, err := open("URL", "wrong").ListPetsWithResponse(ctx, nil)
 	must(err)
 	refused("401", unknown.JSON401, animals.ErrorCodeInvalidApiKey)
-	absent, err := store.GetPetWithResponse(ctx, exact)
+	absent, err := store.GetPetWithResponse(ctx, exact, nil)
 	must(err)
 	refused("404", absent.JSON404, animals.ErrorCodePetNotFound)
 
@@ -68,7 +68,7 @@ func main() {
 	must(err)
 	rex := (*page.JSON200)[0]
 	expect("new field and status", rex.Name == "Rex" && *rex.Status == "reserved", string(page.Body))
-	reserved, err := future.GetPetWithResponse(ctx, 1)
+	reserved, err := future.GetPetWithResponse(ctx, 1, nil)
 	must(err)
 	refused("new error code", reserved.JSON404, "pet_reserved")
 }

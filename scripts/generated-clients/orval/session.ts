@@ -22,18 +22,18 @@ const { data: second } = await listPets({ limit: 1, after: first.at(-1)?.id })
 expect('next page', second.length === 1 && second[0].id > first[0].id, second)
 
 await refused('400', () => listPets({ limit: 0 }), 400, ErrorCode.invalid_request)
-await refused('401', () => listPets({}, { url, key: 'wrong' }), 401, ErrorCode.invalid_api_key)
+await refused('401', () => listPets({}, {}, { url, key: 'wrong' }), 401, ErrorCode.invalid_api_key)
 await refused('404', () => getPet(exact), 404, ErrorCode.pet_not_found)
 const useUp = async () => {
-  while (true) await listPets({}, { url, key: freeKey })
+  while (true) await listPets({}, {}, { url, key: freeKey })
 }
 const refusal = await refused('429', useUp, 429, ErrorCode.rate_limit_exceeded)
 expect('Retry-After', Number(refusal.headers.get('Retry-After')) > 0, refusal.headers)
 
 const future = { url: futureUrl, key }
-const [rex] = (await listPets({}, future)).data
+const [rex] = (await listPets({}, {}, future)).data
 expect('new field and status', rex.id === 1n && String(rex.status) === 'reserved', rex)
-await refused('new error code', () => getPet(1n, future), 404, 'pet_reserved')
+await refused('new error code', () => getPet(1n, {}, future), 404, 'pet_reserved')
 
 async function refused(label: string, call: () => Promise<unknown>, status: number, code: string) {
   const error: unknown = await call().catch((thrown) => thrown)

@@ -45,35 +45,35 @@ async fn main() {
     let once = value("IDEMPOTENCY_KEY");
     let mut zoe = NewPet::new("Zoë".to_string(), i64::MAX);
     zoe.status = Some(PetStatus::Sold);
-    let created = create_pet(&store, zoe.clone(), Some(&once)).await.unwrap();
-    let read = get_pet(&store, created.id).await.unwrap();
+    let created = create_pet(&store, zoe.clone(), Some(&once), None).await.unwrap();
+    let read = get_pet(&store, created.id, None).await.unwrap();
     let mut exact = Pet::new(created.id, "Zoë".to_string(), i64::MAX);
     exact.status = Some(PetStatus::Sold);
     expect("create and read", read == exact, &read);
-    let again = create_pet(&store, zoe, Some(&once)).await.unwrap();
+    let again = create_pet(&store, zoe, Some(&once), None).await.unwrap();
     expect("create again", again.id == created.id, &again);
     let bo = NewPet::new("Bo".to_string(), i64::MIN);
-    let least = create_pet(&store, bo, None).await.unwrap();
+    let least = create_pet(&store, bo, None, None).await.unwrap();
     expect("the least int64", least.category_id == i64::MIN, &least);
 
-    let first = list_pets(&store, Some(1), None, None).await.unwrap();
-    let second = list_pets(&store, Some(1), None, Some(first[0].id))
+    let first = list_pets(&store, Some(1), None, None, None).await.unwrap();
+    let second = list_pets(&store, Some(1), None, Some(first[0].id), None)
         .await
         .unwrap();
     let is_next = second.len() == 1 && second[0].id > first[0].id;
     expect("next page", is_next, &second);
 
-    let invalid = list_pets(&store, Some(0), None, None).await;
+    let invalid = list_pets(&store, Some(0), None, None, None).await;
     refused("400", invalid, 400, ErrorCode::InvalidRequest);
     let (unknown, _) = open("URL", "wrong");
-    let unauthorized = list_pets(&unknown, None, None, None).await;
+    let unauthorized = list_pets(&unknown, None, None, None, None).await;
     refused("401", unauthorized, 401, ErrorCode::InvalidApiKey);
-    let absent = get_pet(&store, i64::MAX).await;
+    let absent = get_pet(&store, i64::MAX, None).await;
     refused("404", absent, 404, ErrorCode::PetNotFound);
 
     let (free, headers) = open("URL", &value("FREE_KEY"));
     let spent = loop {
-        let answer = list_pets(&free, None, None, None).await;
+        let answer = list_pets(&free, None, None, None, None).await;
         if answer.is_err() {
             break answer;
         }
@@ -83,10 +83,10 @@ async fn main() {
     expect("Retry-After", wait > 0, wait);
 
     let (future, _) = open("FUTURE_URL", "key");
-    let page = list_pets(&future, None, None, None).await.unwrap();
+    let page = list_pets(&future, None, None, None, None).await.unwrap();
     let is_new = page[0].status == Some(PetStatus::UnknownDefaultOpenApi);
     expect("new field and status", is_new, &page);
-    let reserved = get_pet(&future, 1).await;
+    let reserved = get_pet(&future, 1, None).await;
     refused(
         "new error code",
         reserved,

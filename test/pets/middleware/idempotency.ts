@@ -60,6 +60,13 @@ t.test('a request that is repeated with its key', async (t) => {
     t.strictSame((await service.call('GET', `/pets/${first.body.id}`)).text, first.text)
   })
 
+  t.test('may have another X-Request-Id: that names an attempt', async (t) => {
+    const first = await create(service, 'attempts', rexText, { 'x-request-id': 'attempt-1' })
+    const second = await create(service, 'attempts', rexText, { 'x-request-id': 'attempt-2' })
+    t.match(second, { status: 201, text: first.text })
+    t.equal(second.headers.get('x-request-id'), 'attempt-2')
+  })
+
   t.test('may format its JSON differently', async (t) => {
     const first = await create(service, 'blanks')
     const again = `{ "status": "${status}", "categoryId": 9223372036854775807.0, "name": "R\\u0065x" }`

@@ -308,23 +308,26 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
       t.match({ state: counters.state(), log }, { state: 'redis', log: [] })
   })
 
-  t.test('counts in memory from the first request of a slot that stays half moved until it is moved', async (t) => {
-    const [{ counters, log }] = pair
-    const client = clientOf('half', 12)
-    for (let i = 0; i < 3; i++) await counters.count(client)
-    const finish = await beginMove(t, servers, 'animal-store-service:{half}:day')
-    t.match(await counters.count(client), { minute: { remaining: 8 } })
-    t.match(log, [{ level: 40, msg: unavailable, reason: /^Too many Cluster redirections/ }])
-    for (let i = 0; i < 4; i++) {
-      await delay(300) // for a probe
-      t.match(await counters.count(client), { minute: { remaining: 7 - i } })
-    }
-    t.equal(log.length, 1, 'the probes failed, too')
-    await finish()
-    await until(() => counters.state() === 'redis')
-    t.match(await counters.count(client), { minute: { remaining: 3 } })
-    t.equal(log.splice(0).length, 2)
-  })
+  t.test(
+    'counts in memory from the first request of a slot that stays half moved until it is moved',
+    async (t) => {
+      const [{ counters, log }] = pair
+      const client = clientOf('half', 12)
+      for (let i = 0; i < 3; i++) await counters.count(client)
+      const finish = await beginMove(t, servers, 'animal-store-service:{half}:day')
+      t.match(await counters.count(client), { minute: { remaining: 8 } })
+      t.match(log, [{ level: 40, msg: unavailable, reason: /^Too many Cluster redirections/ }])
+      for (let i = 0; i < 4; i++) {
+        await delay(300) // for a probe
+        t.match(await counters.count(client), { minute: { remaining: 7 - i } })
+      }
+      t.equal(log.length, 1, 'the probes failed, too')
+      await finish()
+      await until(() => counters.state() === 'redis')
+      t.match(await counters.count(client), { minute: { remaining: 3 } })
+      t.equal(log.splice(0).length, 2)
+    },
+  )
 
   t.test('works with the minimal role in docs/operating.md', async (t) => {
     for (const { port } of servers) await redisCli('-p', `${port}`, ...documentedRole, '+cluster|slots')
@@ -565,7 +568,8 @@ async function beginMove(
     for (;;) {
       const keys = (await source.cluster('GETKEYSINSLOT', slot, 10)) as string[]
       if (keys.length === 0) break
-      for (const each of keys) await source.migrate('127.0.0.1', target.options.port as number, each, 0, 5_000)
+      for (const each of keys)
+        await source.migrate('127.0.0.1', target.options.port as number, each, 0, 5_000)
     }
     for (const node of [target, source, ...nodes])
       await node.cluster('SETSLOT', slot, 'NODE', ids[to] as string)
