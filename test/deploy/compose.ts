@@ -50,7 +50,7 @@ const without = compose('version').status !== 0 && 'docker compose is not instal
 t.test('Compose reads the file, and names the image after the project', { skip: without }, async (t) => {
   const profiles = ['--profile', 'monitoring', '--profile', 'balancer']
   const read = compose('--project-name', 'other', ...profiles, 'config', '--format', 'json')
-  t.equal(read.stderr, '')
+  t.equal(read.status, 0, read.stderr)
   const { services } = JSON.parse(read.stdout) as typeof composed
   t.strictSame(Object.keys(services).sort(), Object.keys(composed.services).sort())
   for (const name of ['service', 'migrations']) t.equal(services[name]?.image, 'other-service')
