@@ -2,7 +2,7 @@
 // ends it:
 //
 //   no whole head yet             Node's headersTimeout (408); while the server closes, closeWithoutRequest
-//   idle after a response         Node's keepAliveTimeout; while the server closes, Node and the same
+//   idle after a response         Node's keepAliveTimeout; while the server closes, the same
 //   a body is arriving            the Lifetime of the request (408)
 //   the request has arrived       the same (503)
 //   the response is not read      Node's connectionTimeout
@@ -26,6 +26,9 @@ export function watchConnections(server: Server): ReadonlySet<Socket> {
     // Node calls this after the last response.
     socket.destroySoon = () => lingeringClose(socket)
   })
+  // Node's `close` would end idle connections at once, and with them requests that it has not read. Node 26
+  // also ends new connections, Node 20 not.
+  server.closeIdleConnections = () => {}
   // A peer may close its half after the request (RFC 9112, section 9.6). Node would run the request and not
   // respond. The option is missing from its types.
   Object.assign(server, { httpAllowHalfOpen: true })
@@ -50,11 +53,13 @@ export const beginMs = 100
  * a part of a head. While it closes, Node checks no time limits.
  */
 export function closeWithoutRequest(open: ReadonlySet<Socket>): { stop(): void } {
-  let waiting = new Set<Socket>()
+  const withoutRequest = () =>
+    new Set([...open].filter((socket) => socket.writable && requestOn(socket) === undefined))
+  let waiting = withoutRequest()
   const close = () => {
-    const still = [...open].filter((socket) => socket.writable && requestOn(socket) === undefined)
+    const still = withoutRequest()
     for (const socket of still) if (waiting.has(socket)) socket.destroy()
-    waiting = new Set(still)
+    waiting = still
   }
   // In a busy process, bytes may have arrived and not been read yet.
   const timer = setInterval(() => afterReading(close), beginMs)

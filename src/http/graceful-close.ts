@@ -11,9 +11,9 @@ declare module 'fastify' {
 }
 
 /**
- * Makes `close` finish in spite of keep-alive. Fastify closes the connections that are idle then, but not
- * those that become idle later: once closing, every response has `Connection: close`. So has one that is sent
- * before its whole request has arrived. Returns a function that reports whether the server is closing.
+ * Makes `close` finish in spite of keep-alive: once closing, every response has `Connection: close`, and a
+ * connection without a request is closed. A response also has it if it is sent before its whole request has
+ * arrived. Returns a function that reports whether the server is closing.
  */
 export function addGracefulClose(app: FastifyInstance): () => boolean {
   const open = watchConnections(app.server)
