@@ -20,6 +20,8 @@ export interface OtlpFiles {
 export interface Config {
   readonly host: string
   readonly port: number
+  /** Whether other instances may listen on the port as well. */
+  readonly reusePort: boolean
   /** The port of `/metrics`; undefined: metrics are off. */
   readonly metricsPort: number | undefined
   /** The URL at which clients reach the operations, prefix included; undefined: the service does not know. */
@@ -137,6 +139,7 @@ function readVariables(
   return {
     host: read('HOST', '127.0.0.1', (text) => text),
     port: read('PORT', 3000, integerBetween(0, 65_535)),
+    reusePort: read('REUSE_PORT', false, flag),
     metricsPort: optional('METRICS_PORT', integerBetween(0, 65_535)),
     publicUrl: optional('PUBLIC_URL', publicUrl),
     databaseUrl: optional('DATABASE_URL', postgresUrl),
@@ -156,7 +159,7 @@ function readVariables(
     otlpEndpoint: unlessTracingIsOff(environment, optional('OTEL_EXPORTER_OTLP_ENDPOINT', httpUrl)),
     otlpFiles: otlpFiles(environment),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
-    isAddressLogged: read('LOG_ADDRESS', 'false', oneOf(['true', 'false'])) === 'true',
+    isAddressLogged: read('LOG_ADDRESS', false, flag),
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
     corsOrigins: read<readonly string[]>('CORS_ORIGINS', [], origins),
     requestTimeoutMs: read('REQUEST_TIMEOUT_MS', 30_000, integerBetween(100, 600_000)),
@@ -187,6 +190,11 @@ function integerBetween(min: number, max: number) {
 function oneOf(values: readonly string[]) {
   return (text: string): string | Misconfiguration =>
     values.includes(text) ? text : new Misconfiguration(`must be one of ${values.join(', ')}`)
+}
+
+function flag(text: string): boolean | Misconfiguration {
+  const value = oneOf(['true', '1', 'false', '0'])(text)
+  return value instanceof Misconfiguration ? value : value === 'true' || value === '1'
 }
 
 // An @ or # behind the host is of a password, of which the rest would be taken for a host, and logged.

@@ -37,7 +37,7 @@ export class ServerProcess {
   /** Replaces the running server by one of the current files. Resolves to the reason if it does not start. */
   async restart(): Promise<string | undefined> {
     if (this.#isStopping) return 'shutting down'
-    const worker = cluster.fork()
+    const worker = cluster.fork({ REUSE_PORT: '' }) // they share the socket
     worker.on('error', () => {}) // the IPC channel may fail while the worker exits
     const failure = await untilListening(worker)
     if (failure !== undefined) return failure

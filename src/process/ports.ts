@@ -7,22 +7,43 @@ import type { Config } from '../config.js'
 import { OperatorError } from '../lib/operator-error.js'
 
 /**
- * Checks that the service can listen on its ports, by listening on them for a moment.
+ * Checks that the service can listen on its ports, by listening on them for a moment. Not on a port that it
+ * shares: it would get a part of the connections, which the other instances would have served.
  * @throws {OperatorError} naming the variable to change
  */
-export async function checkPorts({ host, port, metricsPort }: Config): Promise<void> {
+export async function checkPorts({ host, port, reusePort, metricsPort }: Config): Promise<void> {
   if (cluster.isWorker) return // of `npm run dev`, whose servers share a port
   const servers: net.Server[] = []
-  const check = async (port: number) => {
+  const listen: Listen = async (port, reusePort = false) => {
     const server = net.createServer((socket) => socket.destroy())
-    await once(server.listen(port, host), 'listening')
+    await once(server.listen({ port, host, reusePort }), 'listening')
     servers.push(server)
+    return (server.address() as net.AddressInfo).port
   }
   try {
-    await check(port).catch(explainListenError('PORT'))
-    if (metricsPort !== undefined) await check(metricsPort).catch(explainListenError('METRICS_PORT'))
+    await (reusePort ? checkSharing(listen) : listen(port)).catch(explainListenError('PORT'))
+    if (metricsPort !== undefined) await listen(metricsPort).catch(explainListenError('METRICS_PORT'))
   } finally {
     for (const server of servers) server.close()
+  }
+}
+
+/** Resolves with the port. */
+type Listen = (port: number, reusePort?: boolean) => Promise<number>
+
+// By sharing a free port: an older Node ignores the option, so that the second cannot listen, and on another platform
+// the first cannot.
+async function checkSharing(listen: Listen): Promise<void> {
+  try {
+    await listen(await listen(0, true), true)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EADDRINUSE' && code !== 'ENOTSUP') throw error
+    const here = `Node ${process.versions.node} on ${process.platform}`
+    throw new OperatorError(
+      `REUSE_PORT has no effect with ${here}: it needs Node 22.12, 23.1 or newer, on Linux, FreeBSD, Solaris or AIX`,
+      { cause: error },
+    )
   }
 }
 
@@ -32,11 +53,15 @@ const advice: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.',
   ENOTFOUND: 'HOST must be an address of this machine, such as 127.0.0.1 or 0.0.0.0.',
 }
+const sharing = 'Instances share PORT if each has REUSE_PORT=1, and all run as the same user.'
 
 /** A handler for errors of `listen` that rethrows those the operator can fix as an `OperatorError`. */
 export function explainListenError(variable: 'PORT' | 'METRICS_PORT') {
   return (error: NodeJS.ErrnoException): never => {
     const hint = advice[error.code ?? '']?.replace('VARIABLE', variable)
-    throw hint === undefined ? error : new OperatorError(`${error.message}\n${hint}`, { cause: error })
+    if (hint === undefined) throw error
+    const isShareable = variable === 'PORT' && error.code === 'EADDRINUSE'
+    const hints = isShareable ? `${hint}\n${sharing}` : hint
+    throw new OperatorError(`${error.message}\n${hints}`, { cause: error })
   }
 }

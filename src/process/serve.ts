@@ -43,7 +43,9 @@ async function listen({ config, contract, database, log }: ServeParts): Promise<
   const backlog = config.connectionsMax
   // Resolve the name first: for `localhost` Fastify opens a second server, without our limits and shutdown.
   const { address: host } = await lookup(config.host)
-  await app.listen({ host, port: config.port, backlog }).catch(explainListenError('PORT'))
+  const { port, reusePort } = config
+  const options = { host, port, reusePort, backlog } // reusePort is missing from the types
+  await app.listen(options).catch(explainListenError('PORT'))
   await listenForMetrics(app, config)
   return app
 }

@@ -17,6 +17,7 @@ import { projectRoot } from '../../src/lib/paths.js'
 import { silent } from '../fixtures/cluster.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { isRunning } from '../fixtures/leftovers.js'
+import { portsAreUnshared } from '../fixtures/node.js'
 import {
   runProgram,
   type ServiceProcess,
@@ -26,8 +27,8 @@ import {
   temporaryDirectory,
 } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
-import { createDatabase, send, testConfig } from '../fixtures/service.js'
-import { untilReady } from '../fixtures/until.js'
+import { createDatabase, send, sendRaw, testConfig } from '../fixtures/service.js'
+import { until, untilReady } from '../fixtures/until.js'
 import { copyBuild, copyProjectTo } from './fixtures/copy.js'
 import { ampleTerms, fixedPlan, prefix } from './fixtures/facts.js'
 import { holdInserts } from './fixtures/locks.js'
@@ -424,4 +425,46 @@ t.test('a startup that cannot listen creates no database', async (t) => {
     t.match(ended, { code: 1, stdout: '', stderr: message }, title)
     t.strictSame(await readdir(dataDir), [])
   }
+})
+
+t.test('instances with REUSE_PORT share a port', { skip: portsAreUnshared }, async (t) => {
+  const [port, metricsPort] = [String(await freePort()), String(await freePort())]
+  const env = { DATA_DIR: sharedDir, PORT: port, REUSE_PORT: '1' }
+  const first = await startProcess(t, { ...env, METRICS_PORT: metricsPort })
+  const second = await startProcess(t, env)
+  const { origin } = new URL(first.base)
+  const ask = () => sendRaw(origin, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  const isAsked = ({ log }: ServiceProcess) => log.some(({ route }) => route === '/')
+  await until(async () => /^HTTP\/1.1 302 /.test(await ask()) && [first, second].every(isAsked))
+
+  const cases: [title: string, env: Record<string, string>, message: RegExp][] = [
+    ['one without it', { REUSE_PORT: '' }, /EADDRINUSE[\s\S]*set PORT[\s\S]*if each has REUSE_PORT=1/],
+    ['one whose metrics port is in use', { METRICS_PORT: metricsPort }, /EADDRINUSE[\s\S]*set METRICS_PORT/],
+  ]
+  for (const [title, others, stderr] of cases)
+    t.match(await runProgram('src/main.ts', [], { ...env, ...others }), { code: 1, stderr }, title)
+
+  t.match(await first.stop(), { code: 0 })
+  t.match(await ask(), /^HTTP\/1.1 302 /)
+})
+
+t.test('a port without REUSE_PORT is shared with no other', { skip: portsAreUnshared }, async (t) => {
+  const { port } = new URL((await startProcess(t, { DATA_DIR: sharedDir })).base)
+  const ended = await runProgram('src/main.ts', [], { DATA_DIR: sharedDir, PORT: port, REUSE_PORT: '1' })
+  t.match(ended, {
+    code: 1,
+    stderr: /EADDRINUSE[\s\S]*if each has REUSE_PORT=1, and all run as the same user/,
+  })
+})
+
+const portsAreShared = !portsAreUnshared && `Node ${process.versions.node} can share a port`
+t.test('REUSE_PORT is refused where it has no effect', { skip: portsAreShared }, async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const ended = await runProgram('src/main.ts', [], { DATA_DIR: dataDir, PORT: '0', REUSE_PORT: '1' })
+  t.match(ended, {
+    code: 1,
+    stdout: '',
+    stderr: /REUSE_PORT has no effect with Node [\s\S]* needs Node 22.12/,
+  })
+  t.strictSame(await readdir(dataDir), [])
 })
