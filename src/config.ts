@@ -269,10 +269,12 @@ function loginUrlWith(servicePassword: string | undefined) {
   return (text: string): string | Misconfiguration => {
     const url = postgresUrl(text)
     if (url instanceof Misconfiguration) return url
-    const { username, password } = readPostgresUrl(url)
-    return username && (password || servicePassword)
+    const { username, password, parameters } = readPostgresUrl(url)
+    return username && (password || servicePassword || parameters.has('sslcert'))
       ? url
-      : new Misconfiguration('must have a user and a password, which SERVICE_PASSWORD can hold')
+      : new Misconfiguration(
+          'must have a user, and a password, which SERVICE_PASSWORD can hold, or an sslcert',
+        )
   }
 }
 

@@ -174,11 +174,12 @@ t.test('DATABASE_READ_URL requires DATABASE_URL, and may name any server', async
     t.strictSame(problemsOf(environment), [`DATABASE_READ_URL ${message}`])
 })
 
-t.test('SERVICE_DATABASE_URL must have a user and a password, which SERVICE_PASSWORD can hold', async (t) => {
-  for (const url of ['postgres://db/x', 'postgres://u@db/x'])
+t.test('SERVICE_DATABASE_URL must have a user, and a password or a client certificate', async (t) => {
+  for (const url of ['postgres://db/x', 'postgres://u@db/x', 'postgres://db/x?sslcert=a.pem&sslkey=a.key'])
     t.strictSame(problemsOf({ SERVICE_DATABASE_URL: url }), [
-      'SERVICE_DATABASE_URL must have a user and a password, which SERVICE_PASSWORD can hold',
+      'SERVICE_DATABASE_URL must have a user, and a password, which SERVICE_PASSWORD can hold, or an sslcert',
     ])
+  t.strictSame(problemsOf({ SERVICE_DATABASE_URL: 'postgres://u@db/x?sslcert=a.pem&sslkey=a.key' }), [])
 })
 
 t.test('WORKERS of earlier releases is ignored, and said to be', async (t) => {

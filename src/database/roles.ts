@@ -18,7 +18,8 @@ const settingsOfRole = { ...sessionSettings, ...newerSetting, ...requestSettings
 
 export interface Login {
   readonly name: string
-  readonly password: string
+  /** Empty or undefined: a certificate is enough, and the role keeps the password that it may have. */
+  readonly password: string | undefined
 }
 
 /**
@@ -41,10 +42,10 @@ export async function prepareServiceRole(
       ...timeoutSettings(statementTimeoutMs(handlerTimeoutMs)),
       search_path,
     }
-    // CREATE ROLE and ALTER ROLE take no parameters, so PostgreSQL's format() quotes the values.
+    // CREATE ROLE and ALTER ROLE take no parameters, so PostgreSQL quotes the values.
     const [verb] = await transaction<{ text: string }[]>`
-      select format('%s role %I with login password %L', ${row?.exists ? 'alter' : 'create'}::text,
-        ${name}::text, ${password}::text) as text`
+      select format('%s role %I with login', ${row?.exists ? 'alter' : 'create'}::text, ${name}::text)
+        || coalesce(' password ' || quote_literal(${password || null}::text), '') as text`
     await transaction.unsafe(verb?.text ?? '')
     await grantRows(transaction, name, search_path)
     for (const [setting, value] of Object.entries(settings))

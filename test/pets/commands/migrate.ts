@@ -40,7 +40,13 @@ t.test('the service runs as a role that cannot change tables', async (t) => {
   rotated.password = 'another'
   const rotation = { ...owner, SERVICE_DATABASE_URL: rotated.href }
   t.match(await callCommand('migrate', [], rotation), { code: 0, stderr: '' })
-  t.not(await passwordOf(sql, role), before, 'the password of the existing role changes')
+  const after = await passwordOf(sql, role)
+  t.not(after, before, 'the password of the existing role changes')
+  rotated.password = ''
+  rotated.searchParams.set('sslcert', 'client.pem')
+  const certified = { ...owner, SERVICE_DATABASE_URL: rotated.href }
+  t.match(await callCommand('migrate', [], certified), { code: 0, stderr: '' })
+  t.equal(await passwordOf(sql, role), after, 'a certificate needs none, and leaves it')
   await callCommand('migrate', [], owner)
 
   const { base, stop } = await startProcess(t, service)
@@ -194,7 +200,7 @@ t.test('wrong usage fails with what is expected', async (t) => {
     [{ DATABASE_URL: 'x' }, /DATABASE_URL must be a valid URL/, 1],
     [
       { DATABASE_URL: url, SERVICE_DATABASE_URL: 'postgres://service@127.0.0.1/x' },
-      /a user and a password, which SERVICE_PASSWORD can hold/,
+      /a user, and a password, which SERVICE_PASSWORD can hold, or an sslcert/,
       1,
     ],
     [{ DATABASE_URL: url, SERVICE_DATABASE_URL: 'x' }, /^SERVICE_DATABASE_URL must be a valid URL/, 1],
