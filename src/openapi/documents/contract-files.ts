@@ -7,6 +7,7 @@ import { isSeq, parseDocument, stringify as toYaml } from 'yaml'
 import type { Contract } from '../contract/contract.js'
 import { nodeOf } from '../contract/reader.js'
 import { documentPaths, operationAt } from '../own-paths.js'
+import { apiCatalog } from './api-catalog.js'
 import { addAsset } from './assets.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 
@@ -30,8 +31,8 @@ export function ownServer({ prefix }: Contract): ServerObject {
 }
 
 /**
- * Adds `/openapi.yaml`, `/openapi.json`, and `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1.
- * An operation of the contract at one of these takes precedence.
+ * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1, and
+ * the API catalogue. An operation of the contract at one of these takes precedence.
  * @param publicUrl the URL at which clients reach the operations, by default relative to the files
  */
 export function contractFiles(app: FastifyInstance, contract: Contract, publicUrl?: string): void {
@@ -47,6 +48,7 @@ export function contractFiles(app: FastifyInstance, contract: Contract, publicUr
   add(documentPaths.yaml, yamlType, () => yamlWith(server, contract.text) ?? json())
   add(documentPaths.yaml30, yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
   add(documentPaths.json, 'application/json; charset=utf-8', json)
+  apiCatalog(app, contract)
 }
 
 // As written, with its comments. Undefined for JSON, which is YAML, too, but slow to parse as such.

@@ -8,6 +8,7 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { referenceFrom } from '../../lib/relative-references.js'
 import type { Contract } from '../contract/contract.js'
 import { documentPaths, operationAt } from '../own-paths.js'
+import { serviceLinks } from './api-catalog.js'
 import { addAsset } from './assets.js'
 import { type PageParts, pageDocument } from './page-document.js'
 
@@ -34,6 +35,7 @@ export function documentation(app: FastifyInstance, contract: Contract, parts: P
   if (operationAt(documentPaths.page, contract) !== undefined) return
   addAsset(app, documentPaths.page, 'text/html; charset=utf-8', () => page(contract), {
     'Content-Security-Policy': policy,
+    Link: serviceLinks('.').join(', '),
   })
   const scalar = scalarFile()
   const javascript = 'text/javascript; charset=utf-8'

@@ -40,13 +40,16 @@ export function notationOf(
   }
 }
 
+// What does not change the type of a list.
+const untyped: ReadonlySet<string> = new Set(['minItems', 'maxItems', 'uniqueItems', 'title', 'description'])
+
 /** `Pet` or `Pet[]` for a body of a schema with a name; otherwise undefined. */
 export function namedType(
   { schema }: Pick<Content, 'schema'>,
   { names, used }: Notation,
 ): string | undefined {
   const { type, items, ...others } = nodeOf(schema)
-  const isList = type === 'array' && Object.keys(others).length === 0
+  const isList = type === 'array' && Object.keys(others).every((keyword) => untyped.has(keyword))
   const { $ref, ...siblings } = nodeOf(isList ? items : schema)
   const [, name = ''] = /^#\/components\/schemas\/(\w+)$/.exec(String($ref)) ?? []
   if (Object.keys(siblings).length > 0 || !names.has(name)) return undefined

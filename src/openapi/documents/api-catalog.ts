@@ -1,0 +1,31 @@
+// The API catalogue (RFC 9727): where tools that know only the host find the contract and its documentation.
+
+import type { FastifyInstance } from 'fastify'
+import type { Contract } from '../contract/contract.js'
+import { documentPaths, operationAt } from '../own-paths.js'
+import { addAsset } from './assets.js'
+
+const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
+
+/** Adds `/.well-known/api-catalog`, unless that is an operation. Its links are relative to it (RFC 9264). */
+export function apiCatalog(app: FastifyInstance, contract: Contract): void {
+  const { catalog, json, yaml, page } = documentPaths
+  if (operationAt(catalog, contract) !== undefined) return
+  const link = (path: string, type: string) => ({ href: `..${path}`, type })
+  const api = {
+    anchor: `..${contract.prefix}`,
+    'service-desc': [link(json, 'application/json'), link(yaml, 'application/yaml')],
+    'service-doc': [link(page, 'text/html')],
+  }
+  // The links of HEAD are those of the catalogue (RFC 9727, section 2).
+  const targets = [`<api-catalog>; rel="api-catalog"`, ...serviceLinks('..')]
+  addAsset(app, catalog, type, () => JSON.stringify({ linkset: [api] }), { Link: targets.join(', ') })
+}
+
+/** Links to the contract and to its page (RFC 8631), from a path whose root is `root`. */
+export function serviceLinks(root: string): string[] {
+  return [
+    `<${root}${documentPaths.json}>; rel="service-desc"; type="application/json"`,
+    `<${root}${documentPaths.page}>; rel="service-doc"; type="text/html"`,
+  ]
+}
