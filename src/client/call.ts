@@ -12,8 +12,6 @@ export interface CallOptions {
   readonly key?: GivenKey | undefined
   /** Headers of this call, beside the client's. */
   readonly headers?: GivenHeaders | undefined
-  /** Where to go on in a list: the `position` of an earlier result, which has its query. */
-  readonly position?: string | undefined
   /** Time limit of one attempt in milliseconds, instead of the client's. */
   readonly timeoutMs?: number | undefined
   /** Maximum number of attempts, instead of the client's. */
@@ -27,7 +25,14 @@ export type RequestOf<Operation, Body> = (Operation extends { parameters: infer 
   ? Given<Parameters>
   : unknown) &
   Given<Body> &
+  Start &
   CallOptions
+
+/** Where a list begins. */
+export interface Start {
+  /** The `position` of an earlier result, to go on there: it is in place of the query. */
+  readonly position?: string | undefined
+}
 
 /** What is sent: a field that may be absent may also be undefined, under `exactOptionalPropertyTypes` too. */
 export type Given<Value> = Value extends readonly unknown[]

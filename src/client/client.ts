@@ -37,7 +37,7 @@ export function buildClient(
 }
 
 async function call(operation: CalledOperation, sent: CallRequest = {}, settings: Settings): Result {
-  const { path, query, header, cookie, body, ...options } = sent
+  const { path, query, header, cookie, body, position, ...options } = sent
   const own = readCallOptions(settings, options)
   return requestPage(operation, writeRequest(operation, sent, own), own)
 }

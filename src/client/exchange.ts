@@ -24,9 +24,6 @@ export async function exchange(
   const turn = options.queues.nextTurn()
   for (let attempt = 1; ; attempt++) {
     const outcome = await sendInTurn(turn, request, operation, options)
-    const response = outcome instanceof ApiError ? outcome.response : outcome
-    // Errors have the headers, too.
-    if (response !== undefined) options.warnIfDeprecated(operation, response.headers)
     if (!(outcome instanceof ApiError)) return outcome
     const waitMs = isRepeatable(operation) ? waitAfter(outcome, request.url, attempt, options) : undefined
     if (waitMs === undefined) throw outcome
@@ -68,6 +65,7 @@ function waitAfter(error: ApiError, url: string, attempt: number, options: Excha
     ? waitBefore(attempt, response?.headers.get('Retry-After'), options, options.clock)
     : undefined
 }
+
 /** One attempt: what ends it, and what has arrived. */
 interface Attempt {
   readonly signal: AbortSignal
@@ -79,7 +77,7 @@ async function sendOnce(
   operation: CalledOperation,
   request: Request,
   key: string,
-  { fetch }: ExchangeOptions,
+  { fetch, warnIfDeprecated }: ExchangeOptions,
   attempt: Attempt,
 ): Promise<Response | ApiError> {
   const { signal } = attempt
@@ -87,6 +85,7 @@ async function sendOnce(
   sent.headers.set('Authorization', key)
   const onHead = (response: Response) => {
     attempt.head = response
+    warnIfDeprecated(operation, response.headers)
   }
   const received = await receive(fetch, sent, signal, onHead).catch((cause: unknown) => {
     if (signal.aborted) throw cause

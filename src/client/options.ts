@@ -105,7 +105,7 @@ export function readOptions(table: ClientTable, options: ClientOptions, clock: C
 
 /** The settings of a call. @throws {TypeError} if an option is unknown or invalid */
 export function readCallOptions(settings: Settings, options: CallOptions): Settings {
-  const { key, headers, signal: _, position: __, timeoutMs, attemptsMax, waitMaxMs, ...others } = options
+  const { key, headers, signal: _, timeoutMs, attemptsMax, waitMaxMs, ...others } = options
   for (const name of Object.keys(others)) throw new TypeError(`unknown call option: ${name}`)
   return {
     ...settings,

@@ -1,13 +1,13 @@
 // Writes the request of a call.
 
-import type { CallOptions } from './call.js'
+import type { CallOptions, Start } from './call.js'
 import { readHeaders } from './headers.js'
 import { type ParameterValues, writeParameters } from './parameters.js'
 import { writeRequestBody } from './request-body.js'
 import type { CalledOperation } from './table.js'
 
 /** The request of a call, with its options. */
-export interface CallRequest extends CallOptions, ParameterValues {
+export interface CallRequest extends CallOptions, Start, ParameterValues {
   readonly body?: unknown
 }
 

@@ -258,6 +258,23 @@ t.test('a call that does not wait so long gets the 429 of another, without a req
   t.equal(service.count(429), 2, 'a higher plan is noticed')
 })
 
+t.test('the 429 of another operation deprecates none but that', async (t) => {
+  const { clock, client, warnings } = start(1, {
+    waitMaxMs: 1_000,
+    fetch: async (request) => {
+      const response = await service.fetch(request)
+      if (request.method === 'GET') response.headers.set('Deprecation', '@1795132800')
+      return response
+    },
+  })
+  const service = new Service(clock, 1)
+  await clock.runUntil(add(client, 1))
+  for (const operation of ['list', 'add'])
+    await t.rejects(clock.runUntil(Promise.resolve(client.operations[operation]?.({}))), { code: 'rate_limit_exceeded', operation })
+  t.equal(service.count(429), 1)
+  t.strictSame(warnings, ['list has been deprecated since 2026-11-20.'])
+})
+
 t.test('a patient call waits while others are refused', async (t) => {
   const { clock, service, client } = start(1)
   await clock.runUntil(add(client, 1))

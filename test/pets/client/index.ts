@@ -185,7 +185,12 @@ t.test('a list goes on at the position of an earlier page, with its query', asyn
   const names: string[] = []
   for await (const { name } of later.items('listPets', { position: first })) names.push(name)
   t.strictSame(names, ['pet 2', 'pet 3', 'pet 4'])
-  t.equal((await later.listPets({ position: first })).data.length, 2)
+  const again = await later.listPets({ position: first })
+  t.equal(again.data.length, 2)
+  await t.rejects(async () => again.next?.({ position: first } as object), {
+    name: 'TypeError',
+    message: 'unknown call option: position',
+  })
   await t.rejects(later.listPets({ position: first, query: { limit: 1 } }), {
     name: 'TypeError',
     message: 'position has its query: give no other',
