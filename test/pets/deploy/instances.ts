@@ -2,7 +2,11 @@
 // an instance can be replaced, or killed, without a failed request.
 
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import dgram from 'node:dgram'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -90,50 +94,140 @@ t.test('the balancers notice a stopping instance before its shutdown delay is ov
   }
 })
 
+/** Where an instance listens. */
+interface Place {
+  readonly host: string
+  readonly port: number
+  readonly metricsPort: number
+}
+
 interface Balancer {
   readonly name: string
   readonly skip: string | false
-  /** Starts it with the file of deploy/, whose ports are replaced. */
-  readonly start: (directory: string, replaced: (text: string) => string) => ChildProcess
+  readonly places: () => Promise<readonly Place[]>
+  /** Starts it at a port, with the file of deploy/, in which ports are replaced. */
+  readonly start: (t: Test, port: number, places: readonly Place[]) => Promise<ChildProcess> | ChildProcess
 }
 
 const options = { stdio: 'ignore' } as const
 const balancers: readonly Balancer[] = [
   {
-    name: 'HAProxy',
+    name: 'HAProxy, as units of systemd',
     skip: haproxyIsMissing,
-    start: (directory, replaced) => {
-      const file = path.join(directory, 'haproxy.cfg')
-      writeFileSync(file, replaced(read('haproxy/haproxy.cfg')).replace('inter 2s', 'inter 50ms'))
-      return spawn('haproxy', ['-db', '-f', file], options)
-    },
+    places: unitPlaces,
+    start: (t, port, places) => startHaproxy(t, atPlaces(read('haproxy/haproxy.cfg'), port, places)),
   },
   {
-    name: 'nginx',
+    name: 'nginx, as units of systemd',
     skip: nginxIsMissing,
-    start: (directory, replaced) => {
+    places: unitPlaces,
+    start: (t, port, places) => {
+      const directory = temporaryDirectory(t)
       const file = path.join(directory, 'nginx.conf')
       const paths = ['client_body', 'proxy', 'fastcgi', 'scgi', 'uwsgi'].map(
         (each) => `${each}_temp_path ${each};`,
       )
-      const http = `access_log off; ${paths.join(' ')} ${replaced(read('nginx/animal-store.conf'))}`
+      const http = `access_log off; ${paths.join(' ')} ${atPlaces(read('nginx/animal-store.conf'), port, places)}`
       writeFileSync(file, `daemon off; master_process off; pid nginx.pid; events {} http { ${http} }`)
       return spawn('nginx', ['-p', directory, '-c', file, '-e', 'stderr'], options)
     },
   },
+  {
+    name: 'HAProxy, as containers that DNS names',
+    skip:
+      haproxyIsMissing || (process.platform !== 'linux' && 'only Linux has more than one loopback address'),
+    places: containerPlaces,
+    start: async (t, port, places) => {
+      const dns = await startDns(
+        t,
+        places.map(({ host }) => host),
+      )
+      const text = read('haproxy/compose.cfg')
+        .replace('127.0.0.11:53', `127.0.0.1:${dns}`)
+        .replace('service:3000 port 9464', `service:${places[0]?.port} port ${places[0]?.metricsPort}`)
+      return startHaproxy(t, atPlaces(text, port, places))
+    },
+  },
 ]
 
-for (const { name, skip, start } of balancers) {
-  t.test(`instances behind ${name}`, { skip: skip || redisIsMissing }, async (t) => {
+const count = 4
+
+// What systemd makes of the template: 3001 and 13001, but free ones.
+async function unitPlaces(): Promise<Place[]> {
+  const places: Place[] = []
+  while (places.length < count) {
+    const port = randomInt(3_100, 5_500)
+    const place = { host: '127.0.0.1', port, metricsPort: Number(`1${port}`) }
+    if ((await isFree(port)) && (await isFree(place.metricsPort))) places.push(place)
+  }
+  return places
+}
+
+// Containers have one port and many addresses.
+async function containerPlaces(): Promise<Place[]> {
+  const [port, metricsPort] = [await freePort(), await freePort()]
+  return Array.from({ length: count }, (_, i) => ({ host: `127.0.1.${i + 1}`, port, metricsPort }))
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = net.createServer().listen(port, '127.0.0.1')
+  const listens = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
+  server.close()
+  return listens
+}
+
+// The instances' lines of a file, and the port of the balancer's own.
+function atPlaces(text: string, port: number, places: readonly Place[]): string {
+  return text
+    .replace(/(bind |listen ):?3000/, (_, verb) => `${verb}127.0.0.1:${port}`)
+    .replace(/127\.0\.0\.1:300([1-4])\b/g, (_, n) => `127.0.0.1:${places[n - 1]?.port}`)
+    .replace(/port 1300([1-4])\b/g, (_, n) => `port ${places[n - 1]?.metricsPort}`)
+}
+
+function startHaproxy(t: Test, text: string): ChildProcess {
+  const file = path.join(temporaryDirectory(t), 'haproxy.cfg')
+  writeFileSync(file, text.replace('inter 2s', 'inter 50ms'))
+  return spawn('haproxy', ['-db', '-f', file], options)
+}
+
+/** Starts a DNS server that gives any name these IPv4 addresses (RFC 1035, section 4.1). Returns its port. */
+async function startDns(t: Test, addresses: readonly string[]): Promise<number> {
+  const server = dgram.createSocket('udp4')
+  const typeA = 1
+  server.on('message', (query, { address, port }) => {
+    const end = query.indexOf(0, 12) + 5 // the question's name, type and class
+    const records = query.readUInt16BE(end - 4) === typeA ? addresses : []
+    const header = Buffer.from(query.subarray(0, 12))
+    header.writeUInt16BE(0x8580, 2) // a response, without an error
+    header.writeUInt16BE(records.length, 6)
+    header.writeUInt32BE(0, 8)
+    const answers = records.map((each) =>
+      Buffer.from([0xc0, 12, 0, typeA, 0, 1, 0, 0, 0, 1, 0, 4, ...each.split('.').map(Number)]),
+    )
+    server.send(Buffer.concat([header, query.subarray(12, end), ...answers]), port, address)
+  })
+  await once(server.bind(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  return server.address().port
+}
+
+for (const { name, skip, places: placesOf, start } of balancers) {
+  t.test(`four instances behind ${name}`, { skip: skip || redisIsMissing }, async (t) => {
     const { url } = await startDatabaseProxy(t, await createDatabase(t))
     const redis = await startRedis(t)
-    const env = {
-      // A busy machine may be slow, and the counts must be Redis's.
-      ...{ DATABASE_URL: url, REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '10000', METRICS_PORT: '0' },
-      ...{ TRUST_PROXY: unitVariables.TRUST_PROXY ?? '', LOG_ADDRESS: 'true', SHUTDOWN_DELAY_MS: '2000' },
-    }
-    const instances = [await startProcess(t, env), await startProcess(t, env)] as const
-    const origin = await startBalancer(t, start, await Promise.all(instances.map(portsOf)))
+    const places = await placesOf()
+    const startInstance = ({ host, port, metricsPort }: Place) =>
+      startProcess(t, {
+        ...JSON.parse(JSON.stringify(unitVariables).replaceAll('%i', String(port))),
+        ...{ HOST: host, METRICS_PORT: String(metricsPort), PGPASSWORD: '', LOG_ADDRESS: 'true' },
+        // A busy machine may be slow, and the counts must be Redis's.
+        ...{ DATABASE_URL: url, REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '10000', SHUTDOWN_DELAY_MS: '2000' },
+      })
+    const instances = await Promise.all(places.map(startInstance))
+    const origin = await startBalancer(t, start, places)
     const list = `${origin}${contract.prefix}/pets`
     const caller = async (...terms: string[]) => {
       const args = ['create', '--name', 'x', ...terms]
@@ -141,15 +235,9 @@ for (const { name, skip, start } of balancers) {
       return { authorization: `Bearer ${stdout.trim()}` }
     }
 
-    t.test('are ready for systemd, which waits for that', async (t) => {
-      const [, program = '', args = ''] = /^ExecStartPost=(\S+) (.*)$/m.exec(unit) ?? []
-      const { metrics } = await portsOf(instances[0])
-      await t.resolves(run(path.basename(program), args.replaceAll('1%i', metrics).split(' ')))
-    })
-
     t.test('share the requests and one exact quota', async (t) => {
       const key = await caller('--plan', 'enterprise', '--per-minute', '20', '--per-day', '1000')
-      // On a starved machine the balancer may lose sight of both instances for a moment.
+      // On a starved machine the balancer may lose sight of all instances for a moment.
       const served = async (): Promise<Answer> => {
         const answer = await send(list, 'GET', key)
         return answer.status === 503 ? served() : answer
@@ -157,7 +245,10 @@ for (const { name, skip, start } of balancers) {
       const answers = await Promise.all(Array.from({ length: 30 }, served))
       const statuses = answers.map(({ status }) => status).sort()
       t.strictSame(statuses, [...Array(20).fill(200), ...Array(10).fill(429)])
-      await until(() => instances.every(({ log }) => log.some(isRequest))) // each has served some
+      await until(async () => {
+        await send(list, 'GET', key)
+        return instances.every(({ log }) => log.some(isListed))
+      })
     })
 
     t.test('count callers by the address that the balancer saw', async (t) => {
@@ -168,11 +259,15 @@ for (const { name, skip, start } of balancers) {
       t.match(instances.flatMap(refused), [{ address: '127.0.0.1' }])
     })
 
-    t.test('can be stopped while the others serve: no request fails', async (t) => {
+    t.test('are replaced one after the other: no request fails', async (t) => {
       const key = await caller('--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '1000000')
       const load = startLoad(list, key)
       await until(() => load.count() > 100)
-      t.match(await instances[0].stop(), { code: 0 })
+      for (const [i, place] of places.entries()) {
+        t.match(await instances[i]?.stop(), { code: 0 })
+        instances[i] = await startInstance(place)
+        await untilSystemdIsDone(place)
+      }
       const before = load.count()
       await until(() => load.count() > before + 100)
       t.strictSame(await load.stop(), [], 'every response was 200')
@@ -180,30 +275,20 @@ for (const { name, skip, start } of balancers) {
   })
 }
 
-const isRequest = ({ status }: Record<string, unknown>) => status === 200
+const isListed = ({ route }: Record<string, unknown>) => route === `${contract.prefix}/pets`
 
-interface Ports {
-  readonly port: string
-  readonly metrics: string
+// `systemctl restart` returns then.
+async function untilSystemdIsDone({ host, metricsPort }: Place): Promise<void> {
+  const [, program = '', args = ''] = /^ExecStartPost=(\S+) (.*)$/m.exec(unit) ?? []
+  const address = args.replaceAll('127.0.0.1:1%i', `${host}:${metricsPort}`)
+  await run(path.basename(program), address.split(' '))
 }
 
-async function portsOf(service: ServiceProcess): Promise<Ports> {
-  const { port } = await service.logged('metrics server listening')
-  return { port: new URL(service.base).port, metrics: String(port) }
-}
-
-// The instances' lines of the file, and the port of the balancer's own.
-async function startBalancer(t: Test, start: Balancer['start'], ports: readonly Ports[]): Promise<string> {
-  const own = await freePort()
-  const replaced = (text: string) =>
-    text
-      .replace(/(bind |listen ):?3000/, (_, verb) => `${verb}127.0.0.1:${own}`)
-      .replace(/^.*127\.0\.0\.1:300([34]).*\n/gm, '')
-      .replace(/127\.0\.0\.1:300([12])\b/g, (_, n) => `127.0.0.1:${ports[n - 1]?.port}`)
-      .replace(/port 1300([12])\b/g, (_, n) => `port ${ports[n - 1]?.metrics}`)
-  const balancer = start(temporaryDirectory(t), replaced)
+async function startBalancer(t: Test, start: Balancer['start'], places: readonly Place[]): Promise<string> {
+  const port = await freePort()
+  const balancer = await start(t, port, places)
   t.teardown(() => kill(balancer))
-  const origin = `http://127.0.0.1:${own}`
+  const origin = `http://127.0.0.1:${port}`
   await until(() =>
     send(`${origin}/healthz`).then(
       ({ status }) => status === 200,
