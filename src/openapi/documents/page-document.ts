@@ -49,7 +49,8 @@ function withoutOptionalExamples(value: Node): Node {
   return isOptional && (example ?? examples) !== undefined ? { ...others, in: location } : value
 }
 
-function withDates(value: Node, contract: Contract): Node {
+/** An operation or another deprecated part, with the dates of its deprecation in the description. */
+export function withDates(value: Node, contract: Contract): Node {
   const { deprecated, description = '', ...others } = value
   const { 'x-deprecated-at': since, 'x-sunset': sunset, 'x-successor': successor } = others
   if (deprecated !== true || since === undefined) return value

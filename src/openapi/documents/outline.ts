@@ -1,0 +1,139 @@
+// The operations of a contract in short, for pages that are read as text: what each takes and returns, with
+// every reference followed.
+
+import type { Contract, Operation } from '../contract/contract.js'
+import { effectiveParameters } from '../contract/parameters.js'
+import { type Node, nodeOf, Reader } from '../contract/reader.js'
+import { withDates } from './page-document.js'
+import { shortSchema } from './short-schema.js'
+
+/** A parameter, a header, or a member of a schema. */
+export interface ItemOutline {
+  readonly name: string
+  readonly required: boolean
+  /** The schema in short: `integer from 1 to 100`. */
+  readonly type: string
+  readonly description: string
+}
+
+export interface ParameterOutline extends ItemOutline {
+  /** `path`, `query`, `header` or `cookie`. */
+  readonly in: string
+}
+
+export interface ContentOutline {
+  readonly mediaType: string
+  readonly type: string
+}
+
+export interface ResponseOutline {
+  readonly status: string
+  readonly description: string
+  readonly headers: readonly ItemOutline[]
+  readonly contents: readonly ContentOutline[]
+}
+
+export interface OperationOutline {
+  readonly id: string
+  readonly method: string
+  /** With the contract's prefix. */
+  readonly path: string
+  readonly summary: string
+  /** In Markdown, with the dates of a deprecation. */
+  readonly description: string
+  /** The security schemes that a request must meet: alternatives; empty if the operation is public. */
+  readonly security: readonly (readonly string[])[]
+  readonly parameters: readonly ParameterOutline[]
+  readonly body:
+    | {
+        readonly required: boolean
+        readonly description: string
+        readonly contents: readonly ContentOutline[]
+      }
+    | undefined
+  readonly responses: readonly ResponseOutline[]
+}
+
+/** A named schema with members, which the types of operations and of other schemas name. */
+export interface SchemaOutline {
+  readonly name: string
+  readonly description: string
+  readonly type: string
+  readonly members: readonly ItemOutline[]
+}
+
+/** The operations of a contract, in its order. */
+export function operationsOf(contract: Contract): OperationOutline[] {
+  const reader = new Reader(contract.specification)
+  return [...contract.operations.values()].map((each) => operationOf(each, reader, contract))
+}
+
+/** The named schemas of a contract. */
+export function schemasOf({ specification }: Contract): SchemaOutline[] {
+  const reader = new Reader(specification)
+  return Object.entries(reader.node(reader.components.schemas)).map(([name, value]) => {
+    const { properties, required, ...schema } = reader.node(value)
+    const isRequired = new Set(Array.isArray(required) ? required : [])
+    return {
+      name,
+      description: textOf(schema.description),
+      type: shortSchema(schema, reader),
+      members: Object.entries(nodeOf(properties)).map(([member, of]) =>
+        itemOf(member, isRequired.has(member), { schema: of }, reader),
+      ),
+    }
+  })
+}
+
+function operationOf(operation: Operation, reader: Reader, contract: Contract): OperationOutline {
+  const { id, method, path, summary = '', security, definition } = operation
+  const item = reader.node(nodeOf(reader.document.paths)[path])
+  return {
+    ...{ id, method, summary, security },
+    path: contract.prefix + path,
+    description: textOf(withDates(definition, contract).description),
+    parameters: effectiveParameters(reader, item, definition).map((each) => ({
+      ...itemOf(String(each.name), each.required === true, each, reader),
+      in: String(each.in),
+    })),
+    body: operation.body && bodyOf(reader.node(definition.requestBody), reader),
+    responses: [...operation.responses.values()].map(({ key }) =>
+      responseOf(key, reader.node(nodeOf(definition.responses)[key]), reader),
+    ),
+  }
+}
+
+function bodyOf(body: Node, reader: Reader): OperationOutline['body'] {
+  return {
+    required: body.required === true,
+    description: textOf(body.description),
+    contents: contentsOf(body.content, reader),
+  }
+}
+
+function responseOf(status: string, response: Node, reader: Reader): ResponseOutline {
+  const headers = Object.entries(nodeOf(response.headers)).map(([name, value]) => {
+    const header = reader.node(value)
+    return itemOf(name, header.required === true, header, reader)
+  })
+  const contents = contentsOf(response.content, reader)
+  return { status, description: textOf(response.description), headers, contents }
+}
+
+function contentsOf(content: unknown, reader: Reader): ContentOutline[] {
+  return Object.entries(nodeOf(content)).map(([mediaType, value]) => {
+    return { mediaType, type: shortSchema(reader.node(value).schema, reader) }
+  })
+}
+
+// What stands beside a schema describes its use here, and what stands in it every use.
+function itemOf(name: string, required: boolean, { schema, ...item }: Node, reader: Reader): ItemOutline {
+  const [content] = Object.values(nodeOf(item.content))
+  const used = schema ?? reader.node(content).schema
+  const description = textOf(item.description) || textOf(reader.node(used).description)
+  return { name, required, type: shortSchema(used, reader), description }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : ''
+}

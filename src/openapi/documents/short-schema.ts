@@ -1,0 +1,90 @@
+// A schema in a few words, for readers: `string of 1 to 255 characters`. It says less than the schema does where
+// words would be longer than the schema.
+
+import { parse, stringify } from 'lossless-json'
+import { type Node, nodeOf, nodesOf, type Reader } from '../contract/reader.js'
+import { exactNumbers } from '../contract/upgrade.js'
+
+// Deeper ones are rare, and nobody reads them in a line.
+const depthMax = 4
+
+/** A schema in words. One with members that has a name is named, and so is one that contains itself. */
+export function shortSchema(schema: unknown, reader: Reader, depth = 0): string {
+  if (schema === false) return 'nothing'
+  const { $ref } = nodeOf(schema)
+  const target = withExact(reader.node(schema))
+  if (typeof $ref === 'string' && (depth === depthMax || isComposed(target))) return nameOf($ref)
+  if (depth === depthMax) return 'any'
+  const inner = (each: unknown) => shortSchema(each, reader, depth + 1)
+  const text = ownWords(target, inner)
+  return target.default === undefined ? text : `${text}, by default ${json(target.default)}`
+}
+
+function withExact({ [exactNumbers]: exact, ...schema }: Node): Node {
+  return typeof exact === 'string' ? { ...schema, ...nodeOf(parse(exact)) } : schema
+}
+
+function nameOf(ref: string): string {
+  return decodeURIComponent(ref.slice(ref.lastIndexOf('/') + 1))
+}
+
+function isComposed({ properties, allOf, anyOf, oneOf }: Node): boolean {
+  return [properties, allOf, anyOf, oneOf].some((each) => each !== undefined)
+}
+
+type Inner = (schema: unknown) => string
+
+function ownWords(schema: Node, inner: Inner): string {
+  const { allOf, anyOf, oneOf, type } = schema
+  const parts = [
+    ...(hasType(schema) ? [typeWords(schema, inner)] : []),
+    ...nodesOf(allOf).map(inner),
+    ...[anyOf, oneOf].filter(Array.isArray).map((each) => each.map(inner).join(' or ')),
+  ]
+  return parts.length > 0 ? parts.join(' and ') : String(type ?? 'any')
+}
+
+// `type: object` beside alternatives adds nothing to them.
+function hasType({ type, enum: values, const: value, properties, allOf, anyOf, oneOf }: Node): boolean {
+  const isShown = type !== 'object' || [allOf, anyOf, oneOf].every((each) => each === undefined)
+  return [isShown ? type : undefined, values, value, properties].some((each) => each !== undefined)
+}
+
+function typeWords(schema: Node, inner: Inner): string {
+  if (schema.const !== undefined) return json(schema.const)
+  if (Array.isArray(schema.enum)) return schema.enum.map(json).join(' or ')
+  const types = [schema.type ?? 'object'].flat().map(String)
+  return types.map((type) => (words[type] ?? (() => type))(schema, inner)).join(' or ')
+}
+
+const words: Readonly<Record<string, (schema: Node, inner: Inner) => string>> = {
+  array: ({ items, minItems, maxItems }, inner) =>
+    `array of ${inner(items)}${(minItems ?? maxItems) ? ',' : ''}${range(minItems, maxItems, ' items')}`,
+  integer: ({ format, minimum, maximum }) => `${format ?? 'integer'}${range(minimum, maximum)}`,
+  number: ({ format, minimum, maximum }) => `${format ?? 'number'}${range(minimum, maximum)}`,
+  object: objectWords,
+  string: ({ format, minLength, maxLength, 'x-pattern-description': words }) => {
+    const type = format === undefined ? 'string' : `string (${format})`
+    const pattern = words === undefined ? '' : `, ${words}`
+    return type + range(minLength, maxLength, ' characters') + pattern
+  },
+}
+
+function objectWords({ properties, required, additionalProperties: others }: Node, inner: Inner): string {
+  const isRequired = new Set(Array.isArray(required) ? required : [])
+  const members = Object.entries(nodeOf(properties)).map(
+    ([name, of]) => `${name}${isRequired.has(name) ? '' : '?'}: ${inner(of)}`,
+  )
+  if (typeof others === 'object') members.push(`any other: ${inner(others)}`)
+  return members.length > 0 ? `{ ${members.join(', ')} }` : 'object'
+}
+
+function range(min: unknown, max: unknown, unit = ''): string {
+  if (min === undefined && max === undefined) return ''
+  if (max === undefined) return ` at least ${min}${unit}`
+  return min === undefined ? ` at most ${max}${unit}` : ` from ${min} to ${max}${unit}`
+}
+
+function json(value: unknown): string {
+  return stringify(value) ?? ''
+}
