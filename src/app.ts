@@ -78,12 +78,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   // The service's own routes, then the contract's, which validate request and response of the handler.
   pools.keys.probes.add((sql) => findClientKey(sql, ''))
-  const probe = (timeoutMs: number) =>
-    Promise.all([pools.keys, pools.reads, pools.writes].map((pool) => pool.probe(timeoutMs)))
-  const findUnready = await addHealth(app, contract, { sql: pools.keys.sql, probe, counters, isClosing })
+  const findFault = await addHealth(app, contract, { pools, counters, isClosing })
   const measured = { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }
   const isMeasured = config.metricsPort !== undefined
-  app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findUnready }) : undefined)
+  app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
   contractFiles(app, contract, config.publicUrl)
   const additions = additionsTo(contract)
   documentation(app, contract, { additions, sections: planSections(contract) })

@@ -159,7 +159,7 @@ class Shortage {
       this.log.warn({ connections, reason: (error as Error).message }, 'database refuses connections')
     const opening = sum(this.pools().map(({ counts }) => counts.opening))
     this.#fewest = Math.min(this.#fewest, connections + opening)
-    return pool.counts.active === 0 && !isLoginRefused(error) && makeRoom(this.pools())
+    return pool.counts.active === 0 && !isLoginRefused(error) && makeRoom(pool, this.pools())
   }
 
   opened(): void {
@@ -174,11 +174,17 @@ class Shortage {
   }
 }
 
-// Makes the largest pool close a connection, unless it is its last. Returns whether any pool does so, or may.
-function makeRoom(pools: readonly Pool[]): boolean {
+// Makes the largest pool close a connection. If each has one at most, one behind `pool` closes its last: without
+// keys nothing is served, and reads are worth more than writes. Returns whether any pool does so, or may.
+function makeRoom(pool: Pool, pools: readonly Pool[]): boolean {
   const [largest] = [...pools].sort((a, b) => b.counts.active - a.counts.active)
   if (largest?.retireOne()) return true
-  return pools.some(({ counts }) => counts.retiring > 0 || counts.active + counts.opening > 1)
+  if (pools.some(({ counts }) => counts.retiring > 0 || counts.active + counts.opening > 1)) return true
+  const [last] = pools
+    .slice(pools.indexOf(pool) + 1)
+    .filter(({ counts }) => counts.active > 0)
+    .reverse()
+  return last?.retireOne(0) === true
 }
 
 function sum(numbers: readonly number[]): number {

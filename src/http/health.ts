@@ -1,13 +1,13 @@
 // Liveness and readiness probes, without a key or a quota.
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { migrationNames } from '../database/migration.js'
 import { migrationsFolder } from '../lib/paths.js'
 import { unavailable } from '../middleware/unavailable.js'
 import type { Contract } from '../openapi/index.js'
 import type { Counters } from '../rate-limit/counters.js'
 import { healthPathsOf } from './health-paths.js'
-import { createReadiness, type FindUnready, type ReadinessParts } from './readiness.js'
+import { createReadiness, type FindFault, type ReadinessParts } from './readiness.js'
 
 export interface HealthParts extends ReadinessParts {
   readonly counters: Pick<Counters, 'state'>
@@ -21,19 +21,34 @@ export async function addHealth(
   app: FastifyInstance,
   contract: Contract,
   parts: HealthParts,
-): Promise<FindUnready> {
+): Promise<FindFault> {
   const paths = healthPathsOf(contract)
-  const findUnready = createReadiness(parts, await migrationNames(migrationsFolder))
+  const findFault = logDegraded(createReadiness(parts, await migrationNames(migrationsFolder)), app.log)
   const isProbe = { config: { isProbe: true } } as const
   app.get(paths.live, isProbe, async () => ({ status: 'ok' }))
   app.get(paths.ready, isProbe, async (request, reply) => {
+    const fault = await findFault()
+    if (fault?.cause === 'closing') request.reason = 'closing'
     // 503 whatever the cause: a load balancer should send requests elsewhere.
-    const unready = await findUnready()
-    if (unready?.cause === 'closing') request.reason = 'closing'
-    if (unready !== undefined) throw unavailable(unready.error)
+    if (fault?.isReady === false) throw unavailable(fault.error)
     if (reply.sent) return undefined // timed out meanwhile
+    const status = fault === undefined ? { status: 'ok' } : { status: 'degraded', cause: fault.cause }
     // The instance serves without Redis: the state of the counters is reported, and no reason for 503.
-    return { status: 'ok', counters: parts.counters.state() }
+    return { ...status, counters: parts.counters.state() }
   })
-  return findUnready
+  return findFault
+}
+
+// The error of a 503 is in its log line. A fault that leaves the instance ready may fail no request, so it is
+// logged when it begins, changes and ends.
+function logDegraded(findFault: FindFault, log: FastifyBaseLogger): FindFault {
+  let known: string | undefined
+  return async () => {
+    const fault = await findFault()
+    if (fault?.isReady === false || fault?.cause === known) return fault
+    known = fault?.cause
+    if (fault === undefined) log.info('no longer degraded')
+    else log.warn({ cause: fault.cause, err: fault.error }, 'degraded')
+    return fault
+  }
 }

@@ -7,7 +7,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Config } from '../config.js'
 import type { Pools } from '../database/database.js'
 import type { Lifetimes } from '../http/lifetime.js'
-import type { FindUnready } from '../http/readiness.js'
+import type { FindFault } from '../http/readiness.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
 import type { Contract } from '../openapi/index.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
@@ -35,7 +35,7 @@ export interface MeasuredParts {
   readonly loadShedder: Load
   readonly lifetimes: Lifetimes
   readonly refusedConnections: RefusedConnections
-  readonly findUnready: FindUnready
+  readonly findFault: FindFault
 }
 
 const eventLoopPrecisionMs = 10
@@ -48,7 +48,7 @@ const misnamed = ['handles', 'requests', 'resources'].map((what) => `nodejs_acti
  * metrics server, which does not listen yet; the application closes it.
  */
 export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
-  const { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections, findUnready } = parts
+  const { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections, findFault } = parts
   const registry = new Registry()
   // Memory, CPU, event-loop lag, garbage collection.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopPrecisionMs })
@@ -61,22 +61,22 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
   measureStalls(registry, pools)
   measureConnections(registry, pools.keys.sql)
   measureReplicationLag(registry, pools.reads, config.databaseReadUrl !== undefined)
-  measureReadiness(registry, findUnready) // last: its statements would count as those of requests
+  measureReadiness(registry, findFault) // last: its statements would count as those of requests
   const server = createMetricsServer(registry, healthOf(app, contract), app.log)
   app.addHook('onClose', () => closeMetricsServer(server))
   return server
 }
 
-function measureReadiness(registry: Registry, findUnready: FindUnready): void {
+function measureReadiness(registry: Registry, findFault: FindFault): void {
   new Gauge({
     name: 'animal_store_ready',
-    help: 'Whether the instance is ready (1), as /readyz responds, or not (0), by cause (none: it is ready)',
+    help: 'Whether the instance is ready (1), as /readyz responds, or not (0), by what is wrong (none: nothing)',
     labelNames: ['cause'],
     registers: [registry],
     async collect() {
-      const unready = await findUnready()
+      const { cause, isReady } = (await findFault()) ?? { cause: 'none', isReady: true }
       this.reset()
-      this.set({ cause: unready?.cause ?? 'none' }, unready === undefined ? 1 : 0)
+      this.set({ cause }, isReady ? 1 : 0)
     },
   })
 }

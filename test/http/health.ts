@@ -7,6 +7,7 @@ import type { Sql } from '../../src/database/database.js'
 import { migrationNames } from '../../src/database/migration.js'
 import { codedError, connectFailure } from '../../src/database/unavailable.js'
 import { addHealth } from '../../src/http/health.js'
+import type { ReadinessParts } from '../../src/http/readiness.js'
 import { migrationsFolder } from '../../src/lib/paths.js'
 import type { RequestError } from '../../src/openapi/index.js'
 import { healthOf } from '../../src/telemetry/metrics-server.js'
@@ -19,6 +20,22 @@ type Query = (text: string) => Promise<object[]>
 
 const answerWell: Query = async (text) =>
   text.includes('to_regclass') ? [{ name: 'schema_migrations' }] : names.map((name) => ({ name }))
+
+type Check = 'keys' | 'reads' | 'writes' | 'migrations'
+type Failures = Partial<Record<Check, Error | undefined>>
+
+/** Parts whose checks fail as told: with the error thrown, or of one statement of several. */
+function partsWith(sql: unknown, failures: Failures = {}, refusals = failures) {
+  const pool = (name: Check) => ({
+    sql: sql as Sql,
+    probe: async () => {
+      if (failures[name] !== undefined) throw failures[name]
+      return refusals[name]
+    },
+  })
+  const pools: ReadinessParts['pools'] = { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
+  return { pools, counters: { state: () => 'memory' as const }, isClosing: () => false }
+}
 
 interface Routes {
   ask(): Promise<Answer>
@@ -42,13 +59,7 @@ async function start(t: Test): Promise<Routes> {
     const { code, statusCode, cause } = error as RequestError
     return reply.code(statusCode).send({ code, reason: (cause as Error).message })
   })
-  const counters = { state: () => 'memory' as const }
-  await addHealth(app, contract, {
-    sql: sql as unknown as Sql,
-    probe: async () => {},
-    counters,
-    isClosing: () => false,
-  })
+  await addHealth(app, contract, partsWith(sql))
   t.teardown(() => app.close())
   const origin = await app.listen()
   const arrived = async (count: number) => {
@@ -68,12 +79,11 @@ t.test("an operation may have a path of the service's own, which moves", async (
   const health = { method: 'get', path: '/readyz', responses: done }
   const taken = await contractWith({ ready: health })
   const app = Fastify()
-  const parts = {
-    probe: async () => {},
-    counters: { state: () => 'memory' as const },
-    isClosing: () => false,
-  }
-  await addHealth(app, taken, { ...parts, sql: (async () => []) as unknown as Sql })
+  await addHealth(
+    app,
+    taken,
+    partsWith(async () => []),
+  )
   app.get('/readyz', async () => 'theirs')
   t.teardown(() => app.close())
   t.match(await app.inject('/readyz'), { statusCode: 200, payload: 'theirs' })
@@ -91,31 +101,149 @@ const causes: [code: string, cause: string][] = [
   ['42501', 'privileges'],
   ['42P01', 'schema'],
   ['42703', 'schema'],
-  ['25006', 'standby'],
+  ['25006', 'read_only'],
   ['57P01', 'unreachable'],
   ['ECONNREFUSED', 'unreachable'],
   ['53100', 'other'],
   ['', 'other'],
 ]
+const atAStandby = connectFailure(codedError('25006', 'it is a standby'))
+const expired = connectFailure(codedError('CERT_HAS_EXPIRED', 'certificate has expired'))
 
-t.test('the cause of not being ready is told by the error of the probe, and ends with it', async (t) => {
-  let failure: Error | undefined
-  const findUnready = await addHealth(Fastify(), contract, {
-    sql: (async ([text]: TemplateStringsArray) => answerWell(String(text))) as unknown as Sql,
-    probe: async () => {
-      if (failure !== undefined) throw failure
-    },
-    counters: { state: () => 'memory' },
-    isClosing: () => false,
-  })
-  for (const [code, cause] of causes) {
-    failure = codedError(code, 'it is broken')
-    t.strictSame(await findUnready(), { cause, error: failure }, code)
+/** A check whose failures and refusals a test sets, and what it logged. */
+async function startChecks(isClosing = () => false) {
+  const failures: Failures = {}
+  const refusals: Failures = {}
+  const sql = async ([text]: TemplateStringsArray) => {
+    if (failures.migrations !== undefined) throw failures.migrations
+    return answerWell(String(text))
   }
-  failure = connectFailure(codedError('CERT_HAS_EXPIRED', 'certificate has expired'))
-  t.match(await findUnready(), { cause: 'unreachable' })
-  failure = undefined
-  t.equal(await findUnready(), undefined)
+  const log: Record<string, unknown>[] = []
+  const stream = { write: (line: string) => void log.push(JSON.parse(line)) }
+  const app = Fastify({ logger: { stream } })
+  const findFault = await addHealth(app, contract, { ...partsWith(sql, failures, refusals), isClosing })
+  const ask = async () => {
+    const { statusCode, body } = await app.inject('/readyz')
+    return [statusCode, statusCode === 200 ? JSON.parse(body) : undefined]
+  }
+  const set = (given: Failures, refused: Failures = {}) => {
+    for (const check of ['keys', 'reads', 'writes', 'migrations'] as const) {
+      failures[check] = given[check]
+      refusals[check] = refused[check]
+    }
+  }
+  return { findFault, ask, set, log }
+}
+
+const degraded = (cause: string) => [200, { status: 'degraded', cause, counters: 'memory' }]
+const ok = [200, { status: 'ok', counters: 'memory' }]
+const refused = [503, undefined]
+
+for (const check of ['keys', 'reads'] as const)
+  t.test(`an instance without ${check} is not ready, and the cause is told by the error`, async (t) => {
+    const { findFault, ask, set } = await startChecks()
+    for (const hasStarted of [false, true]) {
+      for (const [code, cause] of causes) {
+        const error = codedError(code, 'it is broken')
+        set({ [check]: error })
+        t.strictSame(await findFault(), { cause, error, isReady: false }, code)
+        t.strictSame(await ask(), refused)
+      }
+      for (const [error, cause] of [
+        [atAStandby, 'standby'],
+        [expired, 'unreachable'],
+      ] as const) {
+        set({ [check]: error })
+        t.match(await findFault(), { cause, isReady: false })
+      }
+      set({})
+      t.strictSame([await findFault(), await ask()], [undefined, ok], String(hasStarted))
+    }
+  })
+
+t.test('an instance that serves reads is ready whatever else fails, and says what', async (t) => {
+  const { findFault, ask, set } = await startChecks()
+  t.strictSame(await ask(), ok)
+  for (const check of ['writes', 'migrations'] as const)
+    for (const [code, cause] of causes) {
+      const error = codedError(code, 'it is broken')
+      set({ [check]: error })
+      t.strictSame(await findFault(), { cause, error, isReady: true }, `${check} ${code}`)
+      t.strictSame(await ask(), degraded(cause))
+    }
+  for (const check of ['keys', 'reads', 'writes'] as const) {
+    set({}, { [check]: codedError('42P01', 'a table of several is missing') })
+    t.strictSame(await ask(), degraded('schema'), `a statement of several for ${check}`)
+  }
+  set({ writes: codedError('42501', 'no insert'), reads: codedError('ECONNREFUSED', 'no server') })
+  t.match([await ask(), await findFault()], [refused, { cause: 'unreachable' }], 'the worse of two')
+})
+
+t.test('an instance of a wrong release or role is not ready at first', async (t) => {
+  const missing = codedError('42P01', 'no such table')
+  const denied = codedError('42501', 'permission denied')
+  const wrong: [failures: Failures, refusals: Failures][] = [
+    [{ migrations: missing }, {}],
+    [{ migrations: codedError('57014', 'locked') }, {}],
+    [{ writes: missing }, {}],
+    [{ writes: denied }, {}],
+    [{}, { writes: denied }],
+    [{}, { reads: missing }],
+  ]
+  for (const [failures, refusals] of wrong) {
+    const { ask, set } = await startChecks()
+    set(failures, refusals)
+    t.strictSame([await ask(), await ask()], [refused, refused])
+    set({})
+    t.strictSame(await ask(), ok)
+    set(failures, refusals)
+    t.equal((await ask())[0], 200, 'later that is no fault of its own')
+  }
+})
+
+t.test('an instance may start while the database takes no writes, or has few connections', async (t) => {
+  for (const code of ['25006', '53300', 'CONNECTION_STALLED', '57014']) {
+    const { ask, set } = await startChecks()
+    set({ writes: codedError(code, 'none') })
+    t.equal((await ask())[0], 200, code)
+  }
+})
+
+t.test('an instance that stops is not ready, degraded or not', async (t) => {
+  let isStopping = false
+  const { findFault, ask, set } = await startChecks(() => isStopping)
+  t.strictSame(await ask(), ok)
+  set({ writes: codedError('42501', 'permission denied') })
+  t.strictSame(await ask(), degraded('privileges'))
+  isStopping = true
+  t.strictSame(await ask(), refused)
+  t.match(await findFault(), { cause: 'closing', isReady: false })
+  set({})
+  t.strictSame(await ask(), refused)
+})
+
+t.test('what degrades an instance is logged when it begins, changes and ends', async (t) => {
+  const { findFault, set, log } = await startChecks()
+  const logged = () =>
+    log.splice(0).map(({ level, msg, cause, err }) => [level, msg, cause, (err as Error)?.message])
+  await findFault()
+  t.strictSame(logged(), [])
+  set({ writes: codedError('42501', 'permission denied') })
+  await Promise.all([findFault(), findFault()])
+  await findFault()
+  t.strictSame(logged(), [[40, 'degraded', 'privileges', 'permission denied']])
+  set({ reads: codedError('ECONNREFUSED', 'no server') })
+  await findFault()
+  t.strictSame(logged(), [], 'a 503 has a line of its own')
+  set({ writes: codedError('25006', 'read-only') })
+  await findFault()
+  set({})
+  await findFault()
+  await findFault()
+  t.strictSame(logged(), [
+    [40, 'degraded', 'read_only', 'read-only'],
+    [30, 'no longer degraded', undefined, undefined],
+  ])
 })
 
 const unavailable = { status: 503, body: { code: 'unavailable' } }
@@ -159,8 +287,17 @@ t.test('the service is ready again once a failed database answers', async (t) =>
   t.match(await ask(), unavailable)
   answer(answerWell)
   t.match(await ask(), { status: 200 })
-  answer(async (text) => (await answerWell(text)).slice(0, 1))
-  t.match(await ask(), unavailable, 'nor is it ready where migrations are missing')
+})
+
+t.test('an instance is not ready until it has found all migrations', async (t) => {
+  const { ask, answer } = await start(t)
+  const allButOne: Query = async (text) => (await answerWell(text)).slice(0, names.length - 1)
+  answer(allButOne)
+  t.match(await ask(), unavailable)
+  answer(answerWell)
+  t.match(await ask(), { status: 200 })
+  answer(allButOne)
+  t.match(await ask(), { status: 200, body: { status: 'degraded', cause: 'schema' } }, 'lost later')
 })
 
 t.test('a hanging database does not block the next probe', async (t) => {

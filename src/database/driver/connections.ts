@@ -51,6 +51,8 @@ export interface Counts {
 
 // Limits the rate of attempts at a server that is down, starting or read-only.
 const restMs = 100
+// After the last connection was given up for another pool, which tries again after `restMs`.
+const cedeMs = 2 * restMs
 // After so long without a connection a parallel attempt may start.
 const patienceMs = 600
 
@@ -61,6 +63,7 @@ export class Connections {
   #opening = 0
   #overtaken = 0
   #resting = 0
+  #cedes = false
   #onTrial: Connection | undefined
 
   constructor(
@@ -113,11 +116,12 @@ export class Connections {
     if (this.isStalled || waiting > this.#inProgress) this.#openIfPossible()
   }
 
-  /** Retires the least busy connection, but never the last. Returns whether it did. */
-  retireOne(): boolean {
+  /** Retires the least busy connection if more than `kept` are active. Returns whether it did. */
+  retireOne(kept: number): boolean {
     const active = [...this.#all].filter((each) => !each.isRetiring)
-    const [leastBusy, ...others] = active.sort((a, b) => a.slotsInUse - b.slotsInUse)
-    if (leastBusy === undefined || others.length === 0) return false
+    const [leastBusy] = active.sort((a, b) => a.slotsInUse - b.slotsInUse)
+    if (leastBusy === undefined || active.length <= kept) return false
+    this.#cedes = active.length === 1
     this.#state.send('refused') // not replaced at once: it would take the place that was made
     leastBusy.retire()
     return true
@@ -232,13 +236,15 @@ export class Connections {
   #remove(closed: Connection): void {
     this.#all.delete(closed)
     if (closed.isReadOnly) void this.#rest().then(() => this.user.serve())
+    if (this.#cedes) void this.#rest(cedeMs).then(() => this.user.serve())
+    this.#cedes = false
     this.user.serve() // whoever holds it may go on for long
   }
 
   // Counts as an attempt for so long.
-  async #rest(): Promise<void> {
+  async #rest(ms = restMs): Promise<void> {
     this.#resting++
-    await delay(restMs)
+    await delay(ms)
     this.#resting--
   }
 

@@ -89,28 +89,43 @@ export class Pool implements ConnectionSource {
 
   /**
    * Resolves when the database answers a statement of this pool, a probe's own or, if the probe has to queue,
-   * any other, and accepts the statements of `probes`. Rejects with the error of the connection or of such a
-   * statement, or after `timeoutMs` without a byte.
+   * any other, and accepts the statements of `probes`; with the error of one that it refuses while it accepts
+   * others. Rejects with the error of the connection, or of the first if it refuses all, or after `timeoutMs`
+   * without a byte.
    */
-  async probe(timeoutMs: number): Promise<void> {
+  async probe(timeoutMs: number): Promise<Error | undefined> {
     const timeout = AbortSignal.timeout(timeoutMs)
     this.#bytesBefore = this.#connections.bytesRead
     try {
       await unlessAborted(this.sqlUntil(timeout)`select 1`, timeout)
       this.#bytesBefore = this.#connections.bytesRead
-      await unlessAborted(this.#runProbes(), timeout)
+      return await unlessAborted(this.#runProbes(), timeout)
     } catch (error) {
       if (!timeout.aborted || !this.#isReading()) throw error
+      return undefined
     }
   }
 
   // One run at a time: while a table is locked, each would keep a connection until its statement times out.
   readonly #runProbes = singleFlight(async () => {
+    const refusals: Error[] = []
+    let accepted = 0
     for (const probe of this.probes) {
       this.#bytesBefore = this.#connections.bytesRead
-      await probe(this.sql).catch(unlessServed)
+      const error = await probe(this.sql).then(noError, (reason) => this.#refusalOf(reason))
+      if (error === undefined) accepted++
+      else refusals.push(error)
     }
+    if (accepted === 0 && refusals.length > 0) throw refusals[0]
+    return refusals[0]
   })
+
+  // A statement that cannot run without input says nothing of the database, nor does one that writes where
+  // sessions only read.
+  #refusalOf(error: unknown): Error | undefined {
+    const isOwn = this.options.isReadOnly === true && isReadOnly(error)
+    return isUnavailable(error) && !isOwn ? (error as Error) : undefined
+  }
 
   #isReading(): boolean {
     const now = [...this.#connections.bytesRead]
@@ -130,9 +145,9 @@ export class Pool implements ConnectionSource {
     return this.#connections.isStalled
   }
 
-  /** Retires the least busy connection, but never the last. Returns whether it did. */
-  retireOne(): boolean {
-    return this.#connections.retireOne()
+  /** Retires the least busy connection if more than `kept` are active. Returns whether it did. */
+  retireOne(kept = 1): boolean {
+    return this.#connections.retireOne(kept)
   }
 
   /** Retires all connections. New ones are opened on demand. */
@@ -192,8 +207,4 @@ export class Pool implements ConnectionSource {
   }
 }
 
-// A read-only database still serves reads. A statement that cannot run without input says nothing of the
-// database.
-function unlessServed(error: unknown): void {
-  if (isUnavailable(error) && !isReadOnly(error)) throw error
-}
+function noError(): undefined {}

@@ -5,9 +5,9 @@ import type { Pools, RootSql, Sql } from '../../../src/database/database.js'
 import { createPools, endPools } from '../../../src/database/pools.js'
 import { connectTo, readCluster } from '../../fixtures/cluster.js'
 import { listenForScrapes, scrape } from '../../fixtures/metrics.js'
-import { createDatabase, startService, testConfig } from '../../fixtures/service.js'
+import { createDatabase, send, startService, testConfig } from '../../fixtures/service.js'
 import { until, untilReady } from '../../fixtures/until.js'
-import { holdInserts } from '../fixtures/locks.js'
+import { holdInserts, holdPets } from '../fixtures/locks.js'
 
 const { handlerTimeoutMs } = testConfig()
 
@@ -131,12 +131,16 @@ for (const limit of [0, 1, 2])
         const settled = await Promise.allSettled(each.map(({ sql }) => sql`select 1`.execute()))
         return settled.map((one) => (one.status === 'rejected' ? one.reason.code : 'served'))
       }
-      for (let i = 0; i < 3; i++) {
+      // Keys first, then reads.
+      const expected = [...Array(limit).fill('served'), ...Array(3 - limit).fill('53300')]
+      const timely = async () => {
         const startedAt = performance.now()
-        const served = (await codes()).filter((code) => code === 'served')
-        t.equal(served.length, limit)
+        const found = await codes()
         t.ok(performance.now() - startedAt < handlerTimeoutMs, 'before the request times out')
+        return found
       }
+      await until(async () => (await timely()).join() === expected.join())
+      for (let i = 0; i < 3; i++) t.strictSame(await timely(), expected)
       t.strictSame(refusals(log), ['database refuses connections'])
       await admin.unsafe(`alter role ${role} connection limit 3`)
       await until(async () => (await codes()).every((code) => code === 'served'))
@@ -144,6 +148,39 @@ for (const limit of [0, 1, 2])
       t.equal(refusals(log)[1], 'database accepts connections again')
     },
   )
+
+t.test('with two connections reads are served, whatever had them before', async (t) => {
+  const admin = await createDatabase(t)
+  const { pools, role } = await openAs(t, admin, 2)
+  const service = await startService(t, { sql: admin, pools, env: { METRICS_PORT: '9464' } })
+  const metrics = await listenForScrapes(service)
+  const create = () => service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
+  const reads = async () => (await service.call('GET', '/pets')).status
+  await create() // by a connection for keys and one for writes
+  const creations = Array.from({ length: 4 }, async () => {
+    for (let i = 0; i < 20; i++) t.match(await create(), { status: /^(201|503)$/ })
+  })
+  await until(async () => (await reads()) === 200)
+  for (let i = 0; i < 20; i++) t.equal(await reads(), 200, 'beside creations that want the place')
+  await Promise.all(creations)
+  t.equal((await create()).status, 503)
+  const { status, body } = await send(`${service.origin}/readyz`)
+  t.match([status, body], [200, { status: 'degraded', cause: 'connections' }])
+  t.equal((await scrape(metrics)).get('animal_store_ready{cause="connections"}'), 1)
+
+  await t.test('and with one the instance is not ready', async () => {
+    await admin.unsafe(`alter role ${role} connection limit 1`)
+    await disconnect(admin, role)
+    await until(async () => (await send(`${service.origin}/readyz`)).status === 503)
+    await until(async () => (await scrape(metrics)).get('animal_store_ready{cause="connections"}') === 0)
+  })
+
+  await t.test('and with three all is served again', async () => {
+    await admin.unsafe(`alter role ${role} connection limit 3`)
+    await until(async () => (await create()).status === 201)
+    await until(async () => (await scrape(metrics)).get('animal_store_ready{cause="none"}') === 1)
+  })
+})
 
 t.test('a role that may no longer log in', async (t) => {
   const admin = await createDatabase(t)
@@ -177,77 +214,77 @@ t.test('a role that may no longer log in', async (t) => {
   })
 })
 
-const outages: [
-  code: string,
-  title: string,
-  start: (role: string, database: string) => string,
-  end: (role: string, database: string) => string,
-][] = [
-  [
-    '42P01',
-    'a table is missing',
-    () => 'alter table pets rename to away',
-    () => 'alter table away rename to pets',
-  ],
-  [
-    '42703',
-    'a column is missing',
-    () => 'alter table pets rename name to other',
-    () => 'alter table pets rename other to name',
-  ],
-  [
-    '42P01',
-    'the stored responses are missing',
-    () => 'alter table idempotent_answers rename to away',
-    () => 'alter table away rename to idempotent_answers',
-  ],
-  [
-    '42501',
-    'the role may not write',
-    (role) => `revoke insert on pets from ${role}`,
-    (role) => `grant insert on pets to ${role}`,
-  ],
-  [
-    '42501',
-    'the role may not read keys',
-    (role) => `revoke select on api_keys from ${role}`,
-    (role) => `grant select on api_keys to ${role}`,
-  ],
-  [
-    '42501',
-    'row-level security is on for animals',
-    () => 'alter table pets enable row level security',
-    () => 'alter table pets disable row level security',
-  ],
-  [
-    '42501',
-    'row-level security is on for keys',
-    () => 'alter table api_keys enable row level security',
-    () => 'alter table api_keys disable row level security',
-  ],
-  [
-    '42501',
-    'row-level security is on for stored responses',
-    () => 'alter table idempotent_answers enable row level security',
-    () => 'alter table idempotent_answers disable row level security',
-  ],
-  [
-    '55000',
-    'the database accepts no connections',
-    (role, database) => `alter database ${database} allow_connections false;
-      select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`,
-    (_, database) => `alter database ${database} allow_connections true`,
-  ],
-]
-
-const causes: Readonly<Record<string, string>> = {
-  '42P01': 'schema',
-  '42703': 'schema',
-  '42501': 'privileges',
-  '55000': 'unreachable',
+interface Outage {
+  readonly code: string
+  readonly title: string
+  /** What `animal_store_ready` names. */
+  readonly cause: string
+  /** Whether reads are served, so that /readyz is 200. */
+  readonly isReady: boolean
+  readonly start: (role: string, database: string) => string
+  readonly end: (role: string, database: string) => string
 }
 
-t.test('an outage that someone has to mend is 503, and the instance is not ready', async (t) => {
+const rename = (from: string, to: string) => () => `alter table ${from} rename to ${to}`
+const isolation = (table: string, state: string) => () => `alter table ${table} ${state} row level security`
+const reconnect = (role: string) =>
+  `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`
+
+const outages: readonly Outage[] = [
+  {
+    ...{ code: '42P01', title: 'a table is missing', cause: 'schema', isReady: false },
+    start: rename('pets', 'away'),
+    end: rename('away', 'pets'),
+  },
+  {
+    ...{ code: '42703', title: 'a column is missing', cause: 'schema', isReady: false },
+    start: () => 'alter table pets rename name to other',
+    end: () => 'alter table pets rename other to name',
+  },
+  {
+    ...{ code: '42P01', title: 'the stored responses are missing', cause: 'schema', isReady: true },
+    start: rename('idempotent_answers', 'away'),
+    end: rename('away', 'idempotent_answers'),
+  },
+  {
+    ...{ code: '42501', title: 'the role may not write', cause: 'privileges', isReady: true },
+    start: (role) => `revoke insert on pets from ${role}`,
+    end: (role) => `grant insert on pets to ${role}`,
+  },
+  {
+    ...{ code: '42501', title: 'the role may not read keys', cause: 'privileges', isReady: false },
+    start: (role) => `revoke select on api_keys from ${role}`,
+    end: (role) => `grant select on api_keys to ${role}`,
+  },
+  {
+    ...{ code: '42501', title: 'row-level security is on for animals', cause: 'privileges', isReady: false },
+    start: isolation('pets', 'enable'),
+    end: isolation('pets', 'disable'),
+  },
+  {
+    ...{ code: '42501', title: 'row-level security is on for keys', cause: 'privileges', isReady: false },
+    start: isolation('api_keys', 'enable'),
+    end: isolation('api_keys', 'disable'),
+  },
+  {
+    ...{ code: '42501', title: 'row-level security is on for stored responses', cause: 'privileges' },
+    isReady: true,
+    start: isolation('idempotent_answers', 'enable'),
+    end: isolation('idempotent_answers', 'disable'),
+  },
+  {
+    ...{ code: '25006', title: 'the database is read-only', cause: 'read_only', isReady: true },
+    start: (role) => `alter role ${role} set default_transaction_read_only = on; ${reconnect(role)}`,
+    end: (role) => `alter role ${role} reset default_transaction_read_only; ${reconnect(role)}`,
+  },
+  {
+    ...{ code: '55000', title: 'the database accepts no connections', cause: 'unreachable', isReady: false },
+    start: (role, database) => `alter database ${database} allow_connections false; ${reconnect(role)}`,
+    end: (_, database) => `alter database ${database} allow_connections true`,
+  },
+]
+
+t.test('an outage that someone has to mend', async (t) => {
   const admin = await createDatabase(t)
   const { pools, role } = await openAs(t, admin, -1)
   const maintenance = connectTo(await readCluster(), undefined, { max: 1 })
@@ -265,40 +302,67 @@ t.test('an outage that someone has to mend is 503, and the instance is not ready
       await service.call('GET', '/pets/1'),
     ]
   }
-  const ready = async () => (await fetch(`${service.origin}/readyz`)).status
+  const ready = async () => {
+    const { status, body } = await send(`${service.origin}/readyz`)
+    return [status, status === 503 ? undefined : (body as { cause?: string }).cause]
+  }
+  const well = async () => {
+    const [status, cause] = await ready()
+    return status === 200 && cause === undefined
+  }
+  const reported = async (cause: string) =>
+    (await scrape(metrics)).get(`animal_store_ready{cause="${cause}"}`)
   const statuses = async () => (await requests()).map(({ status }) => status)
   const wellServed = [401, 201, 201, 200]
   t.strictSame(await statuses(), wellServed)
-  for (const [code, title, start, end] of outages)
-    await t.test(`${title} (${code})`, async (t) => {
-      const [database] = [String(admin.options.database)]
+  t.strictSame(await ready(), [200, undefined])
+  for (const { code, title, cause, isReady, start, end } of outages)
+    await t.test(`${title} (${code}): 503 for what needs it, ${isReady ? '' : 'not '}ready`, async (t) => {
+      const database = String(admin.options.database)
       const sql = code === '55000' ? maintenance : admin
       await sql.unsafe(start(role, database))
-      const failed = (await requests()).filter(({ status }, i) => status !== wellServed[i])
+      const answers = await requests()
+      const failed = answers.filter(({ status }, i) => status !== wellServed[i])
       t.not(failed.length, 0)
       for (const { status, body, headers } of failed)
         t.match([status, body.code, headers.get('retry-after')], [503, 'unavailable', '1'])
+      if (isReady) t.equal(answers[3]?.status, 200, 'reads are served')
       t.ok(
         service.log.some(
           ({ msg, err }) => msg === 'request failed' && (err as { code?: string })?.code === code,
         ),
       )
-      t.equal(await ready(), 503)
-      t.equal((await scrape(metrics)).get(`animal_store_ready{cause="${causes[code]}"}`), 0)
+      t.strictSame(await ready(), isReady ? [200, cause] : [503, undefined])
+      t.equal(await reported(cause), isReady ? 1 : 0)
       await sql.unsafe(end(role, database))
-      await until(async () => (await ready()) === 200)
-      t.strictSame(await statuses(), wellServed, 'served again')
+      await until(well)
+      await until(async () => (await statuses()).join() === wellServed.join()) // served again
     })
 
-  await t.test('a table is locked', async (t) => {
+  await t.test('the migrations cannot be found: all is served, and the instance is ready', async (t) => {
+    await admin`alter table schema_migrations rename to away`
+    t.strictSame(await statuses(), wellServed)
+    t.strictSame([await ready(), await reported('schema')], [[200, 'schema'], 1])
+    await admin`alter table away rename to schema_migrations`
+    await until(well)
+  })
+
+  await t.test('a table is locked against writes: reads are served, and the instance is ready', async (t) => {
     const held = await holdInserts(admin)
-    t.equal(await ready(), 503)
-    t.equal(await ready(), 503)
+    t.strictSame([await ready(), await ready()], Array(2).fill([200, 'no_answer']))
     const waiting = await admin`select from pg_locks where not granted and relation = 'pets'::regclass`
     t.equal(waiting.length, 1, 'only one statement of probes waits')
-    t.equal((await scrape(metrics)).get('animal_store_ready{cause="no_answer"}'), 0)
+    t.equal(await reported('no_answer'), 1)
+    t.equal((await service.call('GET', '/pets/1')).status, 200)
     await held.release()
-    await until(async () => (await ready()) === 200)
+    await until(well)
+  })
+
+  await t.test('a table is locked against all: the instance is not ready', async (t) => {
+    const held = await holdPets(admin)
+    t.strictSame([await ready(), await reported('no_answer')], [[503, undefined], 0])
+    await held.release()
+    await until(well)
   })
 })
 

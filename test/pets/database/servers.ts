@@ -321,6 +321,7 @@ t.test('a primary that becomes read-only is abandoned for the promoted standby',
   const { primary, standby } = replication
   const service = await serve(t, await use(t, replication.url))
   t.equal(await service.create(), 201)
+  t.equal((await service.call('GET', '/pets')).status, 200, 'which opens a connection for reads')
   await primary.sql`alter system set default_transaction_read_only = on`
   await primary.sql`select pg_reload_conf()`
   await until(async () => (await service.create()) === 503)

@@ -157,8 +157,12 @@ t.test('readiness is reported with its cause, also that of an instance that stop
     [...(await samples())].filter(([name]) => name.startsWith('animal_store_ready'))
   t.strictSame(await readiness(), [['animal_store_ready{cause="none"}', 1]])
   await sql`alter table schema_migrations rename to away`
-  t.strictSame(await readiness(), [['animal_store_ready{cause="schema"}', 0]])
+  t.strictSame(await readiness(), [['animal_store_ready{cause="schema"}', 1]], 'degraded')
   await sql`alter table away rename to schema_migrations`
+  t.strictSame(await readiness(), [['animal_store_ready{cause="none"}', 1]])
+  await sql`alter table api_keys rename to away`
+  t.strictSame(await readiness(), [['animal_store_ready{cause="schema"}', 0]])
+  await sql`alter table away rename to api_keys`
   t.strictSame(await readiness(), [['animal_store_ready{cause="none"}', 1]])
   app.announceClose()
   t.strictSame(await readiness(), [['animal_store_ready{cause="closing"}', 0]])

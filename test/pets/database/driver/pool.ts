@@ -257,6 +257,24 @@ t.test('a connection', async (t) => {
     await holding
   })
 
+  t.test('is probed by all its statements, and refuses some or all', async (t) => {
+    const pool = await openPool(t, admin, { size: 2 })
+    const missing = (sql: Sql) => sql`select from nowhere`
+    const denied = (sql: Sql) => sql`do $$ begin raise insufficient_privilege; end $$`
+    const wrong = (sql: Sql) => sql`select 1 / 0`
+    t.equal(await pool.probe(60_000), undefined, 'without any')
+    pool.probes.add(missing)
+    pool.probes.add(denied)
+    await t.rejects(pool.probe(60_000), { code: '42P01' }, 'the first of those that it refuses')
+    pool.probes.add((sql) => sql`select 1`)
+    t.match(await pool.probe(60_000), { code: '42P01' }, 'it accepts another')
+    pool.probes.delete(missing)
+    t.match(await pool.probe(60_000), { code: '42501' })
+    pool.probes.delete(denied)
+    pool.probes.add(wrong)
+    t.equal(await pool.probe(60_000), undefined, 'a fault of the statement')
+  })
+
   t.test('to a server that hangs up at once is attempted once, not endlessly', async (t) => {
     const { port, attempts } = await hangUp(t)
     const pool = await openPool(t, admin, { host: '127.0.0.1', port, size: 8 })
