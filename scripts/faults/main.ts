@@ -5,6 +5,7 @@ import { runProcess, type Surroundings, UsageError } from '../../src/commands/co
 import { print } from '../../src/commands/terminal.js'
 import { hasRedis } from '../lib/redis.js'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
+import { hasHaproxy } from './haproxy.js'
 import { hasPgBouncer } from './pgbouncer.js'
 import { sendChunks, sendRefusedChunks } from './scenarios/chunks.js'
 import { leaveUnread } from './scenarios/clients.js'
@@ -23,12 +24,13 @@ import { restartPooler } from './scenarios/pooler.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
 import { failOver, loseStandby, replaceCertificate, stallCommits } from './scenarios/replication.js'
 import { deploy, killService, refuseSpans, stopAmidHeads, stopService } from './scenarios/service.js'
+import { loseWrites } from './scenarios/writes.js'
 
 const usage = `Usage: npm run faults [-- --only NAME,NAME]
 
-Starts services, PostgreSQL, and Redis and PgBouncer if installed. Kills, freezes and replaces them under
-load for about five minutes, and reports the outcome of every request. Other processes on this machine are
-not affected.
+Starts services, PostgreSQL, and Redis, PgBouncer and HAProxy if installed. Kills, freezes and replaces them
+under load for about five minutes, and reports the outcome of every request. Other processes on this
+machine are not affected.
 
   --only  only these scenarios, as listed below
   --help  show this help
@@ -44,6 +46,7 @@ Scenarios:
 
 type Scenario = (environment: Environment) => Promise<Report>
 
+const noHaproxy = !hasHaproxy && 'no haproxy in PATH'
 const noPgBouncer = !hasPgBouncer && 'no pgbouncer in PATH'
 const noRedis = !hasRedis && 'no redis-server in PATH'
 
@@ -77,6 +80,7 @@ const scenarios: readonly (readonly [name: string, scenario: Scenario, skip?: st
   ['leave-unread', (environment) => leaveUnread(environment, 100, 1_000)],
   ['refuse-spans', (environment) => refuseSpans(environment, 4)],
   ['stall-commits', (environment) => stallCommits(environment, 30_000)],
+  ['lose-writes', (environment) => loseWrites(environment, 15_000), noHaproxy],
 ]
 
 async function main(args: readonly string[], { interruption }: Surroundings): Promise<number> {

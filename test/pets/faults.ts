@@ -3,6 +3,7 @@
 
 import t from 'tap'
 import { type Bounds, Environment, type Report } from '../../scripts/faults/environment.js'
+import { hasHaproxy } from '../../scripts/faults/haproxy.js'
 import { sendChunks, sendRefusedChunks } from '../../scripts/faults/scenarios/chunks.js'
 import { leaveUnread } from '../../scripts/faults/scenarios/clients.js'
 import {
@@ -25,8 +26,11 @@ import {
   stallCommits,
 } from '../../scripts/faults/scenarios/replication.js'
 import { deploy, killService, refuseSpans, stopAmidHeads } from '../../scripts/faults/scenarios/service.js'
+import { loseWrites } from '../../scripts/faults/scenarios/writes.js'
 import { redisIsMissing } from '../fixtures/redis.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
+
+const haproxyIsMissing = !hasHaproxy && 'no haproxy in PATH: apt-get install haproxy'
 
 const scenarios: [
   title: string,
@@ -50,6 +54,7 @@ const scenarios: [
   ['a standby that requests read from is killed', (environment) => loseStandby(environment, 'kill')],
   ['a standby that requests read from is frozen', (environment) => loseStandby(environment, 'freeze')],
   ['the only synchronous standby is frozen', (environment) => stallCommits(environment, 5_000)],
+  ['writes fail behind HAProxy', (environment) => loseWrites(environment, 1_000), haproxyIsMissing],
   ['the certificate of PostgreSQL is replaced by a wrong one', replaceCertificate],
   ['connections have a short lifetime', (environment) => recycleConnections(environment, 3_000)],
   ['clients reset their connections', (environment) => resetConnections(environment, 2)],
