@@ -29,7 +29,7 @@ import { loseWrites } from './scenarios/writes.js'
 const usage = `Usage: npm run faults [-- --only NAME,NAME]
 
 Starts services, PostgreSQL, and Redis, PgBouncer and HAProxy if installed. Kills, freezes and replaces them
-under load for about five minutes, and reports the outcome of every request. Other processes on this
+under load for about six minutes, and reports the outcome of every request. Other processes on this
 machine are not affected.
 
   --only  only these scenarios, as listed below

@@ -65,6 +65,11 @@ async function portOf(sql: Sql): Promise<number | undefined> {
 }
 
 const ready = async ({ origin }: Service) => (await send(`${origin}/readyz`)).status
+/** What degrades it, while it is ready. */
+const degradedBy = async ({ origin }: Service) => {
+  const { status, body } = await send(`${origin}/readyz`)
+  return [status, (body as { cause?: string }).cause]
+}
 
 t.test('a primary and its standby', async (t) => {
   const replication = await startReplication(t)
@@ -277,7 +282,7 @@ t.test('a primary and its standby', async (t) => {
       'whether they were committed is unknown',
     )
     await until(async () => (await kept()).length === 1)
-    await until(async () => (await ready(service)) === 503)
+    await until(async () => String(await degradedBy(service)) === '200,stalled')
     t.match(await registry.metrics(), /_stalled\{pool="reads"\} 0\n.*_stalled\{pool="writes"\} 1\n/)
     await until(async () => (await service.call('GET', '/pets')).status === 200)
     // The backends of those that were given up have ended: more trials add none.
@@ -286,8 +291,9 @@ t.test('a primary and its standby', async (t) => {
       t.equal(await service.create(), 503)
       await until(async () => (await waiting()).length === 0)
     }
+    t.strictSame(await degradedBy(service), [200, 'stalled'])
     standby.thaw()
-    await untilReady(service.origin)
+    await until(async () => String(await degradedBy(service)) === '200,')
     t.match(await registry.metrics(), /_stalled\{pool="writes"\} 0\n/)
     await until(async () => (await once()).status === 201)
     t.equal((await kept()).length, 1, 'the repetition got the stored response')
@@ -325,7 +331,8 @@ t.test('a primary that becomes read-only is abandoned for the promoted standby',
   await primary.sql`alter system set default_transaction_read_only = on`
   await primary.sql`select pg_reload_conf()`
   await until(async () => (await service.create()) === 503)
-  await until(async () => (await ready(service)) === 503)
+  await until(async () => String(await degradedBy(service)) === '200,standby')
+  t.equal((await service.call('GET', '/pets')).status, 200, 'reads are served')
   await replication.promote()
   await until(async () => (await service.create()) === 201)
   t.ok(await service.areFound(standby.sql))
