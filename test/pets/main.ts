@@ -457,14 +457,24 @@ t.test('a port without REUSE_PORT is shared with no other', { skip: portsAreUnsh
   })
 })
 
-const portsAreShared = !portsAreUnshared && `Node ${process.versions.node} can share a port`
-t.test('REUSE_PORT is refused where it has no effect', { skip: portsAreShared }, async (t) => {
-  const dataDir = temporaryDirectory(t)
-  const ended = await runProgram('src/main.ts', [], { DATA_DIR: dataDir, PORT: '0', REUSE_PORT: '1' })
-  t.match(ended, {
-    code: 1,
-    stdout: '',
-    stderr: /REUSE_PORT has no effect with Node [\s\S]* needs Node 22.12/,
-  })
-  t.strictSame(await readdir(dataDir), [])
+t.test('REUSE_PORT is refused where it has no effect', async (t) => {
+  const elsewhere = `import net from 'node:net'
+    const { listen } = net.Server.prototype
+    net.Server.prototype.listen = function (options, ...rest) {
+      if (!options.reusePort) return listen.call(this, options, ...rest)
+      const error = Object.assign(new Error('listen ENOTSUP'), { code: 'ENOTSUP' })
+      process.nextTick(() => this.emit('error', error))
+      return this
+    }`
+  const preloaded = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(elsewhere)}` }
+  const cases: [title: string, env: Record<string, string>][] = [['another platform', preloaded]]
+  if (portsAreUnshared) cases.push([portsAreUnshared, {}])
+  for (const [title, env] of cases) {
+    const dataDir = temporaryDirectory(t)
+    const shared = { DATA_DIR: dataDir, PORT: '0', REUSE_PORT: '1' }
+    const ended = await runProgram('src/main.ts', [], { ...shared, ...env })
+    const stderr = /REUSE_PORT has no effect with Node [\s\S]* needs Node 22.12/
+    t.match(ended, { code: 1, stdout: '', stderr }, title)
+    t.strictSame(await readdir(dataDir), [])
+  }
 })

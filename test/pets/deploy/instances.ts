@@ -32,7 +32,11 @@ const nginxIsMissing = missing('nginx', '-v')
 
 // A unit's or an environment file's variables.
 function variablesOf(file: string): Record<string, string> {
-  const lines = read(file).match(/^(?:Environment=)?[A-Z_]+=.*$/gm) ?? []
+  return variablesIn(read(file))
+}
+
+function variablesIn(text: string): Record<string, string> {
+  const lines = text.match(/^(?:Environment=)?[A-Z_]+=.*$/gm) ?? []
   const pairs = lines.flatMap((line) => line.replace(/^Environment=/, '').split(/ (?=[A-Z_]+=)/))
   return Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s).slice(0, 2)))
 }
@@ -56,6 +60,16 @@ t.test('every variable of the units is one that the service, or `migrate`, reads
   }
   const known = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
   for (const name of Object.keys({ ...service, ...migrations })) t.match(known, `'${name}'`)
+})
+
+t.test('units that share a port have one user, and a metrics port each', async (t) => {
+  const shared = read('systemd/service.env').replaceAll(/^#(?=[A-Z_]+=)/gm, '')
+  for (const port of [3001, 3002]) {
+    const variables = { ...unitVariables, ...variablesIn(shared) }
+    const config = readConfig(JSON.parse(JSON.stringify(variables).replaceAll('%i', String(port))))
+    t.match(config, { reusePort: true, port: 3000, metricsPort: 10_000 + port, misspelt: [] })
+  }
+  t.match(unit, /^User=[a-z-]+$/m, 'the kernel lets no other user join')
 })
 
 t.test('a unit gives a shutdown its time, and more files than connections', async (t) => {
