@@ -85,12 +85,12 @@ async function sendOnce(
   sent.headers.set('Authorization', key)
   const onHead = (response: Response) => {
     attempt.head = response
-    warnIfDeprecated(operation, response.headers)
   }
   const received = await receive(fetch, sent, signal, onHead).catch((cause: unknown) => {
     if (signal.aborted) throw cause
     return cut(operation, request.url, attempt, cause)
   })
+  if (attempt.head !== undefined) warnIfDeprecated(operation, attempt.head.headers) // errors have them, too
   if (received instanceof ApiError) return received
   const copy = copyOf(received.response, received.body, request.url)
   return copy.ok ? copy : readError(operation, copy, received.body)

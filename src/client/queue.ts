@@ -210,16 +210,19 @@ class CallQueue {
     const controller = new AbortController()
     const waitMs = untilMs - clock.now()
     this.#timer = { untilMs, controller }
-    if (isNew) onWait(waitMs)
+    // Apart, so that a callback that throws takes no place in the queue along.
+    if (isNew) void Promise.resolve(waitMs).then(onWait).catch(ignore)
     const wake = () => {
       this.#timer = undefined
       this.#told = { left: 0, untilMs: Number.NEGATIVE_INFINITY } // whatever a clock that was set says
       this.#startNext()
       this.#setTimer()
     }
-    clock.wait(waitMs, controller.signal).then(wake, () => {})
+    clock.wait(waitMs, controller.signal).then(wake, ignore)
   }
 }
+
+function ignore(): void {}
 
 // `X-RateLimit-Reset` is a time of day, and the client's clock may be wrong: it counts within the second that
 // `Date` says. Browsers hide that from other origins.

@@ -237,6 +237,17 @@ t.test('a call that fails, or whose fetch throws, gives its place to the next', 
   ])
 })
 
+t.test('a warning that throws takes no place along', async (t) => {
+  const { clock, service, client } = start(1, {
+    inFlightMax: 1,
+    warn: () => {
+      throw new Error('no console')
+    },
+  })
+  await clock.runUntil(addAll(client, 3))
+  t.equal(service.count(200), 3)
+})
+
 t.test('a call that does not wait so long gets the 429 of another, without a request', async (t) => {
   const { clock, service, client } = start(1, { waitMaxMs: 1_000 })
   await clock.runUntil(add(client, 1))
@@ -270,7 +281,10 @@ t.test('the 429 of another operation deprecates none but that', async (t) => {
   const service = new Service(clock, 1)
   await clock.runUntil(add(client, 1))
   for (const operation of ['list', 'add'])
-    await t.rejects(clock.runUntil(Promise.resolve(client.operations[operation]?.({}))), { code: 'rate_limit_exceeded', operation })
+    await t.rejects(clock.runUntil(Promise.resolve(client.operations[operation]?.({}))), {
+      code: 'rate_limit_exceeded',
+      operation,
+    })
   t.equal(service.count(429), 1)
   t.strictSame(warnings, ['list has been deprecated since 2026-11-20.'])
 })
