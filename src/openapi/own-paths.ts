@@ -4,12 +4,13 @@ import type { Contract, Operation } from './contract/contract.js'
 import type { Problem } from './contract/contract-error.js'
 import { problemOf } from './contract/operations.js'
 
-/** The contract as files, the page that shows it, and the catalogue that names them. */
+/** The contract as files, the page that shows it, its text, and the catalogue that names them. */
 export const documentPaths = {
   yaml: '/openapi.yaml',
   yaml30: '/openapi-3.0.yaml',
   json: '/openapi.json',
   page: '/docs',
+  text: '/llms.txt',
   catalog: '/.well-known/api-catalog',
 } as const
 

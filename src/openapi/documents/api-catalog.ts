@@ -9,13 +9,13 @@ const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info
 
 /** Adds `/.well-known/api-catalog`, unless that is an operation. Its links are relative to it (RFC 9264). */
 export function apiCatalog(app: FastifyInstance, contract: Contract): void {
-  const { catalog, json, yaml, page } = documentPaths
+  const { catalog, json, yaml, page, text } = documentPaths
   if (operationAt(catalog, contract) !== undefined) return
   const link = (path: string, type: string) => ({ href: `..${path}`, type })
   const api = {
     anchor: `..${contract.prefix}`,
     'service-desc': [link(json, 'application/json'), link(yaml, 'application/yaml')],
-    'service-doc': [link(page, 'text/html')],
+    'service-doc': [link(page, 'text/html'), link(text, 'text/plain')],
   }
   // The links of HEAD are those of the catalogue (RFC 9727, section 2).
   const targets = [`<api-catalog>; rel="api-catalog"`, ...serviceLinks('..')]

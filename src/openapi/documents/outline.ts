@@ -36,7 +36,7 @@ export interface ResponseOutline {
 export interface OperationOutline {
   readonly id: string
   readonly method: string
-  /** With the contract's prefix. */
+  /** As in the contract, without the prefix: `/pets/{petId}`. */
   readonly path: string
   readonly summary: string
   /** In Markdown, with the dates of a deprecation. */
@@ -89,8 +89,7 @@ function operationOf(operation: Operation, reader: Reader, contract: Contract): 
   const { id, method, path, summary = '', security, definition } = operation
   const item = reader.node(nodeOf(reader.document.paths)[path])
   return {
-    ...{ id, method, summary, security },
-    path: contract.prefix + path,
+    ...{ id, method, path, summary, security },
     description: textOf(withDates(definition, contract).description),
     parameters: effectiveParameters(reader, item, definition).map((each) => ({
       ...itemOf(String(each.name), each.required === true, each, reader),

@@ -26,7 +26,7 @@ export interface PageParts {
 /** Returns the contract's document, adapted to the page, as JSON. */
 export function pageDocument(contract: Contract, parts: PageParts): string {
   const document = contract.document as Node & { readonly info: Node }
-  const description = [document.info.description ?? '', ...sections(contract, parts)].join('\n\n')
+  const description = [document.info.description ?? '', ...describedSections(contract, parts)].join('\n\n')
   // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract
   // names.
   const servers = [ownServer(contract)]
@@ -77,7 +77,8 @@ function shownOperation(id: string, { operations, prefix }: Contract): string {
   return `\`${method} ${prefix}${path}\`` // the contract has been checked
 }
 
-function sections(
+/** What the page says beside the contract's own description, in Markdown. */
+export function describedSections(
   contract: Contract,
   { sections: others = [], additions = [] }: PageParts,
 ): readonly string[] {
@@ -85,7 +86,8 @@ function sections(
   return [
     '## OpenAPI document',
     '[openapi.yaml](openapi.yaml), [openapi.json](openapi.json), ' +
-      '[openapi-3.0.yaml](openapi-3.0.yaml) (for tools that do not support 3.1).',
+      '[openapi-3.0.yaml](openapi-3.0.yaml) (for tools that do not support 3.1). ' +
+      '[llms.txt](llms.txt) says the same as this page, in plain text.',
     ...others.flatMap(({ title, head, rows, text }) => [`## ${title}`, table(head, rows), text]),
     '## Limits',
     table(['Request', 'Limit'], limits(all, contract)),

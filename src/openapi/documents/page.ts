@@ -11,6 +11,7 @@ import { documentPaths, operationAt } from '../own-paths.js'
 import { serviceLinks } from './api-catalog.js'
 import { addAsset } from './assets.js'
 import { type PageParts, pageDocument } from './page-document.js'
+import { plainText } from './plain-text.js'
 
 // Scalar uses inline styles and `data:` icons.
 const policy = [
@@ -25,13 +26,14 @@ const policy = [
 ].join('; ')
 
 /**
- * Adds `/docs` and its assets, and redirects `/` to it. The contract's operations take precedence.
+ * Adds `/docs`, its assets and its text, and redirects `/` to it. The contract's operations take precedence.
  * @param parts the tables and the error codes of other parts of the server
  * @throws {OperatorError} if Scalar is not installed
  */
 export function documentation(app: FastifyInstance, contract: Contract, parts: PageParts = {}): void {
   if (operationAt('/', contract) === undefined)
     app.get('/', async ({ url }, reply) => reply.redirect(referenceFrom(url, 'docs')))
+  plainText(app, contract, parts)
   if (operationAt(documentPaths.page, contract) !== undefined) return
   addAsset(app, documentPaths.page, 'text/html; charset=utf-8', () => page(contract), {
     'Content-Security-Policy': policy,

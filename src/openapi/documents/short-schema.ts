@@ -8,12 +8,12 @@ import { exactNumbers } from '../contract/upgrade.js'
 // Deeper ones are rare, and nobody reads them in a line.
 const depthMax = 4
 
-/** A schema in words. One with members that has a name is named, and so is one that contains itself. */
+/** A schema in words. A long one that has a name is named, and so is one that contains itself. */
 export function shortSchema(schema: unknown, reader: Reader, depth = 0): string {
   if (schema === false) return 'nothing'
   const { $ref } = nodeOf(schema)
   const target = withExact(reader.node(schema))
-  if (typeof $ref === 'string' && (depth === depthMax || isComposed(target))) return nameOf($ref)
+  if (typeof $ref === 'string' && (depth === depthMax || isLong(target))) return nameOf($ref)
   if (depth === depthMax) return 'any'
   const inner = (each: unknown) => shortSchema(each, reader, depth + 1)
   const text = ownWords(target, inner)
@@ -28,8 +28,12 @@ function nameOf(ref: string): string {
   return decodeURIComponent(ref.slice(ref.lastIndexOf('/') + 1))
 }
 
-function isComposed({ properties, allOf, anyOf, oneOf }: Node): boolean {
-  return [properties, allOf, anyOf, oneOf].some((each) => each !== undefined)
+// More would make a line too long to read.
+const valuesMax = 8
+
+function isLong({ properties, allOf, anyOf, oneOf, enum: values }: Node): boolean {
+  const isComposed = [properties, allOf, anyOf, oneOf].some((each) => each !== undefined)
+  return isComposed || (Array.isArray(values) && values.length > valuesMax)
 }
 
 type Inner = (schema: unknown) => string

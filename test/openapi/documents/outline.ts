@@ -15,6 +15,7 @@ const schemas = {
   Name: { type: 'string', minLength: 1, maxLength: 9, description: 'What it is called.' },
   Parts: { type: 'array', maxItems: 3, items: { $ref: '#/components/schemas/Toy' } },
   Bag: { allOf: [{ $ref: '#/components/schemas/Toy' }], type: 'object' },
+  Color: { enum: [...'abcdefghi'] },
   Tree: { type: 'array', items: { $ref: '#/components/schemas/Tree' } },
 }
 
@@ -66,7 +67,7 @@ t.test('an operation has its parameters, bodies and responses, with references f
       method: 'PUT',
       summary: 'Put a toy',
       security: [],
-      path: '/v1/toys/{name}',
+      path: '/toys/{name}',
       description: 'Puts a toy.',
       parameters: [
         { ...name, in: 'path', type: 'string from 1 to 9 characters' },
@@ -117,6 +118,7 @@ const words: readonly [schema: unknown, expected: string][] = [
   [true, 'any'],
   [false, 'nothing'],
   [{ const: 3 }, '3'],
+  [{ $ref: '#/components/schemas/Color' }, 'Color'],
   [{ enum: ['a', 2, null] }, '"a" or 2 or null'],
   [{ type: ['string', 'null'], format: 'uuid' }, 'string (uuid) or null'],
   [
@@ -137,7 +139,7 @@ for (const [schema, expected] of words)
   t.test(`a schema in short: ${expected}`, async (t) => {
     const contract = await contractWith(
       { old: { method: 'get', responses: done } },
-      { schemas: { Holder: { type: 'object', properties: { value: schema } } } },
+      { schemas: { ...schemas, Holder: { type: 'object', properties: { value: schema } } } },
     )
     const holder = schemasOf(contract).find(({ name }) => name === 'Holder')
     t.equal(holder?.members[0]?.type, expected)

@@ -1,0 +1,147 @@
+// `/llms.txt`: what `/docs` shows, as plain Markdown, for language models and for readers without a browser
+// (https://llmstxt.org).
+
+import type { FastifyInstance } from 'fastify'
+import type { Contract } from '../contract/contract.js'
+import { type Node, nodeOf } from '../contract/reader.js'
+import { documentPaths, operationAt } from '../own-paths.js'
+import { addAsset } from './assets.js'
+import { ownServer } from './contract-files.js'
+import {
+  type ContentOutline,
+  type ItemOutline,
+  type OperationOutline,
+  operationsOf,
+  type ParameterOutline,
+  type ResponseOutline,
+  type SchemaOutline,
+  schemasOf,
+} from './outline.js'
+import { describedSections, type PageParts } from './page-document.js'
+
+/** Adds `/llms.txt`, unless that is an operation. */
+export function plainText(app: FastifyInstance, contract: Contract, parts: PageParts): void {
+  if (operationAt(documentPaths.text, contract) !== undefined) return
+  const base = ownServer(contract).url
+  addAsset(app, documentPaths.text, 'text/plain; charset=utf-8', () => textOf(contract, parts, base))
+}
+
+function textOf(contract: Contract, parts: PageParts, base: string): string {
+  const operations = operationsOf(contract)
+  const common = commonHeaders(operations)
+  const { summary, description } = nodeOf(nodeOf(contract.document).info)
+  return [
+    `# ${contract.title}`,
+    ...(summary === undefined ? [] : [`> ${inLine(summary)}`]),
+    `Version ${contract.version}. The paths below follow the base address: ${base}`,
+    ...(description === undefined ? [] : [String(description).trim()]),
+    ...section('Security schemes', schemesOf(contract)),
+    '## Operations',
+    ...operations.flatMap((each) => operationText(each, common)),
+    ...section('Response headers', headersOf(operations, common)),
+    ...schemaTexts(schemasOf(contract)),
+    ...describedSections(contract, parts),
+  ]
+    .join('\n\n')
+    .concat('\n')
+}
+
+function section(title: string, lines: readonly string[], level = '##'): string[] {
+  return lines.length === 0 ? [] : [`${level} ${title}`, lines.join('\n')]
+}
+
+function schemesOf({ securitySchemes }: Contract): string[] {
+  return [...securitySchemes].map(([name, scheme]) => {
+    const { type, scheme: http, in: location, name: field, description } = scheme as Node
+    const where = location === undefined ? '' : ` \`${field}\` in ${location}`
+    return `- \`${name}\` (${http ?? type}${where})${sentence(description)}`
+  })
+}
+
+function operationText(operation: OperationOutline, common: readonly string[]): string[] {
+  const { id, method, path, summary, description, security, parameters, body, responses } = operation
+  const needs = security.map((all) => all.map((name) => `\`${name}\``).join(' and ') || 'none')
+  return [
+    `### ${method} ${path}`,
+    `\`${id}\`${summary === '' ? '' : `: ${summary}`}. Security: ${needs.join(' or ') || 'none'}.`,
+    ...(description === '' ? [] : [description]),
+    ...section('Parameters', parameters.map(parameterText), '####'),
+    ...(body === undefined ? [] : section('Body', bodyLines(body), '####')),
+    ...section(
+      'Responses',
+      responses.map((each) => responseText(each, common)),
+      '####',
+    ),
+  ]
+}
+
+function parameterText({ name, in: location, required, type, description }: ParameterOutline): string {
+  return `- \`${name}\` (${location}${required ? ', required' : ''}): ${type}.${after(description)}`
+}
+
+function bodyLines({ required, description, contents }: NonNullable<OperationOutline['body']>): string[] {
+  return [`${required ? 'Required' : 'Optional'}: ${contentText(contents)}.${after(description)}`]
+}
+
+function responseText(response: ResponseOutline, common: readonly string[]): string {
+  const { status, description, headers, contents } = response
+  const names = headers.map(nameOf).filter((name) => !common.includes(name))
+  return [
+    `- ${status}: ${inLine(description)}`,
+    ...(contents.length === 0 ? [] : [`Body: ${contentText(contents)}.`]),
+    ...(names.length === 0 ? [] : [`Headers: ${names.join(', ')}.`]),
+  ].join(' ')
+}
+
+function contentText(contents: readonly ContentOutline[]): string {
+  return contents.map(({ mediaType, type }) => `\`${mediaType}\`, ${type}`).join('; or ')
+}
+
+// Those of every response, which would make each line long.
+function commonHeaders(operations: readonly OperationOutline[]): string[] {
+  const all = operations.flatMap(({ responses }) => responses.map(({ headers }) => headers.map(nameOf)))
+  const [first = [], ...others] = all
+  return first.filter((name) => others.every((names) => names.includes(name)))
+}
+
+function headersOf(operations: readonly OperationOutline[], common: readonly string[]): string[] {
+  const all = operations.flatMap(({ responses }) => responses.flatMap(({ headers }) => headers))
+  const every = common.length === 0 ? [] : [`Every response has ${common.join(', ')}.\n`]
+  return [...every, ...new Set(all.map(itemText))]
+}
+
+function nameOf({ name }: ItemOutline): string {
+  return `\`${name}\``
+}
+
+function itemText({ name, type, description }: ItemOutline): string {
+  return `- \`${name}\`: ${type}.${after(description)}`
+}
+
+function schemaTexts(schemas: readonly SchemaOutline[]): string[] {
+  if (schemas.length === 0) return []
+  return [
+    '## Schemas',
+    ...schemas.map(({ name, type, description, members }) =>
+      [
+        `### ${name}\n`,
+        `${type}.${after(description)}`,
+        ...members.map((each) =>
+          each.required ? itemText(each).replace(': ', ' (required): ') : itemText(each),
+        ),
+      ].join('\n'),
+    ),
+  ]
+}
+
+function sentence(description: unknown): string {
+  return description === undefined ? '' : `: ${inLine(description)}`
+}
+
+function after(description: string): string {
+  return description === '' ? '' : ` ${inLine(description)}`
+}
+
+function inLine(text: unknown): string {
+  return String(text).replace(/\s+/g, ' ').trim()
+}
