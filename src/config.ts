@@ -4,6 +4,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
 import { pino } from 'pino'
+import { readBaseUrl } from './lib/base-url.js'
 import { misspelt } from './lib/misspelt.js'
 import { OperatorError } from './lib/operator-error.js'
 import { readPostgresUrl } from './lib/postgres-url.js'
@@ -24,7 +25,7 @@ export interface Config {
   readonly reusePort: boolean
   /** The port of `/metrics`; undefined: metrics are off. */
   readonly metricsPort: number | undefined
-  /** The URL at which clients reach the operations, prefix included; undefined: the service does not know. */
+  /** The URL at which clients reach the operations; undefined: each request says it. */
   readonly publicUrl: string | undefined
   /** Undefined: the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
@@ -51,7 +52,7 @@ export interface Config {
   readonly logLevel: string
   /** Whether the log contains client addresses. */
   readonly isAddressLogged: boolean
-  /** The proxies whose `X-Forwarded-For` is trusted: Fastify's `trustProxy`. */
+  /** The proxies whose `X-Forwarded-*` are trusted: Fastify's `trustProxy`. */
   readonly trustProxy: boolean | string[]
   /** Origins that may call the service from a browser. */
   readonly corsOrigins: readonly string[]
@@ -248,12 +249,11 @@ function otlpHeaders(text: string): string | Misconfiguration {
   }
 }
 
-// Paths are appended to it.
 function publicUrl(text: string): string | Misconfiguration {
-  const isPlain = /^https?:\/\/[^?#@]+$/.test(text) && URL.canParse(text)
-  return isPlain
-    ? text.replace(/\/+$/, '')
-    : new Misconfiguration('must be an http or https URL without a query, such as https://store.example/v1')
+  return (
+    readBaseUrl(text) ??
+    new Misconfiguration('must be an http or https URL without a query, such as https://store.example/v1')
+  )
 }
 
 function postgresUrl(text: string): string | Misconfiguration {

@@ -67,8 +67,8 @@ export interface Client extends Calls {
  * Creates a client. After 408, 429, 500, 502, 503, 504, a timeout or a lost connection a call waits for
  * `Retry-After`, or with exponential backoff and jitter, and retries, unless a repetition could take effect
  * twice.
- * @throws {TypeError} if an option is unknown or invalid: `baseUrl` without the contract's prefix, a `key`
- * that cannot be sent in a header, a duration that is not a number
+ * @throws {TypeError} if an option is unknown or invalid: a `baseUrl` that is no http or https URL, a
+ * `key` that cannot be sent in a header, a duration that is not a number
  */
 export function createClient(options: ClientOptions): Client {
   const { operations, pages, items } = buildClient(table, options)

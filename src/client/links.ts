@@ -15,9 +15,10 @@ export function linkTo(relation: string, header: string | null): string | undefi
 }
 
 /**
- * Resolves a link of a response against the URL of its request (RFC 3986, section 5.1.3). The link is
- * followed with the key, so it must not lead out of the base URL.
- * @throws {ApiError} `unexpected_answer` if it does
+ * Resolves a link of a response against the URL of its request (RFC 3986, section 5.1.3). It is followed with
+ * the key, so it must not lead out of the base URL. A service that is reached by several names may know only
+ * one: a link elsewhere that ends with the path of the request leads to that path at the base URL.
+ * @throws {ApiError} `unexpected_answer` if it leads anywhere else
  */
 export function resolveLink(
   target: string,
@@ -25,11 +26,14 @@ export function resolveLink(
   baseUrl: string,
   operation: CalledOperation,
 ): string {
-  const url = URL.canParse(target, response.url) ? new URL(target, response.url) : undefined
   const base = new URL(baseUrl)
-  const isInside =
-    url?.origin === base.origin && `${url.pathname}/`.startsWith(`${base.pathname.replace(/\/+$/, '')}/`)
-  if (url !== undefined && isInside && url.username === '' && url.password === '') return url.href
+  const basePath = base.pathname.replace(/\/+$/, '')
+  const url = URL.canParse(target, response.url) ? new URL(target, response.url) : undefined
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
+    if (url.origin === base.origin && `${url.pathname}/`.startsWith(`${basePath}/`)) return url.href
+    const own = new URL(response.url).pathname.slice(basePath.length)
+    if (own.length > 1 && url.pathname.endsWith(own)) return `${base.origin}${basePath}${own}${url.search}`
+  }
   const message = `The next page, ${url?.href ?? target}, is not under ${baseUrl}.`
   throw new ApiError('unexpected_answer', message, { operation: operation.id, response })
 }

@@ -1,5 +1,6 @@
 // The options of a client and of a call: checked, and with their defaults.
 
+import { readBaseUrl } from '../lib/base-url.js'
 import type { CallOptions } from './call.js'
 import type { Clock } from './clock.js'
 import { createDeprecationWarner } from './deprecation.js'
@@ -34,7 +35,10 @@ export interface Retry {
 
 /** Options of a client. */
 export interface ClientOptions {
-  /** The URL of the service, including the contract's prefix: `https://api.example.com/v1`. */
+  /**
+   * The URL of the operations, with the contract's prefix or what a gateway has in its place:
+   * `https://api.example.com/v1`.
+   */
   readonly baseUrl: string
   /** The API key, without the whitespace around it, or a function that returns it, called at each attempt. */
   readonly key: GivenKey
@@ -87,7 +91,7 @@ export function readOptions(table: ClientTable, options: ClientOptions, clock: C
   // Browsers set their own, and Firefox would ask in a preflight whether it may be changed.
   const agent: Record<string, string> = pageOrigin() === undefined ? { 'User-Agent': table.agent } : {}
   return {
-    baseUrl: readBaseUrl(baseUrl, table.prefix),
+    baseUrl: baseUrlOf(baseUrl, table),
     key: readKey(key),
     headers: readHeaders(agent, headers),
     ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, defaults),
@@ -144,18 +148,13 @@ function readNumber(name: keyof typeof requirements, value: unknown): number {
   throw new TypeError(`${name} must be ${text}, not ${String(value)}`)
 }
 
-// Normalized: without a slash at the end, or a space from a file of variables. A gateway may put more path
-// before the prefix: https://gateway.example/store/v1.
-function readBaseUrl(baseUrl: string, prefix: string): string {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
-  const isWeb = url !== undefined && /^https?:$/.test(url.protocol)
-  const isPlain = isWeb && !/[?#]/.test(baseUrl) && url.username === '' && url.password === ''
-  const shown = `such as https://api.example.com${prefix}, not ${JSON.stringify(baseUrl)}`
-  if (!isPlain) throw new TypeError(`baseUrl must be an http or https URL without a query, ${shown}`)
-  const ending = new URL(prefix, url).pathname.replace(/\/+$/, '')
-  const path = url.pathname.replace(/\/+$/, '')
-  if (path.endsWith(ending)) return `${url.origin}${path}`
-  throw new TypeError(`baseUrl must end with the contract's prefix ${prefix}, ${shown}`)
+function baseUrlOf(text: string, { prefix }: ClientTable): string {
+  const url = readBaseUrl(text)
+  if (url !== undefined) return url
+  throw new TypeError(
+    'baseUrl must be an http or https URL without a query, ' +
+      `such as https://api.example.com${prefix}, not ${JSON.stringify(text)}`,
+  )
 }
 
 function queueNotice(waitMs: number): string {

@@ -219,30 +219,24 @@ t.test('editors show the description of an operation, and strike through a depre
 })
 
 t.test('an invalid baseUrl is rejected at once', async (t) => {
-  const requirements: [requirement: string, baseUrls: readonly unknown[]][] = [
-    [
-      'be an http or https URL without a query',
-      ['', '/v1', undefined, 'localhost:3000/v1', 'ftp://a/v1', 'http://a/v1?x=1', 'http://a:b@c/v1'],
-    ],
-    [
-      "end with the contract's prefix /v1",
-      ['http://a', 'http://a/', 'http://a/v2', 'http://a/av1', 'http://a/v1/b'],
-    ],
+  const refused = [
+    '',
+    '/v1',
+    undefined,
+    'localhost:3000/v1',
+    'ftp://a/v1',
+    'http://a/v1?x=1',
+    'http://a:b@c/v1',
   ]
-  for (const [requirement, baseUrls] of requirements)
-    for (const baseUrl of baseUrls) {
-      const example = 'such as https://api.example.com/v1'
-      const message = `baseUrl must ${requirement}, ${example}, not ${JSON.stringify(baseUrl)}`
-      const create = () => createClient({ baseUrl: baseUrl as string, key: '' })
-      t.throws(create, { name: 'TypeError', message }, String(baseUrl))
-    }
-  for (const baseUrl of [
-    'http://a/v1',
-    'http://a/v1/',
-    'http://a/store/v1',
-    'http://a/v1 ',
-    'http://a/v1\n',
-  ]) {
+  for (const baseUrl of refused) {
+    const requirement = 'an http or https URL without a query, such as https://api.example.com/v1'
+    const message = `baseUrl must be ${requirement}, not ${JSON.stringify(baseUrl)}`
+    const create = () => createClient({ baseUrl: baseUrl as string, key: '' })
+    t.throws(create, { name: 'TypeError', message }, String(baseUrl))
+  }
+  const readAsOptions = ['http://a/v1', 'http://a/v1/', 'http://a/store/v1', 'http://a/v1 ', 'http://a/v1\n']
+  // A gateway may have another path, or none, in place of the prefix.
+  for (const baseUrl of [...readAsOptions, 'http://a', 'http://v1.a/', 'http://a/animals']) {
     let asked = ''
     const note = async ({ url }: Request) => {
       asked = url
