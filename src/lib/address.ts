@@ -34,6 +34,12 @@ export function readAddress(text = ''): string | undefined {
   return (address instanceof ipaddr.IPv6 ? (embeddedIPv4(address) ?? address) : address).toString()
 }
 
+/** Whether an address is one of the machine itself, at which no other machine reaches it. */
+export function isLoopback(address: string): boolean {
+  const known = readAddress(address)
+  return known !== undefined && ipaddr.parse(known).range() === 'loopback'
+}
+
 // IPv4-mapped addresses, NAT64 (RFC 6052; RFC 8215 with a /96), 6to4 (RFC 3056) and Teredo (RFC 4380): in
 // these, either a /64 has many IPv4 hosts, or an IPv4 host has many /64.
 function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {

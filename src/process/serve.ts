@@ -11,6 +11,7 @@ import type { ServiceContract } from '../auth/plans.js'
 import type { Config } from '../config.js'
 import type { Database } from '../database/database.js'
 import { unlessAborted } from '../lib/abort.js'
+import { isLoopback } from '../lib/address.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { Shutdown } from '../lib/shutdown.js'
 import { explainListenError } from './ports.js'
@@ -22,6 +23,9 @@ export interface ServeParts {
   readonly log: Logger
   readonly shutdown: Shutdown
 }
+
+const noPublicUrl =
+  'PUBLIC_URL is not set: links lead to the host that each request names, which some proxies replace'
 
 /** A service that accepts requests. */
 export interface RunningService {
@@ -47,6 +51,7 @@ async function listen({ config, contract, database, log }: ServeParts): Promise<
   const options = { host, port, reusePort, backlog } // reusePort is missing from the types
   await app.listen(options).catch(explainListenError('PORT'))
   await listenForMetrics(app, config)
+  if (config.publicUrl === undefined && !isLoopback(host)) app.log.warn(noPublicUrl)
   return app
 }
 
