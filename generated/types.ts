@@ -299,14 +299,14 @@ export interface components {
          */
         ETag: string;
         /**
-         * @description The next page, `rel="next"` (RFC 8288); absent on the last page. The URL is relative to that of the
-         *     request (RFC 3986, section 5): request it unchanged, or pass its `after` to the same operation.
-         * @example <pets?limit=20&after=20>; rel="next"
+         * @description The URL of the next page, `rel="next"` (RFC 8288); absent on the last page. Request it unchanged, or
+         *     pass its `after` to the same operation.
+         * @example <http://localhost:3000/v1/pets?limit=20&after=20>; rel="next"
          */
         NextLink: string;
         /**
-         * @description The URL of the new animal, relative to that of the request (RFC 9110, section 10.2.2).
-         * @example pets/1
+         * @description The URL of the new animal (RFC 9110, section 10.2.2).
+         * @example http://localhost:3000/v1/pets/1
          */
         Location: string;
         /** @description Present if this is the stored response to an earlier request with the same `Idempotency-Key`. */
@@ -322,9 +322,9 @@ export interface components {
          */
         Sunset: string;
         /**
-         * @description The operation to use instead, `rel="successor-version"` (RFC 8288), relative to the request's URL.
-         *     Only on deprecated operations.
-         * @example <../pets>; rel="successor-version"
+         * @description The URL of the operation to use instead, `rel="successor-version"` (RFC 8288). Only on deprecated
+         *     operations.
+         * @example <http://localhost:3000/v1/pets>; rel="successor-version"
          */
         SuccessorLink: string;
         /**

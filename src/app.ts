@@ -22,6 +22,7 @@ import { addGracefulClose } from './http/graceful-close.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
+import { trustedProxies } from './http/trusted-proxies.js'
 import { selfReference, selfWith } from './lib/relative-references.js'
 import { purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
@@ -82,7 +83,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const measured = { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }
   const isMeasured = config.metricsPort !== undefined
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
-  contractFiles(app, contract, config.publicUrl)
+  const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
+  contractFiles(app, contract, address)
   const additions = additionsTo(contract)
   documentation(app, contract, { additions, sections: planSections(contract) })
   const { keepHours } = contract.idempotency
@@ -91,6 +93,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   await mount<Sql>(app, {
     contract,
     handlers,
+    address,
     authorize: requireClient,
     // What wraps each handler, outermost first.
     around: [shed(loadShedder), transactional(pools.writes, { keepHours, sharesTransactions })],

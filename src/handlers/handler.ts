@@ -49,7 +49,7 @@ export interface Context {
   readonly sql: Sql
   /**
    * The request's own path as a relative reference, `pets` for `/v1/pets`: the start of links, such as
-   * `${self}/7`. Links must be relative, because a gateway may strip a prefix that the service does not know.
+   * `${self}/7`. Write links relative to that path; they are sent as absolute URLs.
    */
   readonly self: string
   /**

@@ -1,7 +1,7 @@
 // Requests that a proxy in front of the service may have parsed differently (request smuggling).
 
 import type { IncomingMessage } from 'node:http'
-import { isIPv6 } from 'node:net'
+import { isAuthority } from '../lib/authority.js'
 import { closeAfter } from './connections.js'
 
 /** Whether a request is ambiguous. If so, its response is the last of its connection. */
@@ -25,13 +25,5 @@ function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessage): boo
   }
   const isRepeated = seen.host > 1 || seen.authorization > 1 || seen['content-type'] > 1
   if (isRepeated || (seen.host === 0 && httpVersion === '1.1')) return true
-  return headers.host !== undefined && !isHost(headers.host)
-}
-
-// RFC 9110, section 7.2, and RFC 3986, section 3.2.2: a name, which may be empty, or an address, and a port.
-const host = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i
-
-function isHost(text: string): boolean {
-  const [whole, ipv6] = host.exec(text) ?? []
-  return whole !== undefined && (ipv6 === undefined || isIPv6(ipv6))
+  return headers.host !== undefined && !isAuthority(headers.host)
 }

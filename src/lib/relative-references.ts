@@ -1,6 +1,5 @@
-// Relative references (RFC 3986, section 4.2) for the links of responses. A gateway may strip a prefix from a
-// path, or put its own in place of the contract's, and the service cannot know: a reference that is relative
-// to the URL of the request is right behind any gateway.
+// Relative references (RFC 3986, section 4.2): handlers write links relative to the path of their request, of
+// which a gateway may have stripped a prefix. Responses are stored with these.
 
 import { requestPath } from './request-path.js'
 
@@ -43,10 +42,23 @@ export function referenceFrom(url: string, below: string): string {
   return self === '.' ? below : `${self}/${below}`
 }
 
-/** The reference from one path of the contract to another: `../pets` from `/pets/{petId}` to `/pets`. */
-export function referenceTo(path: string, from: string): string {
-  const depth = from.split('/').length - 2
-  return reference('../'.repeat(depth) + path.slice(1))
+/**
+ * The path to which a reference leads from the path of a request (RFC 3986, section 5.2): `/v1/pets/7` for
+ * `pets/7` from `/v1/pets`. Dots are resolved where references begin with them.
+ */
+export function resolveReference(reference: string, from: string): string {
+  if (reference.startsWith('/')) return reference
+  if (/^(?:$|[?#])/.test(reference)) return from + reference
+  const [dots] = reference.startsWith('.') ? (leadingDots.exec(reference) ?? ['']) : ['']
+  let folder = from.slice(0, from.lastIndexOf('/') + 1)
+  for (const each of dots.split('/')) if (each === '..') folder = parentOf(folder)
+  return folder + reference.slice(dots.length)
+}
+
+const leadingDots = /^(?:\.\.?(?:\/|(?=[?#])|$))+/
+
+function parentOf(folder: string): string {
+  return folder.slice(0, folder.lastIndexOf('/', folder.length - 2) + 1)
 }
 
 // An empty reference would keep the query of the request, and `a:b` would be a URL with the scheme `a`.
@@ -56,6 +68,7 @@ function reference(text: string): string {
   return /^(?:\/|[^/]*:)/.test(path) ? `./${path}` : path
 }
 
-function encoded(text: string): string {
+/** A text with what a URL, or a `Link`, may not contain percent-encoded. */
+export function encoded(text: string): string {
   return text.replace(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent)
 }

@@ -10,6 +10,7 @@ import type {
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
+import { type Address, type AddressOptions, addressOf } from './address.js'
 import type { Contract, Operation } from './contract/contract.js'
 import { ContractError, type Problem } from './contract/contract-error.js'
 import type { AnySchema } from './contract/keywords.js'
@@ -32,7 +33,12 @@ import {
   parseBody,
 } from './request/request-validation.js'
 import { type Addition, additionProblems, missingCodes, ownAddition } from './response/additions.js'
-import { addSunsetWarnings, deprecationHeaders, sunsetCheck } from './response/deprecation.js'
+import {
+  addSunsetWarnings,
+  type DeprecationHeaders,
+  deprecationHeaders,
+  sunsetCheck,
+} from './response/deprecation.js'
 import { type ErrorHandler, errorHandler } from './response/error-response.js'
 import { createResponseSchemas } from './response/response-schemas.js'
 import { createResponseChecks, type ResponseCheck } from './response/response-validation.js'
@@ -42,8 +48,9 @@ import { isStub } from './stubs.js'
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation
+    address?: Address
     /** Sent with every response of the operation, errors included. */
-    headers?: Readonly<Record<string, string>>
+    deprecation?: DeprecationHeaders | undefined
   }
 }
 
@@ -57,6 +64,8 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
   readonly authorize?: Check
   /** What the server adds to the responses, to be checked against the contract. By default nothing. */
   readonly additions?: readonly Addition[]
+  /** Where callers reach the operations. By default each request says it. */
+  readonly address?: AddressOptions
   /** Responds to the errors of operations. By default `errorHandler(contract)`. */
   readonly errorHandler?: ErrorHandler
 }
@@ -66,8 +75,9 @@ type Check = (request: FastifyRequest) => void | Promise<void>
 /** By their text, so that a problem of several operations is reported once. */
 type Problems = Map<string, Problem>
 /** What the operations of a contract share. */
-type Shared<Resource> = MountParts<Resource> &
+type Shared<Resource> = Omit<MountParts<Resource>, 'address'> &
   ReturnType<typeof createCompilers> & {
+    readonly address: Address
     readonly problems: Problems
     /** Of all operations, percent-decoded: that of the application, and that of the contract. */
     readonly prefix: string
@@ -99,6 +109,7 @@ function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): 
     ...parts,
     ...createCompilers(contract),
     problems: new Map(),
+    address: addressOf(app, contract, parts.address),
     refuseUnknown: notFoundHandler(app, contract),
     prefix: app.prefix.replace(/\/$/, '') + decodeURI(contract.prefix),
   }
@@ -171,7 +182,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const lacking = [...operation.unsupported, ...(unmet === undefined ? [] : [unmet])]
   if (isImplemented) for (const text of lacking) problems.set(text, problemOf(operation, text))
   const responseCheck = checkOf(operation, isImplemented, shared)
-  const headers = deprecationHeaders(operation, contract)
+  const deprecation = deprecationHeaders(operation, contract)
   const check = routeCheck(operation, shared)
   const authorize = securityCheck(operation, unmet, shared)
   const first = [
@@ -179,10 +190,10 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
       check(request)
       return authorize(request)
     }),
-    ...(headers ? [headersHook(headers)] : []), // errors have them from `config`
+    ...(deprecation ? [deprecationHook(deprecation, shared)] : []), // errors have them from `config`
   ]
   return {
-    config: { operation, headers: headers ?? {}, responseCheck },
+    config: { operation, address: shared.address, deprecation, responseCheck },
     bodyLimit: contract.limits.body,
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
     exposeHeadRoute: !hasOperation('HEAD', operation.path, contract),
@@ -281,9 +292,12 @@ function fails(document: object, schema: AnySchema): boolean {
 // Of more problems, the operation is named: compiling its schemas one by one takes long.
 const locatedMax = 20
 
-function headersHook(headers: Readonly<Record<string, string>>): onRequestAsyncHookHandler {
-  return async (_request, reply) => {
-    reply.headers(headers)
+function deprecationHook<Resource>(
+  headersFor: DeprecationHeaders,
+  { address }: Shared<Resource>,
+): onRequestAsyncHookHandler {
+  return async (request, reply) => {
+    reply.headers(headersFor(address.operationsFor(request)))
   }
 }
 
@@ -316,25 +330,25 @@ function renamePathParameters({ parameters }: Operation): Check | undefined {
 }
 
 // The compiler has checked that each handler takes what its operation declares; validation ensures it.
-function handlerOf<Resource>({ id, name }: Operation, { handlers }: MountParts<Resource>): AnyHandler {
+function handlerOf({ id, name }: Operation, { handlers }: Pick<MountParts<never>, 'handlers'>): AnyHandler {
   const handler = (handlers as Readonly<Record<string, AnyHandler | undefined>>)[name]
   if (handler === undefined) throw new ContractError(`${id} has no handler`)
   return handler
 }
 
-function uncheckedSecurity<Resource>(
+function uncheckedSecurity(
   operation: Operation,
-  { authorize }: MountParts<Resource>,
+  { authorize }: Pick<MountParts<never>, 'authorize'>,
 ): string | undefined {
   if (authorize !== undefined || isPublic(operation)) return undefined
   return `${operation.id} requires a key, but nothing checks it: mount has no authorize`
 }
 
 // If the server cannot check an operation's requirements: 501; with a handler, startup has failed already.
-function securityCheck<Resource>(
+function securityCheck(
   operation: Operation,
   unmet: string | undefined,
-  { authorize }: MountParts<Resource>,
+  { authorize }: Pick<MountParts<never>, 'authorize'>,
 ): Check {
   if (unmet === undefined && isPublic(operation)) return () => {}
   if (unmet === undefined && authorize !== undefined) return authorize

@@ -2,9 +2,11 @@
 // the contract, and sends it.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Address } from './address.js'
 import type { Contract, Operation } from './contract/contract.js'
 import { errorBody, RequestError } from './errors.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
+import { withAbsoluteLinks } from './response/absolute-links.js'
 import { hasEntityTags, isKnownTo, withEntityTag } from './response/entity-tags.js'
 import { addHeaders } from './response/list-headers.js'
 import {
@@ -50,13 +52,15 @@ export interface RouteHandlerParts<Resource> {
   readonly context?: (request: FastifyRequest, operation: Operation, resource?: Resource) => unknown
 }
 
+type Parts<Resource> = RouteHandlerParts<Resource> & { readonly address: Address }
+
 /** Creates the Fastify handler of an operation. */
 export function createRouteHandler<Resource>(
   operation: Operation,
   handler: AnyHandler,
   check: ResponseCheck,
   isExact: boolean,
-  { contract, around = [], context = () => undefined }: RouteHandlerParts<Resource>,
+  { contract, address, around = [], context = () => undefined }: Parts<Resource>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
   const serialize = createSerializer(operation, check, isExact)
   const isConditional = hasEntityTags(operation)
@@ -68,7 +72,8 @@ export function createRouteHandler<Resource>(
       await returned.catch((error) => responseOfError(error, check, contract)),
     )
     const response = isConditional ? withEntityTag(serialized) : serialized
-    checkHeaders(reply, response, check)
+    // As they are sent; what is stored keeps its links relative.
+    checkHeaders(reply, response, withAbsoluteLinks(response.headers, request, address), check)
     return response
   }
 
@@ -77,7 +82,7 @@ export function createRouteHandler<Resource>(
     const response = await respond(request, reply)
     // Timed out, or the client has disconnected.
     if (reply.sent || request.raw.socket.destroyed) return undefined
-    addHeaders(reply, response.headers)
+    addHeaders(reply, withAbsoluteLinks(response.headers, request, address))
     if (!isConditional || !isKnownTo(request.headers['if-none-match'], response))
       return reply.code(response.status).send(response.body)
     // For HEAD, Fastify derives Content-Length from the body: that of a 200 (RFC 9110, section 8.6).
@@ -97,7 +102,8 @@ function responseOfError(error: unknown, check: ResponseCheck, contract: Contrac
 // With the headers that are already set. Before those of the response are: a 500 must not carry them.
 function checkHeaders(
   reply: FastifyReply,
-  { status, headers }: SerializedResponse,
+  { status }: SerializedResponse,
+  headers: SerializedResponse['headers'],
   check: ResponseCheck,
 ): void {
   check.head(status, (name) => headers[name] ?? reply.getHeader(name))

@@ -19,10 +19,11 @@ t.test('the service apart from its operations', async (t) => {
 
   t.test('serves its contract in both forms, with its public URL', async (t) => {
     const yaml = await send(`${origin}/openapi.yaml`)
-    t.match(yaml.text, `\nservers:\n  - url: ${publicUrl}\n`)
+    t.match(yaml.text, `\nservers:\n  - url: "${publicUrl}"\n`)
+    t.notMatch(yaml.text, 'localhost:3000/v1\n', 'and no other')
     t.equal(yaml.headers.get('content-type'), 'application/yaml; charset=utf-8')
     const { servers, ...document } = (await send(`${origin}/openapi.json`)).body
-    t.equal(servers[0].url, publicUrl)
+    t.strictSame(servers, [{ url: publicUrl, description: 'This service' }])
     t.match(JSON.parse(JSON.stringify(contract.document)), document)
   })
 

@@ -143,7 +143,7 @@ t.test('a killed service loses no acknowledged write, and starts again at once',
 
   const second = await startProcess(t, { DATA_DIR: dataDir })
   const responses = await Promise.all(
-    acknowledged.map((location) => send(`${second.base}/${location}`, 'GET', headers)),
+    acknowledged.map((location) => send(location.replace(first.base, second.base), 'GET', headers)),
   )
   t.strictSame(
     responses.filter(({ status }) => status !== 200),
@@ -166,7 +166,8 @@ t.test('two services share one data directory, and the last to stop stops the da
     categoryId: 1,
   })
   t.match(await first.stop(), { code: 0 })
-  const found = await send(`${second.base}/${created.headers.get('location')}`, 'GET', bearer(keys[0] ?? ''))
+  const location = created.headers.get('location') ?? ''
+  const found = await send(location.replace(first.base, second.base), 'GET', bearer(keys[0] ?? ''))
   t.equal(found.text, created.text)
   t.match(await second.stop(), { code: 0 })
   await t.rejects(

@@ -19,7 +19,9 @@ export function apiCatalog(app: FastifyInstance, contract: Contract): void {
   }
   // The links of HEAD are those of the catalogue (RFC 9727, section 2).
   const targets = [`<api-catalog>; rel="api-catalog"`, ...serviceLinks('..')]
-  addAsset(app, catalog, type, () => JSON.stringify({ linkset: [api] }), { Link: targets.join(', ') })
+  addAsset(app, catalog, type, () => JSON.stringify({ linkset: [api] }), {
+    headers: { Link: targets.join(', ') },
+  })
 }
 
 /** Links to the contract and to its page (RFC 8631), from a path whose root is `root`. */

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { matches } from '../response/entity-tags.js'
 import { addHeaders } from '../response/list-headers.js'
@@ -20,6 +20,16 @@ interface Asset {
   readonly gzip: Representation
 }
 
+/** What a file depends on beside the contract. */
+export interface AssetOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  /** What of a request the file depends on. By default all get the same. */
+  readonly variantOf?: (request: FastifyRequest) => string
+}
+
+// Callers choose the host that they name.
+const variantsMax = 10
+
 /**
  * Serves a file, or 304 to a client that has it (RFC 9110, section 13.1.2). It is made on the first request,
  * because most instances are never asked for it; a failure is not cached. `no-cache` makes browsers
@@ -29,17 +39,13 @@ export function addAsset(
   app: FastifyInstance,
   path: string,
   type: string,
-  make: () => Buffer | string | Promise<Buffer>,
-  headers: Readonly<Record<string, string>> = {},
+  make: (variant: string) => Buffer | string | Promise<Buffer>,
+  { headers = {}, variantOf = () => '' }: AssetOptions = {},
 ): void {
-  let asset: Promise<Asset> | undefined
+  const assetOf = cached((variant) => toAsset(() => make(variant)))
   app.get(path, async (request, reply) => {
-    asset ??= toAsset(make).catch((error) => {
-      asset = undefined
-      throw error
-    })
     const coding = prefersGzip(request.headers['accept-encoding']) ? 'gzip' : 'identity'
-    const { bytes, etag } = (await asset)[coding]
+    const { bytes, etag } = (await assetOf(variantOf(request)))[coding]
     reply.headers({ ...headers, 'Cache-Control': 'no-cache', ETag: etag }).type(type)
     addHeaders(reply, { Vary: 'Accept-Encoding' })
     // For HEAD, Fastify derives Content-Length from the payload; it must equal that of a 200 (RFC 9110,
@@ -49,6 +55,19 @@ export function addAsset(
     if (coding !== 'identity') reply.header('Content-Encoding', coding)
     return bytes
   })
+}
+
+function cached(make: (variant: string) => Promise<Asset>): (variant: string) => Promise<Asset> {
+  const assets = new Map<string, Promise<Asset>>()
+  return (variant) => {
+    const present = assets.get(variant)
+    if (present !== undefined) return present
+    if (assets.size === variantsMax) assets.clear()
+    const made = make(variant)
+    assets.set(variant, made)
+    made.catch(() => assets.delete(variant))
+    return made
+  }
 }
 
 async function toAsset(make: () => Buffer | string | Promise<Buffer>): Promise<Asset> {

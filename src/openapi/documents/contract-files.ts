@@ -1,9 +1,11 @@
 // The contract as files, for tools. Their first server is the service that serves them: tools that import a
-// document send requests to its first server.
+// document send requests to its first server, and many take a relative one for a host.
 
-import type { FastifyInstance } from 'fastify'
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
 import { isSeq, parseDocument, stringify as toYaml } from 'yaml'
+import { type AddressOptions, addressOf } from '../address.js'
 import type { Contract } from '../contract/contract.js'
 import { nodeOf } from '../contract/reader.js'
 import { documentPaths, operationAt } from '../own-paths.js'
@@ -24,39 +26,60 @@ export interface ServerObject {
 
 /**
  * The server of a contract's operations, relative to a file in the root of the service (OpenAPI 3.1.1,
- * section 4.8.5), so that it is right behind a gateway that strips a prefix.
+ * section 4.8.5).
  */
 export function ownServer({ prefix }: Contract): ServerObject {
   return { url: `.${prefix}`, description: 'This service' }
 }
 
+// In place of the URL of the server, which depends on who asks. Writing a document anew takes longer than all
+// else that a request without a key can ask for.
+const placeholder = `server-${randomUUID()}`
+const written = new RegExp(`"?${placeholder}"?`)
+
 /**
  * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1, and
- * the API catalogue. An operation of the contract at one of these takes precedence.
- * @param publicUrl the URL at which clients reach the operations, by default relative to the files
+ * the API catalogue. An operation of the contract at one of these takes precedence. The public URL is the only
+ * server; without one the contract's follow the one at which the caller reached the service.
  */
-export function contractFiles(app: FastifyInstance, contract: Contract, publicUrl?: string): void {
-  const own = ownServer(contract)
-  const server = { ...own, url: publicUrl ?? own.url }
-  const servers = nodeOf(contract.document).servers ?? []
-  const all = [server, ...(servers as ServerObject[])] // the contract has been read
-  const document = { ...contract.document, servers: all }
+export function contractFiles(app: FastifyInstance, contract: Contract, options?: AddressOptions): void {
+  const address = addressOf(app, contract, options)
+  const own = { ...ownServer(contract), url: placeholder }
+  const others = address.known === undefined ? (nodeOf(contract.document).servers ?? []) : []
+  const servers = [own, ...(others as ServerObject[])] // the contract has been read
+  const document = { ...contract.document, servers }
+  const variantOf = (request: FastifyRequest) =>
+    address.known ?? withoutSlash(address.absolute(ownServer(contract).url, request))
   const add = (path: string, type: string, write: () => string) => {
-    if (operationAt(path, contract) === undefined) addAsset(app, path, type, write)
+    if (operationAt(path, contract) !== undefined) return
+    let text: string | undefined
+    const make = (url: string) => {
+      text ??= write()
+      return text.replace(written, () => JSON.stringify(url))
+    }
+    addAsset(app, path, type, make, { variantOf })
   }
   const json = () => String(stringify(document))
-  add(documentPaths.yaml, yamlType, () => yamlWith(server, contract.text) ?? json())
+  add(documentPaths.yaml, yamlType, () => yamlWith(servers, contract.text) ?? json())
   add(documentPaths.yaml30, yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
   add(documentPaths.json, 'application/json; charset=utf-8', json)
   apiCatalog(app, contract)
 }
 
+function withoutSlash(url: string): string {
+  return url.replace(/\/$/, '') || '/'
+}
+
 // As written, with its comments. Undefined for JSON, which is YAML, too, but slow to parse as such.
-function yamlWith(server: ServerObject, text: string): string | undefined {
+function yamlWith([own, ...others]: readonly ServerObject[], text: string): string | undefined {
   if (/^\s*\{/.test(text)) return undefined
   const document = parseDocument(text, { intAsBigInt: true, merge: true })
   const servers = document.get('servers')
-  if (isSeq(servers)) servers.items.unshift(document.createNode(server))
-  else document.set('servers', [server])
-  return document.toString({ lineWidth: 0, flowCollectionPadding: false })
+  if (isSeq(servers) && others.length > 0) servers.items.unshift(document.createNode(own))
+  else document.set('servers', [own])
+  try {
+    return document.toString({ lineWidth: 0, flowCollectionPadding: false })
+  } catch {
+    return undefined // an alias of what the servers contained
+  }
 }

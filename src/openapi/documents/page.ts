@@ -36,8 +36,7 @@ export function documentation(app: FastifyInstance, contract: Contract, parts: P
   plainText(app, contract, parts)
   if (operationAt(documentPaths.page, contract) !== undefined) return
   addAsset(app, documentPaths.page, 'text/html; charset=utf-8', () => page(contract), {
-    'Content-Security-Policy': policy,
-    Link: serviceLinks('.').join(', '),
+    headers: { 'Content-Security-Policy': policy, Link: serviceLinks('.').join(', ') },
   })
   const scalar = scalarFile()
   const javascript = 'text/javascript; charset=utf-8'

@@ -28,7 +28,7 @@ export const ownAddition: Addition = {
   headers: ['deprecation', 'sunset', 'link', 'accept-encoding', 'etag', 'cache-control'],
   always: (operation, contract) => [
     {
-      ...deprecationHeaders(operation, contract),
+      ...deprecationHeaders(operation, contract)?.(anyUrl(contract)),
       ...(hasEntityTags(operation) && { ETag: '"any"', 'Cache-Control': revalidated }),
     },
   ],
@@ -37,6 +37,10 @@ export const ownAddition: Addition = {
     ...ofAny.map(anyOwn),
     ...(body === undefined ? [] : [anyOwn('invalid_json'), anyOwn('body_too_large')]),
   ],
+}
+
+function anyUrl({ prefix }: Contract): string {
+  return `http://localhost${prefix}`
 }
 
 const ofAny = [

@@ -2,27 +2,30 @@
 // operator.
 
 import type { FastifyInstance } from 'fastify'
-import { referenceTo } from '../../lib/relative-references.js'
+import { encoded } from '../../lib/relative-references.js'
 import type { Contract, Operation } from '../contract/contract.js'
 import { sunsets } from '../contract/deprecation.js'
 import { ownError } from '../errors.js'
+
+/** The headers of a deprecated operation, with the URL of the operations. */
+export type DeprecationHeaders = (operations: string) => Readonly<Record<string, string>>
 
 /**
  * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined
  * if the operation is not deprecated.
  */
 export function deprecationHeaders(
-  operation: Operation,
+  { deprecation }: Operation,
   { operations }: Pick<Contract, 'operations'>,
-): Readonly<Record<string, string>> | undefined {
-  const { deprecation, path } = operation
+): DeprecationHeaders | undefined {
   if (deprecation === undefined) return undefined
   const { deprecatedAt, sunset, successor } = deprecation
   const headers: Record<string, string> = { Deprecation: `@${deprecatedAt.getTime() / 1000}` }
   if (sunset !== undefined) headers.Sunset = sunset.toUTCString()
   const target = successor === undefined ? undefined : operations.get(successor)?.path // without parameters
-  if (target !== undefined) headers.Link = `<${referenceTo(target, path)}>; rel="successor-version"`
-  return headers
+  if (target === undefined) return () => headers
+  const path = encoded(target)
+  return (url) => ({ ...headers, Link: `<${url}${path}>; rel="successor-version"` })
 }
 
 /**

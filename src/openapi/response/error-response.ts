@@ -6,6 +6,7 @@ import type { Contract } from '../contract/contract.js'
 import { ownErrorStatuses } from '../contract/defaults.js'
 import { type ErrorBody, errorBody, ownError, type RequestError, toRequestError } from '../errors.js'
 import { hasRoute } from '../not-found.js'
+import { withAbsoluteLinks } from './absolute-links.js'
 import { addHeaders } from './list-headers.js'
 import { toSend } from './response-serialization.js'
 import { type ResponseCheck, ResponseError } from './response-validation.js'
@@ -46,21 +47,22 @@ function sendError(
   contract: Contract,
 ): void {
   // Those of its operation: a request may be refused before the hooks of its route.
-  const { headers = {}, responseCheck } = hasRoute(request) ? request.routeOptions.config : {}
-  addHeaders(reply, headers)
+  const { address, deprecation, responseCheck } = hasRoute(request) ? request.routeOptions.config : {}
+  if (deprecation && address) addHeaders(reply, deprecation(address.operationsFor(request)))
+  const headers = address ? withAbsoluteLinks(error.headers, request, address) : error.headers
   const body = errorBody(error, contract)
   if (!isDeclared(body, contract, responseCheck)) {
     if (isOfHandler(error))
       request.log.warn({ reason: `${body.status} ${error.code}` }, 'not declared by the contract')
-    send(reply, error, body, contract)
+    send(reply, headers, body, contract)
     return
   }
-  const problem = headProblem(reply, error, body, responseCheck)
-  if (problem === undefined) send(reply, error, body, contract)
+  const problem = headProblem(reply, headers, body, responseCheck)
+  if (problem === undefined) send(reply, headers, body, contract)
   else {
     request.log.error({ err: problem }, 'request failed')
     const failure = ownError('internal_error', problem.message)
-    send(reply, failure, errorBody(failure, contract), contract)
+    send(reply, {}, errorBody(failure, contract), contract)
   }
 }
 
@@ -79,7 +81,7 @@ function isDeclared(
 
 function headProblem(
   reply: FastifyReply,
-  { headers }: RequestError,
+  headers: RequestError['headers'],
   { status }: ErrorBody,
   check: ResponseCheck | undefined,
 ): ResponseError | undefined {
@@ -96,7 +98,7 @@ function headProblem(
 // As text: the schema that the operation declares may not have every field.
 function send(
   reply: FastifyReply,
-  { headers }: RequestError,
+  headers: RequestError['headers'],
   body: ErrorBody,
   { errorType }: Contract,
 ): void {

@@ -15,7 +15,7 @@ t.test('an operation that is not deprecated has no such headers', async (t) => {
   t.equal(deprecationHeaders(listToys, contract), undefined)
 })
 
-const Link = '<listToys>; rel="successor-version"'
+const Link = '<https://a.example/v1/listToys>; rel="successor-version"'
 const cases: [title: string, deprecation: Deprecation | undefined, headers: Record<string, string>][] = [
   ['as the contract dates it', old.deprecation, { Deprecation: '@1795132800' }],
   ['before 1970', { ...dates, deprecatedAt: new Date('1969-12-31T00:00:00Z') }, { Deprecation: '@-86400' }],
@@ -34,7 +34,8 @@ const cases: [title: string, deprecation: Deprecation | undefined, headers: Reco
 
 for (const [title, deprecation, headers] of cases) {
   t.test(`a deprecation ${title} has only those headers`, async (t) => {
-    t.strictSame(deprecationHeaders({ ...old, deprecation }, contract), headers)
+    const headersFor = deprecationHeaders({ ...old, deprecation }, contract)
+    t.strictSame(headersFor?.('https://a.example/v1'), headers)
   })
 }
 
@@ -64,14 +65,14 @@ for (const [afterSunset, status] of [
       const sunset = new Date(clocks.now() + 86_400_000).toISOString().slice(0, 10)
       const contract = await ending(afterSunset, sunset)
       const respond = async () => ({ status: 204 })
-      const { call } = await startEngine(t, contract, { getToy: respond, listToys: respond })
+      const { call, origin } = await startEngine(t, contract, { getToy: respond, listToys: respond })
       clocks.advance(Date.parse(sunset) - clocks.now() - 1)
       t.match(await call('GET', '/toys/1'), { status: 204 })
       clocks.advance(1)
       const response = await call('GET', '/toys/1')
       t.equal(response.status, status)
       t.equal(response.headers.get('sunset'), new Date(sunset).toUTCString())
-      t.equal(response.headers.get('link'), '<../toys>; rel="successor-version"')
+      t.equal(response.headers.get('link'), `<${origin}/toys>; rel="successor-version"`)
       t.equal((await call('HEAD', '/toys/1')).status, status)
       t.equal((await call('GET', '/toys/x')).status, status === 410 ? 410 : 400)
       t.equal((await call('GET', '/toys')).status, 204)

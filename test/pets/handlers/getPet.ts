@@ -1,6 +1,6 @@
 import t from 'tap'
 import { send, startService } from '../../fixtures/service.js'
-import { deprecation, status } from '../fixtures/facts.js'
+import { deprecation, status, successorLink } from '../fixtures/facts.js'
 
 t.test('reading an animal', async (t) => {
   const { call, sql, base } = await startService(t)
@@ -87,6 +87,7 @@ t.test('reading an animal', async (t) => {
     for (const path of [`/pets/${rex?.id}`, '/pets/999999', '/pets/x']) {
       const { headers } = await call('GET', path)
       for (const [name, value] of Object.entries(deprecation)) t.equal(headers.get(name), value, name)
+      t.equal(headers.get('link'), successorLink(base))
     }
   })
 })

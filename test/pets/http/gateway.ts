@@ -1,66 +1,140 @@
-// The service behind a gateway whose path prefix it does not know.
+// The service behind gateways whose path prefix it does not know: links lead on as the callers see them.
 
-import t from 'tap'
+import { spawn, spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import t, { type Test } from 'tap'
 import { parse } from 'yaml'
+import { kill } from '../../../scripts/lib/child.js'
+import { freePort } from '../../../scripts/lib/port.js'
 import { createClient } from '../../../src/client/index.js'
-import { send, startService } from '../../fixtures/service.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+import { type Service, send, startService } from '../../fixtures/service.js'
+import { until } from '../../fixtures/until.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { prefix } from '../fixtures/facts.js'
 import { nginxIsMissing, startGateway } from '../fixtures/gateway.js'
 
-t.test('behind a gateway that strips a prefix', { skip: nginxIsMissing }, async (t) => {
-  const { origin, auth, key } = await startService(t)
-  const gateway = await startGateway(t, { '/store/': `${origin}/`, '/animals/': `${origin}${prefix}/` })
+const names = ['Rex', 'Ada', 'Bo']
 
-  for (const base of [`${gateway}/store${prefix}`, `${gateway}/animals`]) {
-    t.test(`every link leads on under ${new URL(base).pathname}`, async (t) => {
-      const pets = `${base}/pets`
-      const follow = (header: string | null, from: string) => {
-        const url = new URL(/<([^>]+)>/.exec(header ?? '')?.[1] ?? header ?? '', from)
-        return send(url.href, 'GET', auth)
-      }
-      for (const name of ['Rex', 'Ada', 'Bo']) {
-        const added = await send(pets, 'POST', auth, { name, categoryId: 3 })
-        t.strictSame((await follow(added.headers.get('location'), pets)).body, added.body)
-      }
-      const first = await send(`${pets}?limit=1`, 'GET', auth)
-      const second = await follow(first.headers.get('link'), `${pets}?limit=1`)
-      t.match(second, { status: 200, body: [{ name: 'Ada' }] })
-      const read = await send(`${pets}/${first.body[0].id}`, 'GET', auth)
-      t.match(await follow(read.headers.get('link'), `${pets}/${first.body[0].id}`), {
-        status: 200,
-        body: [{ name: 'Rex' }, { name: 'Ada' }, { name: 'Bo' }],
-      })
-    })
+/** Adds animals, and follows every link as it is written, with the key. */
+async function checkLinks(t: Test, { auth }: Service, base: string): Promise<void> {
+  const pets = `${base}/pets`
+  const follow = (header: string | null) =>
+    send(/<([^>]+)>/.exec(header ?? '')?.[1] ?? header ?? '', 'GET', auth)
+  for (const name of names) {
+    const added = await send(pets, 'POST', auth, { name, categoryId: 3 })
+    t.match(added.headers.get('location'), `${pets}/`)
+    t.strictSame((await follow(added.headers.get('location'))).body, added.body)
   }
+  const first = await send(`${pets}?limit=1`, 'GET', auth)
+  t.match(first.headers.get('link'), `<${pets}?limit=1&`)
+  t.match(await follow(first.headers.get('link')), { status: 200, body: [{ name: 'Ada' }] })
+  const read = await send(`${pets}/${first.body[0].id}`, 'GET', auth)
+  t.equal(read.headers.get('link'), `<${pets}>; rel="successor-version"`)
+}
 
-  t.test('the contract as served names the operations', async (t) => {
-    for (const file of ['openapi.yaml', 'openapi.json', 'openapi-3.0.yaml']) {
-      const url = `${gateway}/store/${file}`
-      const [{ url: server }] = parse((await send(url)).text).servers
-      t.match(await send(`${new URL(server, url).href}/pets`, 'GET', auth), { status: 200 }, file)
-    }
-  })
+async function checkClient(t: Test, { key }: Service, baseUrl: string): Promise<void> {
+  const store = createClient({ baseUrl, key })
+  const read: string[] = []
+  for await (const { name } of store.items('listPets', { query: { limit: 2 } })) read.push(name)
+  t.strictSame(read.slice(0, 3), names)
+}
+
+// What a tool does with a file that was downloaded: it sends requests to the first server.
+async function checkDocuments(t: Test, { auth }: Service, root: string, base: string): Promise<void> {
+  for (const file of ['openapi.yaml', 'openapi.json', 'openapi-3.0.yaml']) {
+    const [server] = parse((await send(`${root}/${file}`)).text).servers
+    t.equal(server.url, base, file)
+    t.match(await send(`${server.url}/pets`, 'GET', auth), { status: 200 }, file)
+  }
+}
+
+// The lines of docs/deploying.md.
+const forwarded = [
+  ...['proxy_set_header Host $http_host', 'proxy_set_header X-Forwarded-Proto $scheme'],
+  ...['proxy_set_header X-Forwarded-Host ""', 'proxy_set_header X-Forwarded-Prefix /store'],
+].join('; ')
+
+t.test('behind nginx, which strips a prefix and says so', { skip: nginxIsMissing }, async (t) => {
+  const service = await startService(t, { env: { TRUST_PROXY: 'loopback' } })
+  const port = await freePort()
+  await startGateway(t, port, { '/store/': `${service.origin}/; ${forwarded}` })
+  const root = `http://127.0.0.1:${port}/store`
+  await checkLinks(t, service, root + prefix)
+  await checkClient(t, service, root + prefix)
+  await checkDocuments(t, service, root, root + prefix)
+  const claims = { 'x-forwarded-host': 'evil.example', 'x-forwarded-prefix': '/evil', ...service.auth }
+  const { headers } = await send(`${root}${prefix}/pets?limit=1`, 'GET', claims)
+  t.notMatch(headers.get('link'), /evil/, 'what a caller claims is replaced')
 
   t.test('the page /docs sends requests through the gateway', { skip: browserIsMissing }, async (t) => {
     const page = await openPage(t, { viewport: { width: 1280, height: 900 } })
-    await page.goto(`${gateway}/store/docs`)
+    await page.goto(`${root}/docs`)
     const test = page.locator('button:has-text("Test Request")').first()
     await test.waitFor()
-    await page.getByPlaceholder('Token').first().fill(key)
+    await page.getByPlaceholder('Token').first().fill(service.key)
     await test.click()
     const responded = page.waitForResponse((each) => each.url().includes('/pets'))
     await page.locator('[role=dialog] button:has-text("Send")').first().click()
     const response = await responded
-    t.equal(response.url().split('?')[0], `${gateway}/store${prefix}/pets`)
+    t.equal(response.url().split('?')[0], `${root}${prefix}/pets`)
     t.equal(response.status(), 200)
   })
+})
 
-  t.test('the client reads all pages', async (t) => {
-    const store = createClient({ baseUrl: `${gateway}/store${prefix}`, key })
-    const names: string[] = []
-    for await (const { name } of store.items('listPets', { query: { limit: 2 } })) names.push(name)
-    t.strictSame(names.slice(0, 3), ['Rex', 'Ada', 'Bo'])
-    t.equal(names.length, 6)
+t.test('behind nginx with its defaults', { skip: nginxIsMissing }, async (t) => {
+  const port = await freePort()
+  const gateway = `http://127.0.0.1:${port}`
+  const published = await startService(t, { env: { PUBLIC_URL: `${gateway}/animals` } })
+  const plain = await startService(t)
+  await startGateway(t, port, {
+    '/animals/': `${published.origin}${prefix}/`,
+    '/documents/': `${published.origin}/`,
+    '/plain/': `${plain.origin}/`,
   })
+
+  t.test('the public URL leads on, also with another path in place of the prefix', async (t) => {
+    await checkLinks(t, published, `${gateway}/animals`)
+    await checkClient(t, published, `${gateway}/animals`)
+    await checkDocuments(t, published, `${gateway}/documents`, `${gateway}/animals`)
+  })
+
+  t.test('the client reads all pages by another name of the service', async (t) => {
+    await checkClient(t, published, published.base)
+  })
+
+  t.test('the client reads all pages without a public URL, too', async (t) => {
+    for (const name of names) await plain.call('POST', '/pets', { body: { name, categoryId: 3 } })
+    await checkClient(t, plain, `${gateway}/plain${prefix}`)
+  })
+})
+
+const haproxyIsMissing =
+  spawnSync('haproxy', ['-v']).error !== undefined && 'no haproxy in PATH: apt-get install haproxy'
+
+t.test('behind HAProxy, which strips a prefix and says so', { skip: haproxyIsMissing }, async (t) => {
+  const service = await startService(t, { env: { TRUST_PROXY: 'loopback' } })
+  const port = await freePort()
+  const file = path.join(temporaryDirectory(t), 'haproxy.cfg')
+  const lines = [
+    'defaults',
+    ...['mode http', 'timeout connect 5s', 'timeout client 60s', 'timeout server 60s'],
+    'listen gateway',
+    `bind 127.0.0.1:${port}`,
+    // The lines of docs/deploying.md.
+    'http-request set-header X-Forwarded-Proto %[ssl_fc,iif(https,http)]',
+    'http-request del-header X-Forwarded-Host',
+    'http-request replace-path /store(/.*) \\1',
+    'http-request set-header X-Forwarded-Prefix /store',
+    `server service ${new URL(service.origin).host}`,
+  ]
+  await writeFile(file, `${lines.join('\n')}\n`)
+  const haproxy = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
+  t.teardown(() => kill(haproxy))
+  const root = `http://127.0.0.1:${port}/store`
+  await until(async () => (await send(`${root}/healthz`).catch(() => undefined))?.status === 200)
+  await checkLinks(t, service, root + prefix)
+  await checkClient(t, service, root + prefix)
+  await checkDocuments(t, service, root, root + prefix)
 })

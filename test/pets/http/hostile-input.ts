@@ -266,20 +266,26 @@ t.test('one connection', async (t) => {
     refuses(t, responsesIn(preface)[0], 400, 'HTTP/2 without asking')
   })
 
-  t.test('names hosts that no response repeats', async (t) => {
+  t.test('names a host for its own links alone, and no other in its place', async (t) => {
     await service.call('POST', '/pets', { body: { name: 'a', categoryId: 1 } })
     await service.call('POST', '/pets', { body: { name: 'b', categoryId: 1 } })
-    const forged = ['Forwarded: host=forged.example', 'X-Forwarded-Host: forged.example', 'Connection: close']
+    const forged = [
+      ...['Forwarded: host=forged.example;proto=https', 'X-Forwarded-Host: forged.example'],
+      ...['X-Forwarded-Proto: forged', 'X-Forwarded-Prefix: /forged', 'Connection: close'],
+    ]
     const lines = [`Authorization: ${service.auth.authorization}`, ...forged].join('\r\n')
     for (const [host, target] of [
-      ['forged.example', `${prefix}/pets?limit=1`],
-      ['x', `http://forged.example${prefix}/pets?limit=1`],
-      ['forged.example', `${prefix}/pets/1`],
+      ['own.example', `${prefix}/pets?limit=1`],
+      ['forged.example', `http://own.example${prefix}/pets?limit=1`],
+      ['own.example', `${prefix}/pets/1`],
     ]) {
       const text = await sendRaw(origin, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${lines}\r\n\r\n`)
       t.strictSame(statuses(text), [200])
-      t.match(text, /\r\nlink: <(\.\.\/)?pets[?>]/i)
+      t.match(text, new RegExp(`\r\nlink: <http://own.example${prefix}/pets[?>]`, 'i'))
       t.notMatch(text, /forged/)
+      t.match(text, /\r\ncache-control: .*(no-store|private)/i)
+      const { headers } = await service.call('GET', '/pets?limit=1')
+      t.match(headers.get('link'), `<${service.base}/pets?`, 'others get their own')
     }
   })
 

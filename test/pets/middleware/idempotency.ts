@@ -34,6 +34,12 @@ function create({ call }: Service, key: string, body: unknown = rexText, headers
   return call('POST', '/pets', { body, headers: { 'idempotency-key': key, ...headers } })
 }
 
+// Calls a service with the key of another.
+function callWith({ base }: Service, auth: Service['auth']): Service['call'] {
+  return (method, path, { headers = {}, body } = {}) =>
+    send(`${base}${path}`, method, { ...auth, ...headers }, body)
+}
+
 async function countPets({ sql }: Pick<Service, 'sql'>): Promise<number> {
   const [row] = await sql<{ count: number }[]>`select count(*)::int as count from pets`
   return row?.count ?? -1
@@ -65,6 +71,18 @@ t.test('a request that is repeated with its key', async (t) => {
     const second = await create(service, 'attempts', rexText, { 'x-request-id': 'attempt-2' })
     t.match(second, { status: 201, text: first.text })
     t.equal(second.headers.get('x-request-id'), 'attempt-2')
+  })
+
+  t.test('gets a Location at the address that it names itself: a relative one is stored', async (t) => {
+    const first = await create(service, 'elsewhere')
+    const [stored] = await service.sql<{ location: string }[]>`
+      select headers->>'location' as location from idempotent_answers where idempotency_key = 'elsewhere'`
+    t.equal(stored?.location, `pets/${first.body.id}`)
+    const publicUrl = 'https://store.example/animals'
+    const other = await startService(t, { sql: service.sql, env: { PUBLIC_URL: publicUrl } })
+    const second = await create({ ...other, call: callWith(other, service.auth) }, 'elsewhere')
+    t.equal(second.headers.get('idempotent-replayed'), 'true')
+    t.equal(second.headers.get('location'), `${publicUrl}/pets/${first.body.id}`)
   })
 
   t.test('may format its JSON differently', async (t) => {
