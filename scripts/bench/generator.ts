@@ -105,7 +105,7 @@ class Run {
     const ticker = setInterval(() => {
       const now = Math.floor(((performance.now() - this.#begin) / 1000) * rate)
       for (; due < now; due++) {
-        const connection = idle.pop()
+        const connection = idle.shift() // each in turn, or most would never send a request
         if (connection === undefined) continue
         const exchange = this.#exchange(connection).then(() => {
           pending.delete(exchange)

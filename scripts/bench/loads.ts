@@ -47,6 +47,16 @@ const create: Load = {
   statement: `insert into pets (name, category_id, status) values ('new pet', 3, 'available') returning ${columns};`,
 }
 
+const createKeyed: Load = {
+  name: 'create-keyed',
+  title: 'Create, with an Idempotency-Key',
+  needs: 'idempotency-keys',
+  requests: ({ key }) => {
+    const next = cycle(newPets())
+    return () => post(key, next(), `Idempotency-Key: ${randomUUID()}\r\n`)
+  },
+}
+
 /** The loads of a comparison. */
 export const loads: readonly Load[] = [
   listPages,
@@ -69,15 +79,7 @@ export const loads: readonly Load[] = [
     statement: `\\set id random(1, :rows)\nselect ${columns} from pets where id = :id;`,
   },
   create,
-  {
-    name: 'create-keyed',
-    title: 'Create, with an Idempotency-Key',
-    needs: 'idempotency-keys',
-    requests: ({ key }) => {
-      const next = cycle(newPets())
-      return () => post(key, next(), `Idempotency-Key: ${randomUUID()}\r\n`)
-    },
-  },
+  createKeyed,
 ]
 
 /** The loads that need no feature, one request of each in turn. */
@@ -93,6 +95,9 @@ export const mixedLoad: Load = {
 
 /** The loads of the overload benchmark: a read and a write. */
 export const overloads: readonly Load[] = [listPages, create]
+
+/** The loads that create, without a key and with one. */
+export const creations: readonly Load[] = [create, createKeyed]
 
 const depthPages = 1_000
 const pageSize = 20

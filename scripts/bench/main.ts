@@ -16,9 +16,11 @@ import { type BenchDatabase, startDatabase } from './database.js'
 import { loads, type Titled } from './loads.js'
 import { formatInteger } from './report.js'
 import { defaultConnections, type Environment } from './runner.js'
+import { sizing } from './sizing.js'
 import { baselines, nodeProgram, serviceIn } from './subjects.js'
 
-const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth | --overload | --sustained MINUTES | --memory]
+const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth | --overload | --sustained MINUTES | --memory
+                     | --sizing]
                      [--database-url URL] [--only NAME,NAME | --against FOLDER] [--loads NAME,NAME]
                      [--out FOLDER]
 
@@ -30,6 +32,7 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
   --overload    four times the rate that the service can serve
   --sustained   throughput and memory over so many minutes of continuous load
   --memory      same as --sustained 10
+  --sizing      memory and CPU of an instance by its connections, and disk for what it creates; about 3 minutes
 
   --database-url  a PostgreSQL server to use, in a temporary database; by default one is started
   --only          only these baselines: ${namesOf(baselines)}
@@ -71,7 +74,16 @@ function readFlags(args: readonly string[]) {
   const no = { type: 'boolean', default: false } as const
   const text = { type: 'string' } as const
   const out = { ...text, default: path.join(projectRoot, 'scripts/bench/results') }
-  const benches = { quick: no, redis: no, start: no, growth: no, overload: no, memory: no, sustained: text }
+  const benches = {
+    quick: no,
+    redis: no,
+    start: no,
+    growth: no,
+    overload: no,
+    memory: no,
+    sizing: no,
+    sustained: text,
+  }
   return parseArgs({
     args: [...args],
     options: { ...benches, 'database-url': text, only: text, against: text, loads: text, out },
@@ -83,6 +95,7 @@ function chooseBench(flags: ReturnType<typeof readFlags>): Bench {
   if (flags.growth) return growth
   if (flags.overload) return overload
   if (flags.memory) return sustain(10)
+  if (flags.sizing) return sizing
   if (flags.sustained !== undefined) return sustain(minutesOf(flags.sustained))
   if (flags.redis && !hasRedis) throw new OperatorError('redis-server is not in PATH.')
   const chosenLoads = choose('--loads', loads, flags.loads)

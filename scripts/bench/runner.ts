@@ -4,7 +4,7 @@
 import path from 'node:path'
 import { cpuSeconds, residentBytes } from '../faults/processes.js'
 import type { BenchDatabase } from './database.js'
-import { createLatencies, generateLoad, type LoadResult } from './generator.js'
+import { createLatencies, generateLoad, type Job, type LoadResult } from './generator.js'
 import type { Load } from './loads.js'
 import { hasPgbench, pgbench, runPgbench } from './pgbench.js'
 import { type RunningSubject, type Subject, startSubject } from './subjects.js'
@@ -145,17 +145,23 @@ async function takeSlice(
 ): Promise<Slice> {
   const before = { cpu: cpuSeconds(pid), databaseCpu: databaseSeconds(database) }
   const job = { port, nextRequest, connections: defaultConnections, durationMs, interruption }
-  const result = await generateLoad(job)
-  // A subject that fails fast must not look fast.
-  const failures = { ...(result.refused.count > 0 && { 503: result.refused.count }), ...result.others }
-  if (Object.keys(failures).length > 0) {
-    throw new Error(`${name}, ${load.name}: failed responses ${JSON.stringify(failures)}`)
-  }
+  const result = await generateServedLoad(job, `${name}, ${load.name}`)
   return {
     ...result,
     cpu: cpuSeconds(pid) - before.cpu,
     databaseCpu: databaseSeconds(database) - before.databaseCpu,
   }
+}
+
+/**
+ * Generates load of which every request is served: a subject that fails fast must not look fast.
+ * @throws {Error} if a response is not 2xx
+ */
+export async function generateServedLoad(job: Job, title: string): Promise<LoadResult> {
+  const result = await generateLoad(job)
+  const failures = { ...(result.refused.count > 0 && { 503: result.refused.count }), ...result.others }
+  if (Object.keys(failures).length === 0) return result
+  throw new Error(`${title}: failed responses ${JSON.stringify(failures)}`)
 }
 
 function summarize({ subject, load }: Cell, slices: readonly Slice[], round: number): Measurement {

@@ -37,6 +37,12 @@ export function residentBytes(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * bytesPerPage
 }
 
+/** The most resident memory that a process has had, in bytes. */
+export function peakResidentBytes(pid: number): number {
+  if (!canMeasureProcesses) return Number.NaN
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
+}
+
 /** The parent of a process. */
 export function parentOf(pid: number): number | undefined {
   return canMeasureProcesses ? read(pid)?.parent : undefined

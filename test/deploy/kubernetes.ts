@@ -37,6 +37,11 @@ interface Container {
   readonly livenessProbe: Probe
   readonly readinessProbe: Probe
   readonly securityContext: Security
+  readonly resources: { readonly requests: Resources; readonly limits: Resources }
+}
+
+interface Resources {
+  readonly memory: string
 }
 
 interface Pod {
@@ -277,6 +282,16 @@ t.test('a rollout opens no more connections than PostgreSQL allows by default', 
   t.equal(maxUnavailable, 0)
   t.ok(minReplicas >= 2)
   t.equal(replicas, undefined, 'or each apply would reset the autoscaler’s number')
+})
+
+t.test('a pod requests as much memory as an instance was measured to use', async (t) => {
+  const [, capacity = ''] = /^## Capacity\n([\s\S]*?)^## /m.exec(read('docs/deploying.md')) ?? []
+  const measured = [...capacity.matchAll(/(\d+) MiB/g)].map(([, figure]) => Number(figure))
+  t.ok(measured.length >= 7)
+  const { requests, limits } = container.resources
+  t.match(requests.memory, /^\d+Mi$/)
+  t.ok(Number.parseInt(requests.memory, 10) >= Math.max(...measured))
+  t.ok(Number.parseInt(limits.memory, 10) >= Number.parseInt(requests.memory, 10))
 })
 
 t.test('pods run with least privilege', async (t) => {
