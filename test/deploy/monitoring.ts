@@ -1,12 +1,13 @@
 // The dashboard and the alert rules of deploy/monitoring/ query metrics and labels that the service exports.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { projectRoot } from '../../src/lib/paths.js'
 import { composed } from '../fixtures/compose.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
 import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send } from '../fixtures/service.js'
@@ -19,7 +20,11 @@ interface Dashboard {
 
 interface Rules {
   readonly groups: readonly {
-    readonly rules: readonly { readonly alert: string; readonly expr: string }[]
+    readonly rules: readonly {
+      readonly alert: string
+      readonly expr: string
+      readonly annotations: { readonly runbook_url: string }
+    }[]
   }[]
 }
 
@@ -103,4 +108,51 @@ t.test('promtool accepts the rules, and their test passes', { skip: promtoolIsMi
     execFileSync('promtool', args, { cwd: path.join(projectRoot, 'deploy/monitoring'), encoding: 'utf8' })
   t.match(promtool('check', 'config', 'prometheus.yml'), /SUCCESS/)
   t.match(promtool('test', 'rules', 'alerts-test.yaml'), /SUCCESS/)
+})
+
+const [runbook = '', heading = ''] = alerts[0]?.annotations.runbook_url.split('#') ?? []
+const section =
+  read(runbook)
+    .split(/^## /m)
+    .find((each) => slugOf(each.split('\n')[0] ?? '') === heading) ?? ''
+const [, functions = ''] = /```sh\n([\s\S]*?)```/.exec(section) ?? []
+
+function slugOf(title: string): string {
+  return title.toLowerCase().replaceAll(' ', '-')
+}
+
+t.test('each alert leads to a row of the runbook, and the row to a command', async (t) => {
+  const programs = ['docker', 'kubectl', 'psql', 'systemctl', ...namesOf(functions)]
+  const rows = section.split('\n').filter((line) => line.startsWith('| '))
+  for (const { alert, annotations } of alerts) {
+    t.equal(annotations.runbook_url, `${runbook}#${heading}`, alert)
+    const own = rows.filter((row) => row.split(' | ')[0]?.includes(`\`${alert}\``))
+    t.equal(own.length, 1, alert)
+    const [, program = ''] = /^`(\S+?)[ `]/.exec(own[0]?.split(' | ')[1] ?? '') ?? []
+    t.ok(programs.includes(program), `${alert}: ${program}`)
+  }
+})
+
+function namesOf(script: string): string[] {
+  return [...script.matchAll(/^(\w+)\(\)/gm)].map(([, name = '']) => name)
+}
+
+t.test('the commands of the runbook show causes in the log, and sessions of the database', async (t) => {
+  const folder = temporaryDirectory(t)
+  const lines = ['refused', 'stalled', 'refused'].map((message) =>
+    JSON.stringify({ level: 50, err: { message } }),
+  )
+  writeFileSync(path.join(folder, 'log'), `${lines.join('\n')}\n${JSON.stringify({ reason: 'overload' })}\n`)
+  const docker = `#!/bin/sh\ncase $2 in logs) cat ${folder}/log ;; *) for last; do :; done; echo "$last" ;; esac\n`
+  writeFileSync(path.join(folder, 'docker'), docker, { mode: 0o755 })
+  const run = (command: string) => {
+    const env = { PATH: `${folder}:${process.env.PATH}` }
+    return execFileSync('bash', ['-c', `${functions}\n${command}`], { env, encoding: 'utf8' })
+  }
+  t.equal(run('logs stalled'), `${lines[1]}\n`)
+  t.match(run('causes'), /^ +2 "message":"refused"\n[\s\S]* 1 "reason":"overload"\n/)
+  const sql = await createDatabase(t)
+  const sessions = await sql.unsafe(run('activity'))
+  t.ok(sessions.some(({ query }) => query.startsWith('select pid, usename')))
+  t.ok(sessions.every((each) => 'blocked_by' in each && 'since' in each))
 })
