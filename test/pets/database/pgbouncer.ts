@@ -135,7 +135,7 @@ t.test('startup behind PgBouncer reports what is missing', { skip: pgBouncerIsMi
       t.match(await start(bouncer.urlOf(String(user))), {
         code: 1,
         stderr: new RegExp(
-          `^startup failed: The database is behind a connection pooler, and the role "${user}" lacks these settings: statement_timeout of at most ${statementTimeoutMs} ms, idle_in_transaction_session_timeout of at most ${statementTimeoutMs} ms${others}\\.\nRun \`npm run migrate\``,
+          `^startup failed: The database is behind a connection pooler, and the role "${user}" lacks these settings: statement_timeout of at most ${statementTimeoutMs} ms, idle_in_transaction_session_timeout of at most ${statementTimeoutMs} ms${others}\\.\nRun \`migrate\``,
         ),
       })
   })
