@@ -20,7 +20,7 @@ const place = (names) => `^src/(${names.join('|')})(/|[.]ts$)`
 // files import the engine alone.
 const declarations = [
   '^src/auth/(plans|unauthorized)[.]ts$',
-  '^src/http/(additions|faults|headers|health-paths)[.]ts$',
+  '^src/http/(additions|faults|headers|service-paths)[.]ts$',
   '^src/rate-limit/headers[.]ts$',
 ]
 

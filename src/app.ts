@@ -22,6 +22,7 @@ import { addGracefulClose } from './http/graceful-close.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
+import { addSecurityTxt } from './http/security-txt.js'
 import { trustedProxies } from './http/trusted-proxies.js'
 import { selfReference, selfWith } from './lib/relative-references.js'
 import { purgeRegularly } from './middleware/idempotency.js'
@@ -80,13 +81,14 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   // The service's own routes, then the contract's, which validate request and response of the handler.
   pools.keys.probes.add((sql) => findClientKey(sql, ''))
   const findFault = await addHealth(app, contract, { pools, counters, isClosing })
+  addSecurityTxt(app, contract, config)
   const measured = { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }
   const isMeasured = config.metricsPort !== undefined
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
   const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
   contractFiles(app, contract, address)
   const additions = additionsTo(contract)
-  documentation(app, contract, { additions, sections: planSections(contract) })
+  documentation(app, contract, { address, additions, sections: planSections(contract) })
   const { keepHours } = contract.idempotency
   const byName: Readonly<Record<string, { readonly sharesTransaction?: boolean } | undefined>> = handlers
   const sharesTransactions = ({ name }: Operation) => byName[name]?.sharesTransaction === true

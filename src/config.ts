@@ -56,6 +56,8 @@ export interface Config {
   readonly trustProxy: boolean | string[]
   /** Origins that may call the service from a browser. */
   readonly corsOrigins: readonly string[]
+  /** URIs at which the operator wants to be told of vulnerabilities. */
+  readonly securityContacts: readonly string[]
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
   readonly handlerTimeoutMs: number
@@ -163,6 +165,7 @@ function readVariables(
     isAddressLogged: read('LOG_ADDRESS', false, flag),
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
     corsOrigins: read<readonly string[]>('CORS_ORIGINS', [], origins),
+    securityContacts: read<readonly string[]>('SECURITY_CONTACT', [], contacts),
     requestTimeoutMs: read('REQUEST_TIMEOUT_MS', 30_000, integerBetween(100, 600_000)),
     keepAliveTimeoutMs: read('KEEP_ALIVE_TIMEOUT_MS', 72_000, integerBetween(100, 3_600_000)),
     handlerTimeoutMs: read('HANDLER_TIMEOUT_MS', 10_000, integerBetween(100, 600_000)),
@@ -317,6 +320,17 @@ function origins(text: string): readonly string[] | Misconfiguration {
     : new Misconfiguration(
         'must be comma-separated origins in lower case, without a path or a default port, ' +
           'such as https://shop.example,http://localhost:5173',
+      )
+}
+
+// RFC 9116, section 2.5.3: a page is reached by https.
+function contacts(text: string): readonly string[] | Misconfiguration {
+  const uris = text.split(',').map((each) => each.trim())
+  return uris.every((each) => /^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/.test(each) && URL.canParse(each))
+    ? uris
+    : new Misconfiguration(
+        'must be comma-separated mailto: and https: URIs, such as ' +
+          'mailto:security@store.example,https://store.example/security',
       )
 }
 

@@ -4,7 +4,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
-import { healthPaths } from '../../src/http/health-paths.js'
+import { healthPaths, securityTxtPath } from '../../src/http/service-paths.js'
 import { ContractError } from '../../src/openapi/index.js'
 import { type Problem, readSource, replacedPaths } from '../../src/openapi/tools.js'
 import { isLarge, type LintResult, lintFile } from './lint.js'
@@ -87,7 +87,7 @@ async function readChecked(file: string, check: CheckServer): Promise<Read> {
   }
   try {
     const { noted, planned } = await check(contract)
-    const replaced = replacedPaths(contract, Object.values(healthPaths))
+    const replaced = replacedPaths(contract, [...Object.values(healthPaths), securityTxtPath])
     return {
       contract,
       noted: await linesOf([...contract.warnings, ...replaced, ...noted]),

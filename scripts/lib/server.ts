@@ -4,7 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
 import { missingKey } from '../../src/auth/unauthorized.js'
 import { additionsTo } from '../../src/http/additions.js'
-import { healthPathsOf } from '../../src/http/health-paths.js'
+import { healthPathsOf } from '../../src/http/service-paths.js'
 import {
   contractFiles,
   documentation,

@@ -11,7 +11,6 @@ import { afterReading } from '../lib/after-reading.js'
 import { type Contract, errorBody, type RequestError } from '../openapi/index.js'
 import { lingeringClose, requestOn, responseOn } from './connections.js'
 import { headersTooLarge, malformed, tooSlow } from './faults.js'
-import { securityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 
 export interface ClientErrorParts {
@@ -19,6 +18,7 @@ export interface ClientErrorParts {
   readonly log: Logger
   readonly lifetimes: Lifetimes
   readonly config: Pick<Config, 'isAddressLogged'>
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** Creates the handler of Node's `clientError` event. */
@@ -53,24 +53,24 @@ function respond(
   socket: Socket,
   fault: RequestError,
   reason: string | undefined,
-  { contract, log, config }: ClientErrorParts,
+  { contract, log, config, headers }: ClientErrorParts,
 ): void {
   const requestId = randomUUID()
   const body = errorBody(fault, contract)
   const address = config.isAddressLogged ? readAddress(socket.remoteAddress) : undefined
   log.info({ requestId, status: body.status, address, reason }, 'request refused')
-  lingeringClose(socket, lastResponse(requestId, body, contract))
+  const common = { ...headers, 'X-Request-Id': requestId }
+  lingeringClose(socket, lastResponse(common, body, contract))
 }
 
 function lastResponse(
-  requestId: string,
+  common: Readonly<Record<string, string>>,
   body: ReturnType<typeof errorBody>,
   { errorType }: Contract,
 ): string {
   const payload = JSON.stringify(body)
   const headers = {
-    ...securityHeaders,
-    'X-Request-Id': requestId,
+    ...common,
     'Content-Type': `${errorType}; charset=utf-8`,
     'Content-Length': Buffer.byteLength(payload),
     Connection: 'close',

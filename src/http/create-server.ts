@@ -9,10 +9,12 @@ import type { Config } from '../config.js'
 import { type Contract, createRequestIdCheck } from '../openapi/index.js'
 import { createClientErrorHandler } from './client-errors.js'
 import { createServiceErrorHandler } from './error-handler.js'
+import { createSecurityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 import { boundPipelines, bufferBytes } from './pipelining.js'
 import { createRequestLogger, RequestLog } from './request-log.js'
 import { toOriginForm } from './request-target.js'
+import { trustedProxies } from './trusted-proxies.js'
 
 // A peer that sends its headers more slowly wastes a connection.
 const headersTimeoutMs = 10_000
@@ -30,6 +32,10 @@ export function createServer(
   lifetimes.onEnd((request, reply, isAborted) => {
     if (isAborted) requestLog.requestAborted(request, reply)
   })
+  const securityHeaders = createSecurityHeaders(
+    config.publicUrl,
+    config.trustProxy === false ? undefined : trustedProxies(config.trustProxy),
+  )
   const app: FastifyInstance = Fastify({
     ...limitsOf(config, contract),
     loggerInstance: log as FastifyBaseLogger,
@@ -40,10 +46,14 @@ export function createServer(
     // On close, requests in flight finish, and each response closes its connection.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    clientErrorHandler: createClientErrorHandler({ contract, log, lifetimes, config }),
+    clientErrorHandler: createClientErrorHandler({
+      ...{ contract, log, lifetimes, config },
+      headers: securityHeaders(),
+    }),
     rewriteUrl: toOriginForm,
   })
   configure(app.server, config)
+  app.decorate('securityHeaders', securityHeaders)
   app.decorateRequest('reason', undefined)
   app.setErrorHandler(createServiceErrorHandler(contract))
   return app

@@ -1,7 +1,8 @@
 // The headers of every response, errors included, and the errors that any request may get.
 
 import { randomUUID } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { forwardedScheme } from '../lib/forwarded.js'
 import { unavailable } from '../middleware/unavailable.js'
 import type { Addition } from '../openapi/index.js'
 import { headersTooLarge, malformed, tooSlow } from './faults.js'
@@ -11,25 +12,63 @@ import { headersTooLarge, malformed, tooSlow } from './faults.js'
  * that computes them costs several times as much. In lower case, which Fastify would change at more cost than
  * to set.
  */
-export const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
+const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
-  'strict-transport-security': 'max-age=31536000',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 })
 
+// Over plain HTTP it must not be sent (RFC 6797, section 7.2): who reads it there would take the host for one that
+// is reached by TLS alone.
+const headersOverTls: typeof securityHeaders = Object.freeze({
+  ...securityHeaders,
+  'strict-transport-security': 'max-age=31536000',
+})
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The security headers of the response to a request; without one, of a response below Fastify. */
+    readonly securityHeaders: (request?: FastifyRequest) => typeof securityHeaders
+  }
+}
+
+/**
+ * Returns a function that chooses the security headers. The service itself speaks plain HTTP: its public URL, or
+ * a trusted proxy, says that callers use TLS.
+ * @param isProxy whether a peer is a trusted proxy; undefined if none is
+ */
+export function createSecurityHeaders(
+  publicUrl: string | undefined,
+  isProxy: IsProxy | undefined,
+): FastifyInstance['securityHeaders'] {
+  if (publicUrl !== undefined) {
+    const headers = publicUrl.startsWith('https:') ? headersOverTls : securityHeaders
+    return () => headers
+  }
+  if (isProxy === undefined) return () => securityHeaders
+  return (request) => (request && isOverTls(request, isProxy) ? headersOverTls : securityHeaders)
+}
+
+type IsProxy = (peer: string | undefined) => boolean
+
+// Fastify's `protocol` compares the peer with the trusted networks at each request.
+function isOverTls({ raw }: FastifyRequest, isProxy: IsProxy): boolean {
+  return forwardedScheme(raw.headers) === 'https' && isProxy(raw.socket.remoteAddress)
+}
+
 /** Sets the headers of every response. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(securityHeaders).header('x-request-id', request.id)
+  reply.headers(request.server.securityHeaders(request)).header('x-request-id', request.id)
   request.server.setCorsHeaders?.(request, reply)
 }
 
 /** What the HTTP server adds to the responses of every operation. */
 export const httpAddition: Addition = {
-  headers: [...Object.keys(securityHeaders), 'x-request-id', 'allow', 'retry-after'],
-  always: () => [{ ...securityHeaders, 'x-request-id': randomUUID() }],
+  headers: [...Object.keys(headersOverTls), 'x-request-id', 'allow', 'retry-after'],
+  always: () =>
+    [securityHeaders, headersOverTls].map((headers) => ({ ...headers, 'x-request-id': randomUUID() })),
   errors: (_, contract) => [malformed(), tooSlow(), headersTooLarge(contract), unavailable(undefined)],
 }

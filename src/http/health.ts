@@ -6,8 +6,8 @@ import { migrationsFolder } from '../lib/paths.js'
 import { unavailable } from '../middleware/unavailable.js'
 import type { Contract } from '../openapi/index.js'
 import type { Counters } from '../rate-limit/counters.js'
-import { healthPathsOf } from './health-paths.js'
 import { createReadiness, type FindFault, type ReadinessParts } from './readiness.js'
+import { healthPathsOf } from './service-paths.js'
 
 export interface HealthParts extends ReadinessParts {
   readonly counters: Pick<Counters, 'state'>

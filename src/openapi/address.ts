@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { originOf } from '../lib/authority.js'
+import { forwardedScheme, lastOf } from '../lib/forwarded.js'
 import { encoded, resolveReference } from '../lib/relative-references.js'
 import { requestPath } from '../lib/request-path.js'
 import type { Contract } from './contract/contract.js'
@@ -88,7 +89,7 @@ export class Address {
     const isForwarded = scheme !== undefined || host !== undefined || prefix !== undefined
     if (!isForwarded || !this.#isProxy(socket.remoteAddress)) return own
     return {
-      scheme: schemeOf(lastOf(scheme)) ?? own.scheme,
+      scheme: forwardedScheme(headers) ?? own.scheme,
       authority: lastOf(host) || own.authority,
       prefix: lastOf(prefix),
     }
@@ -120,17 +121,6 @@ function rootOf({ scheme, authority = '', prefix }: Claim): string {
 // RFC 9112, section 3.2.2: the host of an absolute target counts, and `Host` does not.
 function authorityOf(target: string, { host }: IncomingHttpHeaders): string | undefined {
   return target.startsWith('/') ? host : /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]
-}
-
-// Each proxy adds its value behind those that it received: the last is that of the proxy whose word is taken.
-function lastOf(values: string | string[] | undefined): string | undefined {
-  const text = String(values ?? '')
-  return text.slice(text.lastIndexOf(',') + 1).trim() || undefined
-}
-
-function schemeOf(text = ''): Claim['scheme'] | undefined {
-  const scheme = text.toLowerCase()
-  return scheme === 'http' || scheme === 'https' ? scheme : undefined
 }
 
 const prefixMax = 255

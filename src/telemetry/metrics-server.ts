@@ -2,8 +2,8 @@
 
 import { createServer, type Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { healthPaths, healthPathsOf } from '../http/health-paths.js'
 import { boundPipelines, bufferBytes } from '../http/pipelining.js'
+import { healthPaths, healthPathsOf } from '../http/service-paths.js'
 import { singleFlight } from '../lib/shared-calls.js'
 import type { Contract } from '../openapi/index.js'
 

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
 import { isSeq, parseDocument, stringify as toYaml } from 'yaml'
-import { type AddressOptions, addressOf } from '../address.js'
+import { type Address, type AddressOptions, addressOf } from '../address.js'
 import type { Contract } from '../contract/contract.js'
 import { nodeOf } from '../contract/reader.js'
 import { documentPaths, operationAt } from '../own-paths.js'
@@ -48,8 +48,7 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   const others = address.known === undefined ? (nodeOf(contract.document).servers ?? []) : []
   const servers = [own, ...(others as ServerObject[])] // the contract has been read
   const document = { ...contract.document, servers }
-  const variantOf = (request: FastifyRequest) =>
-    address.known ?? withoutSlash(address.absolute(ownServer(contract).url, request))
+  const variantOf = baseUrlIn(address, contract)
   const add = (path: string, type: string, write: () => string) => {
     if (operationAt(path, contract) !== undefined) return
     let text: string | undefined
@@ -64,6 +63,12 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   add(documentPaths.yaml30, yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
   add(documentPaths.json, 'application/json; charset=utf-8', json)
   apiCatalog(app, contract)
+}
+
+/** Returns a function that tells at which URL the caller of a file reaches the operations. */
+export function baseUrlIn(address: Address, contract: Contract): (request: FastifyRequest) => string {
+  const { url } = ownServer(contract)
+  return (request) => address.known ?? withoutSlash(address.absolute(url, request))
 }
 
 function withoutSlash(url: string): string {

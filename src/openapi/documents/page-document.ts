@@ -3,6 +3,7 @@
 // optional parameters lose their examples.
 
 import { stringify } from 'lossless-json'
+import type { AddressOptions } from '../address.js'
 import type { Contract, Operation } from '../contract/contract.js'
 import { isNode } from '../contract/keywords.js'
 import type { Node } from '../contract/reader.js'
@@ -21,6 +22,8 @@ export interface PageSection {
 export interface PageParts {
   readonly sections?: readonly PageSection[]
   readonly additions?: readonly Addition[]
+  /** Where callers reach the operations. By default each request says it. */
+  readonly address?: AddressOptions
 }
 
 /** Returns the contract's document, adapted to the page, as JSON. */

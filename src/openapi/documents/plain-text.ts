@@ -1,12 +1,14 @@
 // `/llms.txt`: what `/docs` shows, as plain Markdown, for language models and for readers without a browser
 // (https://llmstxt.org).
 
+import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import { addressOf } from '../address.js'
 import type { Contract } from '../contract/contract.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
-import { ownServer } from './contract-files.js'
+import { baseUrlIn } from './contract-files.js'
 import {
   type ContentOutline,
   type ItemOutline,
@@ -22,18 +24,26 @@ import { describedSections, type PageParts } from './page-document.js'
 /** Adds `/llms.txt`, unless that is an operation. */
 export function plainText(app: FastifyInstance, contract: Contract, parts: PageParts): void {
   if (operationAt(documentPaths.text, contract) !== undefined) return
-  const base = ownServer(contract).url
-  addAsset(app, documentPaths.text, 'text/plain; charset=utf-8', () => textOf(contract, parts, base))
+  const variantOf = baseUrlIn(addressOf(app, contract, parts.address), contract)
+  let text: string | undefined
+  const make = (base: string) => {
+    text ??= textOf(contract, parts)
+    return text.replace(placeholder, () => base)
+  }
+  addAsset(app, documentPaths.text, 'text/plain; charset=utf-8', make, { variantOf })
 }
 
-function textOf(contract: Contract, parts: PageParts, base: string): string {
+// In place of the base address, which depends on who asks: the text of a large contract is written once.
+const placeholder = `base-${randomUUID()}`
+
+function textOf(contract: Contract, parts: PageParts): string {
   const operations = operationsOf(contract)
   const common = commonHeaders(operations)
   const { summary, description } = nodeOf(nodeOf(contract.document).info)
   return [
     `# ${contract.title}`,
     ...(summary === undefined ? [] : [`> ${inLine(summary)}`]),
-    `Version ${contract.version}. The paths below follow the base address: ${base}`,
+    `Version ${contract.version}. The paths below follow the base address: ${placeholder}`,
     ...(description === undefined ? [] : [String(description).trim()]),
     ...section('Security schemes', schemesOf(contract)),
     '## Operations',

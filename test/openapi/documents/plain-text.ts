@@ -40,6 +40,7 @@ t.test('the text has what the page has, in Markdown as plain text', async (t) =>
 
 Version 2.1.0. The paths below follow the base address: `
   t.equal(text.slice(0, expected.length), expected)
+  t.match(text.slice(expected.length), new URL(response.url).origin)
   for (const part of [
     'Play *well*.\n',
     '## Security schemes\n\n- `key` (bearer): A key.\n',

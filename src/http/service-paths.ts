@@ -1,4 +1,5 @@
-// The paths of the probes, for what serves them and for tools that check a contract.
+// The paths of the service beside its operations and the contract, for what serves them and for tools that check
+// a contract.
 
 import { type Contract, operationAt } from '../openapi/index.js'
 
@@ -10,3 +11,6 @@ export function healthPathsOf(contract: Contract): Record<keyof typeof healthPat
   const moved = (path: string) => (operationAt(path, contract) === undefined ? path : `/-${path}`)
   return { live: moved(healthPaths.live), ready: moved(healthPaths.ready) }
 }
+
+/** Whom to tell of a vulnerability (RFC 9116). */
+export const securityTxtPath = '/.well-known/security.txt'
