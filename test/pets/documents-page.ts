@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import Fastify from 'fastify'
-import type { BrowserContextOptions } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { documentation, readContract } from '../../src/openapi/index.js'
 import { contract, type Service, startService } from '../fixtures/service.js'
@@ -118,9 +118,8 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-t.test('the page says that it loads', { skip: browserIsMissing }, async (t) => {
-  const service = await startService(t)
-  const { page } = await open(t, service, { viewport: { width: 1280, height: 900 } })
+// Holds back Scalar, as a slow network does, until it is released.
+async function holdScalar(page: Page): Promise<() => void> {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
     release = resolve
@@ -129,10 +128,55 @@ t.test('the page says that it loads', { skip: browserIsMissing }, async (t) => {
     await released
     await route.continue()
   })
+  return () => release()
+}
+
+t.test('until it has loaded, the operations can be read', { skip: browserIsMissing }, async (t) => {
+  const service = await startService(t)
+  const { page, complaints } = await open(t, service, { viewport: { width: 1280, height: 900 } })
+  const release = await holdScalar(page)
   await page.goto(`${service.origin}/docs`, { waitUntil: 'commit' })
-  await page.getByText('Loading the reference').waitFor()
+  await page.getByText('Loading the interactive reference').waitFor()
+  await page.locator('#plain a:has-text("GET /pets/{petId}")').first().click()
   release()
-  await page.getByText('Loading the reference').waitFor({ state: 'detached' })
+  await page.getByText('Loading the interactive reference').waitFor({ state: 'hidden' })
+  await page.locator('#plain').waitFor({ state: 'detached' })
+  const heading = page.locator('#documentation h3:has-text("Get an animal")').first()
+  await heading.waitFor()
+  await page.waitForFunction(
+    `[...document.querySelectorAll('#documentation [id$="/GET/pets/{petId}"]')].some((each) => {
+      const { top } = each.getBoundingClientRect()
+      return top > -100 && top < innerHeight
+    })`,
+  )
+  t.strictSame(complaints, [], 'the reader goes on at the same operation')
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  const title = `without Scalar the page stays, accessible, opened ${colorScheme}`
+  t.test(title, { skip: browserIsMissing }, async (t) => {
+    const service = await startService(t)
+    const { page } = await open(t, service, { viewport: { width: 390, height: 844 }, colorScheme })
+    await page.route('**/scalar.js', (route) => route.abort())
+    await page.goto(`${service.origin}/docs`)
+    await page.getByText('Loading the interactive reference').waitFor({ state: 'hidden' })
+    await page.evaluate(`${axe};0`)
+    t.strictSame(await page.evaluate(findViolations), [])
+    t.equal(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'), 0)
+  })
+}
+
+t.test('without JavaScript the page has every operation', { skip: browserIsMissing }, async (t) => {
+  const service = await startService(t)
+  const { page, complaints } = await open(t, service, { javaScriptEnabled: false })
+  await page.goto(`${service.origin}/docs`)
+  const titles = await page.locator('#plain h3').allInnerTexts()
+  t.strictSame(
+    titles.filter((title) => title.includes('/')),
+    [...contract.operations.values()].map(({ method, path }) => `${method} ${path}`),
+  )
+  t.notOk(await page.getByText('Loading').isVisible())
+  t.strictSame(complaints, [])
 })
 
 t.test('the page warns in a browser that rounds integers', { skip: browserIsMissing }, async (t) => {

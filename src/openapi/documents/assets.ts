@@ -1,9 +1,9 @@
-// Static files of the documentation, with entity tags and gzip. They change only with the contract or a
-// release.
+// Static files of the documentation, with entity tags, compressed by Brotli and gzip. They change only with
+// the contract or a release.
 
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { matches } from '../response/entity-tags.js'
@@ -15,10 +15,20 @@ interface Representation {
   readonly etag: string
 }
 
-interface Asset {
-  readonly identity: Representation
-  readonly gzip: Representation
+// In the order of the server's preference.
+const codings = ['br', 'gzip', 'identity'] as const
+
+type Coding = (typeof codings)[number]
+
+type Asset = Readonly<Record<Coding, Representation>>
+
+// The option is newer than the types of the package. It decides between codings that the client likes equally.
+interface Preferring {
+  encoding(available: readonly string[], options?: { preferred: readonly string[] }): string | undefined
 }
+
+// Of the 3.6 MB of /docs, Brotli at 9 makes 876 kB in 0.6 s of CPU; at 11, its best, 793 kB in 6 s; gzip 989 kB.
+const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
 
 /** What a file depends on beside the contract. */
 export interface AssetOptions {
@@ -44,7 +54,7 @@ export function addAsset(
 ): void {
   const assetOf = cached((variant) => toAsset(() => make(variant)))
   app.get(path, async (request, reply) => {
-    const coding = prefersGzip(request.headers['accept-encoding']) ? 'gzip' : 'identity'
+    const coding = codingFor(request.headers['accept-encoding'])
     const { bytes, etag } = (await assetOf(variantOf(request)))[coding]
     reply.headers({ ...headers, 'Cache-Control': 'no-cache', ETag: etag }).type(type)
     addHeaders(reply, { Vary: 'Accept-Encoding' })
@@ -76,11 +86,14 @@ async function toAsset(make: () => Buffer | string | Promise<Buffer>): Promise<A
   return {
     identity: { bytes, etag: `"${hash}"` },
     gzip: { bytes: await promisify(gzip)(bytes), etag: `"${hash}-gzip"` },
+    br: { bytes: await promisify(brotliCompress)(bytes, brotli), etag: `"${hash}-br"` },
   }
 }
 
 // RFC 9110, sections 8.4.1.3 and 12.5.3: `x-gzip` is gzip.
-function prefersGzip(accepted: string | string[] = ''): boolean {
+function codingFor(accepted: string | string[] = ''): Coding {
   const headers = { 'accept-encoding': String(accepted).toLowerCase().replaceAll('x-gzip', 'gzip') }
-  return new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip'
+  const negotiator: Preferring = new Negotiator({ headers })
+  const coding = negotiator.encoding(codings, { preferred: codings })
+  return codings.find((each) => each === coding) ?? 'identity'
 }

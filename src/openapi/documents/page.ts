@@ -1,17 +1,20 @@
-// `/docs`: an interactive reference of the contract. It is Scalar, served from the copy in
-// @scalar/fastify-api-reference, which is 13 MB and optional; the page's Content-Security-Policy allows
-// nothing from other origins.
+// `/docs`: the contract's operations as plain HTML, which an interactive reference replaces once the browser
+// has loaded it. That is Scalar, served from the copy in @scalar/fastify-api-reference, which is 13 MB and
+// optional; the page's Content-Security-Policy allows nothing from other origins.
 
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { OperatorError } from '../../lib/operator-error.js'
 import { referenceFrom } from '../../lib/relative-references.js'
-import type { Contract } from '../contract/contract.js'
+import { addressOf } from '../address.js'
+import type { Contract, Operation } from '../contract/contract.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { serviceLinks } from './api-catalog.js'
 import { addAsset } from './assets.js'
+import { baseUrlIn } from './contract-files.js'
+import { escapeHtml, headingId, markdownToHtml } from './markdown.js'
 import { type PageParts, pageDocument } from './page-document.js'
-import { plainText } from './plain-text.js'
+import { plainText, textOf, withBase } from './plain-text.js'
 
 // Scalar uses inline styles and `data:` icons.
 const policy = [
@@ -35,7 +38,9 @@ export function documentation(app: FastifyInstance, contract: Contract, parts: P
     app.get('/', async ({ url }, reply) => reply.redirect(referenceFrom(url, 'docs')))
   plainText(app, contract, parts)
   if (operationAt(documentPaths.page, contract) !== undefined) return
-  addAsset(app, documentPaths.page, 'text/html; charset=utf-8', () => page(contract), {
+  const html = withBase(() => page(contract, parts))
+  addAsset(app, documentPaths.page, 'text/html; charset=utf-8', (base) => html(escapeHtml(base)), {
+    variantOf: baseUrlIn(addressOf(app, contract, parts.address), contract),
     headers: { 'Content-Security-Policy': policy, Link: serviceLinks('.').join(', ') },
   })
   const scalar = scalarFile()
@@ -62,34 +67,40 @@ function scalarFile(): URL {
   }
 }
 
-// URLs are relative: a proxy in front of the service may add a path prefix.
-function page({ title }: Contract): string {
+// URLs are relative: a proxy in front of the service may add a path prefix. Scalar comes last, since it takes
+// seconds on a slow network; the script that starts it fetches the contract meanwhile.
+function page(contract: Contract, parts: PageParts): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
+<title>${escapeHtml(contract.title)}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="docs/page.css">
+<script src="docs/page.js" defer></script>
+<script src="docs/scalar.js" defer></script>
 </head>
 <body>
-<a id="skip" href="#documentation">Skip to the first request</a>
+<a id="skip" href="#Operations">Skip to the first request</a>
 <p id="rounding" role="status" hidden>
 This browser rounds integers beyond 2<sup>53</sup> when it shows a response.
 </p>
-<div id="documentation">
-<p class="loading">Loading the reference, which needs JavaScript. The OpenAPI document is at
-<a href="openapi.yaml">openapi.yaml</a>.</p>
-</div>
-<script src="docs/scalar.js"></script>
-<script src="docs/page.js"></script>
+<p id="loading" role="status" hidden>Loading the interactive reference, which sends requests.</p>
+<main id="plain">
+<nav aria-label="Operations"><ul>
+${[...contract.operations.values()].map(linkTo).join('\n')}
+</ul></nav>
+${markdownToHtml(textOf(contract, parts))}
+</main>
+<div id="documentation" hidden></div>
 </body>
 </html>
 `
 }
 
-function escapeHtml(text: string): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-  return text.replace(/[&<>"]/g, (character) => entities[character] ?? character)
+function linkTo({ method, path, summary, deprecation }: Operation): string {
+  const title = `${method} ${path}`
+  const text = [title, summary, deprecation && '(deprecated)'].filter((each) => each !== undefined).join(' ')
+  return `<li><a href="#${headingId(title)}">${escapeHtml(text)}</a></li>`
 }

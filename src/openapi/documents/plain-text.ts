@@ -24,19 +24,25 @@ import { describedSections, type PageParts } from './page-document.js'
 /** Adds `/llms.txt`, unless that is an operation. */
 export function plainText(app: FastifyInstance, contract: Contract, parts: PageParts): void {
   if (operationAt(documentPaths.text, contract) !== undefined) return
+  const make = withBase(() => textOf(contract, parts))
   const variantOf = baseUrlIn(addressOf(app, contract, parts.address), contract)
-  let text: string | undefined
-  const make = (base: string) => {
-    text ??= textOf(contract, parts)
-    return text.replace(placeholder, () => base)
-  }
   addAsset(app, documentPaths.text, 'text/plain; charset=utf-8', make, { variantOf })
 }
 
 // In place of the base address, which depends on who asks: the text of a large contract is written once.
 const placeholder = `base-${randomUUID()}`
 
-function textOf(contract: Contract, parts: PageParts): string {
+/** Returns what `write` makes of `textOf`, for callers that have reached the service at a base address. */
+export function withBase(write: () => string): (base: string) => string {
+  let text: string | undefined
+  return (base) => {
+    text ??= write()
+    return text.replace(placeholder, () => base)
+  }
+}
+
+/** The operations and all that a caller must know of them, in Markdown, without the base address. */
+export function textOf(contract: Contract, parts: PageParts): string {
   const operations = operationsOf(contract)
   const common = commonHeaders(operations)
   const { summary, description } = nodeOf(nodeOf(contract.document).info)

@@ -116,17 +116,20 @@ const codings: [accepted: string, coding: string | null][] = [
   ['', null],
   ['identity', null],
   ['gzip;q=0', null],
-  ['gzip; q=0.000, *', null],
+  ['gzip; q=0.000, br;q=0', null],
+  ['gzip; q=0.000, *', 'br'],
   ['*;q=0', null],
   ['gzip;q=0.5, identity', null],
   ['gzippy', null],
   ['gzip', 'gzip'],
   ['x-gzip', 'gzip'],
-  ['br, GZIP ;Q=0.1', 'gzip'],
-  ['deflate, *;q=0.5', 'gzip'],
+  ['br;q=0.1, GZIP ;Q=0.2', 'gzip'],
+  ['deflate, *;q=0.5', 'br'],
+  ['BR, GZIP ;Q=0.1', 'br'],
+  ['gzip, deflate, br, zstd', 'br'],
 ]
 
-t.test('only a client that accepts gzip gets it', async (t) => {
+t.test('a client gets the coding that it prefers, of equal ones the smaller', async (t) => {
   const etags = new Map<string | null, string | null>()
   for (const [accepted, expected] of codings) {
     const { headers } = await send(`${origin}/docs/page.js`, 'GET', { 'accept-encoding': accepted })
@@ -139,18 +142,56 @@ t.test('only a client that accepts gzip gets it', async (t) => {
     )
     etags.set(expected, headers.get('etag'))
   }
-  t.not(etags.get('gzip'), etags.get(null), 'and they differ')
+  t.equal(new Set(etags.values()).size, 3, 'and they differ')
   const compressed = { 'accept-encoding': 'gzip', 'if-none-match': etags.get(null) ?? '' }
   t.equal(
     (await send(`${origin}/docs/page.js`, 'GET', compressed)).status,
     200,
     'and do not match each other',
   )
-  const response = await fetch(`${origin}/docs/scalar.js`, {
-    headers: { 'accept-encoding': 'gzip' },
-  })
-  t.ok(Number(response.headers.get('content-length')) < 1_100_000)
-  await response.arrayBuffer()
+  for (const [coding, most] of [
+    ['gzip', 1_000_000],
+    ['br', 880_000],
+  ] as const) {
+    const response = await fetch(`${origin}/docs/scalar.js`, { headers: { 'accept-encoding': coding } })
+    t.equal(response.headers.get('content-encoding'), coding)
+    t.ok(Number(response.headers.get('content-length')) < most, coding)
+    t.ok((await response.text()).includes('createApiReference'), 'and it can be decoded')
+  }
+})
+
+t.test('the page has the operations in plain HTML', async (t) => {
+  const { text } = await send(`${origin}/docs`)
+  for (const name of ['GET /toys', 'POST /toys', 'GET /toys/{id}']) {
+    const id = name.replace(' ', '-')
+    t.match(text, `<li><a href="#${id}">${name}`)
+    t.match(text, `<h3 id="${id}">${name}</h3>`)
+  }
+  t.match(text, '">GET /toys/{id} (deprecated)</a>')
+  t.match(
+    text,
+    '<strong>Deprecated since 2026-11-20. It will be removed on 2030-12-05. Use <code>GET /v1/toys',
+  )
+  t.match(text, '<li><code>id</code> (path, required): integer.</li>')
+  t.match(text, `The paths below follow the base address: ${origin}/v1</p>`)
+  t.match(text, '<p>string, lower case. A name.</p>')
+  for (const [code, status] of contract.errorStatuses)
+    t.match(text, `<td><code>${code}</code> ${status}</td>`)
+})
+
+t.test('texts of the contract are escaped on the page', async (t) => {
+  const put = {
+    operationId: 'put',
+    summary: '<i>',
+    description: '<b>',
+    responses: { 200: { description: '<u>' } },
+  }
+  const info = { title: '</title><s>', version: '<p>', description: '<script>' }
+  const odd = await contractOf({ info, paths: { '/odd"<q>': { put } } })
+  const { origin } = await startEngine(t, odd, {})
+  const { text } = await send(`${origin}/docs`)
+  for (const part of ['i', 'b', 'u', 's', 'script', 'q']) t.match(text, `&lt;${part}&gt;`)
+  t.notMatch(text, /<(?:[ibusq]|script)>/)
 })
 
 t.test('an asset is read and compressed once, unless that fails', async (t) => {

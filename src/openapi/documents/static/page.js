@@ -1,4 +1,4 @@
-// Runs in the browser: renders the service's own contract with Scalar.
+// Runs in the browser: replaces the plain page by Scalar, which renders the service's own contract.
 
 // Scalar parses parameters, bodies and responses with JSON.parse, which rounds integers beyond 2^53. Here it
 // returns a bigint for each, a value whose text is its digits wherever Scalar puts it, and JSON.stringify
@@ -49,19 +49,35 @@ const hiddenClients = {
   shell: ['wget', 'httpie'],
 }
 
-async function show() {
+// Scalar's script comes after this one. If it fails to load, the plain page stays.
+async function load() {
+  const loading = document.getElementById('loading')
+  loading.hidden = false
+  const contract = fetch('docs/contract.json').then((response) => response.text())
+  await new Promise((resolve) => addEventListener('DOMContentLoaded', resolve, { once: true }))
+  try {
+    if (window.Scalar !== undefined) show(JSON.parse(await contract))
+  } finally {
+    loading.hidden = true
+  }
+}
+
+function show(content) {
   fixAccessibility()
-  document.getElementById('skip').onclick = (event) => {
+  const skip = document.getElementById('skip')
+  skip.href = '#documentation'
+  skip.onclick = (event) => {
     const button = document.querySelector('.show-api-client-button')
     if (button === null) return
     event.preventDefault() // Scalar takes a fragment for a place of its own
     button.focus()
   }
-  const response = await fetch('docs/contract.json')
-  const content = JSON.parse(await response.text())
   // Scalar resolves a relative server against the origin, which loses the prefix of a gateway.
   for (const server of content.servers)
     server.url = new URL(server.url, location.href).href.replace(/\/$/, '')
+  keepPlace()
+  document.getElementById('plain').remove()
+  document.getElementById('documentation').hidden = false
   window.Scalar.createApiReference('#documentation', {
     content,
     // Send nothing to other origins, and forget the key when the page closes.
@@ -78,6 +94,20 @@ async function show() {
     defaultOpenAllTags: true,
     hideModels: true, // each operation shows its schemas
   })
+}
+
+// Someone who has read on to an operation goes on there. Scalar's ids end in `/GET/pets`.
+function keepPlace() {
+  const isAbove = (heading) => heading.getBoundingClientRect().top < window.innerHeight / 2
+  const read = [...document.querySelectorAll('#plain h3')].filter(isAbove).at(-1)?.textContent
+  if (window.scrollY === 0 || !/^[A-Z]+ \//.test(read)) return
+  const scroll = () => {
+    const operation = document.querySelector(`[id$="${CSS.escape(`/${read.replace(' ', '')}`)}"]`)
+    operation?.scrollIntoView()
+    if (operation !== null) observer.disconnect()
+  }
+  const observer = new MutationObserver(scroll)
+  observer.observe(document.getElementById('documentation'), { childList: true, subtree: true })
 }
 
 // Scalar's markup has wrong ARIA roles and unnamed controls. Corrects them as elements appear.
@@ -128,4 +158,4 @@ function keyOf(field) {
 }
 
 keepIntegersExact()
-show()
+load()
