@@ -18,14 +18,18 @@ export interface Calls {
   /**
    * Add an animal
    *
-   * Adds an animal. The service assigns its `id`; a request with an `id` is rejected. `status` has no
-   * default: if omitted, it stays absent.
+   * Adds an animal and returns it with the `id` that the service assigns; a request with an `id` is rejected.
+   * `status` has no default: if omitted, it stays absent. Send an `Idempotency-Key` of your own, and after a
+   * lost response, a 409, a 429 or a 5xx the same request with the same key, after `Retry-After` if there is
+   * one: the animal is added once. On 400 the `message` names each invalid field; on 422 the key belongs to
+   * another request.
    */
   readonly createPet: Call<CreatePetRequest, Pet>
   /**
    * Get an animal
    *
-   * Returns one animal. Deprecated: use `GET /pets` with its `status` filter.
+   * Returns the animal with this `id`, or 404 if there is none. On 429 and 503 send the request again after
+   * `Retry-After`. Deprecated: use `GET /pets` with its `status` filter.
    *
    * @deprecated since 2026-11-20, ends on 2030-12-05. Use `listPets` instead.
    */
@@ -33,12 +37,12 @@ export interface Calls {
   /**
    * List animals
    *
-   * Returns the animals in ascending order of `id`, one page at a time. If there are more, the response
-   * has a `Link` header with `rel="next"`, the URL of the next page: the same request with `after`, the
-   * `id` of the last animal of this page. The last page has no such link. Without the header, ask on until
-   * a page has fewer animals than `limit`. A page costs the same at any depth, and animals added while you
-   * page do not cause others to be repeated or skipped. A kept `after` is no way to find what is new: an
-   * animal with a lower `id` may appear later.
+   * Returns an array of at most `limit` animals, in ascending order of `id`. For the next page send the same
+   * request with `after`, the `id` of the last animal of this one; a page with fewer animals than `limit` is
+   * the last. As long as there are more, a `Link` header with `rel="next"` has the URL of the next page. A
+   * page costs the same at any depth, and animals added while you page do not cause others to be repeated or
+   * skipped. A kept `after` is no way to find what is new: an animal with a lower `id` may appear later. On
+   * 400 the `message` names what is wrong; on 429 and 503 send the request again after `Retry-After`.
    */
   readonly listPets: Call<ListPetsRequest, Pet[]>
 }

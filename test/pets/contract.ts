@@ -15,6 +15,27 @@ function bodyOf({ body }: Operation): string | undefined {
   return body && '{}'
 }
 
+// What tools for language models allow for the description of a tool.
+const descriptionMax = 1024
+
+for (const { id, definition, parameters, responses, isIdempotent } of contract.operations.values())
+  t.test(`the description of ${id} says what it returns and how to go on`, async (t) => {
+    const description = String(definition.description)
+    t.ok(description.length <= descriptionMax, `${description.length} characters`)
+    t.match(description, /\breturns /i)
+    const has = (name: string) => parameters.some((each) => each.name === name)
+    const isNamed: [name: string, isNeeded: boolean][] = [
+      ['after', has('after')],
+      ['limit', has('limit')],
+      ['Idempotency-Key', isIdempotent],
+      ['Retry-After', responses.has('429')],
+    ]
+    for (const [name, isNeeded] of isNamed) if (isNeeded) t.match(description, `\`${name}\``)
+    // 400 is told by its message; the others need no word where a caller can do nothing.
+    for (const status of ['404', '409', '422', '429'].filter((each) => responses.has(each)))
+      t.match(description, status)
+  })
+
 t.test('every operation', async (t) => {
   const service: Service = await startService(t)
   const { base, auth } = service
