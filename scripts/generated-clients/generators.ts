@@ -140,7 +140,27 @@ export const generators: readonly Generator[] = [
       ...runTypeScript,
     ],
   },
+  {
+    name: 'openapi-mcp-generator',
+    programs: ['curl', 'npm', 'sed'],
+    steps: () => [
+      installPackages,
+      shell('curl -fsS "$ORIGIN/openapi.json" -o openapi.json'),
+      shell('npx openapi-mcp-generator --input openapi.json --output plain --base-url "$URL"'),
+      // The tools get int64 as text: they read their arguments with JSON.parse.
+      shell(
+        `sed 's/"type":"integer","format":"int64"/"type":"string","format":"int64"/g' openapi.json > text.json`,
+      ),
+      shell('npx openapi-mcp-generator --input text.json --output exact --base-url "$URL" --custom-auth'),
+      ['cp', 'exact.ts', 'exact/src/auth.ts'],
+      ...runTypeScript,
+    ],
+  },
 ]
+
+function shell(command: string): Step {
+  return ['sh', '-c', command]
+}
 
 interface Generation {
   readonly output: string
