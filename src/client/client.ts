@@ -4,7 +4,7 @@
 import type { CallOptions, CallResult } from './call.js'
 import { type Clock, systemClock } from './clock.js'
 import { exchange } from './exchange.js'
-import { linkTo, resolveLink } from './links.js'
+import { linkTo, resolveLink, targetOf } from './links.js'
 import { type ClientOptions, readCallOptions, readOptions, type Settings } from './options.js'
 import { readRateLimit } from './rate-limit.js'
 import { type CallRequest, writeNextRequest, writeRequest } from './request.js'
@@ -61,14 +61,20 @@ function nextPage(operation: CalledOperation, request: Request, response: Respon
     if (url === response.url) throw unexpected('The next page is this one again.', operation, response)
     return requestPage(operation, writeNextRequest(url, request.headers, options), own)
   }
-  return { position: positionIn(link, request, response), next }
+  return { position: positionIn(link, request, response, settings), next }
 }
 
 // What a GET of the same path needs to go on; a link to another path can only be followed.
-function positionIn(link: string, { method }: Request, { url }: Response): string | undefined {
-  if (method !== 'GET' || !URL.canParse(link, url)) return undefined
-  const { pathname, search } = new URL(link, url)
-  return pathname === new URL(url).pathname ? search.slice(1) : undefined
+function positionIn(
+  link: string,
+  { method }: Request,
+  response: Response,
+  { baseUrl }: Settings,
+): string | undefined {
+  const target = targetOf(link, response, baseUrl)
+  if (method !== 'GET' || target === undefined) return undefined
+  const { pathname, search } = new URL(target)
+  return pathname === new URL(response.url).pathname ? search.slice(1) : undefined
 }
 
 async function* pages(first: () => Result, signal: AbortSignal | undefined) {

@@ -15,10 +15,8 @@ export function linkTo(relation: string, header: string | null): string | undefi
 }
 
 /**
- * Resolves a link of a response against the URL of its request (RFC 3986, section 5.1.3). It is followed with
- * the key, so it must not lead out of the base URL. A service that is reached by several names may know only
- * one: a link elsewhere that ends with the path of the request leads to that path at the base URL.
- * @throws {ApiError} `unexpected_answer` if it leads anywhere else
+ * Resolves a link of a response as `targetOf` does.
+ * @throws {ApiError} `unexpected_answer` if it leads out of the base URL
  */
 export function resolveLink(
   target: string,
@@ -26,6 +24,20 @@ export function resolveLink(
   baseUrl: string,
   operation: CalledOperation,
 ): string {
+  const resolved = targetOf(target, response, baseUrl)
+  if (resolved !== undefined) return resolved
+  const href = URL.canParse(target, response.url) ? new URL(target, response.url).href : target
+  const message = `The next page, ${href}, is not under ${baseUrl}.`
+  throw new ApiError('unexpected_answer', message, { operation: operation.id, response })
+}
+
+/**
+ * Resolves a link of a response against the URL of its request (RFC 3986, section 5.1.3). It is followed with
+ * the key, so it must not lead out of the base URL: then it is undefined. A service that is reached by several
+ * names may know only one: a link elsewhere that ends with the path of the request leads to that path at the
+ * base URL.
+ */
+export function targetOf(target: string, response: Response, baseUrl: string): string | undefined {
   const base = new URL(baseUrl)
   const basePath = base.pathname.replace(/\/+$/, '')
   const url = URL.canParse(target, response.url) ? new URL(target, response.url) : undefined
@@ -34,6 +46,5 @@ export function resolveLink(
     const own = new URL(response.url).pathname.slice(basePath.length)
     if (own.length > 1 && url.pathname.endsWith(own)) return `${base.origin}${basePath}${own}${url.search}`
   }
-  const message = `The next page, ${url?.href ?? target}, is not under ${baseUrl}.`
-  throw new ApiError('unexpected_answer', message, { operation: operation.id, response })
+  return undefined
 }

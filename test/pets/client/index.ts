@@ -208,6 +208,8 @@ t.test('only a link of a GET to its own path has a position', async (t) => {
   for (const [method, link, position] of [
     ['GET', '?page=2', 'page=2'],
     ['GET', 'http://other.example/store/v1/pets?page=2', 'page=2'],
+    ['GET', 'http://other.example/v1/store/v1/pets?page=2', 'page=2'],
+    ['GET', 'http://other.example/v1/pets?page=2', 'page=2'],
     ['GET', 'toys?page=2', undefined],
     ['GET', 'http://[', undefined],
     ['POST', '?page=2', undefined],
