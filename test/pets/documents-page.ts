@@ -236,6 +236,7 @@ t.test(
     const card = page.locator('.scalar-card').filter({ hasText: 'Test Request' })
     const picker = card.getByTestId('client-picker')
     const options = page.getByRole('option')
+    t.equal(await picker.innerText(), 'Shell Curl')
     await picker.click()
     await options.first().waitFor()
     const count = await options.count()
@@ -248,8 +249,10 @@ t.test(
       names.push(name)
       const sample = await card.innerText()
       for (const id of long) t.match(sample, id, `${name} has ${id}`)
+      if (!name.startsWith('HTTP')) t.match(sample, `${origin}/v1/toys/`, `${name} has the address`)
     }
     t.strictSame(names, [
+      ...['JavaScript Fetch', 'Go', 'Java'],
       ...['C# HttpClient', 'Dart Http', 'F# HttpClient', 'HTTP HTTP/1.1'],
       ...['Python Requests', 'Python HTTPX (Sync)', 'Python HTTPX (Async)', 'Shell Curl'],
     ])

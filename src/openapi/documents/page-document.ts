@@ -6,9 +6,11 @@ import { stringify } from 'lossless-json'
 import type { AddressOptions } from '../address.js'
 import type { Contract, Operation } from '../contract/contract.js'
 import { isNode } from '../contract/keywords.js'
-import type { Node } from '../contract/reader.js'
+import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { type Addition, serverErrors } from '../response/additions.js'
 import { ownServer } from './contract-files.js'
+import { exampleRequest } from './example-request.js'
+import { samplesOf } from './samples.js'
 
 /** A table of the page, with a sentence below it. Cells are Markdown. */
 export interface PageSection {
@@ -34,7 +36,25 @@ export function pageDocument(contract: Contract, parts: PageParts): string {
   // names.
   const servers = [ownServer(contract)]
   const shown = { ...document, info: { ...document.info, description }, servers }
-  return stringify(shown, (_key, value) => (isNode(value) ? adapted(value, contract) : value)) ?? ''
+  const samples = samplesIn(contract)
+  const replaced = (value: Node) => adapted({ ...samples.get(value), ...value }, contract)
+  const adapt = (value: Node) => (samples.has(value) ? replaced(value) : adapted(value, contract))
+  return stringify(shown, (_key, value) => (isNode(value) ? adapt(value) : value)) ?? ''
+}
+
+// The browser knows the URL of the server, and puts it here.
+const serverUrl = 'https://this-service.invalid'
+
+// By the Operation Object. An author's own samples stay.
+function samplesIn(contract: Contract): Map<unknown, Node> {
+  const reader = new Reader(contract.document)
+  const paths = nodeOf(reader.document.paths)
+  const entries = [...contract.operations.values()].flatMap((each) => {
+    const request = exampleRequest(each, contract, reader)
+    const operation = reader.node(paths[each.path])[each.method.toLowerCase()]
+    return request ? [[operation, { 'x-codeSamples': samplesOf(request, serverUrl) }] as const] : []
+  })
+  return new Map<unknown, Node>(entries)
 }
 
 // Of a large document, most objects are left as they are: copying each, and each text, took a second.

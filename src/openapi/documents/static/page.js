@@ -75,6 +75,9 @@ function show(content) {
   // Scalar resolves a relative server against the origin, which loses the prefix of a gateway.
   for (const server of content.servers)
     server.url = new URL(server.url, location.href).href.replace(/\/$/, '')
+  for (const operation of Object.values(content.paths ?? {}).flatMap(Object.values))
+    for (const sample of operation?.['x-codeSamples'] ?? [])
+      sample.source = sample.source.replaceAll('https://this-service.invalid', content.servers[0].url)
   keepPlace()
   document.getElementById('plain').remove()
   document.getElementById('documentation').hidden = false

@@ -1,0 +1,117 @@
+// An example of an operation's request: its required parameters and body, with the contract's examples or, for
+// want of one, a value of the schema.
+
+import { stringify } from 'lossless-json'
+import type { Contract, Operation } from '../contract/contract.js'
+import { isJson } from '../contract/media-types.js'
+import { effectiveParameters } from '../contract/parameters.js'
+import { type Node, nodeOf, nodesOf, type Reader } from '../contract/reader.js'
+
+export interface ExampleRequest {
+  readonly method: string
+  /** The path with its query, without the prefix. */
+  readonly target: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string | undefined
+}
+
+/** Undefined if it cannot be written as text: an object as a parameter, a file as the body. */
+export function exampleRequest(
+  operation: Operation,
+  contract: Contract,
+  reader: Reader,
+): ExampleRequest | undefined {
+  const item = reader.node(nodeOf(reader.document.paths)[operation.path])
+  const definition = nodeOf(item[operation.method.toLowerCase()])
+  const parameters = effectiveParameters(reader, item, definition).filter(({ required }) => required === true)
+  const pairs = parameters.map((each) => [each, valueTexts(each, reader)] as const)
+  const body = reader.node(definition.requestBody)
+  const media = Object.entries(nodeOf(body.content)).find(([mediaType]) => isJson(mediaType))
+  if (pairs.some(([, texts]) => texts === undefined)) return undefined
+  if (media === undefined && body.required === true) return undefined
+  const of = (place: string) =>
+    pairs.flatMap(([each, texts = []]) =>
+      each.in === place ? texts.map((text) => [String(each.name), text] as const) : [],
+    )
+  const isKeyed = operation.security[0]?.some((name) => name === contract.keyScheme) === true
+  return {
+    method: operation.method,
+    target: targetOf(operation.path, of('path'), of('query')),
+    headers: [
+      ...(isKeyed ? [['Authorization', 'Bearer YOUR_KEY'] as const] : []),
+      ...of('header'),
+      ...of('cookie').map(([name, text]) => ['Cookie', `${name}=${encodeURIComponent(text)}`] as const),
+      ...(media === undefined ? [] : [['Content-Type', media[0]] as const]),
+    ],
+    body: media && stringify(exampleOf(reader.node(media[1]), reader), null, 2),
+  }
+}
+
+type Pairs = readonly (readonly [name: string, text: string])[]
+
+function targetOf(path: string, inPath: Pairs, inQuery: Pairs): string {
+  const filled = inPath.reduce(
+    (target, [name, text]) => target.replaceAll(`{${name}}`, () => encodeURIComponent(text)),
+    path,
+  )
+  const query = inQuery.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')
+  return query === '' ? filled : `${filled}?${query}`
+}
+
+// Of an array, each item is a value of its own, as `form` sends it by default; others are left out.
+function valueTexts(parameter: Node, reader: Reader): string[] | undefined {
+  const value = exampleOf(parameter, reader)
+  const isDefaultForm = (parameter.style ?? 'form') === 'form' && parameter.explode !== false
+  if (Array.isArray(value) && !(parameter.in === 'query' && isDefaultForm)) return undefined
+  const all = [value].flat()
+  if (parameter.content !== undefined || all.some((each) => isObject(each))) return undefined
+  return all.map((each) => (typeof each === 'string' ? each : (stringify(each) ?? '')))
+}
+
+// The numbers of a contract may be objects, which keep their digits.
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && /^[[{]/.test(stringify(value) ?? '')
+}
+
+// Of a parameter or a Media Type Object.
+function exampleOf({ example, examples, schema }: Node, reader: Reader): unknown {
+  const [first] = Object.values(nodeOf(examples))
+  return example ?? reader.node(first).value ?? exampleValue(schema, reader)
+}
+
+// Deeper values are left out: a schema may contain itself.
+const depthMax = 6
+
+function exampleValue(schema: unknown, reader: Reader, depth = 0): unknown {
+  const { example, examples, default: fallback, const: only, enum: values, ...rest } = reader.node(schema)
+  const [first] = Array.isArray(examples) ? examples : []
+  const [one] = Array.isArray(values) ? values : []
+  const given = example ?? first ?? only ?? fallback ?? one
+  if (given !== undefined || depth === depthMax) return given ?? null
+  const { allOf, oneOf, anyOf, type } = rest
+  const inner = (each: unknown) => exampleValue(each, reader, depth + 1)
+  if (Array.isArray(allOf)) return Object.assign({}, typed('object', rest, inner), ...allOf.map(inner))
+  const [choice] = [...nodesOf(oneOf), ...nodesOf(anyOf)]
+  if (choice !== undefined) return inner(choice)
+  const [name] = [type ?? (rest.properties === undefined ? 'string' : 'object')].flat()
+  return typed(String(name), rest, inner)
+}
+
+const textOfFormat: Readonly<Record<string, string>> = {
+  date: '2030-01-31',
+  'date-time': '2030-01-31T12:00:00Z',
+  email: 'someone@example.com',
+  uri: 'https://example.com/',
+  uuid: '3fa85f64-5717-4562-b3fc-2c963f66afa6',
+}
+
+function typed(type: string, schema: Node, inner: (schema: unknown) => unknown): unknown {
+  const { properties, required, items, minimum, format } = schema
+  if (type === 'integer' || type === 'number') return minimum ?? 1
+  if (type === 'boolean') return true
+  if (type === 'null') return null
+  if (type === 'array') return [inner(items)]
+  if (type !== 'object') return textOfFormat[String(format)] ?? 'text'
+  const names = Array.isArray(required) ? required.map(String) : []
+  return Object.fromEntries(names.map((name) => [name, inner(nodeOf(properties)[name])]))
+}

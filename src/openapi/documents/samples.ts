@@ -1,0 +1,85 @@
+// Samples of a request in languages of which Scalar's own change it: they drop the query, or round an integer
+// in the body. Here a body is the text of the JSON, which no language reads as numbers.
+
+import type { ExampleRequest } from './example-request.js'
+
+/** An item of `x-codeSamples`. */
+export interface Sample {
+  readonly lang: string
+  readonly label: string
+  readonly source: string
+}
+
+/** Returns a sample for each language, given the URL of the server. */
+export function samplesOf(request: ExampleRequest, server: string): Sample[] {
+  const url = server + request.target
+  return [
+    { lang: 'javascript', label: 'JavaScript Fetch', source: javascript(request, url) },
+    { lang: 'go', label: 'Go', source: go(request, url) },
+    { lang: 'java', label: 'Java', source: java(request, url) },
+  ]
+}
+
+// What JSON escapes in a string, these languages do, in the same way.
+const quoted = JSON.stringify
+
+function javascript({ method, headers, body }: ExampleRequest, url: string): string {
+  const fields = headers.map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},\n`)
+  const text = body?.replace(/[\\`]|\$(?=\{)/g, '\\$&')
+  return `const response = await fetch(${quoted(url)}, {
+  method: ${quoted(method)},
+${fields.length === 0 ? '' : `  headers: {\n${fields.join('')}  },\n`}${text === undefined ? '' : `  body: \`${text}\`,\n`}})
+console.log(response.status, await response.text())
+`
+}
+
+function go({ method, headers, body }: ExampleRequest, url: string): string {
+  const fields = headers.map(([name, value]) => `\trequest.Header.Set(${quoted(name)}, ${quoted(value)})\n`)
+  const text = body?.includes('`') ? quoted(body) : `\`${body}\``
+  return `package main
+
+import (
+\t"fmt"
+\t"io"
+\t"log"
+\t"net/http"
+${body === undefined ? '' : '\t"strings"\n'})
+
+func main() {
+\trequest, err := http.NewRequest(${quoted(method)}, ${quoted(url)}, ${body === undefined ? 'nil' : `strings.NewReader(${text})`})
+\tif err != nil {
+\t\tlog.Fatal(err)
+\t}
+${fields.join('')}\tresponse, err := http.DefaultClient.Do(request)
+\tif err != nil {
+\t\tlog.Fatal(err)
+\t}
+\tdefer response.Body.Close()
+\ttext, err := io.ReadAll(response.Body)
+\tif err != nil {
+\t\tlog.Fatal(err)
+\t}
+\tfmt.Println(response.StatusCode, string(text))
+}
+`
+}
+
+// A text block ends at three quotes, and drops the indentation that all lines have: none here.
+function java({ method, headers, body }: ExampleRequest, url: string): string {
+  const fields = headers.map(([name, value]) => `\n      .header(${quoted(name)}, ${quoted(value)})`)
+  const text = body?.replaceAll('\\', '\\\\').replace(/"(?=""|$)/g, '\\"')
+  const publisher = text === undefined ? 'noBody()' : `ofString("""\n${text}""")`
+  return `import java.net.URI;
+import java.net.http.*;
+
+class Main {
+  public static void main(String[] args) throws Exception {
+    var request = HttpRequest.newBuilder(URI.create(${quoted(url)}))${fields.join('')}
+      .method(${quoted(method)}, HttpRequest.BodyPublishers.${publisher})
+      .build();
+    var response = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+    System.out.println(response.statusCode() + " " + response.body());
+  }
+}
+`
+}

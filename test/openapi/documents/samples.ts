@@ -1,0 +1,158 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { parse } from 'lossless-json'
+import t from 'tap'
+import { pageDocument } from '../../../src/openapi/documents/page-document.js'
+import { readContract } from '../../../src/openapi/index.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+
+const run = promisify(execFile)
+const marker = 'https://this-service.invalid'
+const long = '9223372036854775807'
+// biome-ignore lint/suspicious/noTemplateCurlyInString: what templates of JavaScript would replace
+const odd = 'a "b" \\ `c` ${d} é \u2028 %s """'
+
+const document = `{
+  "openapi": "3.1.0", "info": { "title": "Samples", "version": "1.0.0" }, "servers": [{ "url": "/v1" }],
+  "security": [{ "key": [] }],
+  "paths": { "/toys/{id}": {
+    "parameters": [{ "in": "path", "name": "id", "required": true, "example": ${long}, "schema": { "type": "integer", "format": "int64" } }],
+    "post": {
+      "operationId": "addToy",
+      "parameters": [
+        { "in": "query", "name": "q", "required": true, "example": "a b&c=d", "schema": { "type": "string" } },
+        { "in": "query", "name": "tags", "required": true, "example": ["x", "y"], "schema": { "type": "array", "items": { "type": "string" } } },
+        { "in": "query", "name": "optional", "schema": { "type": "string" } },
+        { "in": "header", "name": "X-Note", "required": true, "example": "say \\"hi\\"", "schema": { "type": "string" } }
+      ],
+      "requestBody": { "required": true, "content": { "application/json": {
+        "schema": { "type": "object" }, "example": { "id": ${long}, "text": ${JSON.stringify(odd)} }
+      } } },
+      "responses": { "200": { "description": "OK" } }
+    },
+    "get": { "operationId": "getToy", "responses": { "200": { "description": "OK" } } }
+  } },
+  "components": { "securitySchemes": { "key": { "type": "http", "scheme": "bearer" } } }
+}`
+
+interface Received {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly key: string | undefined
+  readonly note: unknown
+  readonly body: string
+}
+
+const commands: Record<string, (file: string) => [file: string, command: string, args: string[]]> = {
+  javascript: (folder) => [path.join(folder, 'a.mjs'), process.execPath, ['a.mjs']],
+  go: (folder) => [path.join(folder, 'a.go'), 'go', ['run', 'a.go']],
+  java: (folder) => [path.join(folder, 'Main.java'), 'java', ['Main.java']],
+}
+
+for (const [lang, commandIn] of Object.entries(commands)) {
+  const [, program] = commandIn('.')
+  const isMissing = await run(program, [lang === 'go' ? 'version' : '--version']).then(
+    () => false,
+    () => `${program} is not installed`,
+  )
+  t.test(`the sample in ${lang} sends exactly the request`, { skip: isMissing }, async (t) => {
+    const received: Received[] = []
+    const server = createServer(async (request, response) => {
+      const { method, url, headers } = request
+      const body = Buffer.concat(await request.toArray()).toString()
+      received.push({ method, url, key: headers.authorization, note: headers['x-note'], body })
+      response.end(`{"id":${long}}`)
+    }).listen(0, '127.0.0.1')
+    t.teardown(() => server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const operations = (await pageOf(document)).paths['/toys/{id}']
+    const [file, command, args] = commandIn(temporaryDirectory(t))
+    for (const method of ['post', 'get']) {
+      const { source } = operations[method]['x-codeSamples'].find(
+        (each: { lang: string }) => each.lang === lang,
+      )
+      await writeFile(file, source.replaceAll(marker, `http://127.0.0.1:${port}/v1`))
+      const { stdout } = await run(command, args, { cwd: path.dirname(file) })
+      t.equal(stdout.trim(), `200 {"id":${long}}`, 'and prints the response')
+    }
+    const [post, get] = received
+    const key = 'Bearer YOUR_KEY'
+    t.match(post, {
+      method: 'POST',
+      url: `/v1/toys/${long}?q=a%20b%26c%3Dd&tags=x&tags=y`,
+      key,
+      note: 'say "hi"',
+    })
+    const { id, text } = parse(String(post?.body)) as { id: unknown; text: string }
+    t.strictSame([String(id), text], [long, odd])
+    t.match(get, { method: 'GET', url: `/v1/toys/${long}`, key, note: undefined, body: '' })
+  })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: any member of a document
+async function pageOf(text: string): Promise<any> {
+  return JSON.parse(pageDocument(await readContract('openapi.json', async () => text), {}))
+}
+
+t.test("a request without a text has no sample, and an author's own stay", async (t) => {
+  const json = (schema: object) => ({ content: { 'application/json': { schema } } })
+  const responses = { 204: { description: 'None' } }
+  const bytes = { required: true, content: { 'application/octet-stream': {} } }
+  const filter = { in: 'query', name: 'f', required: true, style: 'deepObject', schema: { type: 'object' } }
+  const own = [{ lang: 'sh', source: 'call' }]
+  const node = {
+    type: 'object',
+    required: ['id', 'at', 'kind', 'next', 'list', 'all', 'any', 'is', 'no', 'some'],
+    properties: {
+      id: { type: 'integer', minimum: 5 },
+      at: { type: 'string', format: 'date' },
+      kind: { enum: ['a', 'b'] },
+      next: { $ref: '#/components/schemas/Node' },
+      list: { type: 'array', items: { const: 7 } },
+      all: { allOf: [{ required: ['x'], properties: { x: { default: 1 } } }] },
+      any: { anyOf: [{ type: 'number' }, { type: 'string' }] },
+      is: { type: 'boolean' },
+      no: { type: ['null', 'string'] },
+      some: { type: 'string' },
+      left: { type: 'string' },
+    },
+  }
+  const page = await pageOf(
+    JSON.stringify({
+      openapi: '3.1.0',
+      info: { title: 'A', version: '1.0.0' },
+      paths: {
+        '/bytes': { put: { operationId: 'putBytes', requestBody: bytes, responses } },
+        '/filter': { get: { operationId: 'filter', parameters: [filter], responses } },
+        '/own': { get: { operationId: 'own', 'x-codeSamples': own, responses } },
+        '/node': {
+          put: { operationId: 'put', requestBody: json({ $ref: '#/components/schemas/Node' }), responses },
+        },
+      },
+      components: { schemas: { Node: node } },
+    }),
+  )
+  t.equal(page.paths['/bytes'].put['x-codeSamples'], undefined)
+  t.equal(page.paths['/filter'].get['x-codeSamples'], undefined)
+  t.strictSame(page.paths['/own'].get['x-codeSamples'], own)
+  const [{ source }] = page.paths['/node'].put['x-codeSamples']
+  const { next, ...value } = JSON.parse(/body: `([^`]+)`/.exec(source)?.[1] ?? '')
+  const expected = {
+    id: 5,
+    at: '2030-01-31',
+    kind: 'a',
+    list: [7],
+    all: { x: 1 },
+    any: 1,
+    is: true,
+    no: null,
+  }
+  t.strictSame(value, { ...expected, some: 'text' })
+  t.equal(next.next.next.next.next.next, null, 'a schema that contains itself ends')
+})
