@@ -125,12 +125,23 @@ function contentsOf(content: unknown, reader: Reader): ContentOutline[] {
   })
 }
 
+const marks: readonly (readonly [mark: string, text: string])[] = [
+  ['readOnly', 'read-only'],
+  ['writeOnly', 'write-only'],
+  ['deprecated', 'deprecated'],
+]
+
 // What stands beside a schema describes its use here, and what stands in it every use.
 function itemOf(name: string, required: boolean, { schema, ...item }: Node, reader: Reader): ItemOutline {
   const [content] = Object.values(nodeOf(item.content))
   const used = schema ?? reader.node(content).schema
-  const description = textOf(item.description) || textOf(reader.node(used).description)
-  return { name, required, type: shortSchema(used, reader), description }
+  const target = reader.node(used)
+  const isMarked = (mark: string) => item[mark] === true || target[mark] === true
+  const type = [
+    shortSchema(used, reader) + (content === undefined ? '' : ' as JSON'),
+    ...marks.filter(([mark]) => isMarked(mark)).map(([, text]) => text),
+  ].join(', ')
+  return { name, required, type, description: textOf(item.description) || textOf(target.description) }
 }
 
 function textOf(value: unknown): string {

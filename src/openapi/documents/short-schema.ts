@@ -63,14 +63,14 @@ function typeWords(schema: Node, inner: Inner): string {
 
 const words: Readonly<Record<string, (schema: Node, inner: Inner) => string>> = {
   array: ({ items, minItems, maxItems }, inner) =>
-    `array of ${inner(items)}${(minItems ?? maxItems) ? ',' : ''}${range(minItems, maxItems, ' items')}`,
+    `array of ${inner(items)}${(minItems ?? maxItems) ? ',' : ''}${range(minItems, maxItems, 'item')}`,
   integer: ({ format, minimum, maximum }) => `${format ?? 'integer'}${range(minimum, maximum)}`,
   number: ({ format, minimum, maximum }) => `${format ?? 'number'}${range(minimum, maximum)}`,
   object: objectWords,
   string: ({ format, minLength, maxLength, 'x-pattern-description': words }) => {
     const type = format === undefined ? 'string' : `string (${format})`
     const pattern = words === undefined ? '' : `, ${words}`
-    return type + range(minLength, maxLength, ' characters') + pattern
+    return type + range(minLength, maxLength, 'character') + pattern
   },
 }
 
@@ -85,8 +85,9 @@ function objectWords({ properties, required, additionalProperties: others }: Nod
 
 function range(min: unknown, max: unknown, unit = ''): string {
   if (min === undefined && max === undefined) return ''
-  if (max === undefined) return ` at least ${min}${unit}`
-  return min === undefined ? ` at most ${max}${unit}` : ` from ${min} to ${max}${unit}`
+  const last = `${max ?? min}${unit && ` ${unit}${String(max ?? min) === '1' ? '' : 's'}`}`
+  if (max === undefined) return ` at least ${last}`
+  return min === undefined ? ` at most ${last}` : ` from ${min} to ${last}`
 }
 
 function json(value: unknown): string {

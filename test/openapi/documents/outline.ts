@@ -125,6 +125,10 @@ const words: readonly [schema: unknown, expected: string][] = [
     { type: 'string', maxLength: 3, 'x-pattern-description': 'digits' },
     'string at most 3 characters, digits',
   ],
+  [{ type: 'string', minLength: 1 }, 'string at least 1 character'],
+  [{ type: 'array', items: {}, maxItems: 1 }, 'array of any, at most 1 item'],
+  [{ type: 'boolean', readOnly: true, deprecated: true }, 'boolean, read-only, deprecated'],
+  [{ type: 'string', writeOnly: true }, 'string, write-only'],
   [{ type: 'number', minimum: 0.5 }, 'number at least 0.5'],
   [{ type: 'integer', maximum: 9007199254740993n }, 'integer at most 9007199254740993'],
   [{ oneOf: [{ type: 'boolean' }, { type: 'array', items: {} }] }, 'boolean or array of any'],
@@ -144,3 +148,16 @@ for (const [schema, expected] of words)
     const holder = schemasOf(contract).find(({ name }) => name === 'Holder')
     t.equal(holder?.members[0]?.type, expected)
   })
+
+t.test('a parameter may be deprecated, or JSON', async (t) => {
+  const old = { in: 'query', name: 'old', deprecated: true, schema: { type: 'boolean' } }
+  const json = { in: 'query', name: 'json', content: { 'application/json': { schema: { type: 'object' } } } }
+  const contract = await contractWith({
+    list: { method: 'get', responses: done, parameters: [old, json] },
+  })
+  const [operation] = operationsOf(contract)
+  t.strictSame(
+    operation?.parameters.map(({ type }) => type),
+    ['boolean, deprecated', 'object as JSON'],
+  )
+})
