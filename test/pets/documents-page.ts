@@ -1,7 +1,9 @@
 // The page /docs in a browser.
 
+import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import Fastify from 'fastify'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -9,6 +11,8 @@ import { documentation, readContract } from '../../src/openapi/index.js'
 import { contract, type Service, startService } from '../fixtures/service.js'
 import { browserIsMissing, openPage } from './fixtures/browser.js'
 import { status } from './fixtures/facts.js'
+
+const run = promisify(execFile)
 
 // Waits for animations to finish, except endless ones such as a caret.
 const untilStill = `Promise.allSettled(document.getAnimations()
@@ -195,6 +199,13 @@ const long = [
   '9007199254740993',
 ] as const
 const [pathId, queryId, bodyId, nestedId] = long
+
+// Of Scalar's own samples, those that run where the tests do. A test of the engine runs the others.
+const commands: Readonly<Record<string, readonly string[]>> = {
+  'JavaScript Fetch': [process.execPath, '--input-type=module', '--eval'],
+  'Shell Curl': ['bash', '-c'],
+}
+
 const exactContract = `openapi: 3.1.0
 info: { title: Exact, version: 1.0.0 }
 servers: [{ url: /v1 }]
@@ -250,21 +261,23 @@ t.test(
       const sample = await card.innerText()
       for (const id of long) t.match(sample, id, `${name} has ${id}`)
       if (!name.startsWith('HTTP')) t.match(sample, `${origin}/v1/toys/`, `${name} has the address`)
+      const [command, ...args] = commands[name] ?? []
+      if (command !== undefined) await run(command, [...args, await card.locator('pre').innerText()])
     }
     t.strictSame(names, [
       ...['JavaScript Fetch', 'Go', 'Java'],
       ...['C# HttpClient', 'Dart Http', 'F# HttpClient', 'HTTP HTTP/1.1'],
       ...['Python Requests', 'Python HTTPX (Sync)', 'Python HTTPX (Async)', 'Shell Curl'],
     ])
+    const request = [`/v1/toys/${pathId}?q=${queryId}`, `{"id":${bodyId},"ids":[{"id":${nestedId}}]}`]
+    t.strictSame(received.splice(0), Array(Object.keys(commands).length).fill(request), 'samples were run')
     await card.locator('button:has-text("Test Request")').click()
     const dialog = page.locator('[role=dialog]').first()
     await dialog.locator('button:has-text("Send")').first().click()
     const shown = dialog.locator('.cm-content').filter({ hasText: `"id": ${bodyId},` })
     await shown.nth(1).waitFor() // the request's, and the response's
     t.match(await shown.nth(1).innerText(), `"id": ${nestedId}`)
-    t.strictSame(received, [
-      [`/v1/toys/${pathId}?q=${queryId}`, `{"id":${bodyId},"ids":[{"id":${nestedId}}]}`],
-    ])
+    t.strictSame(received, [request])
     t.strictSame(complaints, [])
   },
 )

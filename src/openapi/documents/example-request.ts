@@ -79,17 +79,19 @@ function exampleOf({ example, examples, schema }: Node, reader: Reader): unknown
   return example ?? reader.node(first).value ?? exampleValue(schema, reader)
 }
 
-// Deeper values are left out: a schema may contain itself.
+// What goes beyond is null: a schema may contain itself, also many times.
 const depthMax = 6
+const valuesMax = 200
 
-function exampleValue(schema: unknown, reader: Reader, depth = 0): unknown {
+function exampleValue(schema: unknown, reader: Reader, count = { values: 0 }, depth = 0): unknown {
   const { example, examples, default: fallback, const: only, enum: values, ...rest } = reader.node(schema)
   const [first] = Array.isArray(examples) ? examples : []
   const [one] = Array.isArray(values) ? values : []
   const given = example ?? first ?? only ?? fallback ?? one
-  if (given !== undefined || depth === depthMax) return given ?? null
+  count.values++
+  if (given !== undefined || depth === depthMax || count.values > valuesMax) return given ?? null
   const { allOf, oneOf, anyOf, type } = rest
-  const inner = (each: unknown) => exampleValue(each, reader, depth + 1)
+  const inner = (each: unknown) => exampleValue(each, reader, count, depth + 1)
   if (Array.isArray(allOf)) return Object.assign({}, typed('object', rest, inner), ...allOf.map(inner))
   const [choice] = [...nodesOf(oneOf), ...nodesOf(anyOf)]
   if (choice !== undefined) return inner(choice)

@@ -156,3 +156,21 @@ t.test("a request without a text has no sample, and an author's own stay", async
   t.strictSame(value, { ...expected, some: 'text' })
   t.equal(next.next.next.next.next.next, null, 'a schema that contains itself ends')
 })
+
+t.test('a sample stays small, whatever the schema', async (t) => {
+  const names = [...'abcdefgh']
+  const properties = Object.fromEntries(names.map((name) => [name, { $ref: '#/components/schemas/Wide' }]))
+  const schema = { $ref: '#/components/schemas/Wide' }
+  const requestBody = { required: true, content: { 'application/json': { schema } } }
+  const put = { operationId: 'put', requestBody, responses: { 204: { description: 'None' } } }
+  const page = await pageOf(
+    JSON.stringify({
+      openapi: '3.1.0',
+      info: { title: 'A', version: '1.0.0' },
+      paths: { '/wide': { put } },
+      components: { schemas: { Wide: { type: 'object', required: names, properties } } },
+    }),
+  )
+  const [{ source }] = page.paths['/wide'].put['x-codeSamples']
+  t.ok(source.length < 100_000, `${source.length} characters`)
+})
