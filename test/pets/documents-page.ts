@@ -265,9 +265,9 @@ t.test(
       if (command !== undefined) await run(command, [...args, await card.locator('pre').innerText()])
     }
     t.strictSame(names, [
-      ...['JavaScript Fetch', 'Go', 'Java'],
+      ...['JavaScript Fetch', 'Python Requests', 'Go', 'Java'],
       ...['C# HttpClient', 'Dart Http', 'F# HttpClient', 'HTTP HTTP/1.1'],
-      ...['Python Requests', 'Python HTTPX (Sync)', 'Python HTTPX (Async)', 'Shell Curl'],
+      ...['Python HTTPX (Sync)', 'Python HTTPX (Async)', 'Shell Curl'],
     ])
     const request = [`/v1/toys/${pathId}?q=${queryId}`, `{"id":${bodyId},"ids":[{"id":${nestedId}}]}`]
     t.strictSame(received.splice(0), Array(Object.keys(commands).length).fill(request), 'samples were run')

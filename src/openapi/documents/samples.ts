@@ -1,5 +1,5 @@
-// Samples of a request in languages of which Scalar's own change it: they drop the query, or round an integer
-// in the body. Here a body is the text of the JSON, which no language reads as numbers.
+// Samples of a request in languages of which Scalar's own change it, or do not run as they are: they drop the
+// query, round an integer in the body, or import nothing. Here a body is the text of the JSON, which no language reads as numbers.
 
 import type { ExampleRequest } from './example-request.js'
 
@@ -15,6 +15,7 @@ export function samplesOf(request: ExampleRequest, server: string): Sample[] {
   const url = server + request.target
   return [
     { lang: 'javascript', label: 'JavaScript Fetch', source: javascript(request, url) },
+    { lang: 'python', label: 'Python Requests', source: python(request, url) },
     { lang: 'go', label: 'Go', source: go(request, url) },
     { lang: 'java', label: 'Java', source: java(request, url) },
   ]
@@ -30,6 +31,19 @@ function javascript({ method, headers, body }: ExampleRequest, url: string): str
   method: ${quoted(method)},
 ${fields.length === 0 ? '' : `  headers: {\n${fields.join('')}  },\n`}${text === undefined ? '' : `  body: \`${text}\`,\n`}})
 console.log(response.status, await response.text())
+`
+}
+
+function python({ method, headers, body }: ExampleRequest, url: string): string {
+  const fields = headers.map(([name, value]) => `        ${quoted(name)}: ${quoted(value)},\n`)
+  const text = body?.replace(/[\\']/g, '\\$&')
+  return `import requests
+
+response = requests.request(
+    ${quoted(method)},
+    ${quoted(url)},
+${fields.length === 0 ? '' : `    headers={\n${fields.join('')}    },\n`}${text === undefined ? '' : `    data='''${text}'''.encode(),\n`})
+print(response.status_code, response.text)
 `
 }
 

@@ -50,15 +50,18 @@ interface Received {
 
 const commands: Record<string, (file: string) => [file: string, command: string, args: string[]]> = {
   javascript: (folder) => [path.join(folder, 'a.mjs'), process.execPath, ['a.mjs']],
+  python: (folder) => [path.join(folder, 'a.py'), 'python3', ['a.py']],
   go: (folder) => [path.join(folder, 'a.go'), 'go', ['run', 'a.go']],
   java: (folder) => [path.join(folder, 'Main.java'), 'java', ['Main.java']],
 }
 
+const probes: Record<string, string[]> = { go: ['version'], python: ['-c', 'import requests'] }
+
 for (const [lang, commandIn] of Object.entries(commands)) {
   const [, program] = commandIn('.')
-  const isMissing = await run(program, [lang === 'go' ? 'version' : '--version']).then(
+  const isMissing = await run(program, probes[lang] ?? ['--version']).then(
     () => false,
-    () => `${program} is not installed`,
+    () => `${program}, or what the sample imports, is not installed`,
   )
   t.test(`the sample in ${lang} sends exactly the request`, { skip: isMissing }, async (t) => {
     const received: Received[] = []

@@ -23,7 +23,8 @@ function keepIntegersExact() {
 }
 
 // Samples that would send another request: they drop the query (most), or an integer beyond 2^53 in a body is
-// rounded (JavaScript), null (PHP), a string (Objective-C, Swift) or out of range (Rust).
+// rounded (JavaScript), null (PHP), a string (Objective-C, Swift) or out of range (Rust). That of requests lacks
+// its import.
 const hiddenClients = {
   ...Object.fromEntries(
     [
@@ -45,7 +46,7 @@ const hiddenClients = {
     ].map((target) => [target, true]),
   ),
   csharp: ['restsharp'],
-  python: ['python3'],
+  python: ['python3', 'requests'],
   shell: ['wget', 'httpie'],
 }
 
