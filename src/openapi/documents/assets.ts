@@ -22,13 +22,13 @@ type Coding = (typeof codings)[number]
 
 type Asset = Readonly<Record<Coding, Representation>>
 
-// The option is newer than the types of the package. It decides between codings that the client likes equally.
+// The option, newer than the types of the package, decides between codings that the client likes equally.
 interface Preferring {
   encoding(available: readonly string[], options?: { preferred: readonly string[] }): string | undefined
 }
 
-// Of the 3.6 MB of Scalar, gzip makes 996 kB in 0.1 s of CPU, Brotli at 5 906 kB in 0.1 s, at 9 876 kB in 0.4 s,
-// and at 11, its best, 793 kB in 6 s. Callers can ask for new variants as often as they like.
+// Of the 3.6 MB of Scalar, gzip makes 996 kB in 0.1 s of CPU, Brotli at 5 906 kB in 0.1 s, at 9 876 kB in
+// 0.4 s, and at 11, its best, 793 kB in 6 s. Callers can ask for new variants as often as they like.
 const quality = { once: 9, variant: 5 } as const
 
 /** What a file depends on beside the contract. */

@@ -1,5 +1,5 @@
-// An example of an operation's request: its required parameters and body, with the contract's examples or, for
-// want of one, a value of the schema.
+// An example of an operation's request: its required parameters and body, with the contract's examples or,
+// for want of one, a value of the schema.
 
 import { stringify } from 'lossless-json'
 import type { Contract, Operation } from '../contract/contract.js'

@@ -1,5 +1,6 @@
 // Samples of a request in languages of which Scalar's own change it, or do not run as they are: they drop the
-// query, round an integer in the body, or import nothing. Here a body is the text of the JSON, which no language reads as numbers.
+// query, round an integer in the body, or import nothing. Here a body is the text of the JSON, which no
+// language reads as numbers.
 
 import type { ExampleRequest } from './example-request.js'
 
@@ -24,12 +25,16 @@ export function samplesOf(request: ExampleRequest, server: string): Sample[] {
 // What JSON escapes in a string, these languages do, in the same way.
 const quoted = JSON.stringify
 
+function block(start: string, lines: readonly string[], end: string): string {
+  return lines.length === 0 ? '' : `${start}\n${lines.join('')}${end}\n`
+}
+
 function javascript({ method, headers, body }: ExampleRequest, url: string): string {
   const fields = headers.map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},\n`)
   const text = body?.replace(/[\\`]|\$(?=\{)/g, '\\$&')
   return `const response = await fetch(${quoted(url)}, {
   method: ${quoted(method)},
-${fields.length === 0 ? '' : `  headers: {\n${fields.join('')}  },\n`}${text === undefined ? '' : `  body: \`${text}\`,\n`}})
+${block('  headers: {', fields, '  },')}${text === undefined ? '' : `  body: \`${text}\`,\n`}})
 console.log(response.status, await response.text())
 `
 }
@@ -42,7 +47,7 @@ function python({ method, headers, body }: ExampleRequest, url: string): string 
 response = requests.request(
     ${quoted(method)},
     ${quoted(url)},
-${fields.length === 0 ? '' : `    headers={\n${fields.join('')}    },\n`}${text === undefined ? '' : `    data='''${text}'''.encode(),\n`})
+${block('    headers={', fields, '    },')}${text === undefined ? '' : `    data='''${text}'''.encode(),\n`})
 print(response.status_code, response.text)
 `
 }
@@ -50,6 +55,7 @@ print(response.status_code, response.text)
 function go({ method, headers, body }: ExampleRequest, url: string): string {
   const fields = headers.map(([name, value]) => `\trequest.Header.Set(${quoted(name)}, ${quoted(value)})\n`)
   const text = body?.includes('`') ? quoted(body) : `\`${body}\``
+  const reader = body === undefined ? 'nil' : `strings.NewReader(${text})`
   return `package main
 
 import (
@@ -60,7 +66,7 @@ import (
 ${body === undefined ? '' : '\t"strings"\n'})
 
 func main() {
-\trequest, err := http.NewRequest(${quoted(method)}, ${quoted(url)}, ${body === undefined ? 'nil' : `strings.NewReader(${text})`})
+\trequest, err := http.NewRequest(${quoted(method)}, ${quoted(url)}, ${reader})
 \tif err != nil {
 \t\tlog.Fatal(err)
 \t}
