@@ -12,6 +12,30 @@ export function rateLimitHeaders(limit: number, remaining: number, resetsAt: num
   }
 }
 
+// Not those of windows.ts: tools that only look at a contract import this file.
+const lengthsS = { minute: 60, day: 86_400 } as const
+
+/** A window, as windows.ts knows it. */
+interface ReportedWindow {
+  readonly max: number
+  readonly remaining: number
+  readonly ttl: number
+}
+
+/** The windows of a caller, by their names in the headers. */
+export type Windows = Readonly<Partial<Record<keyof typeof lengthsS, ReportedWindow>>>
+
+/**
+ * The fields of the IETF's draft for rate limits (draft-ietf-httpapi-ratelimit-headers-10): all windows with
+ * their quotas, and what is left of each for how many seconds.
+ */
+export function windowHeaders(windows: Windows) {
+  const all = Object.entries(windows) as [keyof Windows, ReportedWindow][]
+  const policy = all.map(([name, { max }]) => `"${name}";q=${max};w=${lengthsS[name]}`)
+  const state = all.map(([name, { remaining, ttl }]) => `"${name}";r=${remaining};t=${Math.ceil(ttl / 1000)}`)
+  return { 'ratelimit-policy': policy.join(', '), ratelimit: state.join(', ') }
+}
+
 /** Why a request is refused, and for how long. */
 export interface Wait {
   readonly code: 'rate_limit_exceeded' | 'key_banned'
@@ -28,25 +52,32 @@ export function tooMany({ code, reason, waitMs }: Wait): RequestError {
   })
 }
 
-// Not that of windows.ts: tools that only look at a contract import this file.
-const dayMs = 86_400_000
-
 /** What rate limits add, with their lowest and highest numbers; nothing without `x-rate-limits`. */
 export function rateLimitAdditions({ hasRateLimits, rateLimits }: ServiceContract): readonly Addition[] {
   if (!hasRateLimits) return []
   const quotas = quotasOf(rateLimits)
   const [least, most] = [Math.min(...quotas), Math.max(...quotas)]
   const now = Math.ceil(Date.now() / 1000)
-  const waitsMs = [0, Math.max(dayMs, rateLimits.ban.banSeconds * 1_000)]
+  const waitsMs = [0, Math.max(lengthsS.day * 1_000, rateLimits.ban.banSeconds * 1_000)]
   const codes = ['rate_limit_exceeded', 'key_banned'] as const
   return [
     {
-      headers: Object.keys(rateLimitHeaders(0, 0, 0)),
-      always: () => [rateLimitHeaders(least, 0, now), rateLimitHeaders(most, most - 1, now)],
+      headers: Object.keys({ ...rateLimitHeaders(0, 0, 0), ...windowHeaders({}) }),
+      always: () => [
+        { ...rateLimitHeaders(least, 0, now), ...windowHeaders({ minute: whole(least) }) },
+        {
+          ...rateLimitHeaders(most, most - 1, now),
+          ...windowHeaders({ minute: whole(most), day: whole(most) }),
+        },
+      ],
       errors: () =>
         waitsMs.flatMap((waitMs) => codes.map((code) => tooMany({ code, reason: 'Any reason.', waitMs }))),
     },
   ]
+}
+
+function whole(max: number): ReportedWindow {
+  return { max, remaining: max, ttl: 0 }
 }
 
 function quotasOf({ plans, anonymous }: RateLimits): number[] {

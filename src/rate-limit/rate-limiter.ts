@@ -5,9 +5,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RateLimits } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
 import type { Counters } from './counters.js'
-import { rateLimitHeaders, tooMany } from './headers.js'
+import { rateLimitHeaders, tooMany, windowHeaders } from './headers.js'
 import { type Decision, decideOnAddress, decideOnClient, type Refusal } from './rules.js'
-import { fullest, type LastCounts, unused, type WindowState, windowState } from './windows.js'
+import { fullest, type LastCounts, unused, windowState } from './windows.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -47,32 +47,34 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
     },
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {
-      setHeaders(reply, { window: lastWindow(request, counters, anonymous) })
+      setHeaders(reply, lastDecision(request, counters, anonymous))
     },
   }
 }
 
-// The window that the headers of an uncounted request report.
-function lastWindow(
+// What the headers of an uncounted request report.
+function lastDecision(
   request: FastifyRequest,
   counters: LastCounts,
   { perMinute }: RateLimits['anonymous'],
-): WindowState {
+): Decision {
   const { client } = request
   if (client === undefined) {
     const last = counters.lastOfAddress(networkOf(clientAddress(request)))
-    return last ? windowState(last.current, last.ttl, perMinute) : unused(perMinute)
+    const window = last ? windowState(last.current, last.ttl, perMinute) : unused(perMinute)
+    return { window, windows: { minute: window } }
   }
   const { minute, day } = counters.lastOf(client) ?? {
     minute: unused(client.quotas.perMinute),
     day: unused(client.quotas.perDay),
   }
-  return fullest([minute, day])
+  return { window: fullest([minute, day]), windows: { minute, day } }
 }
 
-function setHeaders(reply: FastifyReply, { window, refusal }: Decision): void {
+function setHeaders(reply: FastifyReply, { window, windows, refusal }: Decision): void {
   const resetsAt = Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000)
   reply.headers(rateLimitHeaders(window.max, refusal ? 0 : window.remaining, resetsAt))
+  reply.headers(windowHeaders(windows))
 }
 
 function refuse(request: FastifyRequest, refusal: Refusal): never {

@@ -2,7 +2,7 @@
 // request is counted in no window, so a client that waits for Retry-After is admitted.
 
 import type { Client } from '../auth/client.js'
-import type { Wait } from './headers.js'
+import type { Wait, Windows } from './headers.js'
 import { type ClientCounter, fullest, type WindowState } from './windows.js'
 
 /** Why a request gets 429. */
@@ -14,27 +14,28 @@ export interface Refusal extends Wait {
 }
 
 export interface Decision {
-  /** The window that the headers report. */
+  /** The window that the specified headers report. */
   readonly window: WindowState
+  readonly windows: Windows
   readonly refusal?: Refusal
 }
 
 /** Counts a client's request and decides on it. */
 export async function decideOnClient(counter: ClientCounter, client: Client): Promise<Decision> {
   const { isAdmitted, ban, minute, day } = await counter.count(client)
-  const windows = [minute, day]
-  if (isAdmitted) return { window: fullest(windows) }
-  if (ban.remaining === 0) return banned(windows, ban)
+  if (isAdmitted) return { window: fullest([minute, day]), windows: { minute, day } }
+  if (ban.remaining === 0) return banned(minute, day, ban)
   const begun = await counter.reject(client)
-  return begun === undefined ? usedUp(minute, day) : banned(windows, begun, !begun.isExceeded)
+  return begun === undefined ? usedUp(minute, day) : banned(minute, day, begun, !begun.isExceeded)
 }
 
 /** Decides on a request without a valid key, from its address's window after counting it. */
 export function decideOnAddress(window: WindowState): Decision {
-  if (!window.isExceeded) return { window }
+  const windows = { minute: window }
+  if (!window.isExceeded) return { window, windows }
   const reason = "This minute's requests without a valid key are used up."
   const refusal = { code: 'rate_limit_exceeded', window: 'address', waitMs: window.ttl, reason } as const
-  return { window, refusal }
+  return { window, windows, refusal }
 }
 
 // Reports the used-up window that resets last.
@@ -43,19 +44,25 @@ function usedUp(minute: WindowState, day: WindowState): Decision {
   const [window, name] = isDay ? ([day, 'day'] as const) : ([minute, 'minute'] as const)
   const reason = `This ${name}'s requests are used up.`
   const refusal = { code: 'rate_limit_exceeded', window: name, waitMs: window.ttl, reason } as const
-  return { window, refusal }
+  return { window, windows: { minute, day }, refusal }
 }
 
 // The wait covers windows that are used up beyond the end of the ban.
-function banned(windows: readonly WindowState[], ban: WindowState, beginsBan = false): Decision {
-  const waits = [ban, ...windows.filter(({ remaining }) => remaining === 0)].map(({ ttl }) => ttl)
+function banned(minute: WindowState, day: WindowState, ban: WindowState, beginsBan = false): Decision {
+  const usedUp = [minute, day].filter(({ remaining }) => remaining === 0)
+  const waitMs = Math.max(...[ban, ...usedUp].map(({ ttl }) => ttl))
+  const during = (window: WindowState) => ({ ...window, remaining: 0, ttl: waitMs })
   const reason = 'This key is banned for continuing after 429 responses.'
   const refusal = {
     code: 'key_banned',
     window: 'ban',
-    waitMs: Math.max(...waits),
+    waitMs,
     reason,
     beginsBan,
   } as const
-  return { window: fullest(windows), refusal }
+  return {
+    window: fullest([minute, day]),
+    windows: { minute: during(minute), day: during(day) },
+    refusal,
+  }
 }

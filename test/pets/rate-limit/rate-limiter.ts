@@ -65,6 +65,30 @@ t.test(
   },
 )
 
+t.test('RateLimit and RateLimit-Policy have every window of the caller', async (t) => {
+  const clock = stopClocks(t)
+  const service = await startService(t)
+  const fieldsOf = ({ headers }: Answer) => [headers.get('ratelimit-policy'), headers.get('ratelimit')]
+  const policy = '"minute";q=2;w=60, "day";q=1000;w=86400'
+  const { call, keepCalling } = await keyOf(service, 2, 1_000)
+  t.strictSame(fieldsOf(await call()), [policy, '"minute";r=1;t=60, "day";r=999;t=86400'])
+  clock.advance(10 * second)
+  t.strictSame(fieldsOf(await call()), [policy, '"minute";r=0;t=50, "day";r=998;t=86390'])
+  const refused = await call()
+  t.match(refused, { status: 429, body: { code: 'rate_limit_exceeded' } })
+  t.strictSame(fieldsOf(refused), [policy, '"minute";r=0;t=50, "day";r=998;t=86390'])
+  await keepCalling(ban.rejections, clock)
+  const banned = await call()
+  const seconds = limitHeaders(banned).retryAfter
+  t.match(banned, { status: 429, body: { code: 'key_banned' } })
+  t.strictSame(fieldsOf(banned), [policy, `"minute";r=0;t=${seconds}, "day";r=0;t=${seconds}`])
+
+  const { perMinute } = anonymous
+  const unknown = await send(`${service.base}/pets`)
+  t.equal(unknown.status, 401)
+  t.strictSame(fieldsOf(unknown), [`"minute";q=${perMinute};w=60`, `"minute";r=${perMinute - 1};t=60`])
+})
+
 t.test('each plan of the contract has its quotas', async (t) => {
   const service = await startService(t)
   for (const [plan, quotas] of plans) {
