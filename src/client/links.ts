@@ -33,9 +33,9 @@ export function resolveLink(
 
 /**
  * Resolves a link of a response against the URL of its request (RFC 3986, section 5.1.3). It is followed with
- * the key, so it must not lead out of the base URL: then it is undefined. A service that is reached by several
- * names may know only one: a link elsewhere that ends with the path of the request leads to that path at the
- * base URL.
+ * the key, so it must not lead out of the base URL: then it is undefined. A service that is reached by
+ * several names may know only one: a link elsewhere that ends with the path of the request leads to that path
+ * at the base URL.
  */
 export function targetOf(target: string, response: Response, baseUrl: string): string | undefined {
   const base = new URL(baseUrl)

@@ -1,5 +1,5 @@
-// What the commands' help says of how they run: in a checkout by npm, which installs an embedded PostgreSQL; in
-// the image by their names, and without it.
+// What the commands' help says of how they run: in a checkout by npm, which installs an embedded PostgreSQL;
+// in the image by their names, and without it.
 
 import { installed } from '../database/embedded/binaries.js'
 

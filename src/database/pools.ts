@@ -174,8 +174,9 @@ class Shortage {
   }
 }
 
-// Makes the largest pool close a connection. If each has one at most, one behind `pool` closes its last: without
-// keys nothing is served, and reads are worth more than writes. Returns whether any pool does so, or may.
+// Makes the largest pool close a connection. If each has one at most, one behind `pool` closes its last:
+// without keys nothing is served, and reads are worth more than writes. Returns whether any pool does so, or
+// may.
 function makeRoom(pool: Pool, pools: readonly Pool[]): boolean {
   const [largest] = [...pools].sort((a, b) => b.counts.active - a.counts.active)
   if (largest?.retireOne()) return true

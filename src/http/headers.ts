@@ -21,8 +21,8 @@ const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
   'x-frame-options': 'DENY',
 })
 
-// Over plain HTTP it must not be sent (RFC 6797, section 7.2): who reads it there would take the host for one that
-// is reached by TLS alone.
+// Over plain HTTP it must not be sent (RFC 6797, section 7.2): who reads it there would take the host for one
+// that is reached by TLS alone.
 const headersOverTls: typeof securityHeaders = Object.freeze({
   ...securityHeaders,
   'strict-transport-security': 'max-age=31536000',
@@ -36,8 +36,8 @@ declare module 'fastify' {
 }
 
 /**
- * Returns a function that chooses the security headers. The service itself speaks plain HTTP: its public URL, or
- * a trusted proxy, says that callers use TLS.
+ * Returns a function that chooses the security headers. The service itself speaks plain HTTP: its public URL,
+ * or a trusted proxy, says that callers use TLS.
  * @param isProxy whether a peer is a trusted proxy; undefined if none is
  */
 export function createSecurityHeaders(

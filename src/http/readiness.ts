@@ -1,6 +1,6 @@
-// Readiness: what is wrong with an instance, for which of a few causes, and whether a load balancer should send
-// requests elsewhere: for what another instance may do better, and not for a fault of the database that all
-// instances share while it serves reads, since all would be taken out at once.
+// Readiness: what is wrong with an instance, for which of a few causes, and whether a load balancer should
+// send requests elsewhere: for what another instance may do better, and not for a fault of the database that
+// all instances share while it serves reads, since all would be taken out at once.
 
 import type { Pools } from '../database/database.js'
 import type { Pool } from '../database/driver/pool.js'

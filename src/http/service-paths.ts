@@ -1,5 +1,5 @@
-// The paths of the service beside its operations and the contract, for what serves them and for tools that check
-// a contract.
+// The paths of the service beside its operations and the contract, for what serves them and for tools that
+// check a contract.
 
 import { type Contract, operationAt } from '../openapi/index.js'
 

@@ -2,8 +2,8 @@
 
 import { isIPv6 } from 'node:net'
 
-// RFC 9110, section 7.2, and RFC 3986, section 3.2.2: a name, which may be empty, or an address, and a port. It
-// has no user.
+// RFC 9110, section 7.2, and RFC 3986, section 3.2.2: a name, which may be empty, or an address, and a port.
+// It has no user.
 const authority = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i
 // A name of the DNS, a colon and a port.
 const lengthMax = 253 + 1 + 5
@@ -15,8 +15,8 @@ export function isAuthority(text: string): boolean {
 }
 
 /**
- * The origin of an authority as URLs are serialized, without a default port: `https://store.example`. Undefined
- * if it is no authority, or longer than any that the DNS knows.
+ * The origin of an authority as URLs are serialized, without a default port: `https://store.example`.
+ * Undefined if it is no authority, or longer than any that the DNS knows.
  */
 export function originOf(scheme: 'http' | 'https', text: string): string | undefined {
   const url = `${scheme}://${text}`

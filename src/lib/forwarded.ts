@@ -2,7 +2,9 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Each proxy adds its value behind those that it received: the last is that of the proxy whose word is taken. */
+/**
+ * Each proxy adds its value behind those that it received: the last is that of the proxy whose word is taken.
+ */
 export function lastOf(values: string | string[] | undefined): string | undefined {
   const text = String(values ?? '')
   return text.slice(text.lastIndexOf(',') + 1).trim() || undefined

@@ -16,7 +16,8 @@ export interface AddressOptions {
    */
   readonly publicUrl?: string | undefined
   /**
-   * Whether a peer is a proxy whose `X-Forwarded-Proto`, `-Host` and `-Prefix` are trusted. By default none is.
+   * Whether a peer is a proxy whose `X-Forwarded-Proto`, `-Host` and `-Prefix` are trusted. By default none
+   * is.
    */
   readonly isProxy?: ((peer: string | undefined) => boolean) | undefined
 }
@@ -52,8 +53,8 @@ export class Address {
   }
 
   /**
-   * The URL to which a reference of a response leads (RFC 3986, section 5); without a valid host, the path from
-   * the root. A path from the root is one of this server.
+   * The URL to which a reference of a response leads (RFC 3986, section 5); without a valid host, the path
+   * from the root. A path from the root is one of this server.
    */
   absolute(reference: string, request: FastifyRequest): string {
     if (/^(?:[a-z][a-z\d+.-]*:|\/\/)/i.test(reference)) return reference
@@ -126,8 +127,8 @@ function authorityOf(target: string, { host }: IncomingHttpHeaders): string | un
 const prefixMax = 255
 const segments = /^(?:[\w.~!$&'()*+,;=:@-]|%[\da-f]{2}|\/(?!\/))*$/i
 
-// The path of a prefix, as URLs are serialized, without slashes at its ends: two would begin a host. What is no
-// path is ignored.
+// The path of a prefix, as URLs are serialized, without slashes at its ends: two would begin a host. What is
+// no path is ignored.
 function pathOf(prefix = ''): string {
   if (prefix.length > prefixMax || !segments.test(prefix)) return ''
   const { pathname } = new URL(`http://a/${prefix}`)

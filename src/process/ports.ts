@@ -31,8 +31,8 @@ export async function checkPorts({ host, port, reusePort, metricsPort }: Config)
 /** Resolves with the port. */
 type Listen = (port: number, reusePort?: boolean) => Promise<number>
 
-// By sharing a free port: an older Node ignores the option, so that the second cannot listen, and on another platform
-// the first cannot.
+// By sharing a free port: an older Node ignores the option, so that the second cannot listen, and on another
+// platform the first cannot.
 async function checkSharing(listen: Listen): Promise<void> {
   try {
     await listen(await listen(0, true), true)

@@ -15,8 +15,8 @@ import {
   retryDelayMs,
 } from './redis-client.js'
 
-// What counting needs: a missing permission or a read-only server fails the probe, no request. Likewise several
-// keys of which one does not exist, which a cluster refuses while their slot is being moved.
+// What counting needs: a missing permission or a read-only server fails the probe, no request. Likewise
+// several keys of which one does not exist, which a cluster refuses while their slot is being moved.
 const probe = `
   redis.call('incrby', KEYS[1], 1)
   redis.call('pexpire', KEYS[1], 1000)

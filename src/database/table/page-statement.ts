@@ -47,19 +47,8 @@ export function pageStatement<Row>(
   hasPosition: boolean,
 ): (sql: Sql, page: AskedPage) => Promise<Row[] | undefined> {
   const { join, isMissing } = hasPosition ? positionIn(from, order) : nowhere
-  // A page is one JSON text: decoding rows takes the driver three times as long. It has a list for each
-  // column (null, if there are no rows), because a list for each row takes PostgreSQL a quarter longer.
-  const select = `
-    select (
-      select json_build_array(${shown.map((_, i) => `json_agg(shown${i})`).join(', ')})::text
-      from (
-        select ${shown.map(({ column }, i) => `rows.${column}::text as shown${i}`).join(', ')}
-        from ${from} as rows
-        ${whereAndOrder(order, conditions, hasPosition)}
-        limit asked.page_limit
-      ) as page
-    ) as columns, ${isMissing} as "isMissing"
-    from json_to_recordset(`
+  const rows = selectOf(shown, `from ${from} as rows ${whereAndOrder(order, conditions, hasPosition)}`)
+  const select = `select (${rows}) as columns, ${isMissing} as "isMissing" from json_to_recordset(`
   const asked = [
     ...conditions.map(({ type }, i) => `value${i} ${type}`),
     ...(hasPosition ? [`after ${order.at(-1)?.codec.type}`] : []),
@@ -73,6 +62,18 @@ export function pageStatement<Row>(
       isMissing ? undefined : readPage<Row>(shown, JSON.parse(columns)),
     )
   }, limits)
+}
+
+// A page is one JSON text: decoding rows takes the driver three times as long. It has a list for each column
+// (null, if there are no rows), because a list for each row takes PostgreSQL a quarter longer.
+function selectOf(shown: readonly Field[], rows: string): string {
+  return `
+    select json_build_array(${shown.map((_, i) => `json_agg(shown${i})`).join(', ')})::text
+    from (
+      select ${shown.map(({ column }, i) => `rows.${column}::text as shown${i}`).join(', ')}
+      ${rows}
+      limit asked.page_limit
+    ) as page`
 }
 
 function readPage<Row>(
@@ -92,8 +93,8 @@ function recordOf({ values, after, limit }: AskedPage): object {
   return record
 }
 
-// What a statement needs to know the order's values in the row before the page. In an order by one field, that
-// is its value, and the row may be gone.
+// What a statement needs to know the order's values in the row before the page. In an order by one field,
+// that is its value, and the row may be gone.
 const nowhere = { join: '', isMissing: 'false' }
 
 function positionIn(from: string, order: readonly OrderedField[]): typeof nowhere {

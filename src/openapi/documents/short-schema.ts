@@ -1,5 +1,5 @@
-// A schema in a few words, for readers: `string of 1 to 255 characters`. It says less than the schema does where
-// words would be longer than the schema.
+// A schema in a few words, for readers: `string of 1 to 255 characters`. It says less than the schema does
+// where words would be longer than the schema.
 
 import { parse, stringify } from 'lossless-json'
 import { type Node, nodeOf, nodesOf, type Reader } from '../contract/reader.js'

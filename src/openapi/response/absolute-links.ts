@@ -1,5 +1,5 @@
-// Headers that contain links, as they are sent. Most callers throw on a relative one, and some take `pets` for
-// the name of a host and send it their key.
+// Headers that contain links, as they are sent. Most callers throw on a relative one, and some take `pets`
+// for the name of a host and send it their key.
 
 import type { FastifyRequest } from 'fastify'
 import type { Address } from '../address.js'

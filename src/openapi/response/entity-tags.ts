@@ -1,5 +1,5 @@
-// Conditional requests (RFC 9110, section 13): a read that declares a 304 has an entity tag, and a client that
-// sends it back gets no body while the response would be the same.
+// Conditional requests (RFC 9110, section 13): a read that declares a 304 has an entity tag, and a client
+// that sends it back gets no body while the response would be the same.
 
 import { hash } from 'node:crypto'
 import type { Operation } from '../contract/contract.js'
@@ -10,7 +10,9 @@ export function hasEntityTags({ method, responses }: Operation): boolean {
   return method === 'GET' && responses.has('304')
 }
 
-/** Stored by its client alone, which asks each time whether it is still the same (RFC 9111, section 5.2.2). */
+/**
+ * Stored by its client alone, which asks each time whether it is still the same (RFC 9111, section 5.2.2).
+ */
 export const revalidated = 'private, no-cache'
 
 /** Gives a 200 its `ETag` and `Cache-Control`, unless the handler has set its own. */
@@ -31,8 +33,8 @@ export function isKnownTo(ifNoneMatch: string | undefined, { status, headers }: 
 }
 
 /**
- * Whether an `If-None-Match` names a strong tag: in a list, compared weakly, or as `*` (section 13.1.2). A tag
- * may contain a comma, and no quote.
+ * Whether an `If-None-Match` names a strong tag: in a list, compared weakly, or as `*` (section 13.1.2). A
+ * tag may contain a comma, and no quote.
  */
 export function matches(ifNoneMatch: string, etag: string): boolean {
   return ifNoneMatch.trim() === '*' || ifNoneMatch.match(/"[^"]*"/g)?.includes(etag) === true
