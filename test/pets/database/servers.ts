@@ -377,8 +377,8 @@ t.test('requests read from a standby, and from the primary while it is unavailab
   t.equal(await userOf(database.pools.reads.sql), 'reader')
   for (const pool of [database.pools.keys, database.pools.writes])
     t.equal(await portOf(pool.sql), primary.port)
-  const { headers } = await service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
-  const read = async () => (await service.call('GET', `/${headers.get('location')}`)).status
+  const { body } = await service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })
+  const read = async () => (await service.call('GET', `/pets/${body.id}`)).status
   await until(async () => (await read()) === 200)
   t.equal((await service.call('GET', '/pets')).body.length, 1)
 
