@@ -22,6 +22,7 @@ const known: Readonly<Record<string, string>> = {
   '/("(?:[^"\\\\]|\\\\.)*")\\s*:|"(?:[^"\\\\]|\\\\.)*"|[{}]/g': 'in JSON that was parsed, whose strings end',
   '/^(postgres(?:ql)?:\\/\\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i': 'DATABASE_URL',
   '/^(rediss?)(?:\\+(cluster|sentinel))?:\\/\\/([^/?#]*@)?([^/?#@]+)([^#]*)$/i': 'REDIS_URL',
+  '/\\/+$/': 'PUBLIC_URL, and the address that a client is given',
 }
 
 function literalsOf(file: string): string[] {
