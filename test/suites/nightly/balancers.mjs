@@ -1,3 +1,3 @@
 import { runSuites } from '../../../dist/test/fixtures/suites.js'
 
-await runSuites('slow/balancers')
+await runSuites('nightly/balancers')
