@@ -157,8 +157,8 @@ class Shortage {
     const connections = this.#open()
     if (this.#fewest === Number.POSITIVE_INFINITY)
       this.log.warn({ connections, reason: (error as Error).message }, 'database refuses connections')
-    const opening = sum(this.pools().map(({ counts }) => counts.opening))
-    this.#fewest = Math.min(this.#fewest, connections + opening)
+    const others = sum(this.pools().map(({ counts }) => counts.opening + counts.ceded))
+    this.#fewest = Math.min(this.#fewest, connections + others)
     return pool.counts.active === 0 && !isLoginRefused(error) && makeRoom(pool, this.pools())
   }
 

@@ -47,6 +47,8 @@ export interface Counts {
   readonly givenUp: number
   /** That are being opened. */
   readonly opening: number
+  /** Closed a moment ago to make room for another pool's. */
+  readonly ceded: number
 }
 
 // Limits the rate of attempts at a server that is down, starting or read-only.
@@ -64,6 +66,7 @@ export class Connections {
   #overtaken = 0
   #resting = 0
   #cedes = false
+  #ceded = 0
   #onTrial: Connection | undefined
 
   constructor(
@@ -86,7 +89,13 @@ export class Connections {
     const all = [...this.#all]
     const active = all.filter((each) => !each.isRetiring).length
     const givenUp = all.filter((each) => each.isGivenUp).length
-    return { active, retiring: all.length - active - givenUp, givenUp, opening: this.#opening }
+    return {
+      active,
+      retiring: all.length - active - givenUp,
+      givenUp,
+      opening: this.#opening,
+      ceded: this.#ceded,
+    }
   }
 
   /** The bytes received on each. */
@@ -236,9 +245,16 @@ export class Connections {
   #remove(closed: Connection): void {
     this.#all.delete(closed)
     if (closed.isReadOnly) void this.#rest().then(() => this.user.serve())
-    if (this.#cedes) void this.#rest(cedeMs).then(() => this.user.serve())
+    if (this.#cedes) void this.#cede()
     this.#cedes = false
     this.user.serve() // whoever holds it may go on for long
+  }
+
+  async #cede(): Promise<void> {
+    this.#ceded++
+    await this.#rest(cedeMs)
+    this.#ceded--
+    this.user.serve()
   }
 
   // Counts as an attempt for so long.
