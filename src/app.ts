@@ -19,6 +19,7 @@ import { createServer } from './http/create-server.js'
 import { deferRequests } from './http/defer-requests.js'
 import type { ErrorHandler } from './http/error-handler.js'
 import { addGracefulClose } from './http/graceful-close.js'
+import { createSecurityHeaders } from './http/headers.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
@@ -59,7 +60,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, pools, log, handlers } = parts
   const lifetimes = new Lifetimes(timeoutsOf(config))
   const loadShedder = new LoadShedder(config.workMax)
-  const app = createServer(config, contract, log, lifetimes)
+  const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
+  const app = createServer(config, contract, log, lifetimes, createSecurityHeaders(address))
 
   // Every request: wait for its bytes, start its timeout and span, respond to a preflight, then admit it.
   deferRequests(app)
@@ -85,7 +87,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const measured = { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }
   const isMeasured = config.metricsPort !== undefined
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
-  const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
   contractFiles(app, contract, address)
   const additions = additionsTo(contract)
   documentation(app, contract, { address, additions, sections: planSections(contract) })

@@ -1,6 +1,6 @@
 // The `Link` header (RFC 8288), and the next page that it names.
 
-import { ApiError } from './error.js'
+import { unexpected } from './response-body.js'
 import type { CalledOperation } from './table.js'
 
 /** Returns the target of the link with a relation, unresolved. */
@@ -28,7 +28,7 @@ export function resolveLink(
   if (resolved !== undefined) return resolved
   const href = URL.canParse(target, response.url) ? new URL(target, response.url).href : target
   const message = `The next page, ${href}, is not under ${baseUrl}.`
-  throw new ApiError('unexpected_answer', message, { operation: operation.id, response })
+  throw unexpected(message, operation, response)
 }
 
 /**

@@ -9,12 +9,10 @@ import type { Config } from '../config.js'
 import { type Contract, createRequestIdCheck } from '../openapi/index.js'
 import { createClientErrorHandler } from './client-errors.js'
 import { createServiceErrorHandler } from './error-handler.js'
-import { createSecurityHeaders } from './headers.js'
 import type { Lifetimes } from './lifetime.js'
 import { boundPipelines, bufferBytes } from './pipelining.js'
 import { createRequestLogger, RequestLog } from './request-log.js'
 import { toOriginForm } from './request-target.js'
-import { trustedProxies } from './trusted-proxies.js'
 
 // A peer that sends its headers more slowly wastes a connection.
 const headersTimeoutMs = 10_000
@@ -27,15 +25,12 @@ export function createServer(
   contract: Contract,
   log: Logger,
   lifetimes: Lifetimes,
+  securityHeaders: FastifyInstance['securityHeaders'],
 ): FastifyInstance {
   const requestLog = new RequestLog(config.isAddressLogged)
   lifetimes.onEnd((request, reply, isAborted) => {
     if (isAborted) requestLog.requestAborted(request, reply)
   })
-  const securityHeaders = createSecurityHeaders(
-    config.publicUrl,
-    config.trustProxy === false ? undefined : trustedProxies(config.trustProxy),
-  )
   const app: FastifyInstance = Fastify({
     ...limitsOf(config, contract),
     loggerInstance: log as FastifyBaseLogger,

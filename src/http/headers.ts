@@ -35,28 +35,31 @@ declare module 'fastify' {
   }
 }
 
+/** What tells whether callers use TLS. */
+export interface SecurityParts {
+  readonly publicUrl: string | undefined
+  /** Whether a peer is a trusted proxy. */
+  readonly isProxy: (peer: string | undefined) => boolean
+}
+
 /**
  * Returns a function that chooses the security headers. The service itself speaks plain HTTP: its public URL,
  * or a trusted proxy, says that callers use TLS.
- * @param isProxy whether a peer is a trusted proxy; undefined if none is
  */
-export function createSecurityHeaders(
-  publicUrl: string | undefined,
-  isProxy: IsProxy | undefined,
-): FastifyInstance['securityHeaders'] {
+export function createSecurityHeaders({
+  publicUrl,
+  isProxy,
+}: SecurityParts): FastifyInstance['securityHeaders'] {
   if (publicUrl !== undefined) {
     const headers = publicUrl.startsWith('https:') ? headersOverTls : securityHeaders
     return () => headers
   }
-  if (isProxy === undefined) return () => securityHeaders
   return (request) => (request && isOverTls(request, isProxy) ? headersOverTls : securityHeaders)
 }
 
-type IsProxy = (peer: string | undefined) => boolean
-
 // Fastify's `protocol` compares the peer with the trusted networks at each request.
-function isOverTls({ raw }: FastifyRequest, isProxy: IsProxy): boolean {
-  return forwardedScheme(raw.headers) === 'https' && isProxy(raw.socket.remoteAddress)
+function isOverTls({ raw }: FastifyRequest, isProxy: SecurityParts['isProxy']): boolean {
+  return isProxy(raw.socket.remoteAddress) && forwardedScheme(raw.headers) === 'https'
 }
 
 /** Sets the headers of every response. */

@@ -12,3 +12,10 @@ export function readBaseUrl(text: string): string | undefined {
   const isPlain = /^https?:$/.test(protocol) && username === '' && password === ''
   return isPlain ? origin + pathname.replace(/\/+$/, '') : undefined
 }
+
+/** The URL above a contract's prefix; undefined if a gateway has another path in its place. */
+export function withoutPrefix(baseUrl: string, prefix: string): string | undefined {
+  return new URL(baseUrl).pathname.endsWith(prefix)
+    ? baseUrl.slice(0, baseUrl.length - prefix.length)
+    : undefined
+}

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { originOf } from '../lib/authority.js'
+import { withoutPrefix } from '../lib/base-url.js'
 import { forwardedScheme, lastOf } from '../lib/forwarded.js'
 import { encoded, resolveReference } from '../lib/relative-references.js'
 import { requestPath } from '../lib/request-path.js'
@@ -42,7 +43,7 @@ export class Address {
   /** @param prefix that of the operations' paths in this server, as `/v1` */
   constructor(prefix: string, { publicUrl, isProxy = () => false }: AddressOptions = {}) {
     this.known = publicUrl
-    this.#root = publicUrl === undefined ? '' : withoutPrefix(publicUrl, prefix)
+    this.#root = publicUrl === undefined ? '' : (withoutPrefix(publicUrl, prefix) ?? publicUrl)
     this.#segments = prefix.split('/').length
     this.#isProxy = isProxy
   }
@@ -100,10 +101,6 @@ export class Address {
 /** The address of a contract's operations in a server. */
 export function addressOf(app: FastifyInstance, { prefix }: Contract, options?: AddressOptions): Address {
   return new Address(app.prefix.replace(/\/$/, '') + prefix, options)
-}
-
-function withoutPrefix(url: string, prefix: string): string {
-  return new URL(url).pathname.endsWith(prefix) ? url.slice(0, url.length - prefix.length) : url
 }
 
 function isBelow(path: string, prefix: string): boolean {

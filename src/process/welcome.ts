@@ -4,6 +4,7 @@ import { createApiKey, hashApiKey } from '../auth/api-key.js'
 import { customPlan, fixedPlans, type ServiceContract } from '../auth/plans.js'
 import { insertFirstApiKey } from '../database/api-keys.js'
 import type { Database } from '../database/database.js'
+import { withoutPrefix } from '../lib/base-url.js'
 
 /**
  * Returns the message. At an embedded database's first startup it creates a demo key, and shows it once.
@@ -16,7 +17,8 @@ export async function welcome(
   origin: string,
   publicUrl?: string,
 ): Promise<string> {
-  const root = publicRoot(publicUrl, contract.prefix) ?? callable(origin)
+  // Unknown if a gateway gives the operations another prefix.
+  const root = (publicUrl && withoutPrefix(publicUrl, contract.prefix)) ?? callable(origin)
   const base = root + contract.prefix
   const lines = [
     `${contract.title} ${contract.version} at ${base}`,
@@ -34,11 +36,6 @@ export async function welcome(
     lines.push(`Create a key: npm run --silent keys -- create --name me --plan ${plan}`)
   }
   return `${lines.join('\n')}\n`
-}
-
-// Unknown if a gateway gives the operations another prefix.
-function publicRoot(publicUrl: string | undefined, prefix: string): string | undefined {
-  return publicUrl?.endsWith(prefix) ? publicUrl.slice(0, publicUrl.length - prefix.length) : undefined
 }
 
 // A server can listen on all addresses, but a client cannot call all: not everywhere, and not by this name.

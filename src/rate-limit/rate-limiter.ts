@@ -6,8 +6,8 @@ import type { RateLimits } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
 import type { Counters } from './counters.js'
 import { rateLimitHeaders, tooMany, windowHeaders } from './headers.js'
-import { type Decision, decideOnAddress, decideOnClient, type Refusal } from './rules.js'
-import { fullest, type LastCounts, unused, windowState } from './windows.js'
+import { admitted, type Decision, decideOnAddress, decideOnClient, type Refusal } from './rules.js'
+import { type LastCounts, unused, windowState } from './windows.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -68,7 +68,7 @@ function lastDecision(
     minute: unused(client.quotas.perMinute),
     day: unused(client.quotas.perDay),
   }
-  return { window: fullest([minute, day]), windows: { minute, day } }
+  return admitted(minute, day)
 }
 
 function setHeaders(reply: FastifyReply, { window, windows, refusal }: Decision): void {

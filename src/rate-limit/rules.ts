@@ -23,10 +23,15 @@ export interface Decision {
 /** Counts a client's request and decides on it. */
 export async function decideOnClient(counter: ClientCounter, client: Client): Promise<Decision> {
   const { isAdmitted, ban, minute, day } = await counter.count(client)
-  if (isAdmitted) return { window: fullest([minute, day]), windows: { minute, day } }
+  if (isAdmitted) return admitted(minute, day)
   if (ban.remaining === 0) return banned(minute, day, ban)
   const begun = await counter.reject(client)
   return begun === undefined ? usedUp(minute, day) : banned(minute, day, begun, !begun.isExceeded)
+}
+
+/** The decision on a client's request that neither window rejects. */
+export function admitted(minute: WindowState, day: WindowState): Decision {
+  return { window: fullest([minute, day]), windows: { minute, day } }
 }
 
 /** Decides on a request without a valid key, from its address's window after counting it. */

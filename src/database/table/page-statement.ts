@@ -46,20 +46,20 @@ export function pageStatement<Row>(
   conditions: readonly Condition[],
   hasPosition: boolean,
 ): (sql: Sql, page: AskedPage) => Promise<Row[] | undefined> {
-  const { join, isMissing } = hasPosition ? positionIn(from, order) : nowhere
+  const { join, isKnown } = hasPosition ? positionIn(from, order) : anywhere
   const rows = selectOf(shown, `from ${from} as rows ${whereAndOrder(order, conditions, hasPosition)}`)
-  const select = `select (${rows}) as columns, ${isMissing} as "isMissing" from json_to_recordset(`
+  const select = `select case when ${isKnown} then (${rows}) end as columns from json_to_recordset(`
   const asked = [
     ...conditions.map(({ type }, i) => `value${i} ${type}`),
     ...(hasPosition ? [`after ${order.at(-1)?.codec.type}`] : []),
     'page_limit integer',
   ]
   return batched(async (sql, pages: readonly AskedPage[]) => {
-    const rows = await sql<{ columns: string; isMissing: boolean }[]>`
+    const rows = await sql<{ columns: string | null }[]>`
       ${sql.unsafe(select)}${JSON.stringify(pages.map(recordOf))}::text::json)
         as asked (${sql.unsafe(asked.join(', '))})${sql.unsafe(join)}`
-    return rows.map(({ columns, isMissing }) =>
-      isMissing ? undefined : readPage<Row>(shown, JSON.parse(columns)),
+    return rows.map(({ columns }) =>
+      columns === null ? undefined : readPage<Row>(shown, JSON.parse(columns)),
     )
   }, limits)
 }
@@ -95,17 +95,17 @@ function recordOf({ values, after, limit }: AskedPage): object {
 
 // What a statement needs to know the order's values in the row before the page. In an order by one field,
 // that is its value, and the row may be gone.
-const nowhere = { join: '', isMissing: 'false' }
+const anywhere = { join: '', isKnown: 'true' }
 
-function positionIn(from: string, order: readonly OrderedField[]): typeof nowhere {
+function positionIn(from: string, order: readonly OrderedField[]): typeof anywhere {
   const { column } = order.at(-1) as OrderedField // an order has one
-  if (order.length === 1) return nowhere
+  if (order.length === 1) return anywhere
   const lasts = order.map(({ column }, i) => `${column} as last${i}`)
   const join = `
     left join lateral (
       select ${lasts.join(', ')} from ${from} as rows where rows.${column} = asked.after limit 1
     ) as position on true`
-  return { join, isMissing: 'position.last0 is null' }
+  return { join, isKnown: 'position.last0 is not null' }
 }
 
 // A column that rows are in the order of, and the value it is compared with.

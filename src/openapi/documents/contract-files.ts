@@ -32,10 +32,24 @@ export function ownServer({ prefix }: Contract): ServerObject {
   return { url: `.${prefix}`, description: 'This service' }
 }
 
-// In place of the URL of the server, which depends on who asks. Writing a document anew takes longer than all
-// else that a request without a key can ask for.
-const placeholder = `server-${randomUUID()}`
-const written = new RegExp(`"?${placeholder}"?`)
+/**
+ * In place of the base address, which depends on who asks. Writing a document anew takes longer than all else
+ * that a request without a key can ask for.
+ */
+export const placeholder = `base-${randomUUID()}`
+const asString = new RegExp(`"?${placeholder}"?`)
+
+/** Returns what `write` makes, once for all, with a base address in place of the placeholder. */
+export function withBase(
+  write: () => string,
+  placed: string | RegExp = placeholder,
+): (base: string) => string {
+  let text: string | undefined
+  return (base) => {
+    text ??= write()
+    return text.replace(placed, () => base)
+  }
+}
 
 /**
  * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1, and
@@ -51,12 +65,8 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   const variantOf = baseUrlIn(address, contract)
   const add = (path: string, type: string, write: () => string) => {
     if (operationAt(path, contract) !== undefined) return
-    let text: string | undefined
-    const make = (url: string) => {
-      text ??= write()
-      return text.replace(written, () => JSON.stringify(url))
-    }
-    addAsset(app, path, type, make, { variantOf })
+    const make = withBase(write, asString)
+    addAsset(app, path, type, (url) => make(JSON.stringify(url)), { variantOf })
   }
   const json = () => String(stringify(document))
   add(documentPaths.yaml, yamlType, () => yamlWith(servers, contract.text) ?? json())

@@ -11,10 +11,10 @@ import type { Contract, Operation } from '../contract/contract.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { serviceLinks } from './api-catalog.js'
 import { addAsset } from './assets.js'
-import { baseUrlIn } from './contract-files.js'
+import { baseUrlIn, withBase } from './contract-files.js'
 import { escapeHtml, headingId, markdownToHtml } from './markdown.js'
 import { type PageParts, pageDocument } from './page-document.js'
-import { plainText, textOf, withBase } from './plain-text.js'
+import { plainText, textOf } from './plain-text.js'
 
 // Scalar uses inline styles and `data:` icons.
 const policy = [
@@ -36,11 +36,12 @@ const policy = [
 export function documentation(app: FastifyInstance, contract: Contract, parts: PageParts = {}): void {
   if (operationAt('/', contract) === undefined)
     app.get('/', async ({ url }, reply) => reply.redirect(referenceFrom(url, 'docs')))
-  plainText(app, contract, parts)
+  const variantOf = baseUrlIn(addressOf(app, contract, parts.address), contract)
+  plainText(app, contract, parts, variantOf)
   if (operationAt(documentPaths.page, contract) !== undefined) return
   const html = withBase(() => page(contract, parts))
   addAsset(app, documentPaths.page, 'text/html; charset=utf-8', (base) => html(escapeHtml(base)), {
-    variantOf: baseUrlIn(addressOf(app, contract, parts.address), contract),
+    variantOf,
     headers: { 'Content-Security-Policy': policy, Link: serviceLinks('.').join(', ') },
   })
   const scalar = scalarFile()

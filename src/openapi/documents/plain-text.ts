@@ -1,14 +1,12 @@
 // `/llms.txt`: what `/docs` shows, as plain Markdown, for language models and for readers without a browser
 // (https://llmstxt.org).
 
-import { randomUUID } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
-import { addressOf } from '../address.js'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/contract.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
-import { baseUrlIn } from './contract-files.js'
+import { placeholder, withBase } from './contract-files.js'
 import {
   type ContentOutline,
   type ItemOutline,
@@ -22,23 +20,15 @@ import {
 import { describedSections, type PageParts } from './page-document.js'
 
 /** Adds `/llms.txt`, unless that is an operation. */
-export function plainText(app: FastifyInstance, contract: Contract, parts: PageParts): void {
+export function plainText(
+  app: FastifyInstance,
+  contract: Contract,
+  parts: PageParts,
+  variantOf: (request: FastifyRequest) => string,
+): void {
   if (operationAt(documentPaths.text, contract) !== undefined) return
   const make = withBase(() => textOf(contract, parts))
-  const variantOf = baseUrlIn(addressOf(app, contract, parts.address), contract)
   addAsset(app, documentPaths.text, 'text/plain; charset=utf-8', make, { variantOf })
-}
-
-// In place of the base address, which depends on who asks: the text of a large contract is written once.
-const placeholder = `base-${randomUUID()}`
-
-/** Returns what `write` makes of `textOf`, for callers that have reached the service at a base address. */
-export function withBase(write: () => string): (base: string) => string {
-  let text: string | undefined
-  return (base) => {
-    text ??= write()
-    return text.replace(placeholder, () => base)
-  }
 }
 
 /** The operations and all that a caller must know of them, in Markdown, without the base address. */
