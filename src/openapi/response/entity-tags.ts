@@ -24,7 +24,12 @@ export function withEntityTag(response: SerializedResponse): SerializedResponse 
 
 // Strong: of the same bytes, and the same links. SHA-1 is the fastest here, and protects nothing.
 function entityTag({ headers: { link }, body = '' }: SerializedResponse): string {
-  return `"${hash('sha1', link === undefined ? body : `${link}\n${body}`, 'base64url')}"`
+  return `"${hash('sha1', link === undefined ? body : `${link}\n${textOf(body)}`, 'base64url')}"`
+}
+
+// Each byte is a character, since bytes that are no UTF-8 would all be the same one.
+function textOf(body: string | Buffer): string {
+  return typeof body === 'string' ? body : body.toString('latin1')
 }
 
 /** Whether a client knows a response: its `If-None-Match` names the tag. */

@@ -80,6 +80,21 @@ t.test('a handler may set its own', async (t) => {
   t.equal((await call({ 'if-none-match': '"7"' })).status, 304)
 })
 
+t.test('bytes that are no text have tags of their own, beside a link too', async (t) => {
+  const bytes = { description: 'A.', content: { 'application/octet-stream': {} }, headers: link }
+  const { answer, call } = await start(t, { responses: { ...conditional, 200: bytes } })
+  const tagOf = async (...body: number[]) => {
+    answer.now = {
+      status: 200,
+      body: Uint8Array.from(body),
+      headers: { Link: '<values?after=1>; rel="next"' },
+    }
+    return (await call()).headers.get('etag')
+  }
+  t.not(await tagOf(0x80), await tagOf(0x81))
+  t.equal(await tagOf(0x80), await tagOf(0x80))
+})
+
 t.test('without a declared 304, and on a POST, there is none', async (t) => {
   for (const [method, route] of [
     ['GET', { responses }],
