@@ -129,7 +129,7 @@ export async function addKey(sql: RootSql): Promise<string> {
   const key = createApiKey()
   const plan = customPlan(await readServiceContract(contractFile)) ?? ''
   const terms = { plan, perMinute: quotaMax, perDay: quotaMax, expiresAt: null, createdBy: null }
-  await insertApiKey(sql, { name: 'bench', ...terms, hash: hashApiKey(key) })
+  await insertApiKey(sql, { name: 'bench', scopes: [], ...terms, hash: hashApiKey(key) })
   return key
 }
 

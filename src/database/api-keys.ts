@@ -9,6 +9,8 @@ export interface ClientKey {
   readonly plan: string
   readonly perMinute: number | null
   readonly perDay: number | null
+  /** The scopes of the contract's security schemes that it has. */
+  readonly scopes: readonly string[]
   readonly expiresAt: Date | null
 }
 
@@ -22,7 +24,7 @@ export interface ApiKey extends ClientKey {
   readonly revokedBy: string | null
 }
 
-export type NewApiKey = Pick<ApiKey, 'name' | 'plan' | 'perMinute' | 'perDay' | 'expiresAt' | 'createdBy'> & {
+export type NewApiKey = Omit<ApiKey, 'id' | 'createdAt' | 'revokedAt' | 'revokedBy'> & {
   /** SHA-256 in hex. */
   readonly hash: string
 }
@@ -46,9 +48,9 @@ function toDate(time: string | null): Date | null {
 /** Stores a key by its hash and returns its id. */
 export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<bigint> {
   const [row] = await sql<{ id: bigint }[]>`
-    insert into api_keys (hash, name, plan, per_minute, per_day, expires_at, created_by)
+    insert into api_keys (hash, name, plan, per_minute, per_day, scopes, expires_at, created_by)
     values (decode(${key.hash}, 'hex'), ${key.name}, ${key.plan},
-      ${key.perMinute}, ${key.perDay}, ${key.expiresAt}, ${key.createdBy})
+      ${key.perMinute}, ${key.perDay}, ${key.scopes}, ${key.expiresAt}, ${key.createdBy})
     returning id`
   return (row as { id: bigint }).id // an insert without a conflict clause returns its row
 }
@@ -66,9 +68,9 @@ export async function insertFirstApiKey(sql: RootSql, key: NewApiKey): Promise<b
 /** All keys, in order of creation. */
 export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
   const rows = await sql<Stored<ApiKey>[]>`
-    select id, name, plan, per_minute as "perMinute", per_day as "perDay", created_at as "createdAt",
-           created_by as "createdBy", expires_at as "expiresAt", revoked_at as "revokedAt",
-           revoked_by as "revokedBy"
+    select id, name, plan, per_minute as "perMinute", per_day as "perDay", scopes,
+           created_at as "createdAt", created_by as "createdBy", expires_at as "expiresAt",
+           revoked_at as "revokedAt", revoked_by as "revokedBy"
     from api_keys
     order by id`
   return rows.map((row) => ({
@@ -100,7 +102,7 @@ async function findClientKeys(sql: Sql, hashes: readonly string[]): Promise<(Cli
   const wanted = hashes.map((hash) => `"\\\\x${hash}"`).join()
   const rows = await sql<(Stored<ClientKey> & Pick<NewApiKey, 'hash'>)[]>`
     select encode(hash, 'hex') as hash, id, plan, per_minute as "perMinute", per_day as "perDay",
-           expires_at as "expiresAt"
+           scopes, expires_at as "expiresAt"
     from api_keys
     where hash = any(${`{${wanted}}`}::bytea[]) and revoked_at is null
     order by api_keys.hash`

@@ -54,6 +54,7 @@ async function demoKey(contract: ServiceContract, sql: Database['sql']): Promise
     plan,
     perMinute: null,
     perDay: null,
+    scopes: [],
     expiresAt: null,
     createdBy: null,
   })

@@ -3,7 +3,8 @@ import { checkPlans, toClient } from '../../src/auth/client.js'
 import { insertApiKey, revokeApiKey } from '../../src/database/api-keys.js'
 import { contract, createDatabase, startService } from '../fixtures/service.js'
 
-const terms = { name: 'test', perMinute: null, perDay: null, expiresAt: null, createdBy: null }
+const quotas = { perMinute: null, perDay: null }
+const terms = { name: 'test', ...quotas, scopes: [], expiresAt: null, createdBy: null }
 const agreed = { perMinute: 5, perDay: 50 }
 const limits = (plans: ReadonlyMap<string, typeof agreed | 'custom'>) => ({
   hasRateLimits: true,

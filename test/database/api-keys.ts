@@ -17,6 +17,7 @@ function newKey(terms: Partial<NewApiKey> = {}): NewApiKey {
     plan: 'free',
     perMinute: null,
     perDay: null,
+    scopes: [],
     expiresAt: null,
     createdBy: 'ada',
     hash,
@@ -49,9 +50,18 @@ t.test('a key', async (t) => {
       plan: 'free',
       perMinute: null,
       perDay: null,
+      scopes: [],
       expiresAt: null,
     })
     t.equal(await findClientKey(sql, newKey().hash), undefined)
+  })
+
+  t.test('is found and listed with its scopes, as they were given', async (t) => {
+    const scopes = ['animals:write', 'https://example.com/read', 'a,b', '{}', 'NULL', "it's"]
+    const key = newKey({ scopes })
+    const id = await insertApiKey(sql, key)
+    t.match(await findClientKey(sql, key.hash), { scopes })
+    t.strictSame((await listApiKeys(sql)).find((each) => each.id === id)?.scopes, scopes)
   })
 
   t.test('is found with its own quotas and expiry, even if expired: the caller checks that', async (t) => {
@@ -93,14 +103,20 @@ t.test('a key', async (t) => {
     t.equal(await revokeApiKey(sql, 2n ** 63n - 1n, 'ben'), undefined)
   })
 
-  t.test('of the release before has no operator', async (t) => {
+  t.test('of the release before has neither scopes nor an operator', async (t) => {
     const [row] = await sql<{ id: bigint }[]>`
       insert into api_keys (hash, name, plan, per_minute, per_day, expires_at)
       values (decode(${newKey().hash}, 'hex'), 'old', 'free', null, null, null)
       returning id`
     const { id = 0n } = row ?? {}
     await sql`update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning id`
-    t.match((await listApiKeys(sql)).at(-1), { id, createdBy: null, revokedAt: Date, revokedBy: null })
+    t.match((await listApiKeys(sql)).at(-1), {
+      id,
+      scopes: [],
+      createdBy: null,
+      revokedAt: Date,
+      revokedBy: null,
+    })
     t.match(await revokeApiKey(sql, id, 'ben'), { isFirst: false, revokedBy: null })
   })
 

@@ -61,7 +61,7 @@ const shared = await connect(testConfig({ DATA_DIR: sharedDir }), silent)
 t.teardown(() => shared.close())
 const sharedKey = createApiKey()
 const terms = { name: 'test', plan: fixedPlan.name, perMinute: null, perDay: null, expiresAt: null }
-await insertApiKey(shared.sql, { ...terms, createdBy: null, hash: hashApiKey(sharedKey) })
+await insertApiKey(shared.sql, { ...terms, scopes: [], createdBy: null, hash: hashApiKey(sharedKey) })
 
 t.test('the first startup shows a demo key and a curl command that works when pasted', async (t) => {
   const dataDir = await temporaryDirectory(t)

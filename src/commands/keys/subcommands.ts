@@ -87,6 +87,7 @@ function newKey(values: Values, { rateLimits: { plans } }: ServiceContract): Omi
     plan,
     perMinute: agreed ? quota('--per-minute', values['per-minute']) : null,
     perDay: agreed ? quota('--per-day', values['per-day']) : null,
+    scopes: [],
     expiresAt: values.expires === undefined ? null : expiry(values.expires),
   }
 }
