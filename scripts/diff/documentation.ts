@@ -10,6 +10,7 @@ import type { OperationPairs } from './operation-pairs.js'
 import { parametersOf } from './operations.js'
 import { child, inside } from './references.js'
 import { matched } from './schemas.js'
+import { schemePairs } from './security.js'
 import { documentationKeywords } from './simplify.js'
 
 // What is compared elsewhere, or below, or is only a way of writing.
@@ -22,7 +23,7 @@ const ofSchema = ['$defs', 'definitions']
 export function compareDocumentation(root: Spot, { kept }: OperationPairs): void {
   const walk = new Walk(root)
   walk.compare(root, ofDocument)
-  walk.compare(child(child(root, 'components'), 'securitySchemes'), [], 'kept')
+  for (const scheme of schemePairs(root).values()) walk.compare(scheme)
   for (const pair of kept) {
     const { was, is } = pair
     walk.compare({ ...root, before: was.item, after: is.item }, ofItem)
@@ -46,15 +47,13 @@ class Walk {
   }
 
   /** Compares two mappings and what they contain or refer to, without some keys. */
-  compare(spot: Spot, without: readonly string[] = [], only?: 'kept'): void {
+  compare(spot: Spot, without: readonly string[] = []): void {
     const { before, after } = spot
     const known = this.#compared.get(before) ?? new WeakSet()
     if (known.has(after)) return
     this.#compared.set(before, known.add(after))
     for (const key of Object.keys({ ...before, ...after })) {
-      const isMissing = !(key in before && key in after)
-      if (without.includes(key) || isClaimed(spot, key) || (only === 'kept' && isMissing)) continue
-      this.#compareKey(spot, key)
+      if (!without.includes(key) && !isClaimed(spot, key)) this.#compareKey(spot, key)
     }
     this.#compareSources(spot)
   }
