@@ -132,7 +132,7 @@ async function measure(app: FastifyInstance, parts: MeasuredParts): Promise<Serv
 function clientFinder(sql: Sql, contract: ServiceContract): FindClient {
   return async (hash) => {
     const key = await findClientKey(sql, hash)
-    return key && toClient(key, contract)
+    return key && toClient(key, contract.keyScheme ?? '', contract)
   }
 }
 

@@ -1,28 +1,56 @@
-// The client of a valid key, with the quotas of its plan.
+// Who sent a request, with the quotas of its plan.
 
 import { type ClientKey, countPlans } from '../database/api-keys.js'
 import type { Sql } from '../database/database.js'
 import { OperatorError } from '../lib/operator-error.js'
+import type { Named } from '../middleware/caller-id.js'
 import { unavailable } from '../middleware/unavailable.js'
 import type { Quotas, ServiceContract } from './plans.js'
 
-/** A client with a valid key. */
-export interface Client {
-  readonly keyId: string
+/** A caller whose credential is valid, as the check of a security scheme found it. */
+export interface Client extends Named {
+  /** The scheme that was met, by its name in the contract. */
+  readonly scheme: string
+  /** Who it is: the same for each credential of the caller, and no other's. For keys, `keyId`. */
+  readonly subject: string
+  /** What it may do: the scopes that operations demand, and roles of OpenAPI 3.1. */
+  readonly scopes: ReadonlySet<string>
   readonly plan: string
   readonly quotas: Quotas
+  /** When the credential ends; undefined: not by itself. */
   readonly expiresAt: Date | undefined
+  /** Of an API key: its id, which `keys list` shows. */
+  readonly keyId?: string
+  /** What else the credential says, such as the claims of a JWT. */
+  readonly claims?: Readonly<Record<string, unknown>>
 }
 
 /**
  * Converts a stored key to its client.
+ * @param scheme that the key meets
  * @throws {RequestError} `unavailable` if the contract lacks the plan, or a custom plan's key has no quotas
  */
-export function toClient(key: ClientKey, limits: Limits): Client {
+export function toClient(key: ClientKey, scheme: string, limits: Limits): Client {
   const quotas = quotasOf(key, limits)
   if (quotas === undefined)
     throw unavailable(new Error(`key ${key.id} has the plan ${key.plan}, which gives it no quotas`))
-  return { keyId: String(key.id), plan: key.plan, quotas, expiresAt: key.expiresAt ?? undefined }
+  const keyId = String(key.id)
+  const { scopes, plan, expiresAt } = key
+  return {
+    scheme,
+    subject: keyId,
+    scopes: new Set(scopes),
+    plan,
+    quotas,
+    expiresAt: expiresAt ?? undefined,
+    keyId,
+  }
+}
+
+/** How the log names a caller: by the id of its key, or else by its scheme and subject. */
+export function namesOf(client: Client | undefined): object {
+  if (client?.keyId !== undefined) return { keyId: client.keyId }
+  return client === undefined ? {} : { scheme: client.scheme, subject: client.subject }
 }
 
 type Limits = Pick<ServiceContract, 'hasRateLimits' | 'rateLimits'>

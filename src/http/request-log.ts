@@ -1,8 +1,9 @@
-// One log line for each request: method, route, status, durations and the id of the key. Headers and the URL
-// are not logged, because either may contain a key.
+// One log line for each request: method, route, status, durations and the caller. Headers and the URL are not
+// logged, because either may contain a credential.
 
 import type { IncomingMessage } from 'node:http'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { namesOf } from '../auth/client.js'
 import { clientAddress } from '../lib/address.js'
 
 declare module 'fastify' {
@@ -43,7 +44,7 @@ export class RequestLog extends LogController {
     const { method, matched, client, reason, lifetime } = request
     const [ms, serviceMs] = [toMicroseconds(elapsedTime), toMicroseconds(lifetime?.serviceMs ?? elapsedTime)]
     const address = this.isAddressLogged ? clientAddress(request) : undefined
-    return { method, route: matched?.url, status, ms, serviceMs, keyId: client?.keyId, address, reason }
+    return { method, route: matched?.url, status, ms, serviceMs, ...namesOf(client), address, reason }
   }
 }
 

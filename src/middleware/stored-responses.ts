@@ -3,8 +3,9 @@
 import type { Sql } from '../database/database.js'
 import type { SerializedResponse } from '../openapi/index.js'
 
-/** An `Idempotency-Key` and the API key whose it is. */
+/** An `Idempotency-Key` and whose it is. */
 export interface IdempotencyKey {
+  /** The id of an API key; below 1: of callers without one. */
   readonly apiKeyId: bigint
   readonly key: string
 }

@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { Client } from '../auth/client.js'
 import type { ServiceContract } from '../auth/plans.js'
 import { elapsedMs } from '../lib/clock.js'
+import { callerId } from '../middleware/caller-id.js'
 import { type AddressCounter, type AddressStore, createAddressCounter } from './addresses.js'
 import { LastSeen } from './last-seen.js'
 import { MemoryCounter } from './memory.js'
@@ -77,25 +78,25 @@ class FallbackCounter implements ClientCounter, AddressStore, LastCounts {
   }
 
   async count(client: Client): Promise<ClientWindows> {
-    const { keyId } = client
+    const id = callerId(client)
     const requestedAtMs = elapsedMs()
-    const known = this.#lastSeen.get(keyId)
-    const windows = await this.#try(keyId, (counter) => counter.count(client, known))
-    this.#lastSeen.set(keyId, windows, requestedAtMs)
+    const known = this.#lastSeen.get(id)
+    const windows = await this.#try(id, (counter) => counter.count(client, known))
+    this.#lastSeen.set(id, windows, requestedAtMs)
     return windows
   }
 
   async reject(client: Client): Promise<WindowState | undefined> {
-    const { keyId } = client
+    const id = callerId(client)
     const requestedAtMs = elapsedMs()
-    const ban = await this.#try(keyId, (counter) => counter.reject(client))
-    const known = this.#lastSeen.get(keyId, requestedAtMs)
-    if (ban !== undefined && known !== undefined) this.#lastSeen.set(keyId, { ...known, ban }, requestedAtMs)
+    const ban = await this.#try(id, (counter) => counter.reject(client))
+    const known = this.#lastSeen.get(id, requestedAtMs)
+    if (ban !== undefined && known !== undefined) this.#lastSeen.set(id, { ...known, ban }, requestedAtMs)
     return ban
   }
 
-  lastOf({ keyId }: Client): KnownWindows | undefined {
-    return this.#lastSeen.get(keyId)
+  lastOf(client: Client): KnownWindows | undefined {
+    return this.#lastSeen.get(callerId(client))
   }
 
   // Of addresses, Redis alone has the counts.

@@ -10,8 +10,8 @@ export class LastSeen {
   readonly #clients = createCache<{ readonly windows: KnownWindows; readonly atMs: number }>(clientsMax)
 
   /** A client's windows, aged to the given time. */
-  get(keyId: string, atMs: number = elapsedMs()): KnownWindows | undefined {
-    const last = this.#clients.get(keyId)
+  get(callerId: string, atMs: number = elapsedMs()): KnownWindows | undefined {
+    const last = this.#clients.get(callerId)
     return last && mapWindows(last.windows, (window) => aged(window, atMs - last.atMs))
   }
 
@@ -19,11 +19,11 @@ export class LastSeen {
    * Stores a client's windows. Of each the higher count is kept: responses may arrive out of order.
    * @param requestedAtMs when the windows were requested: their ttl counts from then
    */
-  set(keyId: string, seen: KnownWindows, requestedAtMs: number): void {
+  set(callerId: string, seen: KnownWindows, requestedAtMs: number): void {
     const atMs = requestedAtMs - 1 // both clocks count whole milliseconds
-    const before = this.get(keyId, atMs)
+    const before = this.get(callerId, atMs)
     const windows = mapWindows(seen, (window, name) => (before ? moreUsed(window, before[name]) : window))
-    this.#clients.set(keyId, { windows, atMs })
+    this.#clients.set(callerId, { windows, atMs })
   }
 }
 

@@ -4,6 +4,7 @@ import type { Client } from '../auth/client.js'
 import type { Quotas, RateLimits } from '../auth/plans.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
+import { callerId } from '../middleware/caller-id.js'
 import type { AddressStore } from './addresses.js'
 import {
   type ClientCounter,
@@ -52,7 +53,7 @@ class Window {
   }
 }
 
-/** Clients whose windows are kept; the least recently used are evicted. Only valid keys have a client. */
+/** Clients whose windows are kept; the least recently used are evicted. Only valid credentials have a client. */
 export const clientsMax = 100_000
 
 interface Windows {
@@ -76,9 +77,10 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
 
   constructor(readonly rules: RateLimits['ban']) {}
 
-  async count({ keyId, quotas }: Client, known?: KnownWindows): Promise<ClientWindows> {
+  async count(client: Client, known?: KnownWindows): Promise<ClientWindows> {
     const nowMs = elapsedMs()
-    const windows = this.#windowsOf(keyId)
+    const { quotas } = client
+    const windows = this.#windowsOf(client)
     if (known !== undefined)
       for (const name of ['ban', 'minute', 'day'] as const) windows[name].raise(known[name], nowMs)
     const { ban, minute, day } = windows
@@ -91,9 +93,9 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
     return { isAdmitted, ...statesOf(windows, quotas, nowMs) }
   }
 
-  async reject({ keyId }: Client): Promise<WindowState | undefined> {
+  async reject(client: Client): Promise<WindowState | undefined> {
     const nowMs = elapsedMs()
-    const { rejectedSecond, rejections, ban } = this.#windowsOf(keyId)
+    const { rejectedSecond, rejections, ban } = this.#windowsOf(client)
     rejectedSecond.increment(secondMs, nowMs)
     if (rejectedSecond.current(nowMs) > 1) return undefined
     rejections.increment(this.rules.withinSeconds * 1000, nowMs)
@@ -102,9 +104,9 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
     return ban.state(1, nowMs)
   }
 
-  lastOf({ keyId, quotas }: Client): KnownWindows | undefined {
-    const windows = this.#clients.get(keyId)
-    return windows && statesOf(windows, quotas, elapsedMs())
+  lastOf(client: Client): KnownWindows | undefined {
+    const windows = this.#clients.get(callerId(client))
+    return windows && statesOf(windows, client.quotas, elapsedMs())
   }
 
   async increment(network: string, windowMs: number): Promise<StoredWindow> {
@@ -121,8 +123,9 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
     return window && { current: window.current(nowMs), ttl: window.ttl(nowMs) }
   }
 
-  #windowsOf(keyId: string): Windows {
-    const found = this.#clients.get(keyId)
+  #windowsOf(client: Client): Windows {
+    const id = callerId(client)
+    const found = this.#clients.get(id)
     if (found !== undefined) return found
     const windows = {
       ban: new Window(),
@@ -131,7 +134,7 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
       rejections: new Window(),
       rejectedSecond: new Window(),
     }
-    this.#clients.set(keyId, windows)
+    this.#clients.set(id, windows)
     return windows
   }
 }

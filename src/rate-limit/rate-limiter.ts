@@ -2,6 +2,7 @@
 // quota.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { namesOf } from '../auth/client.js'
 import type { RateLimits } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
 import type { Counters } from './counters.js'
@@ -78,7 +79,7 @@ function setHeaders(reply: FastifyReply, { window, windows, refusal }: Decision)
 }
 
 function refuse(request: FastifyRequest, refusal: Refusal): never {
-  if (refusal.beginsBan) request.log.warn({ keyId: request.client?.keyId }, 'key banned')
+  if (refusal.beginsBan) request.log.warn(namesOf(request.client), 'key banned')
   request.rateLimitRefusal = refusal
   throw tooMany(refusal)
 }

@@ -6,6 +6,7 @@ import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../auth/plans.js'
 import { oncePerIteration } from '../lib/shared-calls.js'
+import { callerId } from '../middleware/caller-id.js'
 import type { AddressStore } from './addresses.js'
 import {
   type ClientCounter,
@@ -141,9 +142,9 @@ export class RedisCounter implements ClientCounter, AddressStore {
     return windowsOf(client, this.#checkAdmitted(reply, 0), 1)
   }
 
-  async reject({ keyId }: Client): Promise<WindowState | undefined> {
+  async reject(client: Client): Promise<WindowState | undefined> {
     const { rejections, withinSeconds, banSeconds } = this.rules
-    const keys = ['rejected-second', 'rejections', 'ban'].map((kind) => key(kind, keyId))
+    const keys = keysOf(client, 'rejected-second', 'rejections', 'ban')
     const lengths = [secondMs, withinSeconds * 1000, banSeconds * 1000]
     const reply = await this.#redis.rejectClient(...keys, rejections, ...lengths)
     const [ban, ttl] = checkReply<CountReply>(reply, [any, banSeconds * 1000])
@@ -206,13 +207,14 @@ export class RedisCounter implements ClientCounter, AddressStore {
     return (await pipeline.exec()) ?? []
   }
 
-  #admitArguments({ keyId, quotas }: Client, requests: number, known: KnownWindows | undefined): Arguments {
-    const keys = [key('ban', keyId), key('minute', keyId), key('day', keyId)]
+  #admitArguments(client: Client, requests: number, known: KnownWindows | undefined): Arguments {
+    const { perMinute, perDay } = client.quotas
+    const keys = keysOf(client, 'ban', 'minute', 'day')
     const lengths = [this.rules.banSeconds * 1000, minuteMs, dayMs]
     const before = known
       ? [known.ban, known.minute, known.day].flatMap((window) => [used(window), window.ttl])
       : [0, 0, 0, 0, 0, 0]
-    return [...keys, requests, quotas.perMinute, quotas.perDay, ...lengths, ...before]
+    return [...keys, requests, perMinute, perDay, ...lengths, ...before]
   }
 }
 
@@ -223,8 +225,9 @@ type Reply = [error: Error | null, reply?: unknown]
 const lastMs = 1
 
 // The braces are a hash tag: a script's keys must be in one slot of a Redis Cluster.
-function key(kind: string, keyId: string): string {
-  return `{${keyId}}:${kind}`
+function keysOf(client: Client, ...kinds: readonly string[]): string[] {
+  const tag = `{${callerId(client)}}`
+  return kinds.map((kind) => `${tag}:${kind}`)
 }
 
 // The windows after the nth of the requests that one call counted.

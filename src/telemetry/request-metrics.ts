@@ -69,7 +69,9 @@ function observeRefusals(registry: Registry): Observe {
 function observeDeprecated(registry: Registry): Observe {
   const requests = new Counter({
     name: 'animal_store_deprecated_requests_total',
-    help: `Requests of deprecated operations by key id (${otherKeys}: beyond the first ${keysMax})`,
+    help:
+      'Requests of deprecated operations by key id, or the security scheme of callers without a key ' +
+      `(${otherKeys}: beyond the first ${keysMax})`,
     labelNames: ['operation', 'key'],
     registers: [registry],
   })
@@ -80,6 +82,6 @@ function observeDeprecated(registry: Registry): Observe {
   }
   return ({ client }, _, operation) => {
     if (operation?.deprecation === undefined || client === undefined) return
-    requests.inc({ operation: operation.id, key: labelOf(client.keyId) })
+    requests.inc({ operation: operation.id, key: labelOf(client.keyId ?? client.scheme) })
   }
 }

@@ -3,15 +3,11 @@ import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
 import { Authentication, type FindClient } from '../../src/auth/authentication.js'
 import type { Client } from '../../src/auth/client.js'
 import { RequestError } from '../../src/openapi/index.js'
+import { clientOfKey } from '../fixtures/clients.js'
 import { stopClocks } from '../fixtures/clocks.js'
 
 const key = createApiKey()
-const client: Client = {
-  keyId: '7',
-  plan: 'free',
-  quotas: { perMinute: 60, perDay: 1000 },
-  expiresAt: undefined,
-}
+const client: Client = clientOfKey('7')
 
 // Keys by hash, clocks that only move when told to, and a count of look-ups.
 function setUp(t: Test, clients: Record<string, Client> = { [key]: client }, findClient?: FindClient) {

@@ -39,8 +39,10 @@ t.test('keys without quotas in the contract fail the startup', async (t) => {
 t.test('without rate limits, a key of any plan is valid', async (t) => {
   const key = { ...terms, id: 7n, plan: 'gold' }
   const { hasRateLimits: _, ...rest } = limits(new Map())
-  t.match(toClient(key, { ...rest, hasRateLimits: false }).quotas, { perMinute: Number.POSITIVE_INFINITY })
-  t.throws(() => toClient(key, { ...rest, hasRateLimits: true }), { code: 'unavailable' })
+  t.match(toClient(key, 'apiKey', { ...rest, hasRateLimits: false }).quotas, {
+    perMinute: Number.POSITIVE_INFINITY,
+  })
+  t.throws(() => toClient(key, 'apiKey', { ...rest, hasRateLimits: true }), { code: 'unavailable' })
 })
 
 t.test('tests start the service with a key that its contract gives few requests, or none', async (t) => {

@@ -4,9 +4,11 @@ import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import type { Client } from '../../src/auth/client.js'
+import { callerId } from '../../src/middleware/caller-id.js'
 import { MemoryCounter } from '../../src/rate-limit/memory.js'
 import { RedisCounter } from '../../src/rate-limit/redis.js'
 import type { ClientCounter, ClientWindows, WindowState } from '../../src/rate-limit/windows.js'
+import { clientOf, clientOfKey } from '../fixtures/clients.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 
 const rules = { rejections: 2, withinSeconds: 60, banSeconds: 60 }
@@ -29,7 +31,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     t.test(
       `with ${quotas}, ${asked.join(', ')} simultaneous requests get the same results as in memory`,
       async (t) => {
-        const client = clientOf(quotas, perMinute, perDay)
+        const client = clientOfKey(quotas, perMinute, perDay)
         const memory = new MemoryCounter(rules)
         for (const together of asked) {
           const expected = await admitTogether(memory, client, together)
@@ -41,8 +43,28 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     )
   }
 
+  t.test('counts each caller by itself: a key by its id, others by their scheme and subject', async (t) => {
+    const callers = [clientOfKey('81', 3), clientOf('jwt', '81', 3), clientOf('partner', '81', 3)]
+    for (const counter of [counts, new MemoryCounter(rules)]) {
+      const admitted = await Promise.all(callers.map((caller) => admitTogether(counter, caller, 5)))
+      for (const windows of admitted) t.equal(windows.filter(isAdmitted).length, 3)
+    }
+    const ids = callers.map(callerId)
+    const names = ids.flatMap((id) => [`{${id}}:day`, `{${id}}:minute`])
+    t.equal(await redis.exists(...names), names.length)
+    t.equal(await redis.exists('{81}:minute'), 1, 'the name that earlier releases know')
+  })
+
+  t.test('the credentials of one caller share its counters', async (t) => {
+    for (const counter of [counts, new MemoryCounter(rules)]) {
+      const tokens = [clientOf('jwt', 'ada', 3), clientOf('jwt', 'ada', 3)]
+      const admitted = await Promise.all(tokens.map((token) => admitTogether(counter, token, 3)))
+      t.equal(admitted.flat().filter(isAdmitted).length, 3)
+    }
+  })
+
   t.test('the requests of one iteration of the event loop are one script call per client', async (t) => {
-    const [first, second] = [clientOf('first', 3, 10), clientOf('second', 10, 10)]
+    const [first, second] = [clientOfKey('first', 3, 10), clientOfKey('second', 10, 10)]
     await counts.count(first) // loads the script
     const before = await calls(redis)
     const [ofFirst, ofSecond] = await Promise.all([
@@ -70,7 +92,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
       memory: new MemoryCounter(rules),
       redis: counts,
     })) {
-      const client = clientOf(`known in ${where}`, 10, 20)
+      const client = clientOfKey(`known in ${where}`, 10, 20)
       const { minute, day } = await counter.count(client, known)
       t.match({ minute, day }, { minute: { remaining: 3 }, day: { remaining: 7 } }, where)
       t.ok(minute.ttl > 3_000 && minute.ttl <= 5_001 && day.ttl > 48_000 && day.ttl <= 50_001)
@@ -82,7 +104,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
   })
 
   t.test('a ban admits no request, though both windows have requests remaining', async (t) => {
-    const client = clientOf('banned', 10, 10)
+    const client = clientOfKey('banned', 10, 10)
     await counts.count(client)
     for (const _ of [1, 2]) {
       t.equal(await counts.reject(client), undefined)
@@ -97,7 +119,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
   })
 
   t.test('of the rejections of a second one counts, in memory and in Redis', async (t) => {
-    const client = clientOf('rejected', 1, 1)
+    const client = clientOfKey('rejected', 1, 1)
     const counters = [new MemoryCounter(rules), counts, new RedisCounter(redis, rules)]
     const reject = () =>
       Promise.all(counters.flatMap((each) => Array.from({ length: 9 }, () => each.reject(client))))
@@ -117,7 +139,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
       const minuteMs = 60_000
       const isWithin = (ttl: number | undefined, lengthMs: number) =>
         t.ok(ttl !== undefined && ttl > 0 && ttl <= lengthMs + 1, `${ttl} of ${lengthMs} ms`)
-      const client = clientOf(title, 1, 9)
+      const client = clientOfKey(title, 1, 9)
       await counts.count(client)
       for (const kind of ['minute', 'day']) await change(`{${title}}:${kind}`)
       const { isAdmitted, minute, day } = await counts.count(client)
@@ -146,7 +168,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     })
 
   t.test('a corrupt counter fails only its own client', async (t) => {
-    const [broken, sound] = [clientOf('broken', 10, 10), clientOf('sound', 10, 10)]
+    const [broken, sound] = [clientOfKey('broken', 10, 10), clientOfKey('sound', 10, 10)]
     await redis.lpush('{broken}:day', 'not a count')
     const asked = [broken, sound, broken, sound].map((client) => counts.count(client))
     t.match(await Promise.allSettled(asked), [
@@ -171,7 +193,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
   ] as const)
     t.test(`a reply of ${title} is a failure of Redis, and no count`, async (t) => {
       const counter = new RedisCounter(await connectTo(t, reply), rules)
-      const client = clientOf(title, 10, 10)
+      const client = clientOfKey(title, 10, 10)
       const calls: readonly (() => Promise<unknown>)[] = [
         () => counter.count(client),
         () => counter.read(client),
@@ -184,7 +206,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
 
   t.test('all requests fail when Redis is unavailable', async (t) => {
     await server.kill()
-    const [first, second] = [clientOf('first', 10, 10), clientOf('second', 10, 10)]
+    const [first, second] = [clientOfKey('first', 10, 10), clientOfKey('second', 10, 10)]
     const asked = [first, second, first].map((client) => counts.count(client))
     t.match(await Promise.allSettled(asked), Array(3).fill({ status: 'rejected' }))
   })
@@ -194,7 +216,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
       throw new Error('a fault')
     }
     const broken = new RedisCounter(Object.create(redis, { pipeline: { value: fault } }), rules)
-    const asked = [1, 2].map(() => broken.count(clientOf('any', 10, 10)))
+    const asked = [1, 2].map(() => broken.count(clientOfKey('any', 10, 10)))
     t.match(await Promise.allSettled(asked), Array(2).fill({ reason: { message: 'a fault' } }))
   })
 })
@@ -215,10 +237,6 @@ async function connectTo(t: Test, reply: string): Promise<Redis> {
 // Redis has a clock of its own, so time passes: a second, and the last millisecond of its window.
 async function aSecond(): Promise<void> {
   await setTimeout(1_010)
-}
-
-function clientOf(keyId: string, perMinute: number, perDay: number): Client {
-  return { keyId, plan: 'free', quotas: { perMinute, perDay }, expiresAt: undefined }
 }
 
 async function admitTogether(counts: ClientCounter, client: Client, times: number): Promise<ClientWindows[]> {

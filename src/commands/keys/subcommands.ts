@@ -164,7 +164,7 @@ function show(id: bigint, contract: ServiceContract, json: boolean): Subcommand 
   return async (sql, { stdout, config, patience }) => {
     const key = (await beginPatiently(sql, patience, listApiKeys)).find((each) => each.id === id)
     if (key === undefined) throw new OperatorError(`There is no key ${id}.`)
-    const client = toClient(key, contract)
+    const client = toClient(key, '', contract) // of any scheme: it is counted by the id of its key
     const { redisUrl } = config
     const used = redisUrl === undefined ? null : await readUsage(client, contract, redisUrl, config)
     const { quotas } = client

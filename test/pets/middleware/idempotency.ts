@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../../generated/handlers.js'
+import type { Client } from '../../../src/auth/client.js'
 import { readServiceContract } from '../../../src/auth/plans.js'
 import { batched } from '../../../src/database/batch.js'
 import type { Sql } from '../../../src/database/database.js'
@@ -12,6 +13,7 @@ import { contractFile } from '../../../src/lib/paths.js'
 import { purgeResponses } from '../../../src/middleware/stored-responses.js'
 import { transactional } from '../../../src/middleware/writes.js'
 import type { Around, Operation, SerializedResponse } from '../../../src/openapi/index.js'
+import { clientOf, clientOfKey } from '../../fixtures/clients.js'
 import { startProcess } from '../../fixtures/process.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import {
@@ -229,9 +231,9 @@ t.test('concurrent requests', async (t) => {
     }
     const around = transactional(writes, { keepHours: 24, sharesTransactions: () => isShared })
     const answerOnce = around(run, contract.operations.get('createPet') as Operation)
-    const ask = (name: string, signal?: AbortSignal) => {
+    const ask = (name: string, signal?: AbortSignal, client: Client | null = clientOfKey('1')) => {
       const headers = { 'idempotency-key': name }
-      const request = { client: { keyId: '1' }, headers, params: {}, query: {}, body: { name } }
+      const request = { client: client ?? undefined, headers, params: {}, query: {}, body: { name } }
       return answerOnce({ ...request, lifetime: signal } as never, undefined as never)
     }
     const stored = async () => (await sql`select name from pets order by name`).map(({ name }) => name)
@@ -241,6 +243,40 @@ t.test('concurrent requests', async (t) => {
   }
   const done: SerializedResponse = { status: 201, headers: {}, body: undefined }
   const names = ['a', 'b', 'c', 'd']
+
+  t.test('of different callers have nothing in common, whatever their keys and names', async (t) => {
+    const { ask, stored, admin } = await start(t)
+    const long = 'x'.repeat(20_000)
+    const others = [
+      clientOf('jwt', '1'),
+      clientOf('jwt', 'ada'),
+      clientOf('basic', 'ada'),
+      clientOf('jwt', long),
+    ]
+    const callers = [null, clientOfKey('1'), clientOfKey('2'), ...others]
+    for (const isRepeated of [false, true]) {
+      const responses = await Promise.all(callers.map((caller) => ask('a', undefined, caller)))
+      const replayed = responses.map((response) => 'Idempotent-Replayed' in response.headers)
+      t.strictSame(
+        replayed,
+        callers.map(() => isRepeated),
+      )
+    }
+    t.equal((await stored()).length, callers.length)
+    const rows = await admin`
+      select api_key_id::int as id, idempotency_key as key from idempotent_answers order by id, key`
+    t.strictSame(
+      rows.slice(-3),
+      [0, 1, 2].map((id) => ({ id, key: 'a' })),
+      'as the release before reads them',
+    )
+    // Who knows how another's key is stored gets nothing by it.
+    for (const { id, key } of rows.slice(0, -3)) {
+      t.equal(id, -1)
+      t.strictSame(await ask(key, undefined, null), done)
+      t.strictSame(await ask(key, undefined, clientOf('jwt', 'eve')), done)
+    }
+  })
 
   t.test('share a transaction of few statements', async (t) => {
     const { ask, stored, keys, writes } = await start(t)

@@ -4,6 +4,7 @@ import Fastify, { type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import type { RedisServer } from '../../../scripts/lib/redis.js'
 import { createCounters } from '../../../src/rate-limit/counters.js'
+import { clientOfKey } from '../../fixtures/clients.js'
 import { silent } from '../../fixtures/cluster.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { startProcess } from '../../fixtures/process.js'
@@ -55,12 +56,7 @@ t.test('in-memory counters', async (t) => {
     const app = Fastify()
     t.teardown(() => app.close())
     const counters = await createCounters(app, contract, testConfig(), silent)
-    const client = {
-      keyId: '1',
-      plan: 'any',
-      quotas: { perMinute: 60, perDay: 1_000 },
-      expiresAt: undefined,
-    }
+    const client = clientOfKey('1', 60)
     const from = (ip: string) => ({ ip, routeOptions: {} }) as FastifyRequest // the properties that are read
     const oldest = '192.0.2.1'
     await counters.count(client)

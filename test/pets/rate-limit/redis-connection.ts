@@ -14,6 +14,7 @@ import { OperatorError } from '../../../src/lib/operator-error.js'
 import { projectRoot } from '../../../src/lib/paths.js'
 import { type Counters, createCounters } from '../../../src/rate-limit/counters.js'
 import { RedisConnection } from '../../../src/rate-limit/redis-connection.js'
+import { clientOfKey } from '../../fixtures/clients.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { runProgram, startProcess } from '../../fixtures/process.js'
 import { redisIsMissing, startRedis, startRedisCluster, startSentinel } from '../../fixtures/redis.js'
@@ -118,7 +119,7 @@ t.test('startup', { skip: redisIsMissing }, async (t) => {
       const { counters, log } = await startInstance(t, url)
       t.equal(counters.state(), 'memory_fallback')
       t.match(log, [{ level: 40, msg: unavailable, reason: `connect ECONNREFUSED 127.0.0.1:${unused}` }])
-      t.match(await counters.count(clientOf('1')), { isAdmitted: true })
+      t.match(await counters.count(clientOfKey('1')), { isAdmitted: true })
     })
 
   t.test('trusts the certificate authorities in NODE_EXTRA_CA_CERTS', async (t) => {
@@ -136,7 +137,7 @@ t.test('startup', { skip: redisIsMissing }, async (t) => {
     const cli = (...args: string[]) => redisCli('-p', `${port}`, ...args)
     t.equal(await cli(...documentedRole), 'OK\n')
     const { counters, log } = await startInstance(t, url.replace('//', '//animal-store:secret@'), strict)
-    const client = clientOf('1', 2)
+    const client = clientOfKey('1', 2)
     for (const isAdmitted of [true, true, false]) t.match(await counters.count(client), { isAdmitted })
     t.equal(await counters.reject(client), undefined)
     await delay(1_010)
@@ -171,7 +172,7 @@ t.test('startup', { skip: redisIsMissing }, async (t) => {
     const titles = [contract.title, 'Pat’s {Toys}', '玩具']
     for (const title of titles) {
       const { counters } = await startInstance(t, url, { ...contract, title })
-      t.match(await counters.count(clientOf('1', 2)), { minute: { remaining: 1 } }, title)
+      t.match(await counters.count(clientOfKey('1', 2)), { minute: { remaining: 1 } }, title)
       t.match(await counters.address(from('192.0.2.1')), left, title)
     }
   })
@@ -246,7 +247,7 @@ t.test(
     await cli('-a', 'new', 'CLIENT', 'KILL', 'TYPE', 'normal')
     const refused = { level: 50, reason: /^NOAUTH /, msg: 'redis rejects the connection' }
     await until(async () => {
-      await counters.count(clientOf('1'))
+      await counters.count(clientOfKey('1'))
       return log.length > 1
     })
     const refusals = async () =>
@@ -263,7 +264,7 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
   const pair = [await startInstance(t, url), await startInstance(t, url)] as const
 
   t.test('admits exactly the quota of clients on all of its servers, over two instances', async (t) => {
-    const clients = Array.from({ length: 20 }, (_, i) => clientOf(`exact ${i}`, 30))
+    const clients = Array.from({ length: 20 }, (_, i) => clientOfKey(`exact ${i}`, 30))
     const asked = clients.flatMap((client) =>
       Array.from({ length: 60 }, async (_, i) => {
         const counted = await pair[i % 2]?.counters.count(client)
@@ -289,7 +290,7 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
   })
 
   t.test('admits exactly the quota while a slot is migrated', async (t) => {
-    const client = clientOf('moved', perMinute)
+    const client = clientOfKey('moved', perMinute)
     let admitted = 0
     let isMoving = true
     const load = pair.map(async ({ counters }) => {
@@ -312,7 +313,7 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
     'counts in memory from the first request of a slot that stays half moved until it is moved',
     async (t) => {
       const [{ counters, log }] = pair
-      const client = clientOf('half', 12)
+      const client = clientOfKey('half', 12)
       for (let i = 0; i < 3; i++) await counters.count(client)
       const finish = await beginMove(t, servers, 'animal-store-service:{half}:day')
       t.match(await counters.count(client), { minute: { remaining: 8 } })
@@ -332,7 +333,7 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
   t.test('works with the minimal role in docs/operating.md', async (t) => {
     for (const { port } of servers) await redisCli('-p', `${port}`, ...documentedRole, '+cluster|slots')
     const { counters, log } = await startInstance(t, url.replace('//', '//animal-store:secret@'))
-    const clients = ['one', 'two', 'three', 'four', 'five'].map((keyId) => clientOf(keyId))
+    const clients = ['one', 'two', 'three', 'four', 'five'].map((keyId) => clientOfKey(keyId))
     for (const client of clients) t.match(await counters.count(client), { isAdmitted: true })
     t.match({ state: counters.state(), log }, { state: 'redis', log: [] })
   })
@@ -346,7 +347,7 @@ t.test('a cluster', { skip: redisIsMissing }, async (t) => {
     'counts in memory when a master fails, and in Redis again when its replica is promoted',
     async (t) => {
       const [first, second] = pair
-      const clients = Array.from({ length: 12 }, (_, i) => clientOf(`lost ${i}`, 10))
+      const clients = Array.from({ length: 12 }, (_, i) => clientOfKey(`lost ${i}`, 10))
       for (const client of clients) for (let i = 0; i < 5; i++) await first.counters.count(client)
       await servers[0]?.kill()
       const asked = clients.flatMap((client) =>
@@ -383,7 +384,7 @@ t.test('a master found by sentinels', { skip: redisIsMissing }, async (t) => {
   await untilReplicated(sentinel, replica, `${replica.port}`)
   const url = `redis+sentinel://127.0.0.1:${sentinel.port}/counters/0`
   const pair = [await startInstance(t, url), await startInstance(t, url)] as const
-  const clients = { used: clientOf('used', perMinute), half: clientOf('half', perMinute) }
+  const clients = { used: clientOfKey('used', perMinute), half: clientOfKey('half', perMinute) }
   const spread = async (client: Client, times: number) => {
     const asked = Array.from({ length: times }, (_, i) => pair[i % 2]?.counters.count(client))
     return (await Promise.all(asked)).filter((each) => each?.isAdmitted).length
@@ -418,10 +419,10 @@ t.test(
     const { anonymous } = contract.rateLimits
     const guesser = from('192.0.2.1')
     const useUp = async (counters: Counters, keyId: string) => {
-      await counters.count(clientOf(keyId))
+      await counters.count(clientOfKey(keyId))
       const guesses = Array.from({ length: anonymous.perMinute }, () => counters.address(guesser))
       t.ok((await Promise.all(guesses)).every(({ isExceeded }) => !isExceeded))
-      t.equal(await counters.reject(clientOf(keyId)), undefined)
+      t.equal(await counters.reject(clientOfKey(keyId)), undefined)
       t.match(await counters.address(guesser), { isExceeded: true }, 'the address has its quota')
     }
     await useUp(first, '1')
@@ -430,14 +431,14 @@ t.test(
     await useUp(first, '1')
     await useUp(second, '1')
     await delay(1_010)
-    t.match(await first.reject(clientOf('1')), { remaining: 0 }, 'a ban starts')
+    t.match(await first.reject(clientOfKey('1')), { remaining: 0 }, 'a ban starts')
     await redis.start()
     await until(() => pair.every(({ counters }) => counters.state() === 'redis'))
     await useUp(first, '2')
     t.match(await second.address(guesser), { isExceeded: true })
-    t.match(await first.count(clientOf('1')), { isAdmitted: false, ban: { remaining: 0 } })
+    t.match(await first.count(clientOfKey('1')), { isAdmitted: false, ban: { remaining: 0 } })
     t.match(
-      await second.count(clientOf('1')),
+      await second.count(clientOfKey('1')),
       { isAdmitted: false, ban: { remaining: 0 } },
       'the ban is carried over',
     )
@@ -451,11 +452,11 @@ t.test(
     const [redis, other] = [await startRedis(t), await startRedis(t)]
     const { counters, log } = await startInstance(t, redis.url)
     await redisCli('-p', `${redis.port}`, 'REPLICAOF', '127.0.0.1', `${other.port}`)
-    t.match(await counters.count(clientOf('1')), { isAdmitted: true })
+    t.match(await counters.count(clientOfKey('1')), { isAdmitted: true })
     t.match(log, [{ level: 40, msg: unavailable, reason: /READONLY/ }])
     await redisCli('-p', `${redis.port}`, 'REPLICAOF', 'NO', 'ONE')
     await until(() => counters.state() === 'redis')
-    t.match(await counters.count(clientOf('1')), { minute: { remaining: 8 } })
+    t.match(await counters.count(clientOfKey('1')), { minute: { remaining: 8 } })
   },
 )
 
@@ -508,10 +509,6 @@ async function startInstance(
 async function untilReplicated(sentinel: RedisServer, replica: RedisServer, port: string): Promise<void> {
   await untilOneReplies([sentinel], ['SENTINEL', 'REPLICAS', 'counters'], port)
   await untilOneReplies([replica], ['INFO', 'replication'], 'master_link_status:up')
-}
-
-function clientOf(keyId: string, perMinute = 10): Client {
-  return { keyId, plan: 'free', quotas: { perMinute, perDay: 10_000 }, expiresAt: undefined }
 }
 
 function from(ip: string): FastifyRequest {
