@@ -6,6 +6,7 @@ const layers = [
   ['database'],
   ['middleware'],
   ['auth'],
+  ['services'],
   ['rate-limit', 'handlers'],
   ['http', 'commands', 'client'],
   ['telemetry'],

@@ -2,7 +2,7 @@
 // list because it reads as the life of a request.
 
 import type { Server } from 'node:http'
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { Authentication, type FindClient } from './auth/authentication.js'
 import { toClient } from './auth/client.js'
@@ -11,7 +11,7 @@ import type { Config } from './config.js'
 import { findClientKey } from './database/api-keys.js'
 import type { Pools, Sql } from './database/database.js'
 import { statementTimeoutMs } from './database/pools.js'
-import type { Context, Handlers } from './handlers/handler.js'
+import type { Handlers } from './handlers/handler.js'
 import { additionsTo } from './http/additions.js'
 import { addAdmission, requireClient } from './http/admission.js'
 import { addCors } from './http/cors.js'
@@ -23,9 +23,9 @@ import { createSecurityHeaders } from './http/headers.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
+import { RequestContext } from './http/request-context.js'
 import { addSecurityTxt } from './http/security-txt.js'
 import { trustedProxies } from './http/trusted-proxies.js'
-import { selfReference, selfWith } from './lib/relative-references.js'
 import { purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
 import { transactional } from './middleware/writes.js'
@@ -33,6 +33,7 @@ import { contractFiles, documentation, mount, type Operation } from './openapi/i
 import { createCounters } from './rate-limit/counters.js'
 import { planSections } from './rate-limit/page-section.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
+import type { Services } from './services.js'
 import type { MeasuredParts } from './telemetry/metrics.js'
 import type { TracedParts } from './telemetry/tracing.js'
 
@@ -50,6 +51,8 @@ export interface AppParts {
   readonly pools: Pools
   readonly log: Logger
   readonly handlers: Handlers
+  /** Closed with the application. */
+  readonly services: Services
 }
 
 /**
@@ -57,7 +60,7 @@ export interface AppParts {
  * @throws {ContractError} when an operation lacks a handler or a security check
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { config, contract, pools, log, handlers } = parts
+  const { config, contract, pools, log, handlers, services } = parts
   const lifetimes = new Lifetimes(timeoutsOf(config))
   const loadShedder = new LoadShedder(config.workMax)
   const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
@@ -101,7 +104,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     // What wraps each handler, outermost first.
     around: [shed(loadShedder), transactional(pools.writes, { keepHours, sharesTransactions })],
     // A safe operation reads; the others have the statements of their transaction.
-    context: (request, _operation, sql) => contextOf(request, sql ?? pools.reads.sqlUntil(request.lifetime)),
+    context: (request, _operation, sql = pools.reads.sqlUntil(request.lifetime)) =>
+      new RequestContext(request, sql, services),
     additions,
     errorHandler: app.errorHandler as ErrorHandler, // that of all requests; its type allows only some errors
   })
@@ -110,6 +114,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     log.warn({ err }, 'purging stored responses failed'),
   )
   app.addHook('onClose', async () => purge.stop())
+  app.addHook('onClose', () => services.close())
   return app
 }
 
@@ -133,16 +138,5 @@ function clientFinder(sql: Sql, contract: ServiceContract): FindClient {
   return async (hash) => {
     const key = await findClientKey(sql, hash)
     return key && toClient(key, contract.keyScheme ?? '', contract)
-  }
-}
-
-function contextOf({ url, body, mediaType, client }: FastifyRequest, sql: Sql): Context {
-  const self = selfReference(url)
-  return {
-    sql,
-    self,
-    link: (rel, query) => `<${selfWith(url, self, query)}>; rel="${rel}"`,
-    contentType: body === undefined ? undefined : mediaType,
-    client,
   }
 }

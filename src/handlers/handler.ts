@@ -2,11 +2,13 @@
 // Fastify, no SQL. Its return type is written out, `Promise<Response<'getPet'>>`: where it is inferred or
 // given by the context, TypeScript allows fields and headers that the contract does not declare.
 
+import type { BaseLogger } from 'pino'
 import type { ErrorCode, OperationId, Operations } from '../../generated/operations.js'
 import type { Client } from '../auth/client.js'
 import type { Sql } from '../database/database.js'
 import { violationOf } from '../database/unavailable.js'
 import { type Handlers as HandlersOf, RequestError } from '../openapi/index.js'
+import type { Services } from '../services.js'
 
 export { notImplemented } from '../openapi/index.js'
 
@@ -62,11 +64,18 @@ export interface Context {
    * a body.
    */
   readonly contentType: string | undefined
+  /** The request's log: each line has its id. Nothing that a line says of a caller may be a credential. */
+  readonly log: Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>
   /**
-   * The client of the API key. Undefined without one, which only an operation with optional or no security
-   * allows.
+   * Aborted once the request is over: it timed out, its client has gone, or its response is sent. For what
+   * the handler waits for besides `sql`, which ends by itself: `fetch(url, { signal })`. It is made when it is
+   * read, so a copy of the context by spread is without it.
    */
-  readonly client: Pick<Client, 'keyId' | 'plan'> | undefined
+  readonly signal: AbortSignal
+  /** Who sent the request. Undefined without a credential, where the operation requires none. */
+  readonly client: Client | undefined
+  /** The team's own, of `src/services.ts`. */
+  readonly services: Omit<Services, 'close'>
 }
 
 /** The request of an operation: its parameters by location, and its body. */

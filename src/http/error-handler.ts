@@ -22,8 +22,8 @@ export function createServiceErrorHandler(contract: Contract): ErrorHandler {
   const respond = errorHandler(contract, ({ reason }) => reason === undefined)
   return (error, request, reply) => {
     if (reply.sent) return // timed out: the client has its 503
-    // The peer has gone, so its statements were abandoned.
-    if (request.raw.socket.destroyed && isUnavailable(error)) return
+    // The peer has gone, so its statements were abandoned, and what its handler waited for was aborted.
+    if (request.raw.socket.destroyed && (isUnavailable(error) || request.lifetime?.hasSignal)) return
     request.server.admission.setLastHeaders(request, reply)
     if (error === overload) request.reason = 'overload'
     respond(fault(error, request) ?? (isOutage(error, request) ? unavailable(error) : error), request, reply)

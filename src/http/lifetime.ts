@@ -40,6 +40,7 @@ export class Lifetime implements Signal {
   #hasArrived = false
   #lastStartMs = Number.POSITIVE_INFINITY
   #hasFailed = false
+  #controller: AbortController | undefined
   /** Since when the service waits for its peer, and how long it has waited before. */
   #waitsSince: number | undefined
   #waitedMs = 0
@@ -91,6 +92,18 @@ export class Lifetime implements Signal {
     return this.isOver || performance.now() > this.#lastStartMs
   }
 
+  /** For what can be aborted at any time. Made when it is read: few handlers need it. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.isOver) this.#controller.abort()
+    return this.#controller.signal
+  }
+
+  /** Whether `signal` was read: then an error after the end of the request may be that it was aborted. */
+  get hasSignal(): boolean {
+    return this.#controller !== undefined
+  }
+
   /** Responds with an error; the result of the handler is discarded. */
   fail(error: RequestError): void {
     if (this.isOver) return
@@ -98,11 +111,13 @@ export class Lifetime implements Signal {
     // A response whose headers are sent cannot become an error.
     if (this.reply.raw.headersSent) this.reply.raw.destroy()
     else void this.reply.send(error)
+    this.#controller?.abort()
   }
 
-  /** Clears the timer, and determines `serviceMs`. */
+  /** Clears the timer, aborts the signal, and determines `serviceMs`. */
   end(): void {
     clearTimeout(this.#timer)
+    this.#controller?.abort()
     this.#endWait()
     // The end of the last wait is read after that of the response.
     this.serviceMs = Math.max(0, this.reply.elapsedTime - this.#waitedMs)

@@ -14,6 +14,7 @@ import { unlessAborted } from '../lib/abort.js'
 import { isLoopback } from '../lib/address.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { Shutdown } from '../lib/shutdown.js'
+import { createServices } from '../services.js'
 import { explainListenError } from './ports.js'
 
 export interface ServeParts {
@@ -42,7 +43,9 @@ export async function serve(parts: ServeParts): Promise<RunningService> {
 }
 
 async function listen({ config, contract, database, log }: ServeParts): Promise<FastifyInstance> {
-  const app = await buildApp({ config, contract, handlers, pools: database.pools, log })
+  const { pools } = database
+  const services = await createServices({ config, pools, log })
+  const app = await buildApp({ config, contract, handlers, services, pools, log })
   // In a burst, connections beyond the backlog (Node's default: 511) would retry for seconds.
   const backlog = config.connectionsMax
   // Resolve the name first: for `localhost` Fastify opens a second server, without our limits and shutdown.
