@@ -1,6 +1,12 @@
 // The plans of the contract, and what it allows without one: `x-rate-limits`, which only this service reads.
 
-import { type Contract, type ExtensionReader, readContract } from '../openapi/index.js'
+import {
+  type Contract,
+  ContractError,
+  type ExtensionReader,
+  type Problem,
+  readContract,
+} from '../openapi/index.js'
 
 /** Request quotas per minute and per day. */
 export interface Quotas {
@@ -8,10 +14,19 @@ export interface Quotas {
   readonly perDay: number
 }
 
+/** The plan of a scheme's callers. */
+export interface SchemePlan {
+  readonly plan: string
+  /** The claim of a credential that names another plan. */
+  readonly claim?: string
+}
+
 /** Rate limits (`x-rate-limits`). */
 export interface RateLimits {
   /** Quotas by plan; `custom` if each key has its own. */
   readonly plans: ReadonlyMap<string, Quotas | 'custom'>
+  /** By the name of a security scheme, the plan of callers whose credential has none of its own. */
+  readonly schemes: ReadonlyMap<string, SchemePlan>
   /** Clients without a valid key, per IP address. */
   readonly anonymous: { readonly perMinute: number }
   /**
@@ -46,8 +61,10 @@ export async function readServiceContract(
 }
 
 // Without `x-rate-limits`.
+const unlimitedQuotas = { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }
 const unlimited: RateLimits = {
-  plans: new Map([['unlimited', { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }]]),
+  plans: new Map([['unlimited', unlimitedQuotas]]),
+  schemes: new Map(),
   anonymous: { perMinute: Number.POSITIVE_INFINITY },
   ban: { rejections: Number.POSITIVE_INFINITY, withinSeconds: 1, banSeconds: 1 },
 }
@@ -56,13 +73,14 @@ type Reader = Parameters<ExtensionReader>[1]
 
 function readRateLimits(value: unknown, reader: Reader): RateLimits {
   const limits = reader.node(value)
-  reader.allowOnly('x-rate-limits', limits, ['plans', 'anonymous', 'ban'])
+  reader.allowOnly('x-rate-limits', limits, ['plans', 'schemes', 'anonymous', 'ban'])
   const anonymous = reader.positiveIntegers('x-rate-limits: anonymous', limits.anonymous, ['perMinute'])
   const names = ['rejections', 'withinSeconds', 'banSeconds'] as const
   const ban = reader.positiveIntegers('x-rate-limits: ban', limits.ban, names)
   if (ban.rejections >= ban.withinSeconds)
     reader.problem('x-rate-limits: ban: rejections must be below withinSeconds: one of a second counts')
-  return { plans: readPlans(reader, limits.plans), anonymous, ban }
+  const plans = readPlans(reader, limits.plans)
+  return { plans, schemes: readSchemes(reader, limits.schemes, plans), anonymous, ban }
 }
 
 function readPlans(reader: Reader, value: unknown): RateLimits['plans'] {
@@ -73,6 +91,79 @@ function readPlans(reader: Reader, value: unknown): RateLimits['plans'] {
   }
   if (plans.length === 0) reader.problem('x-rate-limits: plans must name at least one plan')
   return new Map(plans) as Map<string, Quotas | 'custom'>
+}
+
+function readSchemes(reader: Reader, value: unknown, plans: RateLimits['plans']): RateLimits['schemes'] {
+  const schemes = Object.keys(reader.node(value)).map((name) => {
+    const at = ['x-rate-limits', 'schemes', name]
+    const entry = reader.node(reader.node(value)[name]) as unknown as SchemePlan
+    reader.within(at, () => checkScheme(reader, name, entry, plans))
+    return [name, entry] as const
+  })
+  return new Map(schemes)
+}
+
+function checkScheme(reader: Reader, name: string, entry: SchemePlan, plans: RateLimits['plans']): void {
+  const place = `x-rate-limits: scheme ${name}`
+  const { plan, claim } = entry as { readonly plan?: unknown; readonly claim?: unknown }
+  if (reader.node(reader.components.securitySchemes)[name] === undefined)
+    reader.problem(`${place}: components.securitySchemes has no such scheme`)
+  const quotas = plans.get(plan as string)
+  if (quotas === undefined) reader.problem(`${place}: plan must be one of ${[...plans.keys()].join(', ')}`)
+  if (quotas === 'custom') reader.problem(`${place}: the plan ${plan} has no quotas: they are set per key`)
+  if (claim !== undefined && (typeof claim !== 'string' || claim === ''))
+    reader.problem(`${place}: claim must be the name of a claim`)
+  reader.allowOnly(place, { ...entry }, ['plan', 'claim'])
+}
+
+type Limits = Pick<ServiceContract, 'hasRateLimits' | 'rateLimits'>
+
+/** A plan with its quotas. */
+export interface GrantedPlan {
+  readonly plan: string
+  readonly quotas: Quotas
+}
+
+/**
+ * The plan of a caller whose credential has none of its own: the one that it claims, if the contract has it
+ * with quotas, or else that of its scheme.
+ * @param claims what the credential says
+ */
+export function planOfCaller(
+  { hasRateLimits, rateLimits: { plans, schemes } }: Limits,
+  scheme: string,
+  claims: Readonly<Record<string, unknown>>,
+): GrantedPlan {
+  if (!hasRateLimits) return { plan: 'unlimited', quotas: unlimitedQuotas }
+  const { plan, claim } = schemes.get(scheme) ?? {}
+  const names = [claim === undefined ? undefined : claims[claim], plan]
+  for (const name of names) {
+    const quotas = plans.get(name as string)
+    if (quotas !== undefined && quotas !== 'custom') return { plan: name as string, quotas }
+  }
+  throw new Error(`x-rate-limits: schemes: ${scheme} has no plan`) // startup has refused it
+}
+
+/**
+ * A problem if callers of a scheme would have no plan. Their credentials, unlike API keys, have none.
+ * @param scheme one with a check
+ */
+export function planProblems(
+  { hasRateLimits, rateLimits, securitySchemes }: Limits & Pick<Contract, 'securitySchemes'>,
+  scheme: string,
+): Problem[] {
+  if (!hasRateLimits || rateLimits.schemes.has(scheme) || !securitySchemes.has(scheme)) return []
+  const text = `x-rate-limits: callers of the scheme ${scheme} have no plan: add schemes: { ${scheme}: { plan: … } }`
+  return [{ text, at: ['x-rate-limits'] }]
+}
+
+/**
+ * Refuses a contract in which callers of a scheme would have no plan.
+ * @throws {ContractError}
+ */
+export function requirePlan(contract: ServiceContract, scheme: string): void {
+  const problems = planProblems(contract, scheme)
+  if (problems.length > 0) throw new ContractError(problems)
 }
 
 /** A plan with the same quotas for all of its keys. */

@@ -2,7 +2,7 @@
 // out. README.md is its page; tools.ts is the door for programs that examine contracts.
 
 export type { Contract, Operation } from './contract/contract.js'
-export { ContractError } from './contract/contract-error.js'
+export { ContractError, type Problem } from './contract/contract-error.js'
 export type { ExtensionReader } from './contract/extensions.js'
 export { filesOf } from './contract/file-text.js'
 export { readContract } from './contract/read.js'

@@ -2,7 +2,13 @@
 
 import t from 'tap'
 import { stringify } from 'yaml'
-import { customPlan, fixedPlans, readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
+import {
+  customPlan,
+  fixedPlans,
+  planOfCaller,
+  readServiceContract,
+  type ServiceContract,
+} from '../../src/auth/plans.js'
 import { rateLimitAdditions } from '../../src/rate-limit/headers.js'
 import { planSections } from '../../src/rate-limit/page-section.js'
 
@@ -19,7 +25,8 @@ function read(more: object): Promise<ServiceContract> {
 
 t.test('plans are read completely', async (t) => {
   const contract = await read({ 'x-rate-limits': limits })
-  const { plans, ...others } = contract.rateLimits
+  const { plans, schemes, ...others } = contract.rateLimits
+  t.equal(schemes.size, 0)
   t.equal(contract.hasRateLimits, true)
   t.strictSame({ plans: Object.fromEntries(plans), ...others }, limits)
   t.strictSame(fixedPlans(contract), [{ name: 'free', perMinute: 60, perDay: 1000 }])
@@ -65,11 +72,77 @@ const refused: [title: string, value: object, problem: string][] = [
     { ...limits, ban: { rejections: 60, withinSeconds: 60, banSeconds: 1 } },
     'ban: rejections must be below withinSeconds: one of a second counts',
   ],
-  ['an unknown rule', { ...limits, burst: 5 }, 'unknown field burst: the fields are plans, anonymous, ban'],
+  [
+    'an unknown rule',
+    { ...limits, burst: 5 },
+    'unknown field burst: the fields are plans, schemes, anonymous, ban',
+  ],
 ]
 for (const [title, value, problem] of refused) {
   t.test(`${title} is refused with its place`, async (t) => {
     const message = `openapi.yaml:5:1: x-rate-limits: ${problem}`
     await t.rejects(read({ 'x-rate-limits': value }), { name: 'ContractError', message })
+  })
+}
+
+const partner = { type: 'http', scheme: 'bearer' }
+const components = { securitySchemes: { partner, staff: { $ref: '#/components/securitySchemes/partner' } } }
+const schemes = { partner: { plan: 'free', claim: 'tier' }, staff: { plan: 'pro' } }
+const withSchemes = {
+  components,
+  'x-rate-limits': {
+    ...limits,
+    plans: { ...limits.plans, pro: { perMinute: 600, perDay: 10_000 } },
+    schemes,
+  },
+}
+
+t.test('callers without a key have the plan of their scheme, or the one that they claim', async (t) => {
+  const contract = await read(withSchemes)
+  const planOf = (scheme: string, claims: object) => planOfCaller(contract, scheme, { ...claims }).plan
+  t.strictSame(Object.fromEntries(contract.rateLimits.schemes), schemes)
+  t.strictSame(planOfCaller(contract, 'staff', {}), {
+    plan: 'pro',
+    quotas: { perMinute: 600, perDay: 10_000 },
+  })
+  t.equal(planOf('partner', {}), 'free')
+  t.equal(planOf('partner', { tier: 'pro' }), 'pro')
+  t.equal(planOf('partner', { tier: 'unknown' }), 'free', 'the contract has no such plan')
+  t.equal(planOf('partner', { tier: 'enterprise' }), 'free', 'its quotas are set per key')
+  t.equal(planOf('staff', { tier: 'free' }), 'pro', 'its entry names no claim')
+  const quotas = { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }
+  t.strictSame(planOfCaller(await read({}), 'partner', {}), { plan: 'unlimited', quotas })
+})
+
+const wrong: [title: string, entry: object, problem: string][] = [
+  [
+    'of an unknown scheme',
+    { guest: { plan: 'free' } },
+    'guest: components.securitySchemes has no such scheme',
+  ],
+  ['of an unknown plan', { partner: { plan: 'gold' } }, 'partner: plan must be one of free, enterprise'],
+  ['without a plan', { partner: { claim: 'tier' } }, 'partner: plan must be one of free, enterprise'],
+  ['that is text', { partner: 'free' }, 'partner: plan must be one of free, enterprise'],
+  [
+    'of a plan whose quotas are set per key',
+    { partner: { plan: 'enterprise' } },
+    'partner: the plan enterprise has no quotas: they are set per key',
+  ],
+  [
+    'of a claim without a name',
+    { partner: { plan: 'free', claim: '' } },
+    'partner: claim must be the name of a claim',
+  ],
+  [
+    'of an unknown field',
+    { partner: { plan: 'free', header: 'X-Tier' } },
+    'partner: unknown field header: the fields are plan, claim',
+  ],
+]
+for (const [title, entry, problem] of wrong) {
+  t.test(`an entry ${title} is refused with its place`, async (t) => {
+    const message = `openapi.yaml:25:5: x-rate-limits: scheme ${problem}`
+    const contract = read({ components, 'x-rate-limits': { ...limits, schemes: entry } })
+    await t.rejects(contract, { name: 'ContractError', message })
   })
 }
