@@ -5,6 +5,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
 import { pino } from 'pino'
 import { readBaseUrl } from './lib/base-url.js'
+import { readIssuerUrl } from './lib/issuer-url.js'
 import { misspelt } from './lib/misspelt.js'
 import { OperatorError } from './lib/operator-error.js'
 import { readPostgresUrl } from './lib/postgres-url.js'
@@ -49,6 +50,9 @@ export interface Config {
   /** Where spans are exported by OTLP over HTTP; undefined: no tracing. OpenTelemetry reads its variables. */
   readonly otlpEndpoint: string | undefined
   readonly otlpFiles: OtlpFiles
+  /** The issuer of the tokens that `jwt()` accepts, and whom they must be for; undefined: its options say it. */
+  readonly oidcIssuer: string | undefined
+  readonly oidcAudience: string | undefined
   readonly logLevel: string
   /** Whether the log contains client addresses. */
   readonly isAddressLogged: boolean
@@ -123,7 +127,7 @@ function createReader(environment: Environment) {
     const value = parse(text)
     if (!(value instanceof Misconfiguration)) return value
     // A URL may contain a password, and a header a key.
-    const isSecret = /_(URL|ENDPOINT|HEADERS)$/.test(name)
+    const isSecret = /_(URL|ENDPOINT|HEADERS|ISSUER)$/.test(name)
     problems.push(`${name} ${value.message}${isSecret ? '' : `, got ${JSON.stringify(text)}`}`)
     return fallback
   }
@@ -161,6 +165,8 @@ function readVariables(
     dataDir: optional('DATA_DIR', (text) => text),
     otlpEndpoint: unlessTracingIsOff(environment, optional('OTEL_EXPORTER_OTLP_ENDPOINT', httpUrl)),
     otlpFiles: otlpFiles(environment),
+    oidcIssuer: optional('OIDC_ISSUER', issuerUrl),
+    oidcAudience: optional('OIDC_AUDIENCE', (text) => text),
     logLevel: read('LOG_LEVEL', 'info', oneOf([...Object.keys(pino.levels.values), 'silent'])),
     isAddressLogged: read('LOG_ADDRESS', false, flag),
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
@@ -257,6 +263,16 @@ function publicUrl(text: string): string | Misconfiguration {
     readBaseUrl(text) ??
     new Misconfiguration('must be an http or https URL without a query, such as https://store.example/v1')
   )
+}
+
+// As it is: tokens must name it exactly so, with the slash at its end if it has one.
+function issuerUrl(text: string): string | Misconfiguration {
+  return readIssuerUrl(text) !== undefined
+    ? text
+    : new Misconfiguration(
+        'must be the https URL of an OpenID issuer without a query, such as https://login.example/store ' +
+          '(http only on this machine)',
+      )
 }
 
 function postgresUrl(text: string): string | Misconfiguration {

@@ -30,6 +30,8 @@ const defaults = {
   dataDir: undefined,
   otlpEndpoint: undefined,
   otlpFiles: {},
+  oidcIssuer: undefined,
+  oidcAudience: undefined,
   logLevel: 'info',
   isAddressLogged: false,
   trustProxy: false,
@@ -76,6 +78,10 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['REDIS_TIMEOUT_MS', '20', 'redisTimeoutMs', 20],
   ['DATABASE_URL', 'postgresql://db/x?sslmode=require', 'databaseUrl', 'postgresql://db/x?sslmode=require'],
   ['DATA_DIR', '/var/lib/animals', 'dataDir', '/var/lib/animals'],
+  ['OIDC_ISSUER', 'https://login.example/store/', 'oidcIssuer', 'https://login.example/store/'],
+  ['OIDC_ISSUER', 'http://localhost:8080/realms/store', 'oidcIssuer', 'http://localhost:8080/realms/store'],
+  ['OIDC_ISSUER', 'http://[::1]:8080', 'oidcIssuer', 'http://[::1]:8080'],
+  ['OIDC_AUDIENCE', 'https://store.example', 'oidcAudience', 'https://store.example'],
   ['LOG_LEVEL', 'trace', 'logLevel', 'trace'],
   ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://u:p@c:4318/v1', 'otlpEndpoint', 'http://u:p@c:4318/v1'],
@@ -248,6 +254,16 @@ const rejected: [variable: string, ...texts: string[]][] = [
     '//a/v1',
     '/v1',
   ],
+  [
+    'OIDC_ISSUER',
+    ...['login.example', 'http://login.example', 'ftp://login.example', 'https://', 'file:///etc/issuer'],
+    ...[
+      'https://login.example/?a=b',
+      'https://login.example/#a',
+      'https://u:p@login.example',
+      'http://127.example',
+    ],
+  ],
   ['LOG_LEVEL', 'loud', 'INFO'],
   ['TRUST_PROXY', 'yes', 'example.com', '10.0.0.0/8,', '10.0.0.0/33', '300.1.1.1', ':::'],
   [
@@ -322,6 +338,7 @@ t.test('headers for OpenTelemetry are accepted as it reads them', async (t) => {
 
 t.test('an error repeats no URL and no header, which may contain a secret', async (t) => {
   t.notMatch(problemsOf({ OTEL_EXPORTER_OTLP_HEADERS: 'api key=hunter2' }).join(), 'hunter2')
+  t.notMatch(problemsOf({ OIDC_ISSUER: 'https://store:hunter2@login.example' }).join(), 'hunter2')
   for (const url of ['mysql://u:hunter2@db/x', 'u:hunter2@db', 'postgres://u:hunter2@ db/x']) {
     const message = problemsOf({ DATABASE_URL: url }).join('\n')
     t.match(message, /^DATABASE_URL must be a valid URL that begins with postgres:\/\/ or postgresql:\/\//)
