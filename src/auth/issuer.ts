@@ -1,0 +1,139 @@
+// The public keys of an OpenID issuer: found by its discovery document, remembered, and rotated. If the issuer
+// is unreachable, slow or broken, the error is 503 and never 401: its tokens must not be reported as invalid.
+
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose'
+import type { Logger } from 'pino'
+import { elapsedMs } from '../lib/clock.js'
+import { fetchJson } from '../lib/fetch-json.js'
+import { readTrustedUrl } from '../lib/issuer-url.js'
+import { singleFlight } from '../lib/shared-calls.js'
+import { unavailable } from '../middleware/unavailable.js'
+
+type FindKey = ReturnType<typeof createLocalJWKSet>
+
+interface KeySet {
+  readonly find: FindKey
+  readonly readAt: number
+}
+
+/** A key that the issuer takes back is trusted for as long at most, while the issuer can be reached. */
+export const refreshMs = 300_000
+// While it cannot, the last keys are used for as long.
+const keySetAgeMaxMs = 86_400_000
+// A token with an unknown key may be the first after a rotation, or forged: between two searches for one.
+const searchPauseMs = 10_000
+// Between two attempts at an issuer that failed: what `Retry-After` says.
+const retryMs = 1_000
+// Of both documents together. Nobody waits longer for a key.
+const loadTimeoutMs = 5_000
+// Of each. Issuers that repeat certificates in their keys send some 20,000.
+const charactersMax = 262_144
+const shownMax = 200
+
+/** The keys of an issuer. They are fetched when they are missing, old, or lack one; never for each request. */
+export class Issuer {
+  #jwksUrl: URL | undefined
+  #keySet: KeySet | undefined
+  #failure: { readonly error: Error; readonly at: number } | undefined
+  #searchedAt = Number.NEGATIVE_INFINITY
+  readonly #fetch = singleFlight(() => this.#fetchKeySet())
+
+  /** @param url as tokens name it */
+  constructor(
+    readonly url: string,
+    readonly log: Pick<Logger, 'info' | 'warn'>,
+  ) {}
+
+  /** Fetches the keys, so that the first request need not wait, and the log says what is wrong. */
+  prepare(): void {
+    this.#load().catch(() => {}) // logged
+  }
+
+  /**
+   * The key that the header of a token names.
+   * @throws {RequestError} 503 if the issuer cannot be asked
+   * @throws {JOSEError} if it has no such key
+   */
+  async findKey(header: JWSHeaderParameters): ReturnType<FindKey> {
+    const keySet = this.#current() ?? (await this.#load())
+    try {
+      return await keySet.find(header)
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || isWithin(searchPauseMs, this.#searchedAt))
+        throw error
+      const { find, readAt } = await this.#load()
+      this.#searchedAt = readAt
+      return find(header)
+    }
+  }
+
+  // Old keys are renewed behind the request, which does not wait.
+  #current(): KeySet | undefined {
+    const keySet = this.#keySet
+    if (keySet === undefined || !isWithin(keySetAgeMaxMs, keySet.readAt)) return undefined
+    if (!isWithin(refreshMs, keySet.readAt)) this.prepare()
+    return keySet
+  }
+
+  async #load(): Promise<KeySet> {
+    if (this.#failure !== undefined && isWithin(retryMs, this.#failure.at))
+      throw unavailable(this.#failure.error)
+    try {
+      return await this.#fetch()
+    } catch (error) {
+      throw unavailable(error)
+    }
+  }
+
+  async #fetchKeySet(): Promise<KeySet> {
+    const readAt = elapsedMs() // before the fetch, whose result may be outdated when it arrives
+    const limits = { signal: AbortSignal.timeout(loadTimeoutMs), charactersMax }
+    try {
+      this.#jwksUrl ??= jwksUrlOf(await fetchJson(discoveryUrl(this.url), limits), this.url)
+      this.#keySet = { find: readKeySet(await fetchJson(this.#jwksUrl, limits)), readAt }
+    } catch (error) {
+      this.#fail(error as Error)
+      throw error
+    }
+    if (this.#failure !== undefined) this.log.info({ issuer: this.url }, 'issuer works again')
+    this.#failure = undefined
+    return this.#keySet
+  }
+
+  #fail(error: Error): void {
+    if (this.#failure === undefined)
+      this.log.warn({ issuer: this.url, reason: error.message }, 'issuer unavailable')
+    this.#failure = { error, at: elapsedMs() }
+    this.#jwksUrl = undefined // it may have moved
+  }
+}
+
+function isWithin(ms: number, since: number): boolean {
+  return elapsedMs() - since < ms
+}
+
+// OpenID Connect Discovery 1.0, section 4: appended, without a slash at the end of the issuer.
+function discoveryUrl(issuer: string): URL {
+  return new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+}
+
+// Section 4.3: who answers for another issuer could have its tokens accepted as this one's.
+function jwksUrlOf(discovered: unknown, issuer: string): URL {
+  const { issuer: named, jwks_uri: text } = Object(discovered) as Record<string, unknown>
+  if (named !== issuer) throw new Error(`the discovery document is of the issuer ${shown(named)}`)
+  const url = readTrustedUrl(text)
+  const isDowngrade = url?.protocol === 'http:' && issuer.startsWith('https:')
+  if (url === undefined || isDowngrade) throw new Error(`jwks_uri must be an https URL, not ${shown(text)}`)
+  return url
+}
+
+// With keys of which none can be used, every token would be reported as invalid.
+function readKeySet(value: unknown): FindKey {
+  const find = createLocalJWKSet(value as JSONWebKeySet) // which checks it
+  if (find.jwks().keys.length === 0) throw new Error('the issuer has no keys')
+  return find
+}
+
+function shown(value: unknown): string {
+  return String(JSON.stringify(value)).slice(0, shownMax)
+}

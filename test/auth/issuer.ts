@@ -1,0 +1,252 @@
+// When the keys of an issuer are fetched, and what happens if they cannot be.
+
+import type { ServerResponse } from 'node:http'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { Issuer } from '../../src/auth/issuer.js'
+import type { RequestError } from '../../src/openapi/index.js'
+import { stopClocks } from '../fixtures/clocks.js'
+import { createSigningKey, type FakeIssuer, startIssuer } from '../fixtures/issuer.js'
+import { until } from '../fixtures/until.js'
+
+async function setUp(t: Test, url = (issuer: FakeIssuer) => issuer.url) {
+  const issuer = await startIssuer(t)
+  const clocks = stopClocks(t)
+  const lines: object[] = []
+  const write = (line: string) => void lines.push(JSON.parse(line))
+  const keys = new Issuer(url(issuer), pino({ base: null, timestamp: false }, { write }))
+  const find = async (kid = 'first') => {
+    try {
+      await keys.findKey({ alg: 'ES256', kid })
+      return 'found'
+    } catch (error) {
+      const { code, headers, cause } = error as RequestError
+      return { code, ...(headers && { retryAfter: headers['Retry-After'], cause: (cause as Error).message }) }
+    }
+  }
+  return { issuer, clocks, lines, keys, find }
+}
+
+const once = { discovery: 1, keys: 1 }
+const unknown = { code: 'ERR_JWKS_NO_MATCHING_KEY' }
+const minute = 60_000
+
+t.test('many requests at once fetch the keys once', async (t) => {
+  const { issuer, find } = await setUp(t)
+  const found = await Promise.all(Array.from({ length: 100 }, () => find()))
+  t.strictSame(new Set(found), new Set(['found']))
+  t.strictSame(issuer.fetches(), once)
+})
+
+t.test('a new key is found by its first token', async (t) => {
+  const { issuer, find } = await setUp(t)
+  await find()
+  issuer.keys.push(await createSigningKey('second'))
+  t.strictSame(await Promise.all([find('second'), find('second'), find()]), ['found', 'found', 'found'])
+  t.strictSame(issuer.fetches(), { discovery: 1, keys: 2 })
+})
+
+t.test('a flood of unknown keys costs one fetch in ten seconds', async (t) => {
+  const { issuer, clocks, find } = await setUp(t)
+  await find()
+  for (let i = 0; i < 1000; i++) t.strictSame(await find(`unknown-${i}`), unknown)
+  t.strictSame(issuer.fetches(), { discovery: 1, keys: 2 })
+  issuer.keys.push(await createSigningKey('second'))
+  clocks.advance(9_999)
+  t.strictSame(await find('second'), unknown)
+  clocks.advance(1)
+  t.equal(await find('second'), 'found')
+  t.strictSame(issuer.fetches(), { discovery: 1, keys: 3 })
+})
+
+t.test('keys are fetched again every five minutes, and no request waits', async (t) => {
+  const { issuer, clocks, find } = await setUp(t)
+  await find()
+  issuer.keys = [await createSigningKey('second')]
+  clocks.advance(5 * minute - 1)
+  t.equal(await find(), 'found')
+  t.strictSame(issuer.fetches(), once)
+  clocks.advance(1)
+  t.equal(await find(), 'found', 'by the old keys')
+  await until(() => issuer.fetches().keys === 2)
+  await until(async () => (await find('second')) === 'found')
+  t.strictSame(await find(), unknown, 'one that the issuer took back')
+})
+
+const down = (response: ServerResponse) => {
+  response.statusCode = 500
+  response.end()
+  return true
+}
+
+t.test('an issuer that fails is asked again each second', async (t) => {
+  const { issuer, clocks, lines, find } = await setUp(t)
+  issuer.respond = (_, response) => down(response)
+  const cause = `GET ${issuer.url}/.well-known/openid-configuration: the status is 500, not 200`
+  const refusal = { code: 'unavailable', retryAfter: '1', cause }
+  for (let i = 0; i < 100; i++) t.strictSame(await find(), refusal)
+  t.strictSame(issuer.fetches(), { discovery: 1, keys: 0 })
+  clocks.advance(1_000)
+  t.strictSame(await find(), refusal)
+  t.strictSame(issuer.fetches(), { discovery: 2, keys: 0 })
+  issuer.respond = undefined
+  t.strictSame(await find(), refusal)
+  clocks.advance(1_000)
+  t.equal(await find(), 'found')
+  const log = [
+    { level: 40, issuer: issuer.url, reason: cause, msg: 'issuer unavailable' },
+    { level: 30, issuer: issuer.url, msg: 'issuer works again' },
+  ]
+  t.strictSame(lines, log, 'the log says it once')
+})
+
+t.test('while an issuer fails, its last keys are used for a day', async (t) => {
+  const { issuer, clocks, lines, find } = await setUp(t)
+  await find()
+  issuer.respond = (_, response) => down(response)
+  clocks.advance(24 * 60 * minute - 1)
+  t.equal(await find(), 'found')
+  await until(() => lines.length === 1)
+  t.match(await find('second'), { code: 'unavailable' }, 'a new key may be any')
+  clocks.advance(1)
+  t.match(await find(), { code: 'unavailable' })
+})
+
+t.test('keys that have moved are found', async (t) => {
+  const { issuer, clocks, find } = await setUp(t)
+  await find()
+  issuer.respond = ({ url }, response) => {
+    if (url === '/keys') return down(response)
+    const jwks_uri = `${issuer.url}/moved?policy=a`
+    const isDiscovery = url !== '/moved?policy=a'
+    response.end(
+      JSON.stringify(isDiscovery ? { issuer: issuer.url, jwks_uri } : { keys: [issuer.keys[0]?.jwk] }),
+    )
+    return true
+  }
+  issuer.keys = [await createSigningKey('second')]
+  t.match(await find('second'), { code: 'unavailable' })
+  clocks.advance(1_000)
+  t.equal(await find('second'), 'found')
+})
+
+t.test('an issuer with a path and a slash at its end is found', async (t) => {
+  const { issuer, find } = await setUp(t, ({ url }) => `${url}/realms/store/`)
+  issuer.respond = ({ url }, response) => {
+    if (url !== '/realms/store/.well-known/openid-configuration') return false
+    response.end(JSON.stringify({ issuer: `${issuer.url}/realms/store/`, jwks_uri: `${issuer.url}/keys` }))
+    return true
+  }
+  t.equal(await find(), 'found')
+})
+
+const discovery = '/.well-known/openid-configuration'
+
+/** Responses that make an issuer unavailable: the path, what it sends, and what the cause says. */
+const broken: [
+  title: string,
+  path: string,
+  send: (response: ServerResponse, url: string) => void,
+  cause: RegExp,
+][] = [
+  [
+    'of another issuer',
+    discovery,
+    (response, url) => response.end(JSON.stringify({ issuer: `${url}/`, jwks_uri: `${url}/keys` })),
+    /^the discovery document is of the issuer "http.*\/"$/,
+  ],
+  [
+    'without its keys',
+    discovery,
+    (response, url) => response.end(JSON.stringify({ issuer: url })),
+    /^jwks_uri must be an https URL, not undefined$/,
+  ],
+  [
+    'with keys that anybody could replace on the way',
+    discovery,
+    (response, url) => response.end(JSON.stringify({ issuer: url, jwks_uri: 'http://keys.example/' })),
+    /^jwks_uri must be an https URL, not "http:\/\/keys\.example\/"$/,
+  ],
+  [
+    'with keys in a file',
+    discovery,
+    (response, url) => response.end(JSON.stringify({ issuer: url, jwks_uri: 'file:///etc/keys' })),
+    /^jwks_uri must be an https URL/,
+  ],
+  [
+    'of null',
+    discovery,
+    (response) => response.end('null'),
+    /^the discovery document is of the issuer undefined$/,
+  ],
+  ['of HTML', discovery, (response) => response.end('<html>'), /openid-configuration: .*not valid JSON/],
+  [
+    'that is elsewhere',
+    discovery,
+    (response, url) => response.writeHead(302, { location: `${url}/theirs` }).end(),
+    /the status is 302, not 200$/,
+  ],
+  [
+    'that never ends',
+    discovery,
+    (response) => {
+      const timer = setInterval(() => response.write(' '.repeat(65_536)), 1)
+      response.on('close', () => clearInterval(timer))
+    },
+    /longer than 262144 characters$/,
+  ],
+  ['that is cut off', discovery, (response) => cutOff(response), /openid-configuration: aborted$/],
+  ['of no keys', '/keys', (response) => response.end('{"keys":[]}'), /^the issuer has no keys$/],
+  [
+    'of keys that are no list',
+    '/keys',
+    (response) => response.end('{"keys":{}}'),
+    /JSON Web Key Set malformed/,
+  ],
+  [
+    'of keys that are text',
+    '/keys',
+    (response) => response.end('{"keys":["a"]}'),
+    /JSON Web Key Set malformed/,
+  ],
+  ['of keys in HTML', '/keys', (response) => response.end('<html>'), /keys: .*not valid JSON/],
+]
+
+function cutOff(response: ServerResponse): void {
+  response.writeHead(200, { 'content-length': '100' }).write('{')
+  setTimeout(() => response.destroy(), 10)
+}
+
+for (const [title, path, send, cause] of broken) {
+  t.test(`a document ${title} makes the issuer unavailable`, async (t) => {
+    const { issuer, find } = await setUp(t)
+    issuer.respond = ({ url }, response) => {
+      if (url !== path) return false
+      send(response, issuer.url)
+      return true
+    }
+    t.match(await find(), { code: 'unavailable', retryAfter: '1', cause })
+    t.notOk(issuer.fetched.includes('/theirs'))
+  })
+}
+
+t.test('an issuer that does not respond is given up after five seconds', async (t) => {
+  const { issuer, find } = await setUp(t)
+  t.after(() => {
+    AbortSignal.timeout = timeout
+  })
+  const { timeout } = AbortSignal
+  const limits: number[] = []
+  AbortSignal.timeout = (ms) => {
+    limits.push(ms)
+    return timeout.call(AbortSignal, 20)
+  }
+  issuer.respond = () => true
+  t.match(await find(), { code: 'unavailable', cause: /: no complete response in time$/ })
+  t.strictSame(limits, [5_000])
+})
+
+t.test('an issuer whose connections are refused is unavailable', async (t) => {
+  const { find } = await setUp(t, () => 'http://127.0.0.1:1')
+  t.match(await find(), { code: 'unavailable', cause: /ECONNREFUSED/ })
+})
