@@ -6,14 +6,16 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { Authentication, type FindClient } from './auth/authentication.js'
 import { toClient } from './auth/client.js'
+import { keyCheck } from './auth/key-check.js'
 import type { ServiceContract } from './auth/plans.js'
+import { keySchemes } from './auth/unauthorized.js'
 import type { Config } from './config.js'
 import { findClientKey } from './database/api-keys.js'
 import type { Pools, Sql } from './database/database.js'
 import { statementTimeoutMs } from './database/pools.js'
 import type { Handlers } from './handlers/handler.js'
 import { additionsTo } from './http/additions.js'
-import { addAdmission, requireClient } from './http/admission.js'
+import { addAdmission } from './http/admission.js'
 import { addCors } from './http/cors.js'
 import { createServer } from './http/create-server.js'
 import { deferRequests } from './http/defer-requests.js'
@@ -29,7 +31,7 @@ import { trustedProxies } from './http/trusted-proxies.js'
 import { purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
 import { transactional } from './middleware/writes.js'
-import { contractFiles, documentation, mount, type Operation } from './openapi/index.js'
+import { contractFiles, createSecurity, documentation, mount, type Operation } from './openapi/index.js'
 import { createCounters } from './rate-limit/counters.js'
 import { planSections } from './rate-limit/page-section.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
@@ -73,9 +75,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addCors(app, config.corsOrigins, contract)
   const counters = await createCounters(app, contract, config, log)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
+  const authentication = new Authentication(clientFinder(pools.keys.sql, contract), contract.title)
+  const check = keyCheck(authentication, loadShedder)
+  const checks = Object.fromEntries(keySchemes(contract).map((name) => [name, check]))
+  const security = createSecurity(contract, checks)
   addAdmission(app, {
     contract,
-    authentication: new Authentication(clientFinder(pools.keys.sql, contract), contract.title),
+    security,
     rateLimiter: contract.hasRateLimits
       ? createRateLimiter(counters, contract.rateLimits.anonymous)
       : unlimited,
@@ -100,7 +106,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     contract,
     handlers,
     address,
-    authorize: requireClient,
+    security,
     // What wraps each handler, outermost first.
     around: [shed(loadShedder), transactional(pools.writes, { keepHours, sharesTransactions })],
     // A safe operation reads; the others have the statements of their transaction.
@@ -137,6 +143,6 @@ async function measure(app: FastifyInstance, parts: MeasuredParts): Promise<Serv
 function clientFinder(sql: Sql, contract: ServiceContract): FindClient {
   return async (hash) => {
     const key = await findClientKey(sql, hash)
-    return key && toClient(key, contract.keyScheme ?? '', contract)
+    return key && toClient(key, keySchemes(contract)[0] ?? '', contract)
   }
 }

@@ -7,11 +7,12 @@ import { parse as parseJson, stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { parse, parseDocument } from 'yaml'
 import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
+import { keySchemes } from '../../src/auth/unauthorized.js'
 import { exactNumber, narrowed } from '../../src/lib/exact-number.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { generateOperations } from '../../src/openapi/generate/index.js'
 import { ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
-import { unsupportedSecurity } from '../../src/openapi/tools.js'
+import { unmetSecurity } from '../../src/openapi/tools.js'
 import { checkContract } from '../generate/contract.js'
 import { readyServer } from '../generate/server.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
@@ -181,8 +182,10 @@ export async function runCase(feature: Feature): Promise<Result> {
 
 async function runCalls(feature: Feature, contract: ServiceContract): Promise<Outcome[]> {
   let response: Node | undefined
+  const schemes = keySchemes(contract)
+  const hasCheck = (name: string) => schemes.includes(name)
   const handlerOf = (operation: Operation) =>
-    feature.isUnwritten === true || unsupportedSecurity(operation, contract) !== undefined
+    feature.isUnwritten === true || unmetSecurity(operation, contract, hasCheck).length > 0
       ? notImplemented(operation.name)
       : async (request: Node) => response ?? { status: 200, body: shown(request, operation) }
   const logged: string[] = []

@@ -7,7 +7,7 @@ import { additionsTo } from '../../src/http/additions.js'
 import { contractFile } from '../../src/lib/paths.js'
 import { generateOperations, generateTypes, outdated } from '../../src/openapi/generate/index.js'
 import { ContractError } from '../../src/openapi/index.js'
-import { byStatus, serverErrors, unsupportedSecurity } from '../../src/openapi/tools.js'
+import { byStatus, serverErrors } from '../../src/openapi/tools.js'
 import { generateClient } from './client.js'
 import { type Checked, checkContract } from './contract.js'
 import {
@@ -19,7 +19,7 @@ import {
   isStubText,
 } from './handlers.js'
 import { header } from './header.js'
-import { checkServer } from './server.js'
+import { checkServer, unmetIn } from './server.js'
 
 const generatedFolder = 'generated'
 
@@ -55,8 +55,8 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
         const text = handlers.get(operation.name)
         if (text !== undefined) return !isStubText(text)
         // An operation may be added with a declared security scheme that the server does not check yet.
-        const isMistaken = operation.security.flat().some((name) => !contract.securitySchemes.has(name))
-        return !isAdopted && (isMistaken || unsupportedSecurity(operation, contract) === undefined)
+        const isMistaken = operation.security.flat().some(({ name }) => !contract.securitySchemes.has(name))
+        return !isAdopted && (isMistaken || unmetIn(operation, contract).length === 0)
       }),
   )
   const problems = [...undeclaredResponses(contract, handlers), ...undeclaredRefusals(contract, handlers)]

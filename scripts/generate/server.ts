@@ -2,8 +2,9 @@
 
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
+import { keySchemes } from '../../src/auth/unauthorized.js'
 import { type Contract, ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
-import { type Problem, problemOf, unsupportedSecurity } from '../../src/openapi/tools.js'
+import { type Problem, problemOf, unmetSecurity } from '../../src/openapi/tools.js'
 import { buildServer } from '../lib/server.js'
 import { judgePatterns } from './patterns.js'
 
@@ -20,11 +21,14 @@ export async function checkServer(
   const planned = await checkBuild(contract, isWritten)
   const patterns = judgePatterns(contract, isWritten)
   if (patterns.refused.length > 0) throw new ContractError(patterns.refused)
-  const unmet = [...contract.operations.values()].flatMap((operation) => {
-    const text = unsupportedSecurity(operation, contract)
-    return text === undefined ? [] : [problemOf(operation, text)]
-  })
+  const unmet = [...contract.operations.values()].flatMap((each) => unmetIn(each, contract))
   return { noted: patterns.noted, planned: [...unmet, ...planned, ...patterns.planned] }
+}
+
+/** The security schemes of an operation that have no check. */
+export function unmetIn(operation: Operation, contract: ServiceContract): Problem[] {
+  const schemes = keySchemes(contract)
+  return unmetSecurity(operation, contract, (name) => schemes.includes(name))
 }
 
 async function checkBuild(
@@ -38,7 +42,7 @@ async function checkBuild(
     await app.close()
   }
   try {
-    await build((operation) => isWritten(operation) || unsupportedSecurity(operation, contract) === undefined)
+    await build((operation) => isWritten(operation) || unmetIn(operation, contract).length === 0)
     return []
   } catch (error) {
     if (!(error instanceof ContractError)) throw error

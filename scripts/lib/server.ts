@@ -2,10 +2,11 @@
 
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
-import { missingKey } from '../../src/auth/unauthorized.js'
+import { keyErrors, keySchemes } from '../../src/auth/unauthorized.js'
 import { additionsTo } from '../../src/http/additions.js'
 import { healthPathsOf } from '../../src/http/service-paths.js'
 import {
+  type Check,
   contractFiles,
   documentation,
   errorHandler,
@@ -40,11 +41,11 @@ export async function buildServer(
   await mount(app, {
     contract,
     handlers: Object.fromEntries(handlers),
-    authorize: ({ headers }) => {
-      if (headers.authorization === undefined) throw missingKey(contract.title)
-    },
+    security: Object.fromEntries(keySchemes(contract).map((name) => [name, anyKey])),
     context: ({ mediaType }) => ({ contentType: mediaType }),
     additions: additionsTo(contract),
   })
   return app
 }
+
+const anyKey: Check = { caller: () => ({ scopes: new Set() }), errors: keyErrors }

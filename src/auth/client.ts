@@ -5,16 +5,15 @@ import type { Sql } from '../database/database.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { Named } from '../middleware/caller-id.js'
 import { unavailable } from '../middleware/unavailable.js'
+import type { Caller } from '../openapi/index.js'
 import type { Quotas, ServiceContract } from './plans.js'
 
 /** A caller whose credential is valid, as the check of a security scheme found it. */
-export interface Client extends Named {
+export interface Client extends Named, Caller {
   /** The scheme that was met, by its name in the contract. */
   readonly scheme: string
   /** Who it is: the same for each credential of the caller, and no other's. For keys, `keyId`. */
   readonly subject: string
-  /** What it may do: the scopes that operations demand, and roles of OpenAPI 3.1. */
-  readonly scopes: ReadonlySet<string>
   readonly plan: string
   readonly quotas: Quotas
   /** When the credential ends; undefined: not by itself. */

@@ -1,6 +1,31 @@
 // The 401 of a request without a valid key, and its challenge (RFC 6750, section 3).
 
-import { type Addition, RequestError } from '../openapi/index.js'
+import { type Addition, type CheckErrors, type Contract, RequestError } from '../openapi/index.js'
+
+const description = 'The API key is mistyped, unknown, expired or revoked'
+
+/** The errors of the check of API keys. */
+export const keyErrors: CheckErrors = {
+  missing: { code: 'missing_api_key', message: 'Send an API key: "Authorization: Bearer <API_KEY>".' },
+  invalid: { code: 'invalid_api_key', message: `${description}.` },
+}
+
+/**
+ * The names of the security schemes that API keys meet: the only HTTP bearer scheme that operations use or,
+ * of several, the only one in the document's own `security`.
+ */
+export function keySchemes({ operations, securitySchemes, document }: Contract): string[] {
+  const all = [...operations.values()].flatMap(({ security }) => security.flat())
+  const bearerIn = (names: Iterable<string>) =>
+    [...new Set(names)].filter((name) => {
+      const { type, scheme } = securitySchemes.get(name) ?? {}
+      return type === 'http' && scheme?.toLowerCase() === 'bearer'
+    })
+  const used = bearerIn(all.map(({ name }) => name))
+  const { security = [] } = document as { security?: readonly object[] }
+  const schemes = used.length === 1 ? used : bearerIn(security.flatMap((each) => Object.keys(each)))
+  return schemes.length === 1 ? schemes : []
+}
 
 /** No key was sent: 401 with `WWW-Authenticate`. */
 export function missingKey(realm: string): RequestError {
@@ -12,7 +37,6 @@ export function missingKey(realm: string): RequestError {
 
 /** The same 401 for a mistyped, unknown, expired or revoked key, so that it does not disclose which. */
 export function invalidKey(realm: string): RequestError {
-  const description = 'The API key is mistyped, unknown, expired or revoked'
   return new RequestError('invalid_api_key', `${description}.`, {
     status: 401,
     headers: {

@@ -2,11 +2,10 @@
 // the client, counts the request, and refuses one that is over a limit, malformed, or for no route.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Authentication } from '../auth/authentication.js'
 import type { Client } from '../auth/client.js'
 import { requestPath } from '../lib/request-path.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
-import { type Contract, notFoundHandler, RequestError } from '../openapi/index.js'
+import { type Contract, notFoundHandler, type Security } from '../openapi/index.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { malformed } from './faults.js'
@@ -20,8 +19,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The client of a valid API key. */
     client: Client | undefined
-    /** The 401 of a request without a valid key: the response of an operation that requires one. */
-    unauthorized: RequestError | undefined
     /** `routeOptions`, which Fastify builds on each access. Undefined without a route, before admission. */
     matched: FastifyRequest['routeOptions'] | undefined
   }
@@ -29,7 +26,7 @@ declare module 'fastify' {
 
 export interface AdmissionParts {
   readonly contract: Contract
-  readonly authentication: Authentication
+  readonly security: Security<Client>
   readonly rateLimiter: RateLimiter
   readonly loadShedder: LoadShedder
 }
@@ -42,7 +39,6 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   app.decorate('admission', admission)
   app.decorateRequest('matched', undefined)
   app.decorateRequest('client', undefined)
-  app.decorateRequest('unauthorized', undefined)
   app.decorateRequest('rateLimitRefusal', undefined)
 
   app.addHook('onRequest', async (request, reply) => {
@@ -61,30 +57,22 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
 class Admission {
   constructor(readonly parts: AdmissionParts) {}
 
-  /** Sets `client` or `unauthorized`, and rate-limit headers. Rejects over a limit. */
+  /** Sets `client` and rate-limit headers. Rejects over a limit. A 401 is the operation's to throw. */
   async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { contract, authentication, rateLimiter } = this.parts
+    const { contract, security, rateLimiter } = this.parts
     if (!isCounted(request, contract)) return
-    const { authorization } = request.headers
-    const found = authentication.known(authorization) ?? (await this.#lookUp(authorization))
-    if (found instanceof RequestError) request.unauthorized = found
-    else request.client = found
+    const verdict = security.authenticate(request, request.matched?.config.operation)
+    const { caller } = verdict instanceof Promise ? await verdict : verdict
+    request.client = caller
     await rateLimiter.count(request, reply)
   }
 
   /** Sets the rate-limit headers for a request that was not counted, as this process remembers them. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void {
-    const { contract, authentication, rateLimiter } = this.parts
+    const { contract, security, rateLimiter } = this.parts
     if (!isCounted(request, contract) || rateLimiter.hasHeaders(reply)) return
-    request.client = authentication.recall(request.headers.authorization)
+    request.client = security.recall(request, request.matched?.config.operation)
     rateLimiter.setLastHeaders(request, reply)
-  }
-
-  // A key that this process has never found may be a guess.
-  #lookUp(authorization: string | undefined): Promise<Client | RequestError> {
-    const { authentication, loadShedder } = this.parts
-    const lane = authentication.recall(authorization) ? 'work' : 'unknown keys'
-    return loadShedder.run(() => authentication.lookUp(authorization), lane)
   }
 }
 
@@ -93,9 +81,4 @@ function isCounted({ originalUrl, matched }: FastifyRequest, { prefix }: Contrac
   if (matched?.url !== undefined) return matched.config.operation !== undefined
   const path = requestPath(originalUrl)
   return path === prefix || path.startsWith(`${prefix}/`)
-}
-
-/** The check of an operation that requires a bearer key. */
-export function requireClient(request: FastifyRequest): void {
-  if (request.client === undefined) throw request.unauthorized ?? new Error('the request was not admitted')
 }

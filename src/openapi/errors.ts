@@ -120,9 +120,14 @@ export function bodyTooLarge(contract: Contract): RequestError {
   return requestFault('body_too_large', '', contract, undefined)
 }
 
+/** The status of an error: the contract's for its code, or its own. */
+export function statusOf(error: RequestError, { errorStatuses }: Pick<Contract, 'errorStatuses'>): number {
+  return errorStatuses.get(error.code) ?? error.statusCode
+}
+
 /** The error body. The message of a 5xx is the status text alone. */
 export function errorBody(error: RequestError, contract: Contract): ErrorBody {
-  const status = contract.errorStatuses.get(error.code) ?? error.statusCode
+  const status = statusOf(error, contract)
   const message = status >= 500 ? String(STATUS_CODES[status]) : error.message
   return { code: error.code, message, status }
 }

@@ -1,7 +1,7 @@
 // The engine's door for servers: an OpenAPI document in, validated and typed routes on a Fastify instance
 // out. README.md is its page; tools.ts is the door for programs that examine contracts.
 
-export type { Contract, Operation } from './contract/contract.js'
+export type { Contract, Operation, SecurityScheme } from './contract/contract.js'
 export { ContractError, type Problem } from './contract/contract-error.js'
 export type { ExtensionReader } from './contract/extensions.js'
 export { filesOf } from './contract/file-text.js'
@@ -18,4 +18,15 @@ export type { Addition } from './response/additions.js'
 export { errorHandler } from './response/error-response.js'
 export type { SerializedResponse } from './response/response-serialization.js'
 export type { Around, Handlers } from './route-handler.js'
+export type {
+  Caller,
+  Check,
+  CheckErrors,
+  CheckList,
+  Credential,
+  Demand,
+  UsernamePassword,
+} from './security/check.js'
+export type { Verdict } from './security/judge.js'
+export { createSecurity, type Security, verdictOf } from './security/security.js'
 export { notImplemented } from './stubs.js'

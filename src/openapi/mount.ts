@@ -17,7 +17,7 @@ import type { AnySchema } from './contract/keywords.js'
 import { essence } from './contract/media-types.js'
 import { routeName } from './contract/names.js'
 import { problemOf } from './contract/operations.js'
-import { isPublic, unsupportedSecurity } from './contract/security.js'
+import { unmetSecurity } from './contract/security.js'
 import { checkUrl, ownError } from './errors.js'
 import { placeOfFault } from './fault-place.js'
 import { glueSpecification } from './glue-specification.js'
@@ -43,6 +43,11 @@ import { type ErrorHandler, errorHandler } from './response/error-response.js'
 import { createResponseSchemas } from './response/response-schemas.js'
 import { createResponseChecks, type ResponseCheck } from './response/response-validation.js'
 import { type AnyHandler, createRouteHandler, type RouteHandlerParts } from './route-handler.js'
+import { securityAddition } from './security/addition.js'
+import { ambiguities } from './security/ambiguities.js'
+import type { CheckList } from './security/check.js'
+import type { Verdict } from './security/judge.js'
+import { createSecurity, Security } from './security/security.js'
 import { isStub } from './stubs.js'
 
 declare module 'fastify' {
@@ -58,10 +63,10 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
   /** The handler of each operation, by the operation's name. */
   readonly handlers: object
   /**
-   * The check of bearer keys: throws, or rejects, unless the request may pass. Required if an operation
-   * requires a key.
+   * The check of each security scheme that operations with a handler require, by the scheme's name; or the
+   * security made of them, for an application that authenticates requests before they reach their operation.
    */
-  readonly authorize?: Check
+  readonly security?: CheckList | Security
   /** What the server adds to the responses, to be checked against the contract. By default nothing. */
   readonly additions?: readonly Addition[]
   /** Where callers reach the operations. By default each request says it. */
@@ -75,9 +80,10 @@ type Check = (request: FastifyRequest) => void | Promise<void>
 /** By their text, so that a problem of several operations is reported once. */
 type Problems = Map<string, Problem>
 /** What the operations of a contract share. */
-type Shared<Resource> = Omit<MountParts<Resource>, 'address'> &
+type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'> &
   ReturnType<typeof createCompilers> & {
     readonly address: Address
+    readonly security: Security
     readonly problems: Problems
     /** Of all operations, percent-decoded: that of the application, and that of the contract. */
     readonly prefix: string
@@ -96,6 +102,7 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
     decorateRequests(scope)
     readBodiesAsBytes(scope, contract)
     await addRoutes(scope, shared)
+    noteSecurity(shared)
     scope.addHook('onReady', async () => {
       if (shared.problems.size > 0) throw new ContractError([...shared.problems.values()])
     })
@@ -104,10 +111,11 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
 }
 
 function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Shared<Resource> {
-  const { contract } = parts
+  const { contract, security = {} } = parts
   return {
     ...parts,
     ...createCompilers(contract),
+    security: security instanceof Security ? security : createSecurity(contract, security),
     problems: new Map(),
     address: addressOf(app, contract, parts.address),
     refuseUnknown: notFoundHandler(app, contract),
@@ -175,16 +183,16 @@ function routeCheck<Resource>(
 type RouteOptionsOfGlue = Omit<RouteOptions, 'method' | 'url'>
 
 function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>): RouteOptionsOfGlue {
-  const { contract, problems } = shared
+  const { contract, problems, security } = shared
   const handler = handlerOf(operation, shared)
   const isImplemented = !isStub(handler)
-  const unmet = unsupportedSecurity(operation, contract) ?? uncheckedSecurity(operation, shared)
-  const lacking = [...operation.unsupported, ...(unmet === undefined ? [] : [unmet])]
-  if (isImplemented) for (const text of lacking) problems.set(text, problemOf(operation, text))
+  const unmet = unmetSecurity(operation, contract, (name) => security.checks.has(name))
+  const lacking = [...operation.unsupported.map((text) => problemOf(operation, text)), ...unmet]
+  if (isImplemented) for (const problem of lacking) problems.set(problem.text, problem)
   const responseCheck = checkOf(operation, isImplemented, shared)
   const deprecation = deprecationHeaders(operation, contract)
   const check = routeCheck(operation, shared)
-  const authorize = securityCheck(operation, unmet, shared)
+  const authorize = securityCheck(operation, unmet[0]?.text, security)
   const first = [
     hook((request) => {
       check(request)
@@ -246,9 +254,10 @@ function checkOf<Resource>(
   isImplemented: boolean,
   shared: Shared<Resource>,
 ): ResponseCheck | undefined {
-  const { contract, additions = [], problems, responseCheckOf } = shared
+  const { contract, problems, responseCheckOf } = shared
   const check = collect(operation, shared, () => responseCheckOf(operation, isImplemented))
   if (check === undefined) return undefined
+  const additions = [securityAddition(shared.security), ...(shared.additions ?? [])]
   for (const { text, at } of missingCodes(operation, contract, additions)) problems.set(text, { text, at })
   for (const [problem, place] of additionProblems(operation, check, contract, [ownAddition, ...additions])) {
     if (!problems.has(problem)) problems.set(problem, problemOf(operation, `${place}: ${problem}`))
@@ -336,23 +345,33 @@ function handlerOf({ id, name }: Operation, { handlers }: Pick<MountParts<never>
   return handler
 }
 
-function uncheckedSecurity(
-  operation: Operation,
-  { authorize }: Pick<MountParts<never>, 'authorize'>,
-): string | undefined {
-  if (authorize !== undefined || isPublic(operation)) return undefined
-  return `${operation.id} requires a key, but nothing checks it: mount has no authorize`
+// Across operations: which schemes one credential would meet, and checks of schemes that there are not.
+function noteSecurity<Resource>(shared: Shared<Resource>): void {
+  const { contract, problems, security } = shared
+  const implemented = [...contract.operations.values()].filter((each) => !isStub(handlerOf(each, shared)))
+  for (const problem of ambiguities(implemented, contract, security.checks))
+    problems.set(problem.text, problem)
+  for (const name of security.checks.keys()) {
+    if (contract.securitySchemes.has(name)) continue
+    const text = `there is a check of ${name}, which is no security scheme of the contract`
+    problems.set(text, { text, at: ['components', 'securitySchemes'] })
+  }
 }
 
 // If the server cannot check an operation's requirements: 501; with a handler, startup has failed already.
-function securityCheck(
-  operation: Operation,
-  unmet: string | undefined,
-  { authorize }: Pick<MountParts<never>, 'authorize'>,
-): Check {
-  if (unmet === undefined && isPublic(operation)) return () => {}
-  if (unmet === undefined && authorize !== undefined) return authorize
-  return () => {
-    throw ownError('not_implemented', String(unmet))
+function securityCheck(operation: Operation, unmet: string | undefined, security: Security): Check {
+  if (unmet !== undefined) {
+    return () => {
+      throw ownError('not_implemented', unmet)
+    }
   }
+  if (operation.security.length === 0) return () => {}
+  return (request) => {
+    const verdict = security.authenticate(request, operation)
+    return verdict instanceof Promise ? verdict.then(pass) : pass(verdict)
+  }
+}
+
+function pass({ refusal }: Verdict): void {
+  if (refusal !== undefined) throw refusal
 }

@@ -30,7 +30,7 @@ async function start(t: Test, contract: Contract, run: (id: string) => unknown):
   app.setErrorHandler(errorHandler(contract))
   app.setNotFoundHandler(notFoundHandler(app, contract))
   app.get('/own', async () => run('own'))
-  await mount(app, { contract, handlers: handlersOf(contract, run), authorize: () => {} })
+  await mount(app, { contract, handlers: handlersOf(contract, run) })
   t.teardown(() => app.close())
   return { app, log }
 }
@@ -146,16 +146,16 @@ t.test('without these handlers, the errors of operations are the same', async (t
   const contract = await contractWith(operations, limits)
   const app = Fastify()
   t.teardown(() => app.close())
-  await mount(app, { contract, handlers: handlersOf(contract, noContent), authorize: () => {} })
+  await mount(app, { contract, handlers: handlersOf(contract, noContent) })
   const ofOperations = refusals.filter(([title]) => !/path|method|malformed/.test(title))
   t.equal(ofOperations.length, 4)
   for (const [title, request, status, code] of ofOperations)
     t.match(await app.inject(request), { statusCode: status, payload: `"code":"${code}"` }, title)
 })
 
-for (const [title, authorize] of [
-  ['throws', () => refuseKey()],
-  ['rejects', async () => refuseKey()],
+for (const [title, key] of [
+  ['throws', { caller: () => refuseKey() }],
+  ['rejects', { caller: async () => refuseKey() }],
 ] as const) {
   t.test(`a check of keys that ${title} refuses the request`, async (t) => {
     const app = Fastify()
@@ -165,12 +165,15 @@ for (const [title, authorize] of [
       paths: { '/toys': { get: { operationId: 'list', responses: { 204: { description: 'All.' } } } } },
       components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
     })
-    await mount(app, { contract, handlers: handlersOf(contract, noContent), authorize })
-    t.match(await app.inject('/toys'), { statusCode: 401, payload: '"code":"no_key"' })
+    await mount(app, { contract, handlers: handlersOf(contract, noContent), security: { key } })
+    t.match(await app.inject({ url: '/toys', headers: { authorization: 'Bearer a' } }), {
+      statusCode: 401,
+      payload: '"code":"no_key"',
+    })
   })
 }
 
-function refuseKey(): void {
+function refuseKey(): never {
   throw new RequestError('no_key', 'Send a key.', { status: 401 })
 }
 
@@ -189,7 +192,6 @@ t.test('and those of the parts that it adds, each with its place', async (t) => 
   await mount(app, {
     contract,
     handlers: handlersOf(contract, noContent),
-    authorize: () => {},
     additions: [{ headers: [], errors: () => [tooSoon] }],
   })
   const at = ['components', 'schemas', 'ErrorCode']

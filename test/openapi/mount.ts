@@ -41,7 +41,7 @@ async function mountIn(scope: FastifyInstance, contract: Contract, name = 'it'):
   const handler = async ({ params, cookies }: { params: object; cookies: object }) => {
     return { status: 200, body: { name, params, cookies } }
   }
-  await mount(scope, { contract, handlers: { list: handler, get: handler }, authorize: () => {} })
+  await mount(scope, { contract, handlers: { list: handler, get: handler } })
 }
 
 async function bare(t: Test): Promise<FastifyInstance> {
@@ -119,7 +119,7 @@ t.test('so may two versions of it', async (t) => {
   const handler = (version: number) => async () => ({ status: 200, body: version })
   for (const version of [1, 2]) {
     const handlers = { list: handler(version), get: handler(version) }
-    await mount(app, { contract: await contractAt(`/v${version}`), handlers, authorize: () => {} })
+    await mount(app, { contract: await contractAt(`/v${version}`), handlers })
   }
   for (const version of [1, 2]) t.equal((await app.inject(`/v${version}/sets`)).json(), version)
 })
@@ -128,8 +128,8 @@ t.test('but not at the same place', async (t) => {
   const contract = await contractAt('/v1')
   const app = await bare(t)
   const handlers = { list: async () => ({}), get: async () => ({}) }
-  await mount(app, { contract, handlers, authorize: () => {} })
-  await t.rejects(mount(app, { contract, handlers, authorize: () => {} }), {
+  await mount(app, { contract, handlers })
+  await t.rejects(mount(app, { contract, handlers }), {
     name: 'ContractError',
     message: 'list: GET /v1/sets is a route of the application already',
   })
@@ -164,7 +164,7 @@ const noContent = async () => ({ status: 204 })
 t.test('an operation that requires a key is not served without a check of keys', async (t) => {
   const app = await bare(t)
   await mount(app, { contract: withKeys, handlers: { listToys: noContent, addToy: noContent } })
-  const text = 'listToys requires a key, but nothing checks it: mount has no authorize'
+  const text = 'listToys requires key (http bearer), which has no check'
   await t.rejects(Promise.resolve(app.ready()), { name: 'ContractError', problems: [{ text }] })
 })
 
@@ -180,6 +180,6 @@ t.test('a stub of such an operation responds 501, and public operations are serv
 
 t.test('an operation without a handler stops the start', async (t) => {
   const app = await bare(t)
-  const mounted = mount(app, { contract: withKeys, handlers: { addToy: noContent }, authorize: () => {} })
+  const mounted = mount(app, { contract: withKeys, handlers: { addToy: noContent } })
   await t.rejects(mounted, { name: 'ContractError', message: 'listToys has no handler' })
 })

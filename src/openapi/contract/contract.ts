@@ -108,6 +108,26 @@ export interface Deprecation {
   readonly successor: string | undefined
 }
 
+/** A Security Scheme Object, as the document has it. */
+export interface SecurityScheme {
+  readonly type: string
+  /** Of `http`: the authentication scheme, such as `bearer`. */
+  readonly scheme?: string
+  /** Of `apiKey`: `header`, `query` or `cookie`, and the name there. */
+  readonly in?: string
+  readonly name?: string
+  readonly description?: string
+  readonly bearerFormat?: string
+  readonly flows?: Readonly<Record<string, unknown>>
+  readonly openIdConnectUrl?: string
+}
+
+/** A scheme that a request must meet, and the scopes or, of a scheme without scopes, the roles it needs. */
+export interface Requirement {
+  readonly name: string
+  readonly scopes: readonly string[]
+}
+
 /** An operation of the contract. */
 export interface Operation {
   readonly id: string
@@ -123,10 +143,10 @@ export interface Operation {
   /** The path in the router's syntax, percent-decoded: `/pets/:petId`. */
   readonly route: string
   /**
-   * Security Requirement Objects: alternatives, each the schemes that must all pass. An empty one makes the
+   * Security Requirement Objects: alternatives, each the schemes that must all be met. An empty one makes the
    * operation public.
    */
-  readonly security: readonly (readonly string[])[]
+  readonly security: readonly (readonly Requirement[])[]
   readonly parameters: readonly Parameter[]
   readonly body: Body | undefined
   readonly responses: ReadonlyMap<string, Response>
@@ -155,9 +175,7 @@ export interface Contract {
   /** The path of the servers' URLs, under which all operations are served. */
   readonly prefix: string
   readonly operations: ReadonlyMap<string, Operation>
-  readonly securitySchemes: ReadonlyMap<string, { readonly type: string; readonly scheme?: string }>
-  /** The name of the security scheme that API keys meet. */
-  readonly keyScheme: string | undefined
+  readonly securitySchemes: ReadonlyMap<string, SecurityScheme>
   /** The schema that a client's own `X-Request-Id` must match. */
   readonly requestId: Schema
   /** HTTP status by error code. */

@@ -93,13 +93,16 @@ export function readErrorStatuses(
   }
   const ends = [...operations.values()].some(({ deprecation }) => deprecation?.afterSunset === 'gone')
   for (const code of Object.keys(ownErrorStatuses)) {
-    const isSent = code !== 'operation_gone' || ends
+    const isSent = code === 'operation_gone' ? ends : !securityCodes.includes(code)
     if (isSent && !codes.includes(code)) reader.problem(missingCode(code).text)
   }
   if (reader.node(reader.components.schemas).Error === undefined)
     reader.problem('ErrorCode has x-enumStatuses, but there is no schema Error: define it, too')
   return { describesErrors: true, errorStatuses: new Map(Object.entries(statuses)) as Map<string, number> }
 }
+
+// Which of them are sent, only the checks of an application tell (mount).
+const securityCodes = ['missing_credentials', 'invalid_credentials', 'insufficient_scope']
 
 /** The problem of a code that the server sends, and `ErrorCode` does not have. */
 export function missingCode(code: string): Problem {

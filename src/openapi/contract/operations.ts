@@ -13,7 +13,7 @@ import { isSafe, moduleName, pathParameterNames, servedMethods, withRouteNames }
 import { readParameters } from './parameters.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
 import { readResponses } from './responses.js'
-import { effectiveSecurity, isPublic, keySchemeOf } from './security.js'
+import { effectiveSecurity, isPublic, readRequirements, readSecuritySchemes } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 
 const unservedMethods = ['trace', 'query']
@@ -24,9 +24,7 @@ export function problemOf({ path, method }: Operation, text: string): Problem {
 }
 
 /** Reads and checks every operation. */
-export function readOperations(
-  reader: Reader,
-): Pick<Contract, 'prefix' | 'operations' | 'securitySchemes' | 'keyScheme'> {
+export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'operations' | 'securitySchemes'> {
   const operations = new Map<string, Operation>()
   for (const [path, value] of Object.entries(reader.node(reader.document.paths))) {
     if (path.startsWith('x-')) continue
@@ -47,9 +45,7 @@ export function readOperations(
   checkDeprecations(reader, operations)
   checkLinks(reader, operations)
   const prefix = reader.within(['servers'], () => readPrefix(reader))
-  const securitySchemes = schemesOf(reader)
-  const keyScheme = keySchemeOf(operations.values(), requirementsOf(reader.document), securitySchemes)
-  return { prefix, operations, securitySchemes, keyScheme }
+  return { prefix, operations, securitySchemes: readSecuritySchemes(reader) }
 }
 
 // OpenAPI 3.1, section 4.8.9: fields beside a `$ref` count, but a field in both places is undefined behavior.
@@ -103,7 +99,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
       parameters: readParameters(reader, place, path, item, node),
       body: readBody(reader, place, method, node),
       responses: readResponses(reader, place, node),
-      security: readSecurity(reader, place, node),
+      security: readRequirements(effectiveSecurity(reader.document, node)),
     }
   })
   const operation: Operation = {
@@ -178,28 +174,6 @@ export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'op
   }
   const [schema = defaultRequestId] = schemas.values()
   return schema
-}
-
-// OpenAPI 3.1, section 4.8.30: for a scheme without scopes, the list names roles, which API keys do not have.
-function readSecurity(reader: Reader, place: string, operation: Node): string[][] {
-  const alternatives = effectiveSecurity(reader.document, operation)
-  const schemes = schemesOf(reader)
-  for (const [name, roles] of alternatives.flatMap((each) => Object.entries(each))) {
-    if (schemes.get(name)?.type === 'http' && Array.isArray(roles) && roles.length > 0)
-      reader.unsupported(
-        `${place} requires ${name} with the roles ${roles.join(', ')}, which the server cannot check`,
-      )
-  }
-  return requirementsOf({ security: alternatives })
-}
-
-function requirementsOf({ security = [] }: Node): string[][] {
-  return (security as Node[]).map((alternative) => Object.keys(alternative))
-}
-
-function schemesOf(reader: Reader): Contract['securitySchemes'] {
-  const schemes = Object.entries(reader.node(reader.components.securitySchemes))
-  return new Map(schemes.map(([name, scheme]) => [name, reader.node(scheme) as { type: string }]))
 }
 
 // Extensions of the server in a place where they have no effect.

@@ -1,58 +1,112 @@
-// Security requirements: which of them the server can check. One that it cannot check is never treated as
-// met, and never offered: an implemented operation may declare only the scheme of API keys.
+// Security schemes and requirements (OpenAPI 3.1.1, sections 4.8.27 and 4.8.30): what a document says of them,
+// and where a credential of each is sent. A scheme that the server cannot read is never treated as met.
 
-import type { Contract, Operation } from './contract.js'
-import type { Node } from './reader.js'
+import type { Contract, Operation, Requirement, SecurityScheme } from './contract.js'
+import type { Pointer, Problem } from './contract-error.js'
+import type { Node, Reader } from './reader.js'
 
 /** The Security Requirement Objects of an operation: its own or, if it has none, the document's. */
 export function effectiveSecurity(document: Node, operation: Node): Node[] {
   return (operation.security ?? document.security ?? []) as Node[]
 }
 
+/** Security Requirement Objects as alternatives of schemes that must all be met. */
+export function readRequirements(alternatives: readonly Node[]): Requirement[][] {
+  return alternatives.map((alternative) =>
+    Object.entries(alternative).map(([name, scopes]) => {
+      return { name, scopes: Array.isArray(scopes) ? scopes.map(String) : [] }
+    }),
+  )
+}
+
+/** The security schemes that the document declares. */
+export function readSecuritySchemes(reader: Reader): Contract['securitySchemes'] {
+  const schemes = Object.entries(reader.node(reader.components.securitySchemes))
+  return new Map(schemes.map(([name, scheme]) => [name, reader.node(scheme) as unknown as SecurityScheme]))
+}
+
 /** Whether an operation also serves requests without credentials. */
 export function isPublic({ security }: Pick<Operation, 'security'>): boolean {
-  return security.length === 0 || security.some((names) => names.length === 0)
+  return security.length === 0 || security.some((requirements) => requirements.length === 0)
+}
+
+/** What a request carries a credential in. */
+export interface CredentialPlace {
+  /** `authorization`: the header of that name, by the HTTP authentication scheme `name`. */
+  readonly in: 'authorization' | 'header' | 'query' | 'cookie'
+  /** Of the HTTP authentication scheme and of a header in lower case. */
+  readonly name: string
+}
+
+/** Where a credential of a scheme is sent. Undefined for one that no request carries, or that is incomplete. */
+export function credentialPlace(scheme: SecurityScheme | undefined): CredentialPlace | undefined {
+  const { type, scheme: http, in: location, name } = scheme ?? {}
+  if (type === 'oauth2' || type === 'openIdConnect') return { in: 'authorization', name: 'bearer' }
+  if (type === 'http') return isToken(http) ? { in: 'authorization', name: http.toLowerCase() } : undefined
+  if (type !== 'apiKey' || typeof name !== 'string' || name === '') return undefined
+  if (location === 'header') return isToken(name) ? { in: 'header', name: name.toLowerCase() } : undefined
+  return location === 'query' || location === 'cookie' ? { in: location, name } : undefined
+}
+
+// RFC 9110, section 5.6.2.
+function isToken(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(value)
+}
+
+/** Whether two places are read from the same text: a header of that name, or a part of it. */
+export function isSamePlace(one: CredentialPlace, other: CredentialPlace): boolean {
+  if (one.in === other.in) return one.name === other.name
+  return [one, other].every((each) => headerOf(each) === 'authorization')
+}
+
+/** The header that a place is in, in lower case. */
+export function headerOf({ in: location, name }: CredentialPlace): string | undefined {
+  if (location === 'cookie') return 'cookie'
+  if (location === 'query') return undefined
+  return location === 'header' ? name : 'authorization'
 }
 
 /**
- * The name of the security scheme that API keys meet: the only HTTP bearer scheme that operations use or, of
- * several, the only one in the document's own `security`. Undefined if there is none, or if nothing tells
- * them apart: a key has no mark of a scheme.
+ * A problem for each scheme that an operation declares, even as an alternative, and that the server cannot
+ * check, with the place of its requirement.
+ * @param hasCheck whether there is a check of a scheme
  */
-export function keySchemeOf(
-  operations: Iterable<Pick<Operation, 'security'>>,
-  documentSecurity: Operation['security'],
-  schemes: Contract['securitySchemes'],
-): string | undefined {
-  const bearerIn = (security: Operation['security']) =>
-    new Set(security.flat().filter((name) => kindOf(schemes.get(name)) === bearer))
-  const used = bearerIn([...operations].flatMap(({ security }) => security))
-  const [name, ...others] = used.size === 1 ? used : bearerIn(documentSecurity)
-  return others.length === 0 ? name : undefined
-}
-
-/**
- * A message if an operation declares a scheme, even as an alternative, that the server cannot check;
- * otherwise undefined.
- */
-export function unsupportedSecurity(
-  { id, security }: Operation,
-  { securitySchemes, keyScheme }: Contract,
-): string | undefined {
-  const isUnchecked = (name: string) => name !== keyScheme
-  const names = [...new Set(security.flat().filter(isUnchecked))]
-  if (names.length === 0) return undefined
-  const schemes = names.map((name) => {
-    const kind = kindOf(securitySchemes.get(name)) ?? 'not declared'
-    const key = keyScheme ?? "none that the document's security names"
-    return `${name} (${kind}${kind === bearer ? `, but API keys are for ${key}` : ''})`
+export function unmetSecurity(
+  operation: Operation,
+  { securitySchemes }: Pick<Contract, 'securitySchemes'>,
+  hasCheck: (name: string) => boolean,
+): Problem[] {
+  const names = [...new Set(operation.security.flat().map(({ name }) => name))]
+  return names.flatMap((name) => {
+    const scheme = securitySchemes.get(name)
+    const lacks = lackOf(scheme, hasCheck(name))
+    if (lacks === undefined) return []
+    const verb = operation.security.every((each) => isIn(each, name)) ? 'requires' : 'accepts'
+    const text = `${operation.id} ${verb} ${name} (${kindOf(scheme)}), which ${lacks}`
+    return [{ text, at: requirementPlace(operation, name) }]
   })
-  const verb = security.every((alternative) => alternative.some(isUnchecked)) ? 'requires' : 'accepts'
-  return `${id} ${verb} ${schemes.join(', ')}, which the server cannot check`
 }
 
-const bearer = 'http bearer'
+function lackOf(scheme: SecurityScheme | undefined, hasCheck: boolean): string | undefined {
+  if (credentialPlace(scheme) === undefined) return 'the server cannot check'
+  return hasCheck ? undefined : 'has no check'
+}
 
-function kindOf(scheme: { readonly type: string; readonly scheme?: string } | undefined): string | undefined {
-  return scheme && `${scheme.type} ${scheme.scheme?.toLowerCase() ?? ''}`.trim()
+function isIn(requirements: readonly Requirement[], scheme: string): boolean {
+  return requirements.some(({ name }) => name === scheme)
+}
+
+/** The place of an operation's first requirement of a scheme: its own or, if it has none, the document's. */
+export function requirementPlace({ security, path, method, definition }: Operation, scheme: string): Pointer {
+  const i = security.findIndex((each) => isIn(each, scheme))
+  const own = definition.security === undefined ? [] : ['paths', path, method.toLowerCase()]
+  return [...own, 'security', i, scheme]
+}
+
+/** What a scheme is, in words: `http bearer`, `apiKey in header`. */
+export function kindOf(scheme: SecurityScheme | undefined): string {
+  if (scheme === undefined) return 'not declared'
+  const { type, scheme: http, in: location } = scheme
+  if (type === 'http') return `http ${String(http).toLowerCase()}`
+  return type === 'apiKey' && location !== undefined ? `apiKey in ${location}` : type
 }

@@ -6,6 +6,7 @@ import type { Contract, Operation } from '../contract/contract.js'
 import { isJson } from '../contract/media-types.js'
 import { effectiveParameters } from '../contract/parameters.js'
 import { type Node, nodeOf, nodesOf, type Reader } from '../contract/reader.js'
+import { credentialPlace } from '../contract/security.js'
 
 export interface ExampleRequest {
   readonly method: string
@@ -33,7 +34,7 @@ export function exampleRequest(
     pairs.flatMap(([each, texts = []]) =>
       each.in === place ? texts.map((text) => [String(each.name), text] as const) : [],
     )
-  const isKeyed = operation.security[0]?.some((name) => name === contract.keyScheme) === true
+  const isKeyed = operation.security[0]?.some(({ name }) => isBearer(contract, name)) === true
   return {
     method: operation.method,
     target: targetOf(operation.path, of('path'), of('query')),
@@ -45,6 +46,11 @@ export function exampleRequest(
     ],
     body: media && stringify(exampleOf(reader.node(media[1]), reader), null, 2),
   }
+}
+
+function isBearer({ securitySchemes }: Contract, name: string): boolean {
+  const place = credentialPlace(securitySchemes.get(name))
+  return place?.in === 'authorization' && place.name === 'bearer'
 }
 
 type Pairs = readonly (readonly [name: string, text: string])[]

@@ -89,7 +89,8 @@ function operationOf(operation: Operation, reader: Reader, contract: Contract): 
   const { id, method, path, summary = '', security, definition } = operation
   const item = reader.node(nodeOf(reader.document.paths)[path])
   return {
-    ...{ id, method, path, summary, security },
+    ...{ id, method, path, summary },
+    security: security.map((all) => all.map(({ name }) => name)),
     description: textOf(withDates(definition, contract).description),
     parameters: effectiveParameters(reader, item, definition).map((each) => ({
       ...itemOf(String(each.name), each.required === true, each, reader),

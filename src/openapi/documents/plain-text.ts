@@ -3,7 +3,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/contract.js'
-import { type Node, nodeOf } from '../contract/reader.js'
+import { nodeOf } from '../contract/reader.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
 import { placeholder, withBase } from './contract-files.js'
@@ -58,7 +58,7 @@ function section(title: string, lines: readonly string[], level = '##'): string[
 
 function schemesOf({ securitySchemes }: Contract): string[] {
   return [...securitySchemes].map(([name, scheme]) => {
-    const { type, scheme: http, in: location, name: field, description } = scheme as Node
+    const { type, scheme: http, in: location, name: field, description } = scheme
     const where = location === undefined ? '' : ` \`${field}\` in ${location}`
     return `- \`${name}\` (${http ?? type}${where})${sentence(description)}`
   })

@@ -120,7 +120,7 @@ for (const [title, more, message] of refusedExtensions) {
 t.test('an operation is read with all it declares', async (t) => {
   const { operations } = await contractOf(document)
   const [list, create] = [operations.get('listToys'), operations.get('createToy')]
-  t.strictSame([list?.security, create?.security], [[['apiKey']], []])
+  t.strictSame([list?.security, create?.security], [[[{ name: 'apiKey', scopes: [] }]], []])
   const plain = { in: 'query', required: false, hasDefault: false, form: undefined }
   t.match(list?.parameters, [
     { ...plain, name: 'shop', schema: { type: 'string' } },

@@ -1,0 +1,74 @@
+// Makes the plan of an operation: where the credentials of its schemes are, who checks them, and what a request
+// without them gets.
+
+import type { Contract, Operation, Requirement, SecurityScheme } from '../contract/contract.js'
+import { type CredentialPlace, credentialPlace, isPublic, isSamePlace } from '../contract/security.js'
+import { challengeOf } from './challenges.js'
+import type { AnyCheck, Caller, Check, Credential } from './check.js'
+import { credentialReader } from './credentials.js'
+import type { Alternative, Plan, Step } from './plan.js'
+import { insufficientScope, missingCredentials } from './refusals.js'
+
+/** The plan of alternatives. One with a scheme that has no check is left out: nothing can meet it. */
+export function planOf<C extends Caller>(
+  security: Operation['security'],
+  contract: Contract,
+  checks: ReadonlyMap<string, AnyCheck<C>>,
+): Plan<C> {
+  const names = new Set(security.flat().map((each) => each.name))
+  const steps = [...names].flatMap((name) => stepOf(name, security.flat(), contract, checks))
+  const rivalsOf = (step: Unrivalled<C>) =>
+    steps.filter((other) => other !== step && isSamePlace(step.place, other.place))
+  const byName = new Map(steps.map((each) => [each.scheme, { ...each, rivals: rivalsOf(each) }]))
+  const alternatives = security
+    .filter((each) => each.length > 0 && each.every(({ name }) => byName.has(name)))
+    .map((each) => alternativeOf(each, byName))
+  return {
+    steps: [...byName.values()],
+    alternatives,
+    isPublic: isPublic({ security }),
+    missing: missingCredentials(alternatives),
+    contract,
+  }
+}
+
+type Unrivalled<C extends Caller> = Omit<Step<C>, 'rivals'> & { readonly place: CredentialPlace }
+
+function stepOf<C extends Caller>(
+  name: string,
+  requirements: readonly Requirement[],
+  { securitySchemes, title }: Contract,
+  checks: ReadonlyMap<string, AnyCheck<C>>,
+): Unrivalled<C>[] {
+  const [scheme, check] = [securitySchemes.get(name), checks.get(name)]
+  const place = credentialPlace(scheme)
+  if (scheme === undefined || check === undefined || place === undefined) return []
+  const scopes = requirements.filter((each) => each.name === name).flatMap((each) => each.scopes)
+  return [
+    {
+      scheme: name,
+      check: check as unknown as Check<C, Credential>, // what is read is what its scheme describes
+      scopes: [...new Set(scopes)],
+      place,
+      read: credentialReader(place),
+      challenge: challengeOf(scheme, place, title),
+      usage: usageOf(scheme, place),
+    },
+  ]
+}
+
+function alternativeOf<C extends Caller>(
+  requirements: readonly Requirement[],
+  steps: ReadonlyMap<string, Step<C>>,
+): Alternative<C> {
+  const needs = requirements.map(({ name, scopes }) => ({ step: steps.get(name) as Step<C>, scopes }))
+  return { needs, insufficient: insufficientScope(needs) }
+}
+
+function usageOf({ name = '' }: SecurityScheme, place: CredentialPlace): string {
+  if (place.in === 'query') return `the query parameter ${name}`
+  if (place.in === 'cookie') return `the cookie ${name}`
+  if (place.in === 'header') return `"${name}: <KEY>"`
+  if (place.name === 'bearer') return '"Authorization: Bearer <TOKEN>"'
+  return `"Authorization: ${place.name[0]?.toUpperCase()}${place.name.slice(1)} <CREDENTIALS>"`
+}

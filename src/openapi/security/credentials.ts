@@ -1,0 +1,103 @@
+// Reads the credential of a scheme from a request. What is ambiguous is no credential of anybody: a proxy in
+// front of the server may have read the other one.
+
+import type { FastifyRequest } from 'fastify'
+import { type CredentialPlace, headerOf } from '../contract/security.js'
+import { decode, queryOf, splitPair } from '../request/parameter-text.js'
+import type { Credential, UsernamePassword } from './check.js'
+
+/** A credential that was sent and cannot be read, or that was sent twice. */
+export const malformed: unique symbol = Symbol('openapi.malformedCredential')
+
+/** What a request has in the place of a scheme: nothing, or a credential. */
+export type Found = Credential | typeof malformed | undefined
+
+/** Reads a credential. Takes a time that is linear in the part of the request that it is in. */
+export type ReadCredential = (request: FastifyRequest) => Found
+
+/** The function that reads the credentials that are sent in a place. */
+export function credentialReader(place: CredentialPlace): ReadCredential {
+  const { in: location, name } = place
+  if (location === 'query') return ({ url }) => only(valuesOf(queryOf(url), '&', name, decodedOrSent))
+  if (location === 'cookie') return ({ headers }) => only(valuesOf(headers.cookie, ';', name, decodedCookie))
+  const header = headerOf(place) as string
+  const parse = location === 'header' ? (text: string) => text || undefined : authorizationReader(name)
+  return (request) => {
+    const text = request.headers[header]
+    if (text === undefined) return undefined
+    return typeof text === 'string' && isSentOnce(request, header) ? parse(text) : malformed
+  }
+}
+
+// Of `Authorization`, Node keeps the first; of most other headers, it joins all.
+function isSentOnce({ raw: { rawHeaders } }: FastifyRequest, header: string): boolean {
+  let times = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === header.length && name.toLowerCase() === header) times++
+  }
+  return times < 2
+}
+
+// RFC 9110, section 11.4: the name of the scheme in any case, spaces, and its credentials.
+function authorizationReader(scheme: string): (text: string) => Found {
+  const parse = parsers[scheme] ?? ((credentials: string) => credentials)
+  return (text) => {
+    if (text.charCodeAt(scheme.length) !== space) return undefined
+    if (text.slice(0, scheme.length).toLowerCase() !== scheme) return undefined
+    const credentials = text.slice(scheme.length).trim()
+    return credentials === '' ? undefined : parse(credentials)
+  }
+}
+
+const space = 0x20
+
+const parsers: Readonly<Record<string, (credentials: string) => Found>> = {
+  bearer: (token) => (/\s/.test(token) ? malformed : token),
+  basic: readBasic,
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+// RFC 7617, section 2: base64 of a name, a colon and a password, neither with control characters. What Node
+// decodes leniently, such as text behind the padding, is written otherwise.
+function readBasic(credentials: string): UsernamePassword | typeof malformed {
+  const bytes = Buffer.from(credentials, 'base64')
+  if (bytes.toString('base64') !== credentials) return malformed
+  try {
+    const text = utf8.decode(bytes)
+    const colon = text.indexOf(':')
+    if (colon < 0 || /\p{Cc}/u.test(text)) return malformed
+    return { username: text.slice(0, colon), password: text.slice(colon + 1) }
+  } catch {
+    return malformed
+  }
+}
+
+function valuesOf(
+  text: string | undefined,
+  delimiter: string,
+  name: string,
+  decoded: (text: string) => string,
+): string[] {
+  if (text === undefined) return []
+  const pairs = text.split(delimiter).map(splitPair)
+  return pairs.filter(([sent]) => decoded(sent) === name).map(([, value]) => decoded(value))
+}
+
+function only(values: readonly string[]): Found {
+  if (values.length > 1) return malformed
+  return values[0] || undefined
+}
+
+function decodedOrSent(text: string): string {
+  return decode(text) ?? text
+}
+
+function decodedCookie(text: string): string {
+  try {
+    return decodeURIComponent(text.trim())
+  } catch {
+    return text.trim()
+  }
+}
