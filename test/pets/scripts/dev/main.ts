@@ -10,6 +10,7 @@ import { projectRoot } from '../../../../src/lib/paths.js'
 import { dataDirectory } from '../../../fixtures/data-directory.js'
 import { nodeCommand } from '../../../fixtures/node.js'
 import { send } from '../../../fixtures/service.js'
+import { soon } from '../../../fixtures/until.js'
 import { copyProject, listToys } from '../../fixtures/copy.js'
 import { pageMax, prefix } from '../../fixtures/facts.js'
 
@@ -57,10 +58,16 @@ function startDev(t: Test, cwd: string, env: Record<string, string>, ...args: st
 function reader(stream: NodeJS.ReadableStream, ended: Promise<unknown>): Development['until'] {
   const lines = createInterface({ input: stream })[Symbol.asyncIterator]()
   const end = ended.then(() => ({ done: true, value: '' }))
+  let lost: Error | undefined // a later line would be that of another edit
   return async (pattern) => {
+    if (lost !== undefined) throw lost
     const seen: string[] = []
     for (;;) {
-      const { done, value } = await Promise.race([lines.next(), end])
+      const what = () => `line ${pattern} of dev after:\n${seen.join('\n')}`
+      const { done, value } = await soon(Promise.race([lines.next(), end]), what).catch((error) => {
+        lost = error
+        throw error
+      })
       seen.push(value)
       if (done) throw new Error(`dev exited without printing ${pattern}:\n${seen.join('\n')}`)
       if (pattern.test(value)) return seen.join('\n')
