@@ -1,9 +1,6 @@
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { contract, type Service, send, sendRaw, startService } from '../../fixtures/service.js'
-import { browserIsMissing, openPage } from '../fixtures/browser.js'
-import { deprecation, prefix, successorLink } from '../fixtures/facts.js'
+import { prefix } from '../fixtures/facts.js'
 
 const shop = 'https://shop.example'
 const cors = (service: Service, headers: Record<string, string> = {}) => ({
@@ -139,64 +136,3 @@ t.test('a preflight needs no key, costs no quota, and gets a response for any pa
   )
   t.equal(received.match(/HTTP\/1.1 204/g)?.length, 2, 'and its connection goes on')
 })
-
-t.test(
-  'in a browser, a page of an allowed origin can call the service, and another cannot',
-  { skip: browserIsMissing },
-  async (t) => {
-    const [mine, other] = [await servePage(t), await servePage(t)]
-    const service = await startWith(t, mine)
-    await service.sql`insert into pets overriding system value values (7, 'Rex', 1, null)`
-    const page = await openPage(t)
-    const call = (path: string, headers: Record<string, string>, body?: string) =>
-      page.evaluate(
-        async ([url, headers, body]) => {
-          try {
-            const response = await fetch(url, {
-              headers,
-              ...(body !== undefined && { method: 'POST', body }),
-            })
-            return {
-              status: response.status,
-              headers: Object.fromEntries(response.headers),
-              text: await response.text(),
-            }
-          } catch (error) {
-            return { refused: String(error) }
-          }
-        },
-        [service.base + path, headers, body] as const,
-      )
-    await page.goto(mine)
-    t.match(await call('/pets', {}), {
-      status: 401,
-      headers: { 'www-authenticate': /Bearer/, 'x-request-id': /./ },
-    })
-    t.match(await call('/pets/7', service.auth), {
-      status: 200,
-      headers: {
-        'x-ratelimit-remaining': /\d/,
-        deprecation: deprecation.deprecation,
-        link: successorLink(service.base),
-      },
-    })
-    t.match(await call('/nothing', service.auth), { status: 404 })
-    const key = { ...service.auth, 'content-type': 'application/json', 'idempotency-key': 'order-17' }
-    const rex = '{"name":"Rex","categoryId":3}'
-    const added = await call('/pets', key, rex)
-    t.match(added, { status: 201, headers: { location: /^http:.*\/pets\/\d+$/ } })
-    t.match(await call('/pets', key, rex), { status: 201, headers: { 'idempotent-replayed': 'true' } })
-    await page.goto(other)
-    t.match(await call('/pets', service.auth), { refused: /Failed to fetch/ })
-  },
-)
-
-// Serves a page on its own origin.
-async function servePage(t: Test): Promise<string> {
-  const server = http.createServer((_, response) =>
-    response.setHeader('content-type', 'text/html').end('<p>A shop</p>'),
-  )
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}

@@ -11,9 +11,8 @@ import { createClient } from '../../../src/client/index.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { type Service, send, startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
-import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { prefix } from '../fixtures/facts.js'
-import { nginxIsMissing, startGateway } from '../fixtures/gateway.js'
+import { forwarded, nginxIsMissing, startGateway } from '../fixtures/gateway.js'
 
 const names = ['Rex', 'Ada', 'Bo']
 
@@ -50,12 +49,6 @@ async function checkDocuments(t: Test, { auth }: Service, root: string, base: st
   }
 }
 
-// The lines of docs/deploying.md.
-const forwarded = [
-  ...['proxy_set_header Host $http_host', 'proxy_set_header X-Forwarded-Proto $scheme'],
-  ...['proxy_set_header X-Forwarded-Host ""', 'proxy_set_header X-Forwarded-Prefix /store'],
-].join('; ')
-
 t.test('behind nginx, which strips a prefix and says so', { skip: nginxIsMissing }, async (t) => {
   const service = await startService(t, { env: { TRUST_PROXY: 'loopback' } })
   const port = await freePort()
@@ -67,20 +60,6 @@ t.test('behind nginx, which strips a prefix and says so', { skip: nginxIsMissing
   const claims = { 'x-forwarded-host': 'evil.example', 'x-forwarded-prefix': '/evil', ...service.auth }
   const { headers } = await send(`${root}${prefix}/pets?limit=1`, 'GET', claims)
   t.notMatch(headers.get('link'), /evil/, 'what a caller claims is replaced')
-
-  t.test('the page /docs sends requests through the gateway', { skip: browserIsMissing }, async (t) => {
-    const page = await openPage(t, { viewport: { width: 1280, height: 900 } })
-    await page.goto(`${root}/docs`)
-    const test = page.locator('button:has-text("Test Request")').first()
-    await test.waitFor()
-    await page.getByPlaceholder('Token').first().fill(service.key)
-    await test.click()
-    const responded = page.waitForResponse((each) => each.url().includes('/pets'))
-    await page.locator('[role=dialog] button:has-text("Send")').first().click()
-    const response = await responded
-    t.equal(response.url().split('?')[0], `${root}${prefix}/pets`)
-    t.equal(response.status(), 200)
-  })
 })
 
 t.test('behind nginx with its defaults', { skip: nginxIsMissing }, async (t) => {
