@@ -10,10 +10,7 @@ import { watchProject } from '../../../scripts/dev/watch.js'
 // watcher lists their parent.
 const makeFolders = `
 const { mkdirSync, writeFileSync } = require('node:fs')
-const pause = (ms) => {
-  const end = performance.now() + ms
-  while (performance.now() < end);
-}
+const pause = (ms) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 const [root, count] = process.argv.slice(1)
 for (let index = 0; index < Number(count); index++) {
   mkdirSync(root + '/src/' + index)

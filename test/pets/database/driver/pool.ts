@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { RootSql, Sql } from '../../../../src/database/database.js'
 import { Pool } from '../../../../src/database/driver/pool.js'
+import { block } from '../../../fixtures/clocks.js'
 import { connectTo, readCluster } from '../../../fixtures/cluster.js'
 import { startDatabaseProxy } from '../../../fixtures/proxy.js'
 import { createDatabase } from '../../../fixtures/service.js'
@@ -314,8 +315,7 @@ t.test('a connection', async (t) => {
     const answer = t.rejects(statement, { code: 'CONNECTION_CLOSED' })
     await setTimeout(200) // before the byte, which comes after 300 ms
     await new Promise(setImmediate) // so that timers run next
-    const until = performance.now() + 600
-    while (performance.now() < until); // block, so that the byte is unread when the timer is due
+    block(600) // so that the byte is unread when the timer is due
     await answer
   })
 
