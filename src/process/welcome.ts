@@ -2,6 +2,7 @@
 
 import { createApiKey, hashApiKey } from '../auth/api-key.js'
 import { customPlan, fixedPlans, type ServiceContract } from '../auth/plans.js'
+import { scopesOf } from '../auth/scopes.js'
 import { insertFirstApiKey } from '../database/api-keys.js'
 import type { Database } from '../database/database.js'
 import { withoutPrefix } from '../lib/base-url.js'
@@ -54,7 +55,7 @@ async function demoKey(contract: ServiceContract, sql: Database['sql']): Promise
     plan,
     perMinute: null,
     perDay: null,
-    scopes: [],
+    scopes: scopesOf(contract), // it is for trying the contract out
     expiresAt: null,
     createdBy: null,
   })

@@ -195,6 +195,22 @@ const sharing: Row[] = [
     },
   },
   {
+    title: 'a scope that an operation demands, which the demo key has',
+    change(document) {
+      const security = [{ apiKey: ['animals:admin'] }]
+      const get = { operationId: 'countPets', summary: 'Count', security, responses: responses({}) }
+      document.setIn(['paths', '/count'], document.createNode({ get }))
+      document.addIn([...schemas, 'ErrorCode', 'enum'], 'insufficient_scope')
+      document.setIn([...schemas, 'ErrorCode', 'x-enumStatuses', 'insufficient_scope'], 403)
+    },
+    files: {
+      'src/handlers/countPets.ts': handlerText('countPets', 'async () => ({ status: 200, body: 3 })'),
+    },
+    async check(t, call) {
+      t.match(await call('GET', '/count'), { status: 200, body: 3 })
+    },
+  },
+  {
     title: 'annotations',
     change: (document) => {
       const described = { xml: { name: 'pet-name' }, format: 'of-a-pet', 'x-anything': { $ref: '#/info' } }

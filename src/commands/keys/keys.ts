@@ -9,6 +9,7 @@ import {
   readServiceContract,
   type ServiceContract,
 } from '../../auth/plans.js'
+import { scopesOf } from '../../auth/scopes.js'
 import { connect } from '../../database/connect.js'
 import { unlessAborted } from '../../lib/abort.js'
 import { contractFile } from '../../lib/paths.js'
@@ -19,9 +20,10 @@ import { readSubcommand } from './subcommands.js'
 
 const usageOf = (
   plans: string,
+  scopes: string,
   examples: readonly string[],
-) => `Usage: keys create --name NAME --plan PLAN [--expires TIME] [--per-minute N --per-day N]
-                   [--by OPERATOR] [--json]
+) => `Usage: keys create --name NAME --plan PLAN [--scope SCOPE]... [--expires TIME]
+                   [--per-minute N --per-day N] [--by OPERATOR] [--json]
        keys list [--json]
        keys show ID [--json]
        keys revoke ID [--by OPERATOR] [--json]
@@ -29,6 +31,7 @@ const usageOf = (
   create   creates a key and prints it; it cannot be shown again
     --name        name of the client, 1 to 255 characters
     --plan        ${plans}
+    --scope       ${scopes}
     --expires     date or time of expiry: 2027-01-31, or 2027-01-31T12:00:00Z
     --per-minute  requests per minute \\ both required for a plan with custom
     --per-day     requests per day    / quotas, and not allowed for others
@@ -53,13 +56,19 @@ Exit codes: 0 success, 1 failure with the reason on standard error, 2 wrong usag
 
 const contract = readServiceContract(contractFile)
 export const usage = await contract.then(
-  (read) => usageOf(plansOf(read), examplesOf(read)),
-  () => usageOf('a plan of the contract', []),
+  (read) => usageOf(describePlans(read), describeScopes(read), examplesOf(read)),
+  () => usageOf('a plan of the contract', 'a scope of the contract', []),
 )
 
-function plansOf({ rateLimits: { plans } }: ServiceContract): string {
+function describePlans({ rateLimits: { plans } }: ServiceContract): string {
   const all = [...plans].map(([name, quotas]) => `\n                    ${name}: ${describe(quotas)}`)
   return `a plan of the contract${all.join('')}`
+}
+
+function describeScopes(read: ServiceContract): string {
+  const names = scopesOf(read)
+  const list = names.length > 0 ? names.join(', ') : 'the contract has none'
+  return `what the key may do, once for each scope: ${list}`
 }
 
 function describe(quotas: Quotas | 'custom'): string {

@@ -6,6 +6,7 @@ import { type Logger, pino } from 'pino'
 import { createApiKey, hashApiKey } from '../../auth/api-key.js'
 import { type Client, toClient } from '../../auth/client.js'
 import type { ServiceContract } from '../../auth/plans.js'
+import { scopesOf } from '../../auth/scopes.js'
 import {
   type ApiKey,
   insertApiKey,
@@ -60,6 +61,7 @@ function checkNone(values: object, message: string): void {
 const options = {
   name: { type: 'string' },
   plan: { type: 'string' },
+  scope: { type: 'string', multiple: true },
   expires: { type: 'string' },
   'per-minute': { type: 'string' },
   'per-day': { type: 'string' },
@@ -67,11 +69,14 @@ const options = {
   json: { type: 'boolean' },
 } as const
 
-type Values = { readonly [Name in Exclude<keyof typeof options, 'by' | 'json'>]?: string }
+type Values = { readonly [Name in Exclude<keyof typeof options, 'by' | 'json' | 'scope'>]?: string } & {
+  readonly scope?: readonly string[]
+}
 
 type KeyTerms = Omit<NewApiKey, 'hash'>
 
-function newKey(values: Values, { rateLimits: { plans } }: ServiceContract): Omit<KeyTerms, 'createdBy'> {
+function newKey(values: Values, contract: ServiceContract): Omit<KeyTerms, 'createdBy'> {
+  const { plans } = contract.rateLimits
   const { plan = '' } = values
   const name = checkName('--name', values.name ?? '')
   const quotas = plans.get(plan)
@@ -87,9 +92,17 @@ function newKey(values: Values, { rateLimits: { plans } }: ServiceContract): Omi
     plan,
     perMinute: agreed ? quota('--per-minute', values['per-minute']) : null,
     perDay: agreed ? quota('--per-day', values['per-day']) : null,
-    scopes: [],
+    scopes: readScopes(values.scope ?? [], contract),
     expiresAt: values.expires === undefined ? null : expiry(values.expires),
   }
+}
+
+function readScopes(wanted: readonly string[], contract: ServiceContract): string[] {
+  const scopes = scopesOf(contract)
+  const unknown = wanted.find((scope) => !scopes.includes(scope))
+  if (unknown === undefined) return [...new Set(wanted)]
+  if (scopes.length > 0) throw new UsageError(`--scope must be one of ${scopes.join(', ')}`)
+  throw new UsageError('--scope is not allowed: no operation of the contract demands a scope')
 }
 
 // The maximum of PostgreSQL's integer.
@@ -206,15 +219,18 @@ const quiet = pino({ level: 'silent' })
 
 function keyTable(keys: readonly ApiKey[], stdout: Stream): string {
   if (keys.length === 0) return 'There are no keys yet.\n'
+  const haveScopes = keys.some(({ scopes }) => scopes.length > 0)
   const rows = keys.map((key) => [
     String(key.id),
     key.name,
     planOf(key),
+    ...(haveScopes ? [key.scopes.join(' ') || '-'] : []),
     timeAndOperator(key.createdAt, key.createdBy),
     iso(key.expiresAt),
     { text: stateOf(key), style: state(key) === 'valid' ? 'green' : 'dim' } as const,
   ])
-  return table(['ID', 'NAME', 'PLAN', 'CREATED', 'EXPIRES', 'STATE'], rows, paintFor(stdout), stdout.columns)
+  const terms = ['ID', 'NAME', 'PLAN', ...(haveScopes ? ['SCOPES'] : [])]
+  return table([...terms, 'CREATED', 'EXPIRES', 'STATE'], rows, paintFor(stdout), stdout.columns)
 }
 
 function planOf({ plan, perMinute, perDay }: ApiKey): string {

@@ -1,10 +1,14 @@
+import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import os from 'node:os'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
+import { parseDocument } from 'yaml'
+import { readServiceContract } from '../../../src/auth/plans.js'
 import { readSubcommand } from '../../../src/commands/keys/subcommands.js'
 import { readOperator } from '../../../src/commands/operator.js'
 import type { RootSql } from '../../../src/database/database.js'
+import { contractFile } from '../../../src/lib/paths.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { startProcess, temporaryDirectory } from '../../fixtures/process.js'
 import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
@@ -60,6 +64,12 @@ const usageErrors: [string, string[], RegExp][] = [
     ['create', '--name', 'x', '--plan', fixedPlan.name, '--expires', '2027-02-30'],
     /must be a date or a time/,
   ],
+  [
+    'a scope, of which the contract has none',
+    ['create', '--name', 'x', '--plan', fixedPlan.name, '--scope', 'animals:write'],
+    /^--scope is not allowed: no operation of the contract demands a scope$/,
+  ],
+  ['a scope to list', ['list', '--scope', 'x'], /list accepts no option other than --json/],
   ['an invalid id', ['revoke', 'x'], /is not a key ID/],
   ['an id beyond int64', ['revoke', '9223372036854775808'], /is not a key ID/],
   ['an id of 20 digits', ['show', '10000000000000000000'], /is not a key ID/],
@@ -84,10 +94,10 @@ t.test('wrong usage exits with 2, and creates no database', async (t) => {
 })
 
 // Runs a subcommand and returns its output, or both.
-async function runBoth(args: readonly string[], sql: RootSql, env = {}) {
+async function runBoth(args: readonly string[], sql: RootSql, env = {}, read = contract) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const patience = { timeoutMs: 0 }
-  await readSubcommand(args, contract)(sql, { stdout, stderr, config: testConfig(env), patience })
+  await readSubcommand(args, read)(sql, { stdout, stderr, config: testConfig(env), patience })
   return { stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') }
 }
 
@@ -178,6 +188,43 @@ t.test('keys tell who created and who revoked them', async (t) => {
     const list = JSON.parse((await keys('list', '--json')).stdout)
     t.match(list[1], { createdBy: 'Ada', revokedBy: operator, state: 'revoked' })
   })
+})
+
+t.test('keys have the scopes of the contract', async (t) => {
+  const sql = await createDatabase(t)
+  const document = parseDocument(readFileSync(contractFile, 'utf8'))
+  const security = [{ apiKey: ['animals:write'] }, { apiKey: ['animals:admin'] }]
+  document.setIn(['paths', '/pets', 'post', 'security'], document.createNode(security))
+  const demanding = await readServiceContract(contractFile, async () => String(document))
+  const keys = (...args: string[]) => run(args, sql, {}, demanding)
+  const create = (...args: string[]) => keys('create', '--name', 'x', '--plan', fixedPlan.name, ...args)
+
+  await create()
+  t.notMatch(await keys('list'), 'SCOPES', 'no column without a scope')
+  const made = await create('--scope', 'animals:write', '--scope', 'animals:admin', '--json')
+  t.strictSame(JSON.parse(made).scopes, ['animals:write', 'animals:admin'])
+  await create('--scope', 'animals:admin', '--scope', 'animals:admin')
+  const columns = ['animals:write animals:admin', 'animals:admin'].map((scopes) => scopes.padEnd(27))
+  t.match(
+    await keys('list'),
+    new RegExp(
+      `^ID +NAME +PLAN +SCOPES +CREATED [\\s\\S]*\n1 .* ${fixedPlan.name} +- +2\\S+Z [\\s\\S]*` +
+        columns.map((text, i) => `\n${i + 2} .* ${text}  2\\S+Z .*`).join(''),
+    ),
+  )
+  t.match(await keys('show', '2'), /SCOPES[\s\S]* animals:write animals:admin /)
+  t.match(JSON.parse(await keys('list', '--json')), [
+    { id: 1, scopes: [] },
+    { id: 2, scopes: ['animals:write', 'animals:admin'] },
+    { id: 3, scopes: ['animals:admin'] },
+  ])
+
+  for (const unknown of ['animals:delete', 'Animals:write', 'animals:write animals:admin', ''])
+    await t.rejects(create('--scope', 'animals:write', '--scope', unknown), {
+      name: 'UsageError',
+      message: '--scope must be one of animals:admin, animals:write',
+    })
+  t.equal(JSON.parse(await keys('list', '--json')).length, 3, 'a key with an unknown scope is not created')
 })
 
 t.test('an operator without an entry in /etc/passwd is a number', async (t) => {

@@ -1,0 +1,18 @@
+// The scopes that a caller may have, and roles, as OpenAPI 3.1 calls those of schemes without OAuth.
+
+import type { Contract } from '../openapi/index.js'
+
+/** All that operations demand and OAuth flows declare, in alphabetical order. */
+export function scopesOf({
+  operations,
+  securitySchemes,
+}: Pick<Contract, 'operations' | 'securitySchemes'>): string[] {
+  const demanded = [...operations.values()].flatMap(({ security }) => security.flat())
+  const declared = [...securitySchemes.values()].flatMap(({ flows }) => declaredBy(flows))
+  return [...new Set([...demanded.flatMap(({ scopes }) => scopes), ...declared])].sort()
+}
+
+// What an author has left out of a flow is no reason to fail.
+function declaredBy(flows: object = {}): string[] {
+  return Object.values(flows).flatMap((flow) => Object.keys(Object(Object(flow).scopes)))
+}
