@@ -1,5 +1,5 @@
 // The types of columns: how each writes and reads PostgreSQL's text of a value. Every statement of a table
-// asks for text, so that a value is the same wherever it is read.
+// asks for text, or for the digits of an integer, so that a value is the same wherever it is read.
 
 import {
   readArray,
@@ -18,9 +18,14 @@ export interface Column<Value> {
   readonly column: string | undefined
   /** The PostgreSQL type to which the text of a value is cast. */
   readonly type: string
+  /** Whether it is an integer, whose digits JSON has as a number: it is parsed faster than text. */
+  readonly isInteger?: boolean
   readonly write: (value: Value) => string | null
-  readonly read: (text: string | null) => Value
+  readonly read: (stored: StoredValue) => Value
 }
+
+/** What a statement returns of a column: the text of the value, or the number of an integer. */
+export type StoredValue = string | number | bigint | null
 
 /**
  * A column for each field of an object. A field of another type, or one that may be absent, does not fit. One
@@ -46,34 +51,42 @@ function column<Value>(
     column: name,
     type,
     write,
-    read: (text) => {
-      if (text === null) throw new Error('it is null')
-      return read(text)
+    read: (stored) => {
+      if (stored === null) throw new Error('it is null')
+      return read(stored as string) // only integers are numbers
     },
   }
+}
+
+function integer<Value>(
+  type: string,
+  name: string | undefined,
+  read: (digits: NonNullable<StoredValue>) => Value,
+): Column<Value> {
+  return { ...column(type, name, read), isInteger: true }
 }
 
 const same = <Value extends string>(text: string): Value => text as Value // what was written
 
 /** `smallint`: an integer of 16 bits. */
 export function int2<Value extends number>(name?: string): Column<Value> {
-  return column('smallint', name, (text) => Number(text) as Value)
+  return integer('smallint', name, (digits) => Number(digits) as Value)
 }
 
 /** `integer`: a contract's `int32`. */
 export function int4<Value extends number>(name?: string): Column<Value> {
-  return column('integer', name, (text) => Number(text) as Value)
+  return integer('integer', name, (digits) => Number(digits) as Value)
 }
 
 /** `bigint`: a contract's `int64`. */
 export function int8(name?: string): Column<bigint> {
-  return column('bigint', name, readInt8)
+  return integer('bigint', name, readInt8)
 }
 
 // By way of a number, which is faster, where that is exact.
-function readInt8(text: string): bigint {
-  const value = Number(text)
-  return BigInt(Number.isSafeInteger(value) ? value : text)
+function readInt8(digits: NonNullable<StoredValue>): bigint {
+  const value = Number(digits)
+  return BigInt(Number.isSafeInteger(value) ? value : digits)
 }
 
 /** `real`. It keeps about 6 digits: 16777217 is read as 16777216. */
@@ -182,23 +195,21 @@ export function arrayOf<Value>(element: Column<Value>, name = element.column): C
 }
 
 /** For a field that may be absent, which is stored as null. */
-export function optional<Value>({ column, type, write, read }: Column<Value>): Column<Value | undefined> {
+export function optional<Value>({ write, read, ...column }: Column<Value>): Column<Value | undefined> {
   return {
-    column,
-    type,
+    ...column,
     write: (value) => (value === undefined ? null : write(value)),
-    read: (text) => (text === null ? undefined : read(text)),
+    read: (stored) => (stored === null ? undefined : read(stored)),
   }
 }
 
 /**
  * For a field that may be null. Null is read as null by `nullable(optional(…))`, as absent by the reverse.
  */
-export function nullable<Value>({ column, type, write, read }: Column<Value>): Column<Value | null> {
+export function nullable<Value>({ write, read, ...column }: Column<Value>): Column<Value | null> {
   return {
-    column,
-    type,
+    ...column,
     write: (value) => (value === null ? null : write(value)),
-    read: (text) => (text === null ? null : read(text)),
+    read: (stored) => (stored === null ? null : read(stored)),
   }
 }

@@ -2,7 +2,8 @@
 
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
-import { type Field, readRow } from './rows.js'
+import type { StoredValue } from './columns.js'
+import { type Field, inJson, isExact, parseStored, readRow } from './rows.js'
 
 /** A field that rows are in the order of. */
 export interface OrderedField extends Field {
@@ -58,9 +59,7 @@ export function pageStatement<Row>(
     const rows = await sql<{ columns: string | null }[]>`
       ${sql.unsafe(select)}${JSON.stringify(pages.map(recordOf))}::text::json)
         as asked (${sql.unsafe(asked.join(', '))})${sql.unsafe(join)}`
-    return rows.map(({ columns }) =>
-      columns === null ? undefined : readPage<Row>(shown, JSON.parse(columns)),
-    )
+    return rows.map(({ columns }) => (columns === null ? undefined : readPage<Row>(shown, columns)))
   }, limits)
 }
 
@@ -70,16 +69,18 @@ function selectOf(shown: readonly Field[], rows: string): string {
   return `
     select json_build_array(${shown.map((_, i) => `json_agg(shown${i})`).join(', ')})::text
     from (
-      select ${shown.map(({ column }, i) => `rows.${column}::text as shown${i}`).join(', ')}
+      select ${shown.map((field, i) => `${inJson(field)} as shown${i}`).join(', ')}
       ${rows}
       limit asked.page_limit
     ) as page`
 }
 
-function readPage<Row>(
-  shown: readonly Field[],
-  columns: readonly (readonly (string | null)[] | null)[],
-): Row[] {
+type Columns = readonly (readonly StoredValue[] | null)[]
+
+function readPage<Row>(shown: readonly Field[], json: string): Row[] {
+  const columns = parseStored<Columns>(json, (parsed) =>
+    shown.every(({ codec }, i) => !codec.isInteger || parsed[i]?.every(isExact) !== false),
+  )
   const rows: Row[] = []
   const count = columns[0]?.length ?? 0
   for (let row = 0; row < count; row++) rows.push(readRow(shown, (_, i) => columns[i]?.[row] ?? null))

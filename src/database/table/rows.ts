@@ -1,13 +1,16 @@
-// Rows between PostgreSQL and the objects of a contract. Every statement asks for the text of each column,
-// and this is the only reader of it: a value is the same wherever it is read.
+// Rows between PostgreSQL and the objects of a contract. Every statement asks for the text of each column, or
+// for JSON that has it, and this is the only reader: a value is the same wherever it is read.
 
-import type { AnyColumns, Column } from './columns.js'
+import { readJson } from '../driver/values.js'
+import type { AnyColumns, Column, StoredValue } from './columns.js'
 
 /** A field and its column. */
 export interface Field {
   readonly name: string
   /** The column's name, quoted. */
   readonly column: string
+  /** The name of its text in the results of `selected`. It is no column's, for which ORDER BY would take it. */
+  readonly selectedAs: string
   readonly codec: Column<unknown>
 }
 
@@ -19,6 +22,7 @@ export function fieldsOf(columns: AnyColumns): Field[] {
   return Object.entries(columns).map(([name, codec]) => ({
     name,
     column: identifier(codec.column ?? name),
+    selectedAs: `text of ${name}`,
     codec,
   }))
 }
@@ -28,37 +32,51 @@ export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Selects the texts of fields. The names are not those of columns, which ORDER BY would take for them. */
+/** Selects the texts of fields. */
 export function selected(fields: readonly Field[]): string {
-  return fields.map(({ name, column }) => `${column}::text as ${identifier(selectedAs(name))}`).join(', ')
+  return fields.map(({ column, selectedAs }) => `${column}::text as ${identifier(selectedAs)}`).join(', ')
 }
 
-function selectedAs(name: string): string {
-  return `text of ${name}`
+/** What a statement puts into JSON of a field of `rows`. */
+export function inJson({ column, codec }: Field): string {
+  return codec.isInteger ? `rows.${column}` : `rows.${column}::text`
+}
+
+/**
+ * Parses the JSON of what is stored, again if an integer beyond 2^53 was rounded: it is not a safe one either.
+ */
+export function parseStored<Parsed>(json: string, areExact: (parsed: Parsed) => boolean): Parsed {
+  const parsed = JSON.parse(json) as Parsed
+  return areExact(parsed) ? parsed : (readJson(json) as Parsed)
+}
+
+/** Whether a value that JSON.parse has read is not rounded. */
+export function isExact(stored: StoredValue): boolean {
+  return typeof stored !== 'number' || Number.isSafeInteger(stored)
 }
 
 /** Reads rows that were selected by `selected`. */
 export function readRows<Row>(fields: readonly Field[], rows: readonly Texts[]): Row[] {
-  return rows.map((row) => readRow(fields, ({ name }) => row[selectedAs(name)] ?? null))
+  return rows.map((row) => readRow(fields, ({ selectedAs }) => row[selectedAs] ?? null))
 }
 
-/** Reads a row from the text of each field, whose place in `fields` is `i`. */
+/** Reads a row from what is stored of each field, whose place in `fields` is `i`. */
 export function readRow<Row>(
   fields: readonly Field[],
-  textOf: (field: Field, i: number) => string | null,
+  storedOf: (field: Field, i: number) => StoredValue,
 ): Row {
   const row: Record<string, unknown> = {}
   for (let i = 0; i < fields.length; i++) {
     const field = fields[i] as Field
-    const value = readField(field, textOf(field, i))
+    const value = readField(field, storedOf(field, i))
     if (value !== undefined) row[field.name] = value
   }
   return row as Row // a column for each of its fields
 }
 
-function readField({ column, codec }: Field, text: string | null): unknown {
+function readField({ column, codec }: Field, stored: StoredValue): unknown {
   try {
-    return codec.read(text)
+    return codec.read(stored)
   } catch (cause) {
     throw new Error(`column ${column} has a value that ${codec.type} does not read`, { cause })
   }

@@ -4,13 +4,16 @@
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { writeArray } from '../driver/values.js'
-import type { AnyColumns, ColumnsOf } from './columns.js'
+import type { AnyColumns, ColumnsOf, StoredValue } from './columns.js'
 import type { Source } from './page-statement.js'
 import { createPages, type FiltersOf, type Ordered, type PagesOptions, type Scalar } from './pages.js'
 import {
   type Field,
   fieldsOf,
   identifier,
+  inJson,
+  isExact,
+  parseStored,
   readRow,
   readRows,
   selected,
@@ -91,23 +94,24 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
 }
 
 function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field) {
-  const texts = listed(shown, ({ column }) => `rows.${column}::text`)
-  return async (sql: Sql, values: readonly Value[]): Promise<(Shown | undefined)[]> => {
+  const values = listed(shown, inJson)
+  return async (sql: Sql, asked: readonly Value[]): Promise<(Shown | undefined)[]> => {
     // LIMIT makes PostgreSQL find each row by itself, by the index, and not read the table to join it.
-    const found = await sql<{ texts: string | null }[]>`
+    const found = await sql<{ json: string | null }[]>`
       select (
-        select json_build_array(${sql.unsafe(texts)})::text
+        select json_build_array(${sql.unsafe(values)})::text
         from ${sql.unsafe(from)} as rows
         where rows.${sql.unsafe(column)} = asked.value
         limit 1
-      ) as texts
-      from unnest(${writeArray(values.map(codec.write))}::${sql.unsafe(codec.type)}[]) as asked (value)`
-    return found.map(({ texts }) => (texts === null ? undefined : readTexts(shown, JSON.parse(texts))))
+      ) as json
+      from unnest(${writeArray(asked.map(codec.write))}::${sql.unsafe(codec.type)}[]) as asked (value)`
+    return found.map(({ json }) => (json === null ? undefined : readValues(shown, json)))
   }
 }
 
-function readTexts<Shown>(shown: readonly Field[], texts: readonly (string | null)[]): Shown {
-  return readRow(shown, (_, i) => texts[i] ?? null)
+function readValues<Shown>(shown: readonly Field[], json: string): Shown {
+  const stored = parseStored<readonly StoredValue[]>(json, (parsed) => parsed.every(isExact))
+  return readRow(shown, (_, i) => stored[i] ?? null)
 }
 
 function listed(fields: readonly Field[], write: (field: Field) => string): string {
