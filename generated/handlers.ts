@@ -5,5 +5,5 @@ import { createPet } from '../src/handlers/createPet.js'
 import { getPet } from '../src/handlers/getPet.js'
 import { listPets } from '../src/handlers/listPets.js'
 
-/** The handler of every operation, by the name of its operation. */
-export const handlers: Handlers = { createPet, getPet, listPets }
+/** The handler of every operation, by the name of its operation. Its type tells handlers from stubs. */
+export const handlers = { createPet, getPet, listPets } satisfies Handlers

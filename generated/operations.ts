@@ -8,9 +8,14 @@ export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Para
 /** Node gives the names of headers in lower case. */
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
-/** What each operation takes, and the responses that the contract declares for it. */
+/**
+ * What each operation takes, the responses that the contract declares for it, the security schemes that it
+ * names, and whether it also serves requests without credentials.
+ */
 export interface Operations {
   createPet: {
+    security: 'apiKey'
+    isPublic: false
     request: {
       params: Record<never, never>
       query: Record<never, never>
@@ -31,6 +36,8 @@ export interface Operations {
       | { status: 503; headers?: undefined; body: Error }
   }
   getPet: {
+    security: 'apiKey'
+    isPublic: false
     request: {
       params: NonNullable<operations['getPet']['parameters']['path']>
       query: Record<never, never>
@@ -49,6 +56,8 @@ export interface Operations {
       | { status: 503; headers?: undefined; body: Error }
   }
   listPets: {
+    security: 'apiKey'
+    isPublic: false
     request: {
       params: Record<never, never>
       query: WithDefaults<NonNullable<operations['listPets']['parameters']['query']>, 'limit'>
@@ -68,6 +77,11 @@ export interface Operations {
 }
 
 export type OperationId = keyof Operations
+
+/** The security schemes, and the credential that a request carries for each: what its check gets. */
+export type SecuritySchemes = {
+  'apiKey': string
+}
 
 /** The machine-readable codes of errors. */
 export type ErrorCode = components['schemas']['ErrorCode']

@@ -18,8 +18,8 @@ export function generateHandlers({ operations }: Contract): string {
   const imports = names.map((name) => `import { ${name} } from '../${handlersFolder}/${name}.js'\n`)
   return `${header}import type { Handlers } from '../${handlersFolder}/handler.js'
 ${imports.join('')}
-/** The handler of every operation, by the name of its operation. */
-export const handlers: Handlers = { ${names.join(', ')} }
+/** The handler of every operation, by the name of its operation. Its type tells handlers from stubs. */
+export const handlers = { ${names.join(', ')} } satisfies Handlers
 `
 }
 

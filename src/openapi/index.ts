@@ -27,6 +27,7 @@ export type {
   Demand,
   UsernamePassword,
 } from './security/check.js'
+export type { Checks, NeededSchemes } from './security/checks.js'
 export type { Verdict } from './security/judge.js'
 export { createSecurity, type Security, verdictOf } from './security/security.js'
-export { notImplemented } from './stubs.js'
+export { notImplemented, type Stub } from './stubs.js'

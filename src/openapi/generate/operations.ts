@@ -2,8 +2,9 @@
 // openapi-typescript's operations, a parameter with a default is required, and the response is a union of the
 // declared statuses, each with its headers and body.
 
-import type { Content, Contract, Operation, Response } from '../contract/contract.js'
+import type { Content, Contract, Operation, Response, SecurityScheme } from '../contract/contract.js'
 import { essence, isRange, responseContent } from '../contract/media-types.js'
+import { credentialPlace, isPublic } from '../contract/security.js'
 import { serverErrors } from '../response/additions.js'
 import { importOf, type Notation, namedType, notationOf, primitiveType } from './notation.js'
 import { generateTypes } from './types.js'
@@ -22,6 +23,7 @@ export function generateOperations(
   const notation = notationOf(contract, types)
   const ordered = [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   const members = ordered.map((operation) => operationType(operation, notation)).join('\n')
+  const schemes = [...contract.securitySchemes].map(schemeType).join('\n')
   const text = `/** Parameters with a default are always there. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
 
@@ -31,12 +33,18 @@ export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & st
 ${helpers
   .filter(([name]) => members.includes(`${name}<`))
   .map(([, helper]) => helper)
-  .join('')}/** What each operation takes, and the responses that the contract declares for it. */
+  .join('')}/**
+ * What each operation takes, the responses that the contract declares for it, the security schemes that it
+ * names, and whether it also serves requests without credentials.
+ */
 export interface Operations {
 ${members}
 }
 
 export type OperationId = keyof Operations
+
+/** The security schemes, and the credential that a request carries for each: what its check gets. */
+export type SecuritySchemes = {${schemes && `\n${schemes}\n`}}
 
 ${errorTypes(contract, ownCodes)}`
   const shared = ['components', 'operations', 'Readable', 'Writable']
@@ -95,7 +103,10 @@ function operationType(operation: Operation, notation: Notation): string {
   const answers = statusTypes(operation).flatMap(([response, status]) =>
     answerTypes(operation, response, status, notation),
   )
+  const names = [...new Set(operation.security.flat().map((each) => quote(each.name)))]
   return `  ${name}: {
+    security: ${names.join(' | ') || 'never'}
+    isPublic: ${isPublic(operation)}
     request: {
       params: ${parametersType(operation, 'path', notation)}
       query: ${parametersType(operation, 'query', notation)}
@@ -106,6 +117,14 @@ function operationType(operation: Operation, notation: Notation): string {
     response:
 ${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}
   }`
+}
+
+// Of one that no request carries a credential for, there is no check.
+function schemeType([name, scheme]: [string, SecurityScheme]): string {
+  const place = credentialPlace(scheme)
+  const isBasic = place?.in === 'authorization' && place.name === 'basic'
+  const type = isBasic ? '{ readonly username: string; readonly password: string }' : 'string'
+  return `  ${quote(name)}: ${place === undefined ? 'never' : type}`
 }
 
 function parametersType(

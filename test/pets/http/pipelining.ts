@@ -3,12 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import net from 'node:net'
 import t, { type Test } from 'tap'
 import { handlers } from '../../../generated/handlers.js'
+import type { Handlers } from '../../../src/handlers/handler.js'
 import { send, startService } from '../../fixtures/service.js'
 import { until } from '../../fixtures/until.js'
 import { prefix } from '../fixtures/facts.js'
 
 let released = Promise.resolve()
-const createPet: typeof handlers.createPet = async (...args) => {
+const createPet: Handlers['createPet'] = async (...args) => {
   await released
   return handlers.createPet(...args)
 }
