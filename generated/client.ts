@@ -4,14 +4,19 @@ import type { Call, RequestOf, StatusOf } from '../src/client/call.js'
 import type { ClientTable } from '../src/client/table.js'
 import type { Error, NewPet, Pet, operations } from './types.js'
 
+/** The credential of each security scheme of the contract. */
+export interface Credentials {
+  readonly apiKey: string
+}
+
 /** The request of `createPet`. */
-export interface CreatePetRequest extends RequestOf<operations["createPet"], { readonly body: NewPet }> {}
+export interface CreatePetRequest extends RequestOf<operations["createPet"], { readonly body: NewPet }, Credentials> {}
 
 /** The request of `getPet`. */
-export interface GetPetRequest extends RequestOf<operations["getPet"], { readonly body?: never }> {}
+export interface GetPetRequest extends RequestOf<operations["getPet"], { readonly body?: never }, Credentials> {}
 
 /** The request of `listPets`. */
-export interface ListPetsRequest extends RequestOf<operations["listPets"], { readonly body?: never }> {}
+export interface ListPetsRequest extends RequestOf<operations["listPets"], { readonly body?: never }, Credentials> {}
 
 /** A function for each operation of the contract. */
 export interface Calls {
@@ -66,6 +71,11 @@ export const table: ClientTable = {
       "method": "POST",
       "path": "/pets",
       "idempotent": true,
+      "security": [
+        [
+          "apiKey"
+        ]
+      ],
       "body": {
         "kind": "json",
         "mediaType": "application/json",
@@ -83,6 +93,11 @@ export const table: ClientTable = {
     "getPet": {
       "method": "GET",
       "path": "/pets/{petId}",
+      "security": [
+        [
+          "apiKey"
+        ]
+      ],
       "parameters": [
         {
           "name": "petId",
@@ -103,6 +118,11 @@ export const table: ClientTable = {
     "listPets": {
       "method": "GET",
       "path": "/pets",
+      "security": [
+        [
+          "apiKey"
+        ]
+      ],
       "parameters": [
         {
           "name": "after",
@@ -120,6 +140,12 @@ export const table: ClientTable = {
           }
         }
       }
+    }
+  },
+  "securitySchemes": {
+    "apiKey": {
+      "in": "authorization",
+      "name": "bearer"
     }
   },
   "schemas": {

@@ -19,8 +19,10 @@ import type { Contract, Operation } from '../../src/openapi/index.js'
 import {
   type AnySchema,
   type Content,
+  credentialPlace,
   essence,
   type Field,
+  isPublic,
   isRange,
   nodeOf,
   type Parameter,
@@ -42,7 +44,8 @@ export function generateClient(contract: Contract, types = generateTypes(contrac
     .join('\n')
   const calls = operations.map((each) => callType(each, names.get(each) ?? '', notation)).join('\n')
   const errors = operations.map((each) => errorsType(each, notation)).join('\n')
-  const text = `${requests}
+  const text = `${credentialsInterface(contract)}
+${requests}
 /** A function for each operation of the contract. */
 export interface Calls {
 ${calls}
@@ -55,6 +58,7 @@ ${errors}
 `
   const imports = [
     importOf(['Call', 'RequestOf', 'StatusOf', 'Unfilled'], text, '../src/client/call.js'),
+    importOf(['UsernamePassword'], text, '../src/client/credentials.js'),
     "import type { ClientTable } from '../src/client/table.js'\n",
     importOf(['WithFiles'], text, './operations.js'),
     importOf(['operations', 'Readable', 'Writable'], text, './types.js', [...notation.used].sort()),
@@ -67,15 +71,17 @@ export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 
 }
 
 /** The operations of the contract, and where their values have numbers. */
-export function clientTable({ document, operations, prefix }: Contract): ClientTable {
+export function clientTable(contract: Contract): ClientTable {
+  const { document, operations, prefix } = contract
   const places = new NumberPlaces(document)
-  const entries = sorted(operations).map((each) => [clientName(each), tableEntry(each, operations, places)])
+  const entries = sorted(operations).map((each) => [clientName(each), tableEntry(each, contract, places)])
   for (const name of Object.keys(nodeOf(nodeOf(nodeOf(document).components).schemas)))
     places.of({ $ref: pointerTo(['components', 'schemas', name]) }) // for `parse`
   return {
     agent: packageAgent(),
     prefix,
     operations: Object.fromEntries(entries),
+    securitySchemes: schemesOf(contract),
     schemas: Object.fromEntries(places.schemas),
   }
 }
@@ -90,6 +96,41 @@ function packageAgent(): string {
 
 function sorted(operations: Contract['operations']): Operation[] {
   return [...operations.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+// By name, the schemes that operations use, and whose credential a request carries.
+function schemesOf({ operations, securitySchemes }: Contract): ClientTable['securitySchemes'] {
+  const used = [...operations.values()].flatMap(({ security }) => security.flat())
+  const names = [...new Set(used.map(({ name }) => name))].sort()
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const place = credentialPlace(securitySchemes.get(name))
+      return place === undefined ? [] : [[name, place]]
+    }),
+  )
+}
+
+// Nothing is sent for a scheme that the connection meets, such as mutualTLS.
+function securityOf(
+  { security }: Operation,
+  { securitySchemes }: Contract,
+): Pick<ClientOperation, 'security'> {
+  const isSent = (name: string) => credentialPlace(securitySchemes.get(name)) !== undefined
+  const sent = security.map((all) => all.map(({ name }) => name).filter(isSent))
+  return sent.flat().length === 0 ? {} : { security: sent }
+}
+
+// A member that is optional: there is an operation that needs no credential.
+function credentialsInterface(contract: Contract): string {
+  const isOptional = [...contract.operations.values()].some(isPublic)
+  const members = Object.entries(schemesOf(contract)).map(([name, { in: location, name: http }]) => {
+    const type = location === 'authorization' && http === 'basic' ? 'UsernamePassword' : 'string'
+    return `  readonly ${keyOf(name)}${isOptional ? '?' : ''}: ${type}\n`
+  })
+  return `/** The credential of each security scheme of the contract. */
+export interface Credentials {
+${members.join('')}}
+`
 }
 
 // The client's own names, those every object inherits, and `then`, which would make the client a thenable.
@@ -118,7 +159,7 @@ function requestNames(operations: readonly Operation[]): ReadonlyMap<Operation, 
 function requestInterface(operation: Operation, name: string, document: object, notation: Notation): string {
   const body = sentType(operation, document, notation)
   return `/** The request of \`${clientName(operation)}\`. */
-export interface ${name} extends RequestOf<operations[${JSON.stringify(operation.id)}], ${body}> {}
+export interface ${name} extends RequestOf<operations[${JSON.stringify(operation.id)}], ${body}, Credentials> {}
 `
 }
 
@@ -164,7 +205,10 @@ function bodyTypes({ id }: Operation, { key, contents }: Response, notation: Not
 }
 
 function memberName(operation: Operation): string {
-  const name = clientName(operation)
+  return keyOf(clientName(operation))
+}
+
+function keyOf(name: string): string {
   return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name)
 }
 
@@ -246,22 +290,19 @@ function errorAnswers({ responses }: Operation): Response[] {
   return [...responses.values()].filter(({ status }) => /^([45]|default$)/.test(status))
 }
 
-function tableEntry(
-  operation: Operation,
-  operations: Contract['operations'],
-  places: NumberPlaces,
-): ClientOperation {
+function tableEntry(operation: Operation, contract: Contract, places: NumberPlaces): ClientOperation {
   const { method, path, parameters: declared, deprecation } = operation
   const formed = declared.flatMap((each) => parameterOf(each, places) ?? [])
   const errors = errorAnswers(operation)
   const answers = [...new Set([...goodAnswers(operation), ...errors])]
   const numbers = numbersOf(answers, places)
   const contents = contentsOf(answers)
-  const successor = operations.get(deprecation?.successor ?? '')
+  const successor = contract.operations.get(deprecation?.successor ?? '')
   return {
     method,
     path,
     ...(operation.isIdempotent && { idempotent: true }),
+    ...securityOf(operation, contract),
     ...(formed.length > 0 && { parameters: formed }),
     ...bodyOf(sentContent(operation), places),
     ...(errors.length > 0 && { errors: errorStatuses(errors) }),

@@ -1,15 +1,13 @@
 // The types of a call: its arguments and its result.
 
+import type { CredentialOptions, GivenCredentials } from './credentials.js'
 import type { GivenHeaders } from './headers.js'
-import type { GivenKey } from './key.js'
 import type { RateLimit } from './rate-limit.js'
 
-/** Options of a single call. */
-export interface CallOptions {
+/** Options of a single call, beside its credentials. */
+interface CommonOptions {
   /** Aborts the call, at any point. */
   readonly signal?: AbortSignal | undefined
-  /** The API key of this call, instead of the client's. */
-  readonly key?: GivenKey | undefined
   /** Headers of this call, beside the client's. */
   readonly headers?: GivenHeaders | undefined
   /** Time limit of one attempt in milliseconds, instead of the client's. */
@@ -20,13 +18,19 @@ export interface CallOptions {
   readonly waitMaxMs?: number | undefined
 }
 
+/** Options of a single call of any contract. */
+export interface AnyCallOptions extends CommonOptions, GivenCredentials {}
+
+/** Options of a single call, with its own credentials in place of the client's. */
+export type CallOptions<Schemes> = CommonOptions & Partial<CredentialOptions<Schemes>>
+
 /** The request of an operation: its parameters by location, and its body. An int64 is a bigint. */
-export type RequestOf<Operation, Body> = (Operation extends { parameters: infer Parameters }
+export type RequestOf<Operation, Body, Schemes> = (Operation extends { parameters: infer Parameters }
   ? Given<Parameters>
   : unknown) &
   Given<Body> &
   Start &
-  CallOptions
+  CallOptions<Schemes>
 
 /** Where a list begins. */
 export interface Start {
@@ -71,7 +75,7 @@ export interface CallResult<Data> {
    * Requests the next page of a list, with the headers and limits of this call, but not its signal; undefined
    * on the last page.
    */
-  readonly next: ((options?: CallOptions) => Promise<CallResult<Data>>) | undefined
+  readonly next: ((options?: AnyCallOptions) => Promise<CallResult<Data>>) | undefined
 }
 
 /** Calls an operation. Rejects with an ApiError, or a TypeError if the request cannot be written. */

@@ -1,11 +1,12 @@
 // An untyped client for the contract that a table describes: a function for each operation. index.ts adds the
 // types.
 
-import type { CallOptions, CallResult } from './call.js'
+import type { AnyCallOptions, CallResult } from './call.js'
 import { type Clock, systemClock } from './clock.js'
+import { withoutKeys } from './credentials.js'
 import { exchange } from './exchange.js'
 import { linkTo, resolveLink, targetOf } from './links.js'
-import { type ClientOptions, readCallOptions, readOptions, type Settings } from './options.js'
+import { type AnyClientOptions, readCallOptions, readOptions, type Settings } from './options.js'
 import { readRateLimit } from './rate-limit.js'
 import { type CallRequest, writeNextRequest, writeRequest } from './request.js'
 import { readResponseBody, unexpected } from './response-body.js'
@@ -23,7 +24,7 @@ export interface AnyClient {
 /** Creates the client for a table. @throws {TypeError} if an option is unknown or invalid */
 export function buildClient(
   table: ClientTable,
-  options: ClientOptions,
+  options: AnyClientOptions,
   clock: Clock = systemClock,
 ): AnyClient {
   const settings = readOptions(table, options, clock)
@@ -53,9 +54,10 @@ async function requestPage(operation: CalledOperation, request: Request, setting
 }
 
 function nextPage(operation: CalledOperation, request: Request, response: Response, settings: Settings) {
-  const link = linkTo('next', response.headers.get('Link'))
-  if (link === undefined) return { position: undefined, next: undefined }
-  const next = async (options: CallOptions = {}): Result => {
+  const given = linkTo('next', response.headers.get('Link'))
+  if (given === undefined) return { position: undefined, next: undefined }
+  const link = withoutKeys(given, Object.values(settings.table.securitySchemes))
+  const next = async (options: AnyCallOptions = {}): Result => {
     const own = readCallOptions(settings, options)
     const url = resolveLink(link, response, settings.baseUrl, operation)
     if (url === response.url) throw unexpected('The next page is this one again.', operation, response)

@@ -1,6 +1,14 @@
 // One call over HTTP: attempts with a time limit each, until one succeeds or the call fails.
 
 import { startTimer } from './clock.js'
+import {
+  credentialsOf,
+  type SentCredential,
+  schemesFor,
+  staysWhenRedirected,
+  withCredentials,
+  withoutKeys,
+} from './credentials.js'
 import { ApiError } from './error.js'
 import { readError } from './error-response.js'
 import type { Settings } from './options.js'
@@ -10,7 +18,7 @@ import type { CalledOperation } from './table.js'
 import { mayRecover, unreachable } from './unreachable.js'
 
 /** What an exchange needs of the settings. */
-export type ExchangeOptions = Omit<Settings, 'baseUrl' | 'headers'>
+export type ExchangeOptions = Omit<Settings, 'baseUrl' | 'headers' | 'table'>
 
 /**
  * Sends a request, with retries, and returns the successful response. Its body has been buffered.
@@ -21,9 +29,10 @@ export async function exchange(
   operation: CalledOperation,
   options: ExchangeOptions,
 ): Promise<Response> {
+  const schemes = schemesFor(operation, options.credentials)
   const turn = options.queues.nextTurn()
   for (let attempt = 1; ; attempt++) {
-    const outcome = await sendInTurn(turn, request, operation, options)
+    const outcome = await sendInTurn(turn, schemes, request, operation, options)
     if (!(outcome instanceof ApiError)) return outcome
     const waitMs = isRepeatable(operation) ? waitAfter(outcome, request.url, attempt, options) : undefined
     if (waitMs === undefined) throw outcome
@@ -38,6 +47,7 @@ export async function exchange(
 
 async function sendInTurn(
   turn: number,
+  schemes: readonly string[],
   request: Request,
   operation: CalledOperation,
   options: ExchangeOptions,
@@ -45,12 +55,13 @@ async function sendInTurn(
   const { signal } = request
   const within = <Result>(what: string, run: (attempt: Attempt) => Promise<Result>) =>
     limited(operation, request, { timeoutMs: options.timeoutMs, what }, run)
-  const key = await within('key', (attempt) => unlessAborted(options.key(), attempt.signal))
-  if (key instanceof ApiError) return key
+  const ask = () => credentialsOf(schemes, options.credentials)
+  const sent = await within('key', (attempt) => unlessAborted(ask(), attempt.signal))
+  if (sent instanceof ApiError) return sent
   const caller = { operation: operation.id, turn, signal, waitMaxMs: options.waitMaxMs }
-  const send = () => within('response', (attempt) => sendOnce(operation, request, key, options, attempt))
+  const send = () => within('response', (attempt) => sendOnce(operation, request, sent, options, attempt))
   return options.queues
-    .of(key)
+    .of(sent.map(({ text }) => text).join('\n'))
     .run(caller, send)
     .catch((reason) => {
       throw signal.aborted ? aborted(operation, { cause: reason }) : reason
@@ -76,15 +87,20 @@ interface Attempt {
 async function sendOnce(
   operation: CalledOperation,
   request: Request,
-  key: string,
+  credentials: readonly SentCredential[],
   { fetch, warnIfDeprecated }: ExchangeOptions,
   attempt: Attempt,
 ): Promise<Response | ApiError> {
   const { signal } = attempt
-  const sent = new Request(request.clone(), { signal, redirect: isSafe(request) ? 'follow' : 'manual' })
-  sent.headers.set('Authorization', key)
+  const authorized = await withCredentials(request, credentials)
+  const isFollowed = isSafe(request) && !credentials.some(staysWhenRedirected)
+  const sent = new Request(authorized, { signal, redirect: isFollowed ? 'follow' : 'manual' })
   const onHead = (response: Response) => {
-    attempt.head = response
+    const url = withoutKeys(
+      response.url,
+      credentials.map(({ scheme }) => scheme),
+    )
+    attempt.head = url === response.url ? response : Object.defineProperty(response, 'url', { value: url })
   }
   const received = await receive(fetch, sent, signal, onHead).catch((cause: unknown) => {
     if (signal.aborted) throw cause

@@ -1,12 +1,14 @@
 // Headers that the caller adds to requests.
 
+import { keySchemeOf } from './credentials.js'
+import type { ClientTable } from './table.js'
+
 /** Headers by name; those that are undefined are not sent. */
 export type GivenHeaders = Readonly<Record<string, string | undefined>>
 
 // What the client writes, and where its value comes from. With an Idempotency-Key of the client all creations
 // would be one.
-const own: Readonly<Record<string, string>> = {
-  authorization: 'give the key as `key`',
+const written: Readonly<Record<string, string>> = {
   'content-type': 'it follows from the body',
   'idempotency-key': 'give it in `header`, for one call',
 }
@@ -15,18 +17,32 @@ const own: Readonly<Record<string, string>> = {
  * Adds headers to others, in lower case, and in place of those with the same name.
  * @throws {TypeError} if one is invalid, or written by the client itself
  */
-export function readHeaders(before: GivenHeaders, given: unknown = {}): Readonly<Record<string, string>> {
+export function readHeaders(
+  before: GivenHeaders,
+  given: unknown = {},
+  table: Pick<ClientTable, 'securitySchemes'> = { securitySchemes: {} },
+): Readonly<Record<string, string>> {
   if (typeof given !== 'object' || given === null || Symbol.iterator in given)
     throw new TypeError('headers must be an object with a string for each name')
   const all = Object.entries({ ...before, ...lowerCase(given) }).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(all.map(([name, value]) => [name, readHeader(name, value)]))
+  const own = { ...written, ...ofCredentials(table) }
+  return Object.fromEntries(all.map(([name, value]) => [name, readHeader(name, value, own)]))
 }
 
 function lowerCase(given: object): object {
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
-function readHeader(name: string, value: unknown): string {
+// The headers of the security schemes, in lower case.
+function ofCredentials({ securitySchemes }: Pick<ClientTable, 'securitySchemes'>): Record<string, string> {
+  const reason = keySchemeOf(securitySchemes) ? 'give the key as `key`' : 'give it as `security`'
+  const names = Object.values(securitySchemes).flatMap(({ in: location, name }) =>
+    location === 'header' ? name.toLowerCase() : location === 'authorization' ? location : [],
+  )
+  return Object.fromEntries(names.map((name) => [name, reason]))
+}
+
+function readHeader(name: string, value: unknown, own: Readonly<Record<string, string>>): string {
   const reason = Object.hasOwn(own, name) ? own[name] : undefined
   if (reason !== undefined) throw new TypeError(`headers must not contain ${name}: ${reason}`)
   if (typeof value !== 'string') throw new TypeError(`headers: ${name} must be a string`)

@@ -1,25 +1,33 @@
 // The typed client: `import { createClient } from 'animal-store-client'`. It uses code generated from the
 // contract, and no code of the server.
 
-import { type Calls, type Errors, table } from '../../generated/client.js'
+import { type Calls, type Credentials, type Errors, table } from '../../generated/client.js'
 import type { components } from '../../generated/types.js'
-import type { Arguments, CallResult } from './call.js'
+import type { CallOptions as AnyCallOptions, Arguments, CallResult } from './call.js'
 import { buildClient } from './client.js'
+import type { CredentialOptions } from './credentials.js'
 import { ApiError } from './error.js'
 import { declaresError } from './error-response.js'
 import { decode, decodeAny } from './json.js'
-import type { ClientOptions } from './options.js'
+import type { CommonOptions } from './options.js'
 import { operationOf, placeOfSchema } from './table.js'
 
-export type { Calls } from '../../generated/client.js'
+export type { Calls, Credentials } from '../../generated/client.js'
 export type { ErrorBody, ErrorCode } from '../../generated/operations.js'
 // The contract's schemas, by name.
 export type * from '../../generated/types.js'
-export type { CallOptions, CallResult, Given } from './call.js'
+export type { CallResult, Given } from './call.js'
+export type { GivenCredential, UsernamePassword } from './credentials.js'
 export { ApiError, type ApiErrorCode, type ClientErrorCode } from './error.js'
 export { encode as stringify } from './json.js'
-export type { ClientOptions, Retry } from './options.js'
+export type { Retry } from './options.js'
 export type { RateLimit } from './rate-limit.js'
+
+/** Options of a client. */
+export type ClientOptions = CommonOptions & CredentialOptions<Credentials>
+
+/** Options of a single call. */
+export type CallOptions = AnyCallOptions<Credentials>
 
 /** The names of the operations. */
 export type OperationId = keyof Calls
@@ -68,7 +76,7 @@ export interface Client extends Calls {
  * `Retry-After`, or with exponential backoff and jitter, and retries, unless a repetition could take effect
  * twice.
  * @throws {TypeError} if an option is unknown or invalid: a `baseUrl` that is no http or https URL, a
- * `key` that cannot be sent in a header, a duration that is not a number
+ * credential that cannot be sent, a duration that is not a number
  */
 export function createClient(options: ClientOptions): Client {
   const { operations, pages, items } = buildClient(table, options)

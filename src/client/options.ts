@@ -1,15 +1,15 @@
 // The options of a client and of a call: checked, and with their defaults.
 
 import { readBaseUrl } from '../lib/base-url.js'
-import type { CallOptions } from './call.js'
+import type { AnyCallOptions } from './call.js'
 import type { Clock } from './clock.js'
+import { type Credentials, type GivenCredentials, keySchemeOf, readCredentials } from './credentials.js'
 import { createDeprecationWarner } from './deprecation.js'
 import type { ApiError } from './error.js'
 import { type GivenHeaders, readHeaders } from './headers.js'
-import { type GivenKey, readKey } from './key.js'
 import { pageOrigin } from './platform.js'
 import { CallQueues } from './queue.js'
-import type { CalledOperation, ClientTable } from './table.js'
+import type { CalledOperation, ClientOperation, ClientTable } from './table.js'
 
 /** How long a call may take. */
 export interface Limits {
@@ -33,15 +33,13 @@ export interface Retry {
   readonly error: ApiError
 }
 
-/** Options of a client. */
-export interface ClientOptions {
+/** Options of a client, beside its credentials. */
+export interface CommonOptions {
   /**
    * The URL of the operations, with the contract's prefix or what a gateway has in its place:
    * `https://api.example.com/v1`.
    */
   readonly baseUrl: string
-  /** The API key, without the whitespace around it, or a function that returns it, called at each attempt. */
-  readonly key: GivenKey
   /** Headers of every request, for example for a gateway; not those that the client writes itself. */
   readonly headers?: GivenHeaders | undefined
   /** Time limit of one attempt in milliseconds, including its body; `Infinity` for none. Default: 30,000. */
@@ -63,6 +61,9 @@ export interface ClientOptions {
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined
 }
 
+/** Options of a client of any contract. */
+export interface AnyClientOptions extends CommonOptions, GivenCredentials {}
+
 /** How the calls of a client are sent. */
 export interface Settings extends Limits {
   /** Without a slash at the end. */
@@ -71,8 +72,8 @@ export interface Settings extends Limits {
   readonly headers: Readonly<Record<string, string>>
   readonly clock: Clock
   readonly queues: CallQueues
-  /** Returns `Authorization`. */
-  key(): Promise<string>
+  readonly table: ClientTable
+  readonly credentials: Credentials
   fetch(request: Request): Promise<Response>
   onRetry(retry: Retry): void
   warnIfDeprecated(operation: CalledOperation, headers: Headers): void
@@ -81,9 +82,9 @@ export interface Settings extends Limits {
 const longWaitMs = 5_000
 
 /** The settings of a client. @throws {TypeError} if an option is unknown or invalid */
-export function readOptions(table: ClientTable, options: ClientOptions, clock: Clock): Settings {
-  const { baseUrl, key, headers, timeoutMs, attemptsMax, waitMaxMs, inFlightMax = 32, ...told } = options
-  const { warn, onRetry, fetch: send, ...others } = told
+export function readOptions(table: ClientTable, options: AnyClientOptions, clock: Clock): Settings {
+  const { baseUrl, key, security, headers, inFlightMax = 32, ...told } = options
+  const { timeoutMs, attemptsMax, waitMaxMs, warn, onRetry, fetch: send, ...others } = told
   for (const name of Object.keys(others)) throw new TypeError(`unknown option: ${name}`)
   for (const [name, value] of Object.entries({ warn, onRetry, fetch: send }))
     if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name} must be a function`)
@@ -92,8 +93,9 @@ export function readOptions(table: ClientTable, options: ClientOptions, clock: C
   const agent: Record<string, string> = pageOrigin() === undefined ? { 'User-Agent': table.agent } : {}
   return {
     baseUrl: baseUrlOf(baseUrl, table),
-    key: readKey(key),
-    headers: readHeaders(agent, headers),
+    table,
+    credentials: credentialsOfClient(table, { key, security }),
+    headers: readHeaders(agent, headers, table),
     ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, defaults),
     clock,
     queues: new CallQueues({
@@ -108,15 +110,30 @@ export function readOptions(table: ClientTable, options: ClientOptions, clock: C
 }
 
 /** The settings of a call. @throws {TypeError} if an option is unknown or invalid */
-export function readCallOptions(settings: Settings, options: CallOptions): Settings {
-  const { key, headers, signal: _, timeoutMs, attemptsMax, waitMaxMs, ...others } = options
+export function readCallOptions(settings: Settings, options: AnyCallOptions): Settings {
+  const { key, security, headers, signal: _, timeoutMs, attemptsMax, waitMaxMs, ...others } = options
   for (const name of Object.keys(others)) throw new TypeError(`unknown call option: ${name}`)
   return {
     ...settings,
     ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, settings),
-    headers: readHeaders(settings.headers, headers),
-    ...(key !== undefined && { key: readKey(key) }),
+    headers: readHeaders(settings.headers, headers, settings.table),
+    credentials: new Map([...settings.credentials, ...readCredentials(settings.table, { key, security })]),
   }
+}
+
+const missing = null as unknown as string // refused as every value that is no text
+
+// A key that no call can do without, and that is not set, is found out at once.
+function credentialsOfClient(table: ClientTable, given: GivenCredentials): Credentials {
+  const isMissing = given.key === undefined && given.security === undefined
+  const needsKey = isMissing && keySchemeOf(table.securitySchemes) !== undefined && !hasPublic(table)
+  return readCredentials(table, needsKey ? { key: missing } : given)
+}
+
+function hasPublic({ operations }: ClientTable): boolean {
+  const isPublic = ({ security = [] }: ClientOperation) =>
+    security.length === 0 || security.some((each) => each.length === 0)
+  return Object.values(operations).some(isPublic)
 }
 
 const defaults: Limits = { timeoutMs: 30_000, attemptsMax: 5, waitMaxMs: 90_000 }

@@ -1,13 +1,13 @@
 // Writes the request of a call.
 
-import type { CallOptions, Start } from './call.js'
+import type { AnyCallOptions, Start } from './call.js'
 import { readHeaders } from './headers.js'
 import { type ParameterValues, writeParameters } from './parameters.js'
 import { writeRequestBody } from './request-body.js'
 import type { CalledOperation } from './table.js'
 
 /** The request of a call, with its options. */
-export interface CallRequest extends CallOptions, Start, ParameterValues {
+export interface CallRequest extends AnyCallOptions, Start, ParameterValues {
   readonly body?: unknown
 }
 
@@ -41,7 +41,11 @@ export function writeRequest(
 }
 
 /** Writes the request of a further page: a GET with the header and cookie parameters of the one before. */
-export function writeNextRequest(url: string, sent: Headers, { signal, headers: own }: CallOptions): Request {
+export function writeNextRequest(
+  url: string,
+  sent: Headers,
+  { signal, headers: own }: AnyCallOptions,
+): Request {
   const headers = new Headers(sent)
   for (const name of ['Content-Type', idempotencyKey]) headers.delete(name)
   for (const [name, value] of Object.entries(readHeaders({}, own))) headers.set(name, value)

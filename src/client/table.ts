@@ -65,12 +65,22 @@ export interface ClientForm {
   readonly explode: boolean
 }
 
+/** How the credential of a security scheme is sent. */
+export interface ClientScheme {
+  /** `authorization`: in the header of that name, by an authentication scheme such as `bearer` or `basic`. */
+  readonly in: 'authorization' | 'header' | 'query' | 'cookie'
+  /** The name of the authentication scheme, the header, the parameter or the cookie. */
+  readonly name: string
+}
+
 /** How an operation is called. */
 export interface ClientOperation {
   readonly method: string
   readonly path: string
   /** Accepts an `Idempotency-Key`: a repeated request takes effect once. */
   readonly idempotent?: true
+  /** Alternatives, each the names of the schemes that it needs all of; an empty one needs none. */
+  readonly security?: readonly (readonly string[])[]
   readonly parameters?: readonly ClientParameter[]
   readonly body?: ClientBody
   /** The statuses of the declared error responses: `404` or `4xx`; `default` alone if it is declared. */
@@ -90,6 +100,8 @@ export interface ClientTable {
   /** The path that every operation's path continues: `/v1`. */
   readonly prefix: string
   readonly operations: Readonly<Record<string, ClientOperation>>
+  /** The security schemes of the operations, by name. */
+  readonly securitySchemes: Readonly<Record<string, ClientScheme>>
   /** By `$ref`. */
   readonly schemas: Readonly<Record<string, Place>>
 }

@@ -4,22 +4,35 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
+import { type GivenKey, readCredentials } from '../../src/client/credentials.js'
 import type { ApiError } from '../../src/client/error.js'
 import { type ExchangeOptions, exchange } from '../../src/client/exchange.js'
-import { readKey } from '../../src/client/key.js'
 import type { Retry } from '../../src/client/options.js'
 import { CallQueues } from '../../src/client/queue.js'
 import { listen } from '../fixtures/listen.js'
 
-const get = { id: 'get', method: 'GET', path: '/', schemas: {} }
+const get = { id: 'get', method: 'GET', path: '/', security: [['token']], schemas: {} }
 const post = { ...get, id: 'post', method: 'POST' }
 
 function optionsOf(waits: number[], others: Partial<ExchangeOptions> = {}): ExchangeOptions {
   const clock = { now: Date.now, random: () => 1, wait: async (ms: number) => void waits.push(ms) }
   const limits = { timeoutMs: 5_000, attemptsMax: 3, waitMaxMs: 90_000 }
   const queues = new CallQueues({ inFlightMax: 32, clock, onWait: () => {} })
-  const key = async () => 'Bearer k'
-  return { fetch, key, queues, clock, ...limits, onRetry: () => {}, warnIfDeprecated: () => {}, ...others }
+  const credentials = credentialsOf('k')
+  return {
+    fetch,
+    credentials,
+    queues,
+    clock,
+    ...limits,
+    onRetry: () => {},
+    warnIfDeprecated: () => {},
+    ...others,
+  }
+}
+
+function credentialsOf(key: GivenKey) {
+  return readCredentials({ securitySchemes: { token: { in: 'authorization', name: 'bearer' } } }, { key })
 }
 
 t.test(
@@ -280,15 +293,23 @@ t.test('the key of a function is asked for at each attempt, within the time limi
     response.writeHead(keys.length < 3 ? 503 : 200).end('[]')
   })
   let asked = 0
-  await exchange(new Request(url), get, optionsOf([], { key: readKey(async () => ` key${++asked}\n`) }))
+  await exchange(
+    new Request(url),
+    get,
+    optionsOf([], { credentials: credentialsOf(async () => ` key${++asked}\n`) }),
+  )
   t.strictSame(keys, ['Bearer key1', 'Bearer key2', 'Bearer key3'])
 
-  const never = readKey(() => new Promise<string>(() => {}))
-  const late = exchange(new Request(url), get, optionsOf([], { key: never, timeoutMs: 20, attemptsMax: 1 }))
+  const never = credentialsOf(() => new Promise<string>(() => {}))
+  const late = exchange(
+    new Request(url),
+    get,
+    optionsOf([], { credentials: never, timeoutMs: 20, attemptsMax: 1 }),
+  )
   await t.rejects(late, { code: 'timeout', message: 'No key within 20 ms.' })
   const controller = new AbortController()
   const request = new Request(url, { signal: controller.signal })
-  const aborted = exchange(request, get, optionsOf([], { key: never }))
+  const aborted = exchange(request, get, optionsOf([], { credentials: never }))
   controller.abort('enough')
   await t.rejects(aborted, { code: 'aborted', cause: 'enough' })
 
@@ -296,11 +317,11 @@ t.test('the key of a function is asked for at each attempt, within the time limi
   const failing = exchange(
     new Request(url),
     get,
-    optionsOf([], { key: readKey(() => Promise.reject(fault)) }),
+    optionsOf([], { credentials: credentialsOf(() => Promise.reject(fault)) }),
   )
   t.equal(await failing.catch((error) => error), fault, 'its error is that of the call')
   for (const key of [() => 'a b', () => undefined as never, async () => 'line\nbreak'])
-    await t.rejects(exchange(new Request(url), get, optionsOf([], { key: readKey(key) })), {
+    await t.rejects(exchange(new Request(url), get, optionsOf([], { credentials: credentialsOf(key) })), {
       name: 'TypeError',
       message: 'key must be a string of printable ASCII characters without spaces',
     })

@@ -4,16 +4,17 @@ import t from 'tap'
 import { type AnyClient, buildClient } from '../../src/client/client.js'
 import type { Clock } from '../../src/client/clock.js'
 import type { ApiError } from '../../src/client/error.js'
-import type { ClientOptions } from '../../src/client/options.js'
+import type { AnyClientOptions } from '../../src/client/options.js'
 import type { ClientTable } from '../../src/client/table.js'
 
 const table: ClientTable = {
   agent: 'test',
   prefix: '/v1',
   operations: {
-    add: { method: 'POST', path: '/toys', idempotent: true },
-    list: { method: 'GET', path: '/toys' },
+    add: { method: 'POST', path: '/toys', idempotent: true, security: [['key']] },
+    list: { method: 'GET', path: '/toys', security: [['key']] },
   },
+  securitySchemes: { key: { in: 'authorization', name: 'bearer' } },
   schemas: {},
 }
 
@@ -132,7 +133,7 @@ class Service {
   }
 }
 
-function start(perMinute: number, options: Partial<ClientOptions> = {}, lengthMs = minuteMs) {
+function start(perMinute: number, options: Partial<AnyClientOptions> = {}, lengthMs = minuteMs) {
   const clock = new SimulatedClock()
   const service = new Service(clock, perMinute, lengthMs)
   const warnings: string[] = []

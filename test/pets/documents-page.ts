@@ -282,6 +282,121 @@ t.test(
   },
 )
 
+const securitySchemes = {
+  token: { type: 'http', scheme: 'bearer' },
+  login: { type: 'http', scheme: 'basic' },
+  header: { type: 'apiKey', in: 'header', name: 'X-Key' },
+  query: { type: 'apiKey', in: 'query', name: 'api_key' },
+  cookie: { type: 'apiKey', in: 'cookie', name: 'sid' },
+  oidc: { type: 'openIdConnect', openIdConnectUrl: 'https://id.example/.well-known/openid-configuration' },
+}
+
+// Issues tokens to whoever asks: by client credentials, and by a code with its PKCE.
+async function startIssuer(t: Test): Promise<{ readonly origin: string; readonly asked: string[] }> {
+  const asked: string[] = []
+  const issuer = Fastify()
+  issuer.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_, text, done) =>
+    done(null, text),
+  )
+  issuer.addHook('onRequest', async (_, reply) => {
+    reply.headers({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': '*, authorization' })
+  })
+  issuer.options('/token', async (_, reply) => reply.send())
+  issuer.get<{ Querystring: Record<string, string> }>('/login', async ({ query }, reply) =>
+    reply.redirect(`${query.redirect_uri}?code=${query.code_challenge_method}&state=${query.state}`),
+  )
+  issuer.post('/token', async ({ body }) => {
+    const form = new URLSearchParams(String(body))
+    asked.push(`${form.get('grant_type')} ${form.get('code') ?? form.get('scope')}`)
+    return { access_token: `by-${form.get('grant_type')}`, token_type: 'Bearer' }
+  })
+  t.teardown(() => issuer.close())
+  return { origin: await issuer.listen({ host: '127.0.0.1', port: 0 }), asked }
+}
+
+t.test('a visitor authorizes a request by each security scheme', { skip: browserIsMissing }, async (t) => {
+  const issuer = await startIssuer(t)
+  const tokenUrl = `${issuer.origin}/token`
+  const authorizationCode = {
+    tokenUrl,
+    authorizationUrl: `${issuer.origin}/login`,
+    scopes: { read: 'Read.' },
+  }
+  const flows = { clientCredentials: { tokenUrl, scopes: { read: 'Read.' } }, authorizationCode }
+  const schemes = { ...securitySchemes, oauth: { type: 'oauth2', flows } }
+  const responses = { 204: { description: 'None.' } }
+  const alternatives = [
+    ...Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
+    { oauth: ['read'] },
+    { header: [], query: [] },
+  ]
+  const paths = Object.fromEntries(
+    alternatives.map((security, i) => [
+      `/doors/${i}`,
+      { get: { operationId: `get${i}`, security: [security], responses } },
+    ]),
+  )
+  const document = { openapi: '3.1.0', info: { title: 'Doors', version: '1.0.0' }, paths }
+  const text = JSON.stringify({ ...document, components: { securitySchemes: schemes } })
+  const app = Fastify()
+  documentation(app, await readContract('openapi.json', async () => text))
+  const received: unknown[] = []
+  app.get('/doors/:door', async ({ headers, url }, reply) => {
+    const { authorization, 'x-key': key, cookie } = headers
+    received.push([url, authorization ?? key ?? cookie])
+    return reply.code(204).send()
+  })
+  t.teardown(() => app.close())
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { page, complaints } = await open(t, { origin }, { viewport: { width: 1280, height: 1000 } })
+  await page.goto(`${origin}/docs`)
+  t.match(await page.locator('#documentation').innerText(), 'Security: oauth (read).')
+
+  const dialog = page.locator('[role=dialog]').first()
+  const send = async (door: number, authorize: () => Promise<void>) => {
+    await page.locator('button:has-text("Test Request")').nth(door).click()
+    await dialog.getByText(`/doors/${door}`, { exact: true }).first().waitFor()
+    await authorize()
+    const count = received.length
+    // The fields pass on their text with a delay.
+    for (let isSent = false; !isSent; isSent = received.length > count)
+      await dialog.locator('button:has-text("Send")').first().click({ delay: 200 })
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'hidden' })
+  }
+  const secret = (value: string) => () => dialog.locator('input[type=text]').first().fill(value)
+  const authorized = async (token: string) => {
+    await dialog.locator('button:has-text("Authorize")').first().click()
+    await dialog.getByText('Access Token').first().waitFor()
+    t.equal(issuer.asked.length, token === 'client' ? 1 : 2)
+  }
+  await send(0, secret('b1'))
+  await send(1, async () => {
+    await dialog.locator('.cm-content[contenteditable=true]').first().click()
+    await page.keyboard.insertText('ann')
+    await secret('päss')()
+  })
+  await send(2, secret('h1'))
+  await send(3, secret('q1'))
+  await send(4, secret('c1'))
+  await send(5, secret('o1'))
+  await send(6, () => authorized('client'))
+  await send(7, async () => {})
+  t.strictSame(received, [
+    ['/doors/0', 'Bearer b1'],
+    ['/doors/1', 'Basic YW5uOnDDpHNz'],
+    ['/doors/2', 'h1'],
+    ['/doors/3?api_key=q1', undefined],
+    ['/doors/4', 'sid=c1'],
+    ['/doors/5', 'Bearer o1'],
+    ['/doors/6', 'Bearer by-client_credentials'],
+    ['/doors/7?api_key=q1', 'h1'],
+  ])
+  t.strictSame(issuer.asked, ['client_credentials read'])
+  t.strictSame(complaints, [])
+})
+
 // Opens a page, and records its requests to other origins and the errors of the browser.
 async function open(t: Test, { origin }: Pick<Service, 'origin'>, options: BrowserContextOptions) {
   const page = await openPage(t, options)

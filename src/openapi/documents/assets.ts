@@ -6,6 +6,8 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
+import type { Address } from '../address.js'
+import { withAbsoluteLinks } from '../response/absolute-links.js'
 import { matches } from '../response/entity-tags.js'
 import { addHeaders } from '../response/list-headers.js'
 
@@ -33,7 +35,10 @@ const quality = { once: 9, variant: 5 } as const
 
 /** What a file depends on beside the contract. */
 export interface AssetOptions {
+  /** Links in them are sent as absolute ones. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Required for headers with links. */
+  readonly address?: Address
   /** What of a request the file depends on. By default all get the same. */
   readonly variantOf?: (request: FastifyRequest) => string
 }
@@ -51,14 +56,15 @@ export function addAsset(
   path: string,
   type: string,
   make: (variant: string) => Buffer | string | Promise<Buffer>,
-  { headers = {}, variantOf }: AssetOptions = {},
+  { headers = {}, address, variantOf }: AssetOptions = {},
 ): void {
   const brotliQuality = variantOf === undefined ? quality.once : quality.variant
   const assetOf = cached((variant) => toAsset(() => make(variant), brotliQuality))
   app.get(path, async (request, reply) => {
     const coding = codingFor(request.headers['accept-encoding'])
     const { bytes, etag } = (await assetOf(variantOf?.(request) ?? ''))[coding]
-    reply.headers({ ...headers, 'Cache-Control': 'no-cache', ETag: etag }).type(type)
+    const own = address === undefined ? headers : withAbsoluteLinks(headers, request, address)
+    reply.headers({ ...own, 'Cache-Control': 'no-cache', ETag: etag }).type(type)
     addHeaders(reply, { Vary: 'Accept-Encoding' })
     // For HEAD, Fastify derives Content-Length from the payload; it must equal that of a 200 (RFC 9110,
     // section 8.6).

@@ -72,7 +72,7 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   add(documentPaths.yaml, yamlType, () => yamlWith(servers, contract.text) ?? json())
   add(documentPaths.yaml30, yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
   add(documentPaths.json, 'application/json; charset=utf-8', json)
-  apiCatalog(app, contract)
+  apiCatalog(app, contract, address)
 }
 
 /** Returns a function that tells at which URL the caller of a file reaches the operations. */

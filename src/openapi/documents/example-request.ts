@@ -2,7 +2,7 @@
 // for want of one, a value of the schema.
 
 import { stringify } from 'lossless-json'
-import type { Contract, Operation } from '../contract/contract.js'
+import type { Contract, Operation, SecurityScheme } from '../contract/contract.js'
 import { isJson } from '../contract/media-types.js'
 import { effectiveParameters } from '../contract/parameters.js'
 import { type Node, nodeOf, nodesOf, type Reader } from '../contract/reader.js'
@@ -13,7 +13,14 @@ export interface ExampleRequest {
   /** The path with its query, without the prefix. */
   readonly target: string
   readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Sent by HTTP Basic, for which languages have functions of their own. */
+  readonly login: Login | undefined
   readonly body: string | undefined
+}
+
+export interface Login {
+  readonly username: string
+  readonly password: string
 }
 
 /** Undefined if it cannot be written as text: an object as a parameter, a file as the body. */
@@ -34,26 +41,52 @@ export function exampleRequest(
     pairs.flatMap(([each, texts = []]) =>
       each.in === place ? texts.map((text) => [String(each.name), text] as const) : [],
     )
-  const isKeyed = operation.security[0]?.some(({ name }) => isBearer(contract, name)) === true
+  const credentials = credentialsOf(operation, contract)
+  const cookies = [...credentials.cookie, ...of('cookie')]
   return {
     method: operation.method,
-    target: targetOf(operation.path, of('path'), of('query')),
+    target: targetOf(operation.path, of('path'), [...credentials.query, ...of('query')]),
     headers: [
-      ...(isKeyed ? [['Authorization', 'Bearer YOUR_KEY'] as const] : []),
+      ...credentials.header,
       ...of('header'),
-      ...of('cookie').map(([name, text]) => ['Cookie', `${name}=${encodeURIComponent(text)}`] as const),
+      ...(cookies.length === 0 ? [] : [['Cookie', cookieText(cookies)] as const]),
       ...(media === undefined ? [] : [['Content-Type', media[0]] as const]),
     ],
+    login: credentials.login,
     body: media && stringify(exampleOf(reader.node(media[1]), reader), null, 2),
   }
 }
 
-function isBearer({ securitySchemes }: Contract, name: string): boolean {
-  const place = credentialPlace(securitySchemes.get(name))
-  return place?.in === 'authorization' && place.name === 'bearer'
+type Pairs = readonly (readonly [name: string, text: string])[]
+
+// What the first alternative of the operation's security needs: all of its schemes.
+function credentialsOf({ security: [first = []] }: Operation, { securitySchemes }: Contract) {
+  const sent = first.flatMap(({ name }) => {
+    const scheme = securitySchemes.get(name)
+    const place = credentialPlace(scheme)
+    return scheme === undefined || place === undefined ? [] : [{ scheme, place }]
+  })
+  const isBasic = ({ place }: (typeof sent)[number]) => place.in === 'authorization' && place.name === 'basic'
+  const others = sent.filter((each) => !isBasic(each))
+  const at = (...places: readonly string[]): Pairs =>
+    others.filter(({ place }) => places.includes(place.in)).map(({ scheme }) => pairOf(scheme))
+  return {
+    header: at('authorization', 'header'),
+    query: at('query'),
+    cookie: at('cookie'),
+    login: sent.some(isBasic) ? { username: 'YOUR_USERNAME', password: 'YOUR_PASSWORD' } : undefined,
+  }
 }
 
-type Pairs = readonly (readonly [name: string, text: string])[]
+function pairOf({ type, scheme = 'bearer', name = '', bearerFormat }: SecurityScheme) {
+  if (type === 'apiKey') return [name, 'YOUR_KEY'] as const
+  const text = type === 'http' && bearerFormat === undefined ? 'YOUR_KEY' : 'YOUR_TOKEN'
+  return ['Authorization', `${scheme.charAt(0).toUpperCase()}${scheme.slice(1)} ${text}`] as const
+}
+
+function cookieText(cookies: Pairs): string {
+  return cookies.map(([name, text]) => `${name}=${encodeURIComponent(text)}`).join('; ')
+}
 
 function targetOf(path: string, inPath: Pairs, inQuery: Pairs): string {
   const filled = inPath.reduce(

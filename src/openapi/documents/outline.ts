@@ -42,7 +42,7 @@ export interface OperationOutline {
   /** In Markdown, with the dates of a deprecation. */
   readonly description: string
   /** The security schemes that a request must meet: alternatives; empty if the operation is public. */
-  readonly security: readonly (readonly string[])[]
+  readonly security: Operation['security']
   readonly parameters: readonly ParameterOutline[]
   readonly body:
     | {
@@ -90,7 +90,7 @@ function operationOf(operation: Operation, reader: Reader, contract: Contract): 
   const item = reader.node(nodeOf(reader.document.paths)[path])
   return {
     ...{ id, method, path, summary },
-    security: security.map((all) => all.map(({ name }) => name)),
+    security,
     description: textOf(withDates(definition, contract).description),
     parameters: effectiveParameters(reader, item, definition).map((each) => ({
       ...itemOf(String(each.name), each.required === true, each, reader),

@@ -4,7 +4,7 @@
 
 import { stringify } from 'lossless-json'
 import type { AddressOptions } from '../address.js'
-import type { Contract, Operation } from '../contract/contract.js'
+import type { Contract, Operation, Requirement } from '../contract/contract.js'
 import { isNode } from '../contract/keywords.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { type Addition, serverErrors } from '../response/additions.js'
@@ -36,25 +36,66 @@ export function pageDocument(contract: Contract, parts: PageParts): string {
   // names.
   const servers = [ownServer(contract)]
   const shown = { ...document, info: { ...document.info, description }, servers }
-  const samples = samplesIn(contract)
-  const replaced = (value: Node) => adapted({ ...samples.get(value), ...value }, contract)
-  const adapt = (value: Node) => (samples.has(value) ? replaced(value) : adapted(value, contract))
+  const replaced = new Map([...operationsIn(contract), ...schemesIn(contract)])
+  const adapt = (value: Node) => adapted(replaced.get(value) ?? value, contract)
   return stringify(shown, (_key, value) => (isNode(value) ? adapt(value) : value)) ?? ''
 }
 
 // The browser knows the URL of the server, and puts it here.
 const serverUrl = 'https://this-service.invalid'
 
-// By the Operation Object. An author's own samples stay.
-function samplesIn(contract: Contract): Map<unknown, Node> {
+// By the Operation Object: with samples, unless its author has some, and with the scopes that it demands, which
+// Scalar shows in the dialog of a request alone.
+function operationsIn(contract: Contract): Map<unknown, Node> {
   const reader = new Reader(contract.document)
   const paths = nodeOf(reader.document.paths)
-  const entries = [...contract.operations.values()].flatMap((each) => {
+  const entries = [...contract.operations.values()].map((each) => {
     const request = exampleRequest(each, contract, reader)
     const operation = reader.node(paths[each.path])[each.method.toLowerCase()]
-    return request ? [[operation, { 'x-codeSamples': samplesOf(request, serverUrl) }] as const] : []
+    const samples = request ? { 'x-codeSamples': samplesOf(request, serverUrl) } : {}
+    return [operation, withScopes({ ...samples, ...nodeOf(operation) }, each)] as const
   })
   return new Map<unknown, Node>(entries)
+}
+
+// By the Security Scheme Object, or that of a flow, what Scalar makes a request's credential of.
+function schemesIn({ document }: Contract): Map<unknown, Node> {
+  const reader = new Reader(document)
+  const schemes = Object.values(reader.node(reader.components.securitySchemes)).map((each) =>
+    reader.node(each),
+  )
+  const entries = schemes.map((scheme) => {
+    const flow = nodeOf(nodeOf(scheme.flows).authorizationCode)
+    // Unless the author says otherwise: a page keeps no secret (RFC 9700, section 2.1.1).
+    return scheme.type === 'openIdConnect'
+      ? ([scheme, withToken(scheme)] as const)
+      : ([flow, { 'x-usePkce': 'SHA-256', ...flow }] as const)
+  })
+  return new Map<unknown, Node>(entries)
+}
+
+// Scalar 1.46 gets the token of an OpenID issuer, but does not send it. So it asks for one.
+function withToken({ openIdConnectUrl, description }: Node): Node {
+  const text = `A token of the OpenID issuer ${openIdConnectUrl}.`
+  const all = description === undefined ? text : `${description}\n\n${text}`
+  return { type: 'http', scheme: 'bearer', description: all }
+}
+
+function withScopes(value: Node, { security }: Operation): Node {
+  if (security.flat().every(({ scopes }) => scopes.length === 0)) return value
+  const { description } = value
+  const text = `Security: ${securityText(security)}.`
+  return { ...value, description: description === undefined ? text : `${description}\n\n${text}` }
+}
+
+/** The security requirements of an operation, in Markdown: `` `key` or `login` (read) ``. */
+export function securityText(security: Operation['security']): string {
+  const texts = security.map((all) => all.map(requirementText).join(' and ') || 'none')
+  return texts.join(' or ') || 'none'
+}
+
+function requirementText({ name, scopes }: Requirement): string {
+  return `\`${name}\`${scopes.length === 0 ? '' : ` (${scopes.join(', ')})`}`
 }
 
 // Of a large document, most objects are left as they are: copying each, and each text, took a second.

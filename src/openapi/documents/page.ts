@@ -8,6 +8,7 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { referenceFrom } from '../../lib/relative-references.js'
 import { addressOf } from '../address.js'
 import type { Contract, Operation } from '../contract/contract.js'
+import { nodeOf } from '../contract/reader.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { serviceLinks } from './api-catalog.js'
 import { addAsset } from './assets.js'
@@ -16,17 +17,30 @@ import { escapeHtml, headingId, markdownToHtml } from './markdown.js'
 import { type PageParts, pageDocument } from './page-document.js'
 import { plainText, textOf } from './plain-text.js'
 
-// Scalar uses inline styles and `data:` icons.
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  'img-src data:',
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+// Scalar uses inline styles and `data:` icons, and asks for tokens where the contract says that they are.
+function policyFor(contract: Contract): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    'img-src data:',
+    ["connect-src 'self'", ...tokenOrigins(contract)].join(' '),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+// A page of login is opened in a window of its own, which the policy does not concern.
+function tokenOrigins({ securitySchemes }: Contract): string[] {
+  const flows = [...securitySchemes.values()].flatMap((each) => Object.values(each.flows ?? {}).map(nodeOf))
+  const urls = flows.flatMap(({ tokenUrl, refreshUrl }) => [tokenUrl, refreshUrl])
+  const origins = urls.flatMap((url) => {
+    const text = String(url)
+    return /^https?:/i.test(text) && URL.canParse(text) ? [new URL(text).origin] : []
+  })
+  return [...new Set(origins)]
+}
 
 /**
  * Adds `/docs`, its assets and its text, and redirects `/` to it. The contract's operations take precedence.
@@ -36,13 +50,14 @@ const policy = [
 export function documentation(app: FastifyInstance, contract: Contract, parts: PageParts = {}): void {
   if (operationAt('/', contract) === undefined)
     app.get('/', async ({ url }, reply) => reply.redirect(referenceFrom(url, 'docs')))
-  const variantOf = baseUrlIn(addressOf(app, contract, parts.address), contract)
+  const address = addressOf(app, contract, parts.address)
+  const variantOf = baseUrlIn(address, contract)
   plainText(app, contract, parts, variantOf)
   if (operationAt(documentPaths.page, contract) !== undefined) return
   const html = withBase(() => page(contract, parts))
   addAsset(app, documentPaths.page, 'text/html; charset=utf-8', (base) => html(escapeHtml(base)), {
-    variantOf,
-    headers: { 'Content-Security-Policy': policy, Link: serviceLinks('.').join(', ') },
+    ...{ variantOf, address },
+    headers: { 'Content-Security-Policy': policyFor(contract), Link: serviceLinks('.').join(', ') },
   })
   const scalar = scalarFile()
   const javascript = 'text/javascript; charset=utf-8'

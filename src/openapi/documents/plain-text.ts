@@ -2,8 +2,9 @@
 // (https://llmstxt.org).
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Contract } from '../contract/contract.js'
-import { nodeOf } from '../contract/reader.js'
+import type { Contract, SecurityScheme } from '../contract/contract.js'
+import { type Node, nodeOf } from '../contract/reader.js'
+import { credentialPlace, kindOf } from '../contract/security.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
 import { placeholder, withBase } from './contract-files.js'
@@ -17,7 +18,7 @@ import {
   type SchemaOutline,
   schemasOf,
 } from './outline.js'
-import { describedSections, type PageParts } from './page-document.js'
+import { describedSections, type PageParts, securityText } from './page-document.js'
 
 /** Adds `/llms.txt`, unless that is an operation. */
 export function plainText(
@@ -58,18 +59,47 @@ function section(title: string, lines: readonly string[], level = '##'): string[
 
 function schemesOf({ securitySchemes }: Contract): string[] {
   return [...securitySchemes].map(([name, scheme]) => {
-    const { type, scheme: http, in: location, name: field, description } = scheme
-    const where = location === undefined ? '' : ` \`${field}\` in ${location}`
-    return `- \`${name}\` (${http ?? type}${where})${sentence(description)}`
+    const texts = [usageOf(scheme), ...getting(scheme), inLine(scheme.description ?? '')]
+    return `- \`${name}\` (${kindOf(scheme)}): ${texts.filter((each) => each !== '').join(' ')}`
   })
+}
+
+// How the credential is sent.
+function usageOf(scheme: SecurityScheme): string {
+  const { type, in: location, name, bearerFormat } = scheme
+  const place = credentialPlace(scheme)
+  if (place === undefined) return type === 'mutualTLS' ? 'A certificate of the client, by TLS.' : ''
+  if (type === 'apiKey') return `Send the key in the ${locations[location ?? '']} \`${name}\`.`
+  if (place.name === 'basic') return 'Send a user name and a password by HTTP Basic.'
+  const [first = '', ...rest] = place.name
+  const format = bearerFormat === undefined ? '' : ` (${bearerFormat})`
+  return `Send the token${format} in the header \`Authorization: ${first.toUpperCase()}${rest.join('')} …\`.`
+}
+
+const locations: Readonly<Record<string, string>> = {
+  header: 'header',
+  query: 'query parameter',
+  cookie: 'cookie',
+}
+
+// Where a caller gets the credential.
+function getting({ openIdConnectUrl, flows = {} }: SecurityScheme): string[] {
+  const discovery = openIdConnectUrl === undefined ? [] : [`OpenID Connect: ${openIdConnectUrl}.`]
+  return [...discovery, ...Object.entries(flows).map(([name, flow]) => flowText(name, nodeOf(flow)))]
+}
+
+function flowText(name: string, { scopes, ...urls }: Node): string {
+  const places = Object.entries(urls).filter(([key, url]) => key.endsWith('Url') && typeof url === 'string')
+  const all = Object.entries(nodeOf(scopes)).map(([scope, text]) => `\`${scope}\` (${inLine(text)})`)
+  const list = all.length === 0 ? '' : `; scopes: ${all.join(', ')}`
+  return `Flow \`${name}\`: ${places.map(([key, url]) => `${key} ${url}`).join(', ')}${list}.`
 }
 
 function operationText(operation: OperationOutline, common: readonly string[]): string[] {
   const { id, method, path, summary, description, security, parameters, body, responses } = operation
-  const needs = security.map((all) => all.map((name) => `\`${name}\``).join(' and ') || 'none')
   return [
     `### ${method} ${path}`,
-    `\`${id}\`${summary === '' ? '' : `: ${summary}`}. Security: ${needs.join(' or ') || 'none'}.`,
+    `\`${id}\`${summary === '' ? '' : `: ${summary}`}. Security: ${securityText(security)}.`,
     ...(description === '' ? [] : [description]),
     ...section('Parameters', parameters.map(parameterText), '####'),
     ...(body === undefined ? [] : section('Body', bodyLines(body), '####')),
@@ -138,10 +168,6 @@ function schemaTexts(schemas: readonly SchemaOutline[]): string[] {
       ].join('\n'),
     ),
   ]
-}
-
-function sentence(description: unknown): string {
-  return description === undefined ? '' : `: ${inLine(description)}`
 }
 
 function after(description: string): string {

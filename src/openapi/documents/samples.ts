@@ -2,7 +2,7 @@
 // query, round an integer in the body, or import nothing. Here a body is the text of the JSON, which no
 // language reads as numbers.
 
-import type { ExampleRequest } from './example-request.js'
+import type { ExampleRequest, Login } from './example-request.js'
 
 /** An item of `x-codeSamples`. */
 export interface Sample {
@@ -25,12 +25,18 @@ export function samplesOf(request: ExampleRequest, server: string): Sample[] {
 // What JSON escapes in a string, these languages do, in the same way.
 const quoted = JSON.stringify
 
+// What HTTP Basic encodes in base64.
+function pairOf({ username, password }: Login): string {
+  return quoted(`${username}:${password}`)
+}
+
 function block(start: string, lines: readonly string[], end: string): string {
   return lines.length === 0 ? '' : `${start}\n${lines.join('')}${end}\n`
 }
 
-function javascript({ method, headers, body }: ExampleRequest, url: string): string {
+function javascript({ method, headers, login, body }: ExampleRequest, url: string): string {
   const fields = headers.map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},\n`)
+  if (login) fields.unshift(`    "Authorization": "Basic " + btoa(${pairOf(login)}),\n`)
   const text = body?.replace(/[\\`]|\$(?=\{)/g, '\\$&')
   return `const response = await fetch(${quoted(url)}, {
   method: ${quoted(method)},
@@ -39,7 +45,8 @@ console.log(response.status, await response.text())
 `
 }
 
-function python({ method, headers, body }: ExampleRequest, url: string): string {
+function python({ method, headers, login, body }: ExampleRequest, url: string): string {
+  const auth = login && `    auth=(${quoted(login.username)}, ${quoted(login.password)}),\n`
   const fields = headers.map(([name, value]) => `        ${quoted(name)}: ${quoted(value)},\n`)
   const text = body?.replace(/[\\']/g, '\\$&')
   return `import requests
@@ -47,13 +54,14 @@ function python({ method, headers, body }: ExampleRequest, url: string): string 
 response = requests.request(
     ${quoted(method)},
     ${quoted(url)},
-${block('    headers={', fields, '    },')}${text === undefined ? '' : `    data='''${text}'''.encode(),\n`})
+${auth ?? ''}${block('    headers={', fields, '    },')}${text === undefined ? '' : `    data='''${text}'''.encode(),\n`})
 print(response.status_code, response.text)
 `
 }
 
-function go({ method, headers, body }: ExampleRequest, url: string): string {
+function go({ method, headers, login, body }: ExampleRequest, url: string): string {
   const fields = headers.map(([name, value]) => `\trequest.Header.Set(${quoted(name)}, ${quoted(value)})\n`)
+  if (login) fields.unshift(`\trequest.SetBasicAuth(${quoted(login.username)}, ${quoted(login.password)})\n`)
   const text = body?.includes('`') ? quoted(body) : `\`${body}\``
   const reader = body === undefined ? 'nil' : `strings.NewReader(${text})`
   return `package main
@@ -85,13 +93,17 @@ ${fields.join('')}\tresponse, err := http.DefaultClient.Do(request)
 }
 
 // A text block ends at three quotes, and drops the indentation that all lines have: none here.
-function java({ method, headers, body }: ExampleRequest, url: string): string {
+function java({ method, headers, login, body }: ExampleRequest, url: string): string {
   const fields = headers.map(([name, value]) => `\n      .header(${quoted(name)}, ${quoted(value)})`)
+  if (login) {
+    const encoded = `Base64.getEncoder().encodeToString(${pairOf(login)}.getBytes())`
+    fields.unshift(`\n      .header("Authorization", "Basic " + ${encoded})`)
+  }
   const text = body?.replaceAll('\\', '\\\\').replace(/"(?=""|$)/g, '\\"')
   const publisher = text === undefined ? 'noBody()' : `ofString("""\n${text}""")`
   return `import java.net.URI;
 import java.net.http.*;
-
+${login ? 'import java.util.Base64;\n' : ''}
 class Main {
   public static void main(String[] args) throws Exception {
     var request = HttpRequest.newBuilder(URI.create(${quoted(url)}))${fields.join('')}

@@ -16,32 +16,29 @@ interface Catalog {
 
 const route = { method: 'get', responses: done }
 
-t.test('the catalogue leads to the contract and its page, behind any prefix', async (t) => {
+t.test('the catalogue leads to the contract and its page, by absolute links', async (t) => {
   const { origin } = await startEngine(t, await contractWith({ values: route }), {})
   const response = await fetch(`${origin}/.well-known/api-catalog`)
   t.match(response.headers.get('content-type'), /^application\/linkset\+json; profile="/)
   const [api, ...others] = ((await response.json()) as { linkset: [Catalog] }).linkset
   t.strictSame(others, [])
   for (const { href, type } of [...api['service-desc'], ...api['service-doc']]) {
-    const target = await fetch(new URL(href, response.url))
+    const target = await fetch(href)
     t.equal(target.status, 200, href)
     t.match(target.headers.get('content-type'), new RegExp(`^${type}`))
-    t.equal(new URL(href, 'https://a.example/store/.well-known/api-catalog').pathname.split('/')[1], 'store')
   }
-  t.equal((await fetch(new URL(`${api.anchor}/values`, response.url))).status, 501, 'the operations')
+  t.equal((await fetch(`${api.anchor}/values`)).status, 501, 'the operations')
 })
 
 t.test('the headers of the catalogue and of the page have the links', async (t) => {
   const { origin } = await startEngine(t, await contractWith({ values: route }), {})
   const head = await fetch(`${origin}/.well-known/api-catalog`, { method: 'HEAD' })
-  t.match(
-    head.headers.get('link'),
-    /^<api-catalog>; rel="api-catalog", <\.\.\/openapi\.json>; rel="service-desc"/,
-  )
+  const targets = `<${origin}/.well-known/api-catalog>; rel="api-catalog", <${origin}/openapi.json>; rel="service-desc"`
+  t.ok(head.headers.get('link')?.startsWith(targets), String(head.headers.get('link')))
   const page = await fetch(`${origin}/docs`)
   const links = page.headers.get('link') ?? ''
   for (const [, target = ''] of links.matchAll(/<([^>]+)>/g))
-    t.equal((await fetch(new URL(target, page.url))).status, 200, target)
+    t.equal((await fetch(target)).status, 200, target)
   t.match(links, /rel="service-desc"/)
 })
 

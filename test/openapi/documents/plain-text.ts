@@ -43,7 +43,7 @@ Version 2.1.0. The paths below follow the base address: `
   t.match(text.slice(expected.length), new URL(response.url).origin)
   for (const part of [
     'Play *well*.\n',
-    '## Security schemes\n\n- `key` (bearer): A key.\n',
+    '## Security schemes\n\n- `key` (http bearer): Send the token in the header `Authorization: Bearer …`. A key.\n',
     '### PUT /toys/{id}\n\n`putToy`: Put a toy. Security: `key`.\n\nPuts a toy.\n\nTwice.\n',
     '#### Parameters\n\n- `id` (path, required): integer. Id.\n',
     '#### Body\n\nRequired: `application/json`, Toy. The toy.\n',

@@ -35,9 +35,19 @@ const document = `{
       } } },
       "responses": { "200": { "description": "OK" } }
     },
-    "get": { "operationId": "getToy", "responses": { "200": { "description": "OK" } } }
+    "get": { "operationId": "getToy", "responses": { "200": { "description": "OK" } } },
+    "delete": {
+      "operationId": "deleteToy", "security": [{ "login": [], "header": [], "query": [], "cookie": [] }, { "key": [] }],
+      "responses": { "200": { "description": "OK" } }
+    }
   } },
-  "components": { "securitySchemes": { "key": { "type": "http", "scheme": "bearer" } } }
+  "components": { "securitySchemes": {
+    "key": { "type": "http", "scheme": "bearer" },
+    "login": { "type": "http", "scheme": "basic" },
+    "header": { "type": "apiKey", "in": "header", "name": "X-Key" },
+    "query": { "type": "apiKey", "in": "query", "name": "api key" },
+    "cookie": { "type": "apiKey", "in": "cookie", "name": "sid" }
+  } }
 }`
 
 interface Received {
@@ -45,6 +55,8 @@ interface Received {
   readonly url: string | undefined
   readonly key: string | undefined
   readonly note: unknown
+  readonly header: unknown
+  readonly cookie: string | undefined
   readonly body: string
 }
 
@@ -68,7 +80,8 @@ for (const [lang, commandIn] of Object.entries(commands)) {
     const server = createServer(async (request, response) => {
       const { method, url, headers } = request
       const body = Buffer.concat(await request.toArray()).toString()
-      received.push({ method, url, key: headers.authorization, note: headers['x-note'], body })
+      const { authorization: key, 'x-note': note, 'x-key': header, cookie } = headers
+      received.push({ method, url, key, note, header, cookie, body })
       response.end(`{"id":${long}}`)
     }).listen(0, '127.0.0.1')
     t.teardown(() => server.close())
@@ -76,7 +89,7 @@ for (const [lang, commandIn] of Object.entries(commands)) {
     const { port } = server.address() as AddressInfo
     const operations = (await pageOf(document)).paths['/toys/{id}']
     const [file, command, args] = commandIn(temporaryDirectory(t))
-    for (const method of ['post', 'get']) {
+    for (const method of ['post', 'get', 'delete']) {
       const { source } = operations[method]['x-codeSamples'].find(
         (each: { lang: string }) => each.lang === lang,
       )
@@ -84,7 +97,7 @@ for (const [lang, commandIn] of Object.entries(commands)) {
       const { stdout } = await run(command, args, { cwd: path.dirname(file) })
       t.equal(stdout.trim(), `200 {"id":${long}}`, 'and prints the response')
     }
-    const [post, get] = received
+    const [post, get, deletion] = received
     const key = 'Bearer YOUR_KEY'
     t.match(post, {
       method: 'POST',
@@ -95,6 +108,13 @@ for (const [lang, commandIn] of Object.entries(commands)) {
     const { id, text } = parse(String(post?.body)) as { id: unknown; text: string }
     t.strictSame([String(id), text], [long, odd])
     t.match(get, { method: 'GET', url: `/v1/toys/${long}`, key, note: undefined, body: '' })
+    t.match(deletion, {
+      method: 'DELETE',
+      url: `/v1/toys/${long}?api%20key=YOUR_KEY`,
+      key: `Basic ${btoa('YOUR_USERNAME:YOUR_PASSWORD')}`,
+      header: 'YOUR_KEY',
+      cookie: 'sid=YOUR_KEY',
+    })
   })
 }
 

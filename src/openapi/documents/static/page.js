@@ -50,6 +50,20 @@ const hiddenClients = {
   shell: ['wget', 'httpie'],
 }
 
+// Browsers leave `Cookie` out of a request and send the page's own: a key in a cookie, which Scalar 1.46 gives to
+// a Request, becomes one of these, for as long as a request takes to leave.
+function sendCookies() {
+  const attributes = `path=/; max-age=5; samesite=strict${location.protocol === 'https:' ? '; secure' : ''}`
+  window.Request = class extends Request {
+    constructor(input, init) {
+      super(input, init)
+      const cookies = new Headers(init?.headers).get('Cookie')?.split('; ') ?? []
+      // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is later than the request
+      for (const cookie of cookies) document.cookie = `${cookie}; ${attributes}`
+    }
+  }
+}
+
 // Scalar's script comes after this one. If it fails to load, the plain page stays.
 async function load() {
   const loading = document.getElementById('loading')
@@ -84,7 +98,7 @@ function show(content) {
   document.getElementById('documentation').hidden = false
   window.Scalar.createApiReference('#documentation', {
     content,
-    // Send nothing to other origins, and forget the key when the page closes.
+    // Send nothing to other origins but those of tokens, and forget credentials when the page closes.
     withDefaultFonts: false,
     telemetry: false,
     agent: { disabled: true },
@@ -162,4 +176,5 @@ function keyOf(field) {
 }
 
 keepIntegersExact()
+sendCookies()
 load()
