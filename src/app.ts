@@ -4,13 +4,9 @@
 import type { Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { Authentication, type FindClient } from './auth/authentication.js'
-import { toClient } from './auth/client.js'
-import { keyCheck } from './auth/key-check.js'
+import { type CheckFactory, createChecks } from './auth/checks.js'
 import type { ServiceContract } from './auth/plans.js'
-import { keySchemes } from './auth/unauthorized.js'
 import type { Config } from './config.js'
-import { findClientKey } from './database/api-keys.js'
 import type { Pools, Sql } from './database/database.js'
 import { statementTimeoutMs } from './database/pools.js'
 import type { Handlers } from './handlers/handler.js'
@@ -53,6 +49,8 @@ export interface AppParts {
   readonly pools: Pools
   readonly log: Logger
   readonly handlers: Handlers
+  /** What checks each security scheme, by its name. */
+  readonly schemes: Readonly<Record<string, CheckFactory>>
   /** Closed with the application. */
   readonly services: Services
 }
@@ -62,7 +60,7 @@ export interface AppParts {
  * @throws {ContractError} when an operation lacks a handler or a security check
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { config, contract, pools, log, handlers, services } = parts
+  const { config, contract, pools, log, handlers, schemes, services } = parts
   const lifetimes = new Lifetimes(timeoutsOf(config))
   const loadShedder = new LoadShedder(config.workMax)
   const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
@@ -75,9 +73,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addCors(app, config.corsOrigins, contract)
   const counters = await createCounters(app, contract, config, log)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
-  const authentication = new Authentication(clientFinder(pools.keys.sql, contract), contract.title)
-  const check = keyCheck(authentication, loadShedder)
-  const checks = Object.fromEntries(keySchemes(contract).map((name) => [name, check]))
+  const checks = createChecks(schemes, { contract, config, pools, loadShedder, log })
   const security = createSecurity(contract, checks)
   addAdmission(app, {
     contract,
@@ -90,14 +86,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const isClosing = addGracefulClose(app)
 
   // The service's own routes, then the contract's, which validate request and response of the handler.
-  pools.keys.probes.add((sql) => findClientKey(sql, ''))
   const findFault = await addHealth(app, contract, { pools, counters, isClosing })
   addSecurityTxt(app, contract, config)
   const measured = { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }
   const isMeasured = config.metricsPort !== undefined
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
   contractFiles(app, contract, address)
-  const additions = additionsTo(contract)
+  const additions = additionsTo(contract, security)
   documentation(app, contract, { address, additions, sections: planSections(contract) })
   const { keepHours } = contract.idempotency
   const byName: Readonly<Record<string, { readonly sharesTransaction?: boolean } | undefined>> = handlers
@@ -138,11 +133,4 @@ async function trace(app: FastifyInstance, parts: TracedParts): Promise<void> {
 async function measure(app: FastifyInstance, parts: MeasuredParts): Promise<Server> {
   const { addMetrics } = await import('./telemetry/metrics.js')
   return addMetrics(app, parts)
-}
-
-function clientFinder(sql: Sql, contract: ServiceContract): FindClient {
-  return async (hash) => {
-    const key = await findClientKey(sql, hash)
-    return key && toClient(key, keySchemes(contract)[0] ?? '', contract)
-  }
 }

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { keySchemes } from '../../src/auth/unauthorized.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { contractFile, projectRoot } from '../../src/lib/paths.js'
 import { type Contract, ContractError } from '../../src/openapi/index.js'
@@ -68,6 +69,7 @@ export async function adopt(root: string, document: string, name?: string): Prom
   for (const name of await readdir(path.join(root, 'generated')))
     if (!kept.has(`generated/${name}`)) await rm(path.join(root, 'generated', name))
   await writeDifferences(root, differences)
+  await edit(root, 'src/auth/schemes.ts', (text) => withSchemes(text, keySchemes(contract)))
   if (name !== undefined) await rename(root, name, places)
   return { warnings, operations: contract.operations.size, removed: removed.length }
 }
@@ -178,6 +180,14 @@ async function writePages(root: string, contract: Contract): Promise<void> {
   const pages = (await Promise.all(['docs', 'src/openapi'].map((folder) => filesIn(root, folder)))).flat()
   for (const page of [...pages, 'CONTRIBUTING.md', 'SECURITY.md'].filter((file) => file.endsWith('.md')))
     await edit(root, page, (text) => withoutLinks(text, page, animalParts))
+}
+
+// The list of checks, with the service's own keys for these schemes.
+function withSchemes(text: string, names: readonly string[]): string {
+  const list = names.map((name) => `${/^\w+$/.test(name) ? name : `'${name}'`}: apiKeys()`)
+  if (list.length === 0)
+    return text.replace(/import .*\n\n|(?<=schemes = )\{[^}]*\}/g, (found) => (found[0] === '{' ? '{}' : ''))
+  return text.replace(/schemes = \{[^}]*\}/, `schemes = { ${list.join(', ')} }`)
 }
 
 async function edit(root: string, file: string, change: (text: string) => string): Promise<void> {

@@ -8,6 +8,7 @@ import { contractFile } from '../../src/lib/paths.js'
 import { generateOperations, generateTypes, outdated } from '../../src/openapi/generate/index.js'
 import { ContractError } from '../../src/openapi/index.js'
 import { byStatus, serverErrors } from '../../src/openapi/tools.js'
+import { securityOf } from '../lib/server.js'
 import { generateClient } from './client.js'
 import { type Checked, checkContract } from './contract.js'
 import {
@@ -127,7 +128,7 @@ function undeclaredResponses(
 }
 
 function ownErrors(contract: ServiceContract): ReadonlyMap<string, number> {
-  return serverErrors(contract, additionsTo(contract))
+  return serverErrors(contract, additionsTo(contract, securityOf(contract)))
 }
 
 // Errors that handlers throw must be declared as responses; the server's own errors need not be.

@@ -2,18 +2,20 @@
 
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
-import { keyErrors, keySchemes } from '../../src/auth/unauthorized.js'
+import { keySchemes } from '../../src/auth/unauthorized.js'
 import { additionsTo } from '../../src/http/additions.js'
 import { healthPathsOf } from '../../src/http/service-paths.js'
 import {
-  type Check,
   contractFiles,
+  createSecurity,
   documentation,
   errorHandler,
   mount,
   notFoundHandler,
   type Operation,
+  type Security,
 } from '../../src/openapi/index.js'
+import { standIns } from './schemes.js'
 
 /**
  * Mounts a contract with these handlers. The server does not listen, and any key may pass.
@@ -37,15 +39,22 @@ export async function buildServer(
   for (const path of Object.values(healthPathsOf(contract))) app.get(path, async () => {})
   contractFiles(app, contract)
   documentation(app, contract)
+  const security = securityOf(contract)
   const handlers = [...contract.operations.values()].map((each) => [each.name, handlerOf(each)])
   await mount(app, {
     contract,
     handlers: Object.fromEntries(handlers),
-    security: Object.fromEntries(keySchemes(contract).map((name) => [name, anyKey])),
+    security,
     context: ({ mediaType }) => ({ contentType: mediaType }),
-    additions: additionsTo(contract),
+    additions: additionsTo(contract, security),
   })
   return app
 }
 
-const anyKey: Check = { caller: () => ({ scopes: new Set() }), errors: keyErrors }
+/** The security of a contract as a tool sees it: any credential may pass. */
+export function securityOf(contract: ServiceContract): Security {
+  return createSecurity(
+    contract,
+    standIns(contract, new Map(keySchemes(contract).map((name) => [name, 'apiKeys()']))),
+  )
+}

@@ -26,6 +26,11 @@ export function isApiKey(text: string): boolean {
   return format.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength))
 }
 
+/** Whether the text is meant as a key: it may still be mistyped. No token of an issuer begins so. */
+export function looksLikeApiKey(text: string): boolean {
+  return text.startsWith(prefix)
+}
+
 /** Whether the text may contain a key or a part of one, and so must not be logged. */
 export function containsApiKey(text: string): boolean {
   return text.toLowerCase().includes(prefix)

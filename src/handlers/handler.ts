@@ -74,6 +74,8 @@ export interface Context {
   readonly signal: AbortSignal
   /** Who sent the request. Undefined without a credential, where the operation requires none. */
   readonly client: Client | undefined
+  /** Where an operation requires several schemes at once: the caller by each, by the scheme's name. */
+  readonly callers: Readonly<Record<string, Client>>
   /** The team's own, of `src/services.ts`. */
   readonly services: Omit<Services, 'close'>
 }

@@ -2,13 +2,12 @@
 // checks a contract against them, and so does generate, which runs none of the parts.
 
 import type { ServiceContract } from '../auth/plans.js'
-import { authenticationAddition } from '../auth/unauthorized.js'
 import { idempotencyAddition } from '../middleware/idempotency-errors.js'
-import type { Addition } from '../openapi/index.js'
+import { type Addition, type Security, securityAddition } from '../openapi/index.js'
 import { rateLimitAdditions } from '../rate-limit/headers.js'
 import { httpAddition } from './headers.js'
 
 /** What the service adds to the responses of a contract. */
-export function additionsTo(contract: ServiceContract): readonly Addition[] {
-  return [httpAddition, authenticationAddition, ...rateLimitAdditions(contract), idempotencyAddition]
+export function additionsTo(contract: ServiceContract, security: Security): readonly Addition[] {
+  return [httpAddition, securityAddition(security), ...rateLimitAdditions(contract), idempotencyAddition]
 }

@@ -17,8 +17,10 @@ declare module 'fastify' {
     admission: Admission
   }
   interface FastifyRequest {
-    /** The client of a valid API key. */
+    /** Who sent the request, if its credential is valid. */
     client: Client | undefined
+    /** The callers of all schemes that the request meets, by their names. */
+    callers: Readonly<Record<string, Client>> | undefined
     /** `routeOptions`, which Fastify builds on each access. Undefined without a route, before admission. */
     matched: FastifyRequest['routeOptions'] | undefined
   }
@@ -39,6 +41,7 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   app.decorate('admission', admission)
   app.decorateRequest('matched', undefined)
   app.decorateRequest('client', undefined)
+  app.decorateRequest('callers', undefined)
   app.decorateRequest('rateLimitRefusal', undefined)
 
   app.addHook('onRequest', async (request, reply) => {
@@ -57,13 +60,19 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
 class Admission {
   constructor(readonly parts: AdmissionParts) {}
 
-  /** Sets `client` and rate-limit headers. Rejects over a limit. A 401 is the operation's to throw. */
+  /**
+   * Sets `client`, `callers` and rate-limit headers. Rejects over a limit, and if a check cannot tell now. A
+   * 401 and a 403 are the operation's to throw.
+   */
   async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { contract, security, rateLimiter } = this.parts
     if (!isCounted(request, contract)) return
     const verdict = security.authenticate(request, request.matched?.config.operation)
-    const { caller } = verdict instanceof Promise ? await verdict : verdict
+    const { caller, callers, refusal } = verdict instanceof Promise ? await verdict : verdict
+    // Nobody can tell who it is: it counts against no quota.
+    if (refusal !== undefined && refusal.statusCode >= 500) throw refusal
     request.client = caller
+    request.callers = callers
     await rateLimiter.count(request, reply)
   }
 

@@ -15,13 +15,14 @@ export class RequestContext implements Context {
   readonly contentType: string | undefined
   readonly log: Context['log']
   readonly client: Context['client']
+  readonly callers: Context['callers']
 
   constructor(
     request: FastifyRequest,
     readonly sql: Sql,
     readonly services: Context['services'],
   ) {
-    const { url, body, mediaType, log, client } = request
+    const { url, body, mediaType, log, client, callers = {} } = request
     const self = selfReference(url)
     this.#request = request
     this.self = self
@@ -29,6 +30,7 @@ export class RequestContext implements Context {
     this.contentType = body === undefined ? undefined : mediaType
     this.log = log
     this.client = client
+    this.callers = callers
   }
 
   get signal(): AbortSignal {

@@ -18,7 +18,9 @@ export type { Addition } from './response/additions.js'
 export { errorHandler } from './response/error-response.js'
 export type { SerializedResponse } from './response/response-serialization.js'
 export type { Around, Handlers } from './route-handler.js'
+export { securityAddition } from './security/addition.js'
 export type {
+  AnyCheck,
   Caller,
   Check,
   CheckErrors,

@@ -8,6 +8,7 @@ import type { Logger } from 'pino'
 import { handlers } from '../../generated/handlers.js'
 import { buildApp } from '../app.js'
 import type { ServiceContract } from '../auth/plans.js'
+import { schemes } from '../auth/schemes.js'
 import type { Config } from '../config.js'
 import type { Database } from '../database/database.js'
 import { unlessAborted } from '../lib/abort.js'
@@ -45,7 +46,7 @@ export async function serve(parts: ServeParts): Promise<RunningService> {
 async function listen({ config, contract, database, log }: ServeParts): Promise<FastifyInstance> {
   const { pools } = database
   const services = await createServices({ config, pools, log })
-  const app = await buildApp({ config, contract, handlers, services, pools, log })
+  const app = await buildApp({ config, contract, handlers, schemes, services, pools, log })
   // In a burst, connections beyond the backlog (Node's default: 511) would retry for seconds.
   const backlog = config.connectionsMax
   // Resolve the name first: for `localhost` Fastify opens a second server, without our limits and shutdown.

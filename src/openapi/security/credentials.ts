@@ -53,7 +53,7 @@ function authorizationReader(scheme: string): (text: string) => Found {
 const space = 0x20
 
 const parsers: Readonly<Record<string, (credentials: string) => Found>> = {
-  bearer: (token) => (/\s/.test(token) ? malformed : token),
+  bearer: (token) => (/\s/.test(token) ? undefined : token), // RFC 6750, section 2.1: that is no bearer token
   basic: readBasic,
 }
 

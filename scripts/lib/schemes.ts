@@ -1,0 +1,70 @@
+// The team's list of checks, src/auth/schemes.ts, for tools that examine a contract: read as text, because
+// running it would load the service.
+
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import ts from 'typescript'
+import { keyErrors } from '../../src/auth/unauthorized.js'
+import type { Check, CheckList, Contract } from '../../src/openapi/index.js'
+
+/** The file of the list. */
+export const schemesFile = 'src/auth/schemes.ts'
+
+/** The text of each check in a project's list, by the name of its scheme: `apiKeys()`. */
+export type Listed = ReadonlyMap<string, string>
+
+/** Reads a project's list. Without the file it is empty. */
+export async function readSchemes(root: string): Promise<Listed> {
+  const text = await readFile(path.join(root, schemesFile), 'utf8').catch((error) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+  return listedIn(text)
+}
+
+/** The list of a module: the properties of the object that it exports as `schemes`. */
+export function listedIn(text: string): Listed {
+  const source = ts.createSourceFile(schemesFile, text, ts.ScriptTarget.Latest, true)
+  const declarations = source.statements.flatMap((each) =>
+    ts.isVariableStatement(each) ? each.declarationList.declarations : [],
+  )
+  const list = declarations.find(({ name }) => name.getText() === 'schemes')?.initializer
+  const properties = list === undefined ? [] : objectOf(list).properties
+  return new Map(properties.map((each) => [nameOf(each), checkOf(each)]))
+}
+
+// Behind `satisfies` or `as const`.
+function objectOf(list: ts.Expression): ts.ObjectLiteralExpression {
+  if (ts.isObjectLiteralExpression(list)) return list
+  if (ts.isSatisfiesExpression(list) || ts.isAsExpression(list)) return objectOf(list.expression)
+  throw new Error(
+    `${schemesFile}: generate reads its list as text: schemes must be an object, { name: check() }`,
+  )
+}
+
+function nameOf({ name }: ts.ObjectLiteralElementLike): string {
+  if (name !== undefined && (ts.isIdentifier(name) || ts.isStringLiteralLike(name))) return name.text
+  throw new Error(`${schemesFile}: generate reads its list as text: write the name of each scheme out`)
+}
+
+function checkOf(property: ts.ObjectLiteralElementLike): string {
+  return ts.isPropertyAssignment(property) ? property.initializer.getText() : property.getText()
+}
+
+/**
+ * Checks that let every credential pass, with the errors of those that a list names. What is written alike is
+ * taken for a check of the same form.
+ */
+export function standIns({ securitySchemes }: Contract, listed: Listed): CheckList {
+  const forms = new Map([...listed.values()].map((text) => [text, () => true]))
+  return Object.fromEntries(
+    [...listed].map(([scheme, text]): [string, Check] => [
+      scheme,
+      {
+        caller: () => ({ scopes: new Set() }),
+        recognizes: forms.get(text) as () => boolean, // one for each text
+        ...(text.startsWith('apiKeys(') && { errors: keyErrors(securitySchemes.get(scheme)) }),
+      },
+    ]),
+  )
+}
