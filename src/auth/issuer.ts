@@ -16,9 +16,9 @@ interface KeySet {
   readonly readAt: number
 }
 
-/** A key that the issuer takes back is trusted for as long at most, while the issuer can be reached. */
+/** How long fetched keys are used, and what was verified by them is remembered. */
 export const refreshMs = 300_000
-// While it cannot, the last keys are used for as long.
+// While the issuer cannot be asked, the last keys are used for as long.
 const keySetAgeMaxMs = 86_400_000
 // A token with an unknown key may be the first after a rotation, or forged: between two searches for one.
 const searchPauseMs = 10_000
@@ -55,7 +55,7 @@ export class Issuer {
    * @throws {JOSEError} if it has no such key
    */
   async findKey(header: JWSHeaderParameters): ReturnType<FindKey> {
-    const keySet = this.#current() ?? (await this.#load())
+    const keySet = await this.#current()
     try {
       return await keySet.find(header)
     } catch (error) {
@@ -67,12 +67,13 @@ export class Issuer {
     }
   }
 
-  // Old keys are renewed behind the request, which does not wait.
-  #current(): KeySet | undefined {
+  // While the issuer is known to fail, a request does not wait for its next failure.
+  async #current(): Promise<KeySet> {
     const keySet = this.#keySet
-    if (keySet === undefined || !isWithin(keySetAgeMaxMs, keySet.readAt)) return undefined
-    if (!isWithin(refreshMs, keySet.readAt)) this.prepare()
-    return keySet
+    if (keySet === undefined || !isWithin(keySetAgeMaxMs, keySet.readAt)) return this.#load()
+    if (isWithin(refreshMs, keySet.readAt)) return keySet
+    const renewed = this.#load().catch(() => keySet)
+    return this.#failure === undefined ? renewed : keySet
   }
 
   async #load(): Promise<KeySet> {

@@ -1,0 +1,200 @@
+// Authenticates callers by JSON Web Token: an access token of an OpenID issuer. A verified token is remembered,
+// so that its next request waits for nothing.
+
+import { hash } from 'node:crypto'
+import { decodeJwt } from 'jose'
+import { createCache } from '../lib/cache.js'
+import { elapsedMs } from '../lib/clock.js'
+import { readIssuerUrl } from '../lib/issuer-url.js'
+import { OperatorError } from '../lib/operator-error.js'
+import type { Check } from '../openapi/index.js'
+import type { CheckFactory, CheckParts } from './checks.js'
+import type { Client } from './client.js'
+import { Issuer, refreshMs } from './issuer.js'
+import { planOfCaller, requirePlan } from './plans.js'
+import { algorithms, type Expectations, type VerifiedClaims, verifyToken } from './verify-token.js'
+
+export interface JwtOptions {
+  /** The issuer, as tokens name it; by default `OIDC_ISSUER`. */
+  readonly issuer?: string
+  /** Whom tokens must be for, or one of several; by default `OIDC_AUDIENCE`. */
+  readonly audience?: string | readonly string[]
+  /** The algorithms that the issuer may sign with; by default all asymmetric ones. */
+  readonly algorithms?: Expectations['algorithms']
+  /** By how much the clocks of issuer and service may differ; by default 5. */
+  readonly clockToleranceSeconds?: number
+  /** What `typ` must be, such as `at+jwt` (RFC 9068); by default that, `JWT`, or none. */
+  readonly type?: string
+  /** What a caller may do; by default the words of `scope`, and those of `scp`. */
+  readonly scopes?: (claims: VerifiedClaims) => Iterable<string>
+}
+
+/**
+ * The check of a scheme whose credential is an access token of an OpenID issuer, be the scheme `http` bearer,
+ * `oauth2` or `openIdConnect`.
+ * @throws {OperatorError} at startup, if nothing says the issuer or the audience
+ */
+export function jwt(options: JwtOptions = {}): CheckFactory {
+  return (parts) => new JwtCheck(parts, options)
+}
+
+class JwtCheck implements Check<Client> {
+  readonly recognizes: (token: string) => boolean
+  readonly #issuer: Issuer
+  readonly #expectations: Expectations
+  readonly #remembered: RememberedTokens
+
+  constructor(
+    readonly parts: CheckParts,
+    readonly options: JwtOptions,
+  ) {
+    requirePlan(parts.contract, parts.scheme)
+    this.#issuer = new Issuer(issuerOf(parts, options), parts.log)
+    this.#expectations = expectationsOf(parts, options)
+    this.#remembered = new RememberedTokens(this.#expectations.clockTolerance)
+    this.recognizes = recognizerOf(this.#issuer.url)
+    this.#issuer.prepare()
+  }
+
+  /** The caller of a token, at once if it was verified before. Rejects with a 401, a 503 or `overload`. */
+  caller(token: string): Client | Promise<Client> {
+    const key = hash('sha256', token, 'hex')
+    return this.#remembered.valid(key) ?? this.#verifyInSlot(token, key)
+  }
+
+  /** The caller when the token was last verified: it may have expired. */
+  recall(token: string): Client | undefined {
+    return this.#remembered.recall(hash('sha256', token, 'hex'))
+  }
+
+  // A token that this process has never verified may be forged.
+  #verifyInSlot(token: string, key: string): Promise<Client> {
+    const lane = this.#remembered.recall(key) === undefined ? 'unknown keys' : 'work'
+    return this.parts.loadShedder.run(() => this.#verify(token, key), lane)
+  }
+
+  async #verify(token: string, key: string): Promise<Client> {
+    const claims = await verifyToken(token, this.#issuer, this.#expectations)
+    const client = toClient(claims, this.parts, this.options.scopes)
+    this.#remembered.add(key, token.length, client)
+    return client
+  }
+}
+
+function issuerOf({ scheme, config }: CheckParts, options: JwtOptions): string {
+  const issuer = options.issuer ?? config.oidcIssuer
+  if (issuer === undefined)
+    throw new OperatorError(`The security scheme ${scheme} needs the issuer of its tokens: set OIDC_ISSUER.`)
+  if (readIssuerUrl(issuer) === undefined)
+    throw new OperatorError(
+      `The issuer of the security scheme ${scheme} must be an https URL, not ${issuer}.`,
+    )
+  return issuer
+}
+
+const clockToleranceSeconds = 5
+
+function expectationsOf({ scheme, config }: CheckParts, options: JwtOptions): Expectations {
+  // Tokens for other services of the same issuer would do (RFC 8725, section 3.9).
+  const audience = [options.audience ?? config.oidcAudience ?? []].flat()
+  if (audience.length === 0)
+    throw new OperatorError(
+      `The security scheme ${scheme} needs the audience of its tokens: set OIDC_AUDIENCE.`,
+    )
+  const allowed = options.algorithms ?? algorithms
+  const wrong = allowed.find((each) => !algorithms.includes(each))
+  if (wrong !== undefined)
+    throw new OperatorError(
+      `The security scheme ${scheme} cannot use ${wrong}: its algorithms may be ${algorithms.join(', ')}.`,
+    )
+  return {
+    audience,
+    algorithms: allowed,
+    clockTolerance: options.clockToleranceSeconds ?? clockToleranceSeconds,
+    type: options.type,
+  }
+}
+
+// RFC 8693, section 4.2, and what others send instead: a list, or words, under another name.
+function scopesOf({ scope, scp }: VerifiedClaims): Iterable<string> {
+  return [scope, scp]
+    .flat()
+    .flatMap((each) => (typeof each === 'string' ? each.split(' ') : []))
+    .filter((each) => each !== '')
+}
+
+// ECMAScript has no later dates.
+const dateMaxMs = 8.64e15
+
+function toClient(claims: VerifiedClaims, { scheme, contract }: CheckParts, read = scopesOf): JwtClient {
+  return {
+    scheme,
+    subject: claims.sub,
+    scopes: new Set(read(claims)),
+    ...planOfCaller(contract, scheme, claims),
+    expiresAt: new Date(Math.min(claims.exp * 1000, dateMaxMs)),
+    claims,
+  }
+}
+
+interface JwtClient extends Client {
+  readonly expiresAt: Date
+}
+
+// Of all tokens together, each with what its entry takes besides.
+const rememberedCharactersMax = 8_000_000
+const entryCharacters = 500
+
+/** Callers of verified tokens, by hash. A forged token is never among them, and so evicts none. */
+class RememberedTokens {
+  readonly #callers = createCache<{
+    readonly client: JwtClient
+    readonly untilMs: number
+    readonly size: number
+  }>(rememberedCharactersMax, ({ size }) => size)
+
+  /** @param clockTolerance in seconds */
+  constructor(readonly clockTolerance: number) {}
+
+  /** The caller, if the token is still valid. */
+  valid(key: string): Client | undefined {
+    const entry = this.#callers.get(key)
+    return entry !== undefined && elapsedMs() < entry.untilMs ? entry.client : undefined
+  }
+
+  /** The caller, however long ago. */
+  recall(key: string): Client | undefined {
+    return this.#callers.get(key)?.client
+  }
+
+  /** Remembers a caller until its token ends, or is to be verified again: its key may have been taken back. */
+  add(key: string, characters: number, client: JwtClient): void {
+    const restMs = client.expiresAt.getTime() + this.clockTolerance * 1000 - Date.now()
+    const untilMs = elapsedMs() + Math.min(restMs, refreshMs)
+    this.#callers.set(key, { client, untilMs, size: characters + entryCharacters })
+  }
+}
+
+const recognizers = new Map<string, (token: string) => boolean>()
+
+// One function for each issuer: schemes with the same function are of the same form, and tokens of two issuers
+// are told apart by their names. Whether a token is really of its issuer is verified later.
+function recognizerOf(issuer: string): (token: string) => boolean {
+  const known = recognizers.get(issuer)
+  if (known !== undefined) return known
+  const recognizes = (token: string) => issuerNamed(token) === issuer
+  recognizers.set(issuer, recognizes)
+  return recognizes
+}
+
+// Three parts in base64url.
+const form = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+function issuerNamed(token: string): unknown {
+  if (!form.test(token)) return undefined
+  try {
+    return decodeJwt(token).iss
+  } catch {
+    return undefined
+  }
+}

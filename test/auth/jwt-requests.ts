@@ -1,0 +1,91 @@
+// Requests with tokens, as the engine judges them by the check: beside keys in the same header, with scopes.
+
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
+import { createApiKey, isApiKey } from '../../src/auth/api-key.js'
+import type { Client } from '../../src/auth/client.js'
+import { errorHandler, mount, verdictOf } from '../../src/openapi/index.js'
+import { createJwtCheck } from '../fixtures/checks.js'
+import { contractWith } from '../fixtures/engine.js'
+import { createSigningKey, startIssuer } from '../fixtures/issuer.js'
+import { send } from '../fixtures/send.js'
+
+const scopes = { 'toys:read': 'Read toys.', 'toys:write': 'Add toys.' }
+const flows = { clientCredentials: { tokenUrl: 'https://login.example/token', scopes } }
+const schemes = {
+  partner: { type: 'oauth2', flows },
+  key: { type: 'http', scheme: 'bearer' },
+}
+const ok = { 200: { description: 'Who it is.', content: { 'application/json': { schema: {} } } } }
+const operations = {
+  listToys: { method: 'get', responses: ok, security: [{ partner: ['toys:read'] }, { key: [] }] },
+  addToy: { method: 'post', responses: ok, security: [{ partner: ['toys:write'] }] },
+}
+
+/** A server whose operations say who has called them. */
+async function setUp(t: Test) {
+  const issuer = await startIssuer(t)
+  const contract = await contractWith(operations, { components: { securitySchemes: schemes } })
+  const app = Fastify()
+  app.setErrorHandler(errorHandler(contract))
+  const name = async (_: unknown, { caller }: { caller?: Client }) => ({ status: 200, body: caller?.subject })
+  await mount(app, {
+    contract,
+    handlers: { listToys: name, addToy: name },
+    security: {
+      partner: createJwtCheck({ OIDC_ISSUER: issuer.url }),
+      key: { caller: () => ({ subject: 'a key', scopes: new Set() }), recognizes: isApiKey },
+    },
+    context: (request) => ({ caller: verdictOf(request)?.caller as Client }),
+  })
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  const call = async (path: string, credential?: string, method = 'GET') => {
+    const headers: Record<string, string> = credential === undefined ? {} : { authorization: credential }
+    const { status, headers: sent, body } = await send(`${origin}${path}`, method, headers)
+    return { status, challenge: sent.get('www-authenticate'), retryAfter: sent.get('retry-after'), body }
+  }
+  const list = async (token: string) => call('/listToys', `Bearer ${token}`)
+  const add = async (token: string) => call('/addToy', `Bearer ${token}`, 'POST')
+  return { issuer, call, list, add }
+}
+
+t.test('a token and a key are told apart in one header', async (t) => {
+  const { issuer, list, add } = await setUp(t)
+  t.match(await list(await issuer.token({ scope: 'toys:read' })), { status: 200, body: 'ann' })
+  t.match(await list(createApiKey()), { status: 200, body: 'a key' })
+  t.match(await add(createApiKey()), { status: 401 })
+})
+
+t.test('what is wrong is said by the challenge', async (t) => {
+  const { issuer, call, list, add } = await setUp(t)
+  const bearer = 'Bearer realm="Values"'
+  const invalid = (description: string) => {
+    const challenge = `${bearer}, error="invalid_token", error_description="${description}"`
+    return { status: 401, challenge, body: { code: 'invalid_credentials', message: `${description}.` } }
+  }
+  t.match(await call('/listToys'), { status: 401, challenge: bearer, body: { code: 'missing_credentials' } })
+  t.match(await list(await issuer.token({ exp: 1 })), invalid('The token has expired'))
+  const token = await issuer.token({ scope: 'toys:read' })
+  const other = 'The token is malformed, not signed by the issuer, or lacks a claim'
+  t.match(await list(`${token.slice(0, -4)}AAAA`), invalid(other))
+  t.match(await add(`${token.slice(0, -4)}AAAA`), invalid(other))
+  const challenge = `${bearer}, error="insufficient_scope", scope="toys:write"`
+  t.match(await add(token), { status: 403, challenge, body: { code: 'insufficient_scope' } })
+  t.match(await add(await issuer.token({ scope: 'toys:write' })), { status: 200, body: 'ann' })
+})
+
+t.test('an issuer that cannot be asked is 503 with Retry-After, and no challenge', async (t) => {
+  const { issuer, list } = await setUp(t)
+  const token = await issuer.token({ scope: 'toys:read' })
+  t.match(await list(token), { status: 200 })
+  issuer.respond = (_, response) => {
+    response.destroy()
+    return true
+  }
+  const rotated = await issuer.token({ scope: 'toys:read' }, {}, await createSigningKey('second'))
+  const refusal = { status: 503, challenge: null, retryAfter: '1', body: { code: 'unavailable' } }
+  t.match(await list(rotated), refusal)
+  t.match(await list(token), { status: 200 })
+  t.match(await list(createApiKey()), { status: 200 }, 'nor are keys affected')
+})
