@@ -21,6 +21,22 @@ export function compareLimits(root: Spot): void {
     comparePlan,
     () => 'plan ',
   )
+  compareKeys(
+    child(rates, 'schemes'),
+    (name) => `schemes.${name}`,
+    (scheme) => comparePlanOf(scheme, plans),
+    () => 'plan of its callers ',
+  )
+}
+
+// Callers get the quotas of another plan, of which either may be lower.
+function comparePlanOf(scheme: Spot, plans: Spot): void {
+  compareValue(scheme, 'plan', (before, after) => {
+    const [were, are] = [Object(plans.before[String(before)]), Object(plans.after[String(after)])]
+    const isLower = Object.keys(were).some((name) => numberOr(are[name], 0) < numberOr(were[name], 0))
+    return isLower ? 'major' : 'minor'
+  })
+  compareValue(scheme, 'claim', (before) => (before === undefined ? 'minor' : 'major'))
 }
 
 // Counting rejections over a longer time makes a ban more likely.

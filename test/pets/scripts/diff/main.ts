@@ -545,6 +545,36 @@ paths:
         '404': { content: { application/problem+json: {} } }
 `
 
+const withSchemes = `
+openapi: 3.1.0
+info: { version: 1.0.0 }
+paths: {}
+x-rate-limits:
+  plans: { free: { perMinute: 60, perDay: 1000 }, pro: { perMinute: 600, perDay: 1000 } }
+  schemes: { partner: { plan: free }, staff: { plan: pro, claim: tier } }
+`
+
+t.test("another plan of a scheme's callers is breaking if a quota is lower", async (t) => {
+  const linesOf = (schemes: object) =>
+    edit(withSchemes, (document) => {
+      Object.assign(document['x-rate-limits'] as object, { schemes })
+    })
+  const [partner, staff] = [{ plan: 'free' }, { plan: 'pro', claim: 'tier' }]
+  t.strictSame(linesOf({ staff, partner }), [])
+  t.strictSame(linesOf({ partner: { plan: 'pro', claim: 'tier' }, staff }), [
+    'minor     x-rate-limits  schemes.partner: claim tier added',
+    'minor     x-rate-limits  schemes.partner: plan free -> pro',
+  ])
+  t.strictSame(linesOf({ partner, staff: { plan: 'free' } }), [
+    'breaking  x-rate-limits  schemes.staff: claim tier removed',
+    'breaking  x-rate-limits  schemes.staff: plan pro -> free',
+  ])
+  t.strictSame(linesOf({ partner, guest: partner }), [
+    'breaking  x-rate-limits  schemes.staff: plan of its callers removed',
+    'minor     x-rate-limits  schemes.guest: plan of its callers added',
+  ])
+})
+
 t.test('the order that decides what is sent is compared', async (t) => {
   const order = (path: string, status: string, types: readonly string[]) => (document: Document) => {
     const responses = getOf(document, path).responses as Record<string, unknown>
