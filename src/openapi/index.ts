@@ -30,6 +30,6 @@ export type {
   UsernamePassword,
 } from './security/check.js'
 export type { Checks, NeededSchemes } from './security/checks.js'
-export type { Verdict } from './security/judge.js'
 export { createSecurity, type Security, verdictOf } from './security/security.js'
+export type { Verdict } from './security/verdict.js'
 export { notImplemented, type Stub } from './stubs.js'

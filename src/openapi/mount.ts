@@ -46,8 +46,9 @@ import { type AnyHandler, createRouteHandler, type RouteHandlerParts } from './r
 import { securityAddition } from './security/addition.js'
 import { ambiguities } from './security/ambiguities.js'
 import type { CheckList } from './security/check.js'
-import type { Verdict } from './security/judge.js'
+import { queryKeyRemoval } from './security/query-keys.js'
 import { createSecurity, Security } from './security/security.js'
+import type { Verdict } from './security/verdict.js'
 import { isStub } from './stubs.js'
 
 declare module 'fastify' {
@@ -236,7 +237,12 @@ function implemented<Resource>(
     validatorCompiler: validatorCompiler(operation, shared),
     attachValidation: true, // checkRequest reports what it found
     onRequest: [...first, ...hooks(sunsetCheck(operation), checkType)],
-    preValidation: hooks(renamePathParameters(operation), parse, readParameters),
+    preValidation: hooks(
+      renamePathParameters(operation),
+      parse,
+      readParameters,
+      queryKeyRemoval(operation, contract),
+    ),
     preHandler: hook((request) => checkRequest(request, operation)),
     handler: createRouteHandler(operation, handler, responseCheck, response === undefined, shared),
   }

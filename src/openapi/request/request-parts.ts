@@ -3,14 +3,20 @@
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Verdict } from '../security/verdict.js'
 
 /** The cookies that the operation declares. */
 export const readCookies: unique symbol = Symbol('openapi.cookies')
 /** Errors in parts that could not be read, so that their schemas cannot find them. */
 export const readErrors: unique symbol = Symbol('openapi.readErrors')
+/** The plan that it was judged by, and the verdict: who sent it (security/). */
+export const judgedBy: unique symbol = Symbol('openapi.judgedBy')
+export const judgedAs: unique symbol = Symbol('openapi.judgedAs')
 
 declare module 'fastify' {
   interface FastifyRequest {
+    [judgedBy]: object | undefined
+    [judgedAs]: Verdict | undefined
     [readCookies]: object | undefined
     [readErrors]: Partial<Record<RequestPart, readonly ErrorObject[]>> | undefined
   }
@@ -31,7 +37,7 @@ export interface RequestParts {
 
 /** Gives all requests of an instance the same shape, which is fast. */
 export function decorateRequests(app: FastifyInstance): void {
-  for (const key of [readCookies, readErrors]) app.decorateRequest(key, undefined)
+  for (const key of [readCookies, readErrors, judgedBy, judgedAs]) app.decorateRequest(key, undefined)
 }
 
 /** The parts of a request that has been validated, as handlers receive them. */

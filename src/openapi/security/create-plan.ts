@@ -19,7 +19,9 @@ export function planOf<C extends Caller>(
   const steps = [...names].flatMap((name) => stepOf(name, security.flat(), contract, checks))
   const rivalsOf = (step: Unrivalled<C>) =>
     steps.filter((other) => other !== step && isSamePlace(step.place, other.place))
-  const byName = new Map(steps.map((each) => [each.scheme, { ...each, rivals: rivalsOf(each) }]))
+  const byName = new Map(
+    steps.map((each, index) => [each.scheme, { ...each, index, rivals: rivalsOf(each) }]),
+  )
   const alternatives = security
     .filter((each) => each.length > 0 && each.every(({ name }) => byName.has(name)))
     .map((each) => alternativeOf(each, byName))
@@ -32,7 +34,7 @@ export function planOf<C extends Caller>(
   }
 }
 
-type Unrivalled<C extends Caller> = Omit<Step<C>, 'rivals'> & { readonly place: CredentialPlace }
+type Unrivalled<C extends Caller> = Omit<Step<C>, 'index' | 'rivals'> & { readonly place: CredentialPlace }
 
 function stepOf<C extends Caller>(
   name: string,

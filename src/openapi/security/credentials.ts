@@ -42,18 +42,22 @@ function isSentOnce({ raw: { rawHeaders } }: FastifyRequest, header: string): bo
 // RFC 9110, section 11.4: the name of the scheme in any case, spaces, and its credentials.
 function authorizationReader(scheme: string): (text: string) => Found {
   const parse = parsers[scheme] ?? ((credentials: string) => credentials)
+  const usual = `${scheme.charAt(0).toUpperCase()}${scheme.slice(1)} `
   return (text) => {
-    if (text.charCodeAt(scheme.length) !== space) return undefined
-    if (text.slice(0, scheme.length).toLowerCase() !== scheme) return undefined
+    const isOfScheme = text.startsWith(usual) || isScheme(text, scheme)
+    if (!isOfScheme) return undefined
     const credentials = text.slice(scheme.length).trim()
     return credentials === '' ? undefined : parse(credentials)
   }
 }
 
-const space = 0x20
+function isScheme(text: string, scheme: string): boolean {
+  return text[scheme.length] === ' ' && text.slice(0, scheme.length).toLowerCase() === scheme
+}
 
 const parsers: Readonly<Record<string, (credentials: string) => Found>> = {
-  bearer: (token) => (/\s/.test(token) ? undefined : token), // RFC 6750, section 2.1: that is no bearer token
+  // RFC 6750, section 2.1: with a blank, that is no bearer token.
+  bearer: (token) => (token.includes(' ') || token.includes('\t') ? undefined : token),
   basic: readBasic,
 }
 

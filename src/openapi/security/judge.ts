@@ -7,45 +7,41 @@ import type { Caller, Credential } from './check.js'
 import { malformed } from './credentials.js'
 import type { Alternative, Plan, Step } from './plan.js'
 import { invalidCredential, invalidCredentials } from './refusals.js'
+import type { Verdict } from './verdict.js'
 
-/** What is known of who sent a request. */
-export interface Verdict<C extends Caller = Caller> {
-  /**
-   * The caller of the first scheme of the alternative that was met or, if `refusal` is a 403, of one that
-   * lacks scopes: a quota counts it, too.
-   */
-  readonly caller: C | undefined
-  /** Of all schemes of the alternative that was met, by their names. */
-  readonly callers: Readonly<Record<string, C>>
-  /** The 401, 403 or 503 of a request that meets no alternative. */
-  readonly refusal: RequestError | undefined
-}
-
-/** What a check made of a request: null without a credential. */
+/** What a check made of a request: null without a credential, undefined until it is asked. */
 type Outcome<C> = C | RequestError | null
-type Outcomes<C extends Caller> = Map<Step<C>, Outcome<C>>
+type Outcomes<C> = (Outcome<C> | undefined)[]
 
 /**
  * The verdict on a request: at once, unless a check has to wait.
+ * @param outcomes of the checks that were asked, by the index of their step
  * @throws what a check throws beside RequestErrors: a fault, which is nobody's refusal
  */
 export function judge<C extends Caller>(
   plan: Plan<C>,
   request: FastifyRequest,
-  outcomes: Outcomes<C> = new Map(),
+  outcomes: Outcomes<C> = [],
 ): Verdict<C> | Promise<Verdict<C>> {
   for (const alternative of plan.alternatives) {
+    let areKnown = true
     for (const { step } of alternative.needs) {
-      const known = outcomes.get(step)
-      const outcome = known === undefined ? ask(step, request) : known
+      const { index } = step
+      const outcome = outcomes[index] === undefined ? ask(step, request) : outcomes[index]
       if (isPromise(outcome))
-        return outcome.then((settled) => judge(plan, request, outcomes.set(step, settled)))
-      outcomes.set(step, outcome)
-      if (!isCaller(outcome)) break
+        return outcome.then((settled) => judge(plan, request, withOne(outcomes, index, settled)))
+      outcomes[index] = outcome
+      areKnown = isCaller(outcome)
+      if (!areKnown) break
     }
-    if (isMet(alternative, outcomes)) return metBy(alternative, outcomes)
+    if (areKnown && haveScopes(alternative, outcomes)) return new Met(alternative, outcomes)
   }
   return refused(plan, outcomes)
+}
+
+function withOne<C>(outcomes: Outcomes<C>, index: number, outcome: Outcome<C>): Outcomes<C> {
+  outcomes[index] = outcome
+  return outcomes
 }
 
 // The outcome of a scheme's own check.
@@ -92,37 +88,50 @@ function isCaller<C extends Caller>(outcome: Outcome<C> | undefined): outcome is
 }
 
 function isKnown<C extends Caller>({ needs }: Alternative<C>, outcomes: Outcomes<C>): boolean {
-  return needs.every(({ step }) => isCaller(outcomes.get(step)))
+  return needs.every(({ step }) => isCaller(outcomes[step.index]))
 }
 
-function isMet<C extends Caller>({ needs }: Alternative<C>, outcomes: Outcomes<C>): boolean {
-  return needs.every(({ step, scopes }) => {
-    const outcome = outcomes.get(step)
-    return isCaller(outcome) && scopes.every((scope) => outcome.scopes.has(scope))
-  })
+// Of an alternative whose callers are all known.
+function haveScopes<C extends Caller>({ needs }: Alternative<C>, outcomes: Outcomes<C>): boolean {
+  for (const { step, scopes } of needs)
+    for (const scope of scopes) if (!(outcomes[step.index] as C).scopes.has(scope)) return false
+  return true
 }
 
-function metBy<C extends Caller>({ needs }: Alternative<C>, outcomes: Outcomes<C>): Verdict<C> {
-  const callers = Object.fromEntries(needs.map(({ step }) => [step.scheme, outcomes.get(step) as C]))
-  const [first] = needs
-  return { caller: first && callers[first.step.scheme], callers, refusal: undefined }
+// Every request makes one, and few ask for all callers.
+class Met<C extends Caller> implements Verdict<C> {
+  readonly refusal = undefined
+
+  constructor(
+    readonly alternative: Alternative<C>,
+    readonly outcomes: Outcomes<C>,
+  ) {}
+
+  get caller(): C {
+    return this.outcomes[this.alternative.needs[0]?.step.index ?? 0] as C
+  }
+
+  get callers(): Readonly<Record<string, C>> {
+    const { needs } = this.alternative
+    return Object.fromEntries(needs.map(({ step }) => [step.scheme, this.outcomes[step.index] as C]))
+  }
 }
 
 // A check that cannot tell now may be the one that would let the request pass: its 503 goes first.
 function refused<C extends Caller>(plan: Plan<C>, outcomes: Outcomes<C>): Verdict<C> {
   if (plan.isPublic) return anonymous
-  const errors = [...outcomes.values()].filter((each) => each instanceof RequestError)
+  const errors = outcomes.filter((each) => each instanceof RequestError)
   const unable = errors.find((each) => statusOf(each, plan.contract) >= 500)
   if (unable !== undefined) return { ...anonymous, refusal: unable }
   const lacking = plan.alternatives.find((each) => isKnown(each, outcomes))
   if (lacking !== undefined) {
-    const [{ step } = {}] = lacking.needs
-    return { caller: step && (outcomes.get(step) as C), callers: {}, refusal: lacking.insufficient }
+    const { caller } = new Met(lacking, outcomes)
+    return { caller, callers: {}, refusal: lacking.insufficient }
   }
   const other = errors.find((each) => statusOf(each, plan.contract) !== 401)
   const [invalid] = errors
   if (other !== undefined || invalid === undefined) return { ...anonymous, refusal: other ?? plan.missing }
-  const refusalOf = (step: Step<C>) => errors.find((each) => each === outcomes.get(step))
+  const refusalOf = (step: Step<C>) => errors.find((each) => each === outcomes[step.index])
   return { ...anonymous, refusal: invalidCredentials(plan, invalid, refusalOf) }
 }
 

@@ -9,6 +9,8 @@ import type { ReadCredential } from './credentials.js'
 
 /** A scheme of an operation. */
 export interface Step<C extends Caller> {
+  /** Its position among those of the plan. */
+  readonly index: number
   readonly scheme: string
   readonly check: Check<C, Credential>
   /** Those that the operation demands of it, in any alternative. */

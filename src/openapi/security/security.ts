@@ -3,21 +3,14 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../contract/contract.js'
 import type { RequestError } from '../errors.js'
+import { judgedAs, judgedBy } from '../request/request-parts.js'
 import type { AnyCheck, Caller, CheckList } from './check.js'
 import { planOf } from './create-plan.js'
 import { malformed } from './credentials.js'
-import { judge, type Verdict } from './judge.js'
+import { judge } from './judge.js'
 import type { Plan } from './plan.js'
 import { invalidCredential, invalidCredentials } from './refusals.js'
-
-/** What an application knows of who sent a request: kept on it under a symbol, like all of the engine's. */
-export const judged: unique symbol = Symbol('openapi.judged')
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    [judged]?: { readonly plan: object; readonly verdict: Verdict }
-  }
-}
+import type { Verdict } from './verdict.js'
 
 /** The security of a contract: the judgement of its requests by the checks of an application. */
 export class Security<C extends Caller = Caller> {
@@ -36,14 +29,10 @@ export class Security<C extends Caller = Caller> {
    */
   authenticate(request: FastifyRequest, operation?: Operation): Verdict<C> | Promise<Verdict<C>> {
     const plan = this.#planOf(operation)
-    const known = request[judged]
-    if (known?.plan === plan) return known.verdict as Verdict<C>
+    if (request[judgedBy] === plan) return request[judgedAs] as Verdict<C>
     const verdict = judge(plan, request)
-    const remember = (settled: Verdict<C>) => {
-      request[judged] = { plan, verdict: settled }
-      return settled
-    }
-    return verdict instanceof Promise ? verdict.then(remember) : remember(verdict)
+    if (verdict instanceof Promise) return verdict.then((settled) => remember(request, plan, settled))
+    return remember(request, plan, verdict)
   }
 
   /** The caller as last known, without a look-up, for what needs no valid credential. */
@@ -90,5 +79,11 @@ export function createSecurity<C extends Caller>(contract: Contract, checks: Che
 
 /** The verdict on a request that has been judged. */
 export function verdictOf(request: FastifyRequest): Verdict | undefined {
-  return request[judged]?.verdict
+  return request[judgedAs]
+}
+
+function remember<V extends Verdict>(request: FastifyRequest, plan: object, verdict: V): V {
+  request[judgedBy] = plan
+  request[judgedAs] = verdict
+  return verdict
 }
