@@ -7,7 +7,7 @@ const layers = [
   ['middleware'],
   ['auth'],
   ['services'],
-  ['rate-limit', 'handlers'],
+  ['rate-limit', 'handlers', 'errors'],
   ['http', 'commands', 'client'],
   ['telemetry'],
   ['app'],

@@ -86,5 +86,5 @@ export type SecuritySchemes = {
 /** The machine-readable codes of errors. */
 export type ErrorCode = components['schemas']['ErrorCode']
 
-/** The body of every error, as the server has it: what the contract says of errors is held to that. */
-export type ErrorBody = { code: ErrorCode; message: string; status: number }
+/** The bodies of errors. */
+export type ErrorBody = Error

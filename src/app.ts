@@ -27,7 +27,14 @@ import { trustedProxies } from './http/trusted-proxies.js'
 import { purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed } from './middleware/load-shedding.js'
 import { transactional } from './middleware/writes.js'
-import { contractFiles, createSecurity, documentation, mount, type Operation } from './openapi/index.js'
+import {
+  contractFiles,
+  createSecurity,
+  documentation,
+  type ErrorBodyOf,
+  mount,
+  type Operation,
+} from './openapi/index.js'
 import { createCounters } from './rate-limit/counters.js'
 import { planSections } from './rate-limit/page-section.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
@@ -53,6 +60,8 @@ export interface AppParts {
   readonly schemes: Readonly<Record<string, CheckFactory>>
   /** Closed with the application. */
   readonly services: Services
+  /** Makes the bodies of errors, if the contract has another form for them than the engine. */
+  readonly errorBody?: ErrorBodyOf | undefined
 }
 
 /**
@@ -60,11 +69,11 @@ export interface AppParts {
  * @throws {ContractError} when an operation lacks a handler or a security check
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { config, contract, pools, log, handlers, schemes, services } = parts
+  const { config, contract, pools, log, handlers, schemes, services, errorBody } = parts
   const lifetimes = new Lifetimes(timeoutsOf(config))
   const loadShedder = new LoadShedder(config.workMax)
   const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
-  const app = createServer(config, contract, log, lifetimes, createSecurityHeaders(address))
+  const app = createServer(config, contract, log, lifetimes, createSecurityHeaders(address), errorBody)
 
   // Every request: wait for its bytes, start its timeout and span, respond to a preflight, then admit it.
   deferRequests(app)
@@ -108,6 +117,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     context: (request, _operation, sql = pools.reads.sqlUntil(request.lifetime)) =>
       new RequestContext(request, sql, services),
     additions,
+    errorBody,
     errorHandler: app.errorHandler as ErrorHandler, // that of all requests; its type allows only some errors
   })
 

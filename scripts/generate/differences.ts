@@ -3,10 +3,11 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { ServiceContract } from '../../src/auth/plans.js'
+import { errorBody } from '../../src/errors.js'
 import { additionsTo } from '../../src/http/additions.js'
 import { contractFile } from '../../src/lib/paths.js'
 import { generateOperations, generateTypes, outdated } from '../../src/openapi/generate/index.js'
-import { ContractError } from '../../src/openapi/index.js'
+import { ContractError, type Operation } from '../../src/openapi/index.js'
 import { byStatus, serverErrors } from '../../src/openapi/tools.js'
 import { securityOf } from '../lib/server.js'
 import { generateClient } from './client.js'
@@ -51,14 +52,16 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
   const handlers = await readHandlers(root)
   const { contract, warnings } = await checkContract(
     path.join(root, path.basename(contractFile)),
-    (contract) =>
-      checkServer(contract, (operation) => {
+    (contract) => {
+      const isWritten = (operation: Operation) => {
         const text = handlers.get(operation.name)
         if (text !== undefined) return !isStubText(text)
         // An operation may be added with a declared security scheme that the server does not check yet.
         const isMistaken = operation.security.flat().some(({ name }) => !contract.securitySchemes.has(name))
         return !isAdopted && (isMistaken || unmetIn(operation, contract).length === 0)
-      }),
+      }
+      return checkServer(contract, isWritten, errorBody)
+    },
   )
   const problems = [...undeclaredResponses(contract, handlers), ...undeclaredRefusals(contract, handlers)]
   if (problems.length > 0) throw new ContractError(problems.join('\n'))

@@ -3,26 +3,38 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
 import { keySchemes } from '../../src/auth/unauthorized.js'
-import { type Contract, ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
-import { type Problem, problemOf, unmetSecurity } from '../../src/openapi/tools.js'
-import { buildServer } from '../lib/server.js'
+import { additionsTo } from '../../src/http/additions.js'
+import {
+  type Contract,
+  ContractError,
+  type ErrorBodyOf,
+  notImplemented,
+  type Operation,
+} from '../../src/openapi/index.js'
+import { type Problem, problemOf, undeclaredErrors, unmetSecurity } from '../../src/openapi/tools.js'
+import { buildServer, securityOf } from '../lib/server.js'
 import { judgePatterns } from './patterns.js'
 
 /**
  * Builds the routes and validators of every operation, implemented or not, without listening or using a
  * database.
+ * @param errorBody the project's own
  * @returns warnings, and the problems that stubs would cause once they are implemented
  * @throws {ContractError} if startup would fail, or a request could stop the server
  */
 export async function checkServer(
   contract: ServiceContract,
   isWritten: (operation: Operation) => boolean,
+  errorBody?: ErrorBodyOf,
 ): Promise<{ readonly noted: readonly Problem[]; readonly planned: readonly Problem[] }> {
-  const planned = await checkBuild(contract, isWritten)
+  const planned = await checkBuild(contract, isWritten, errorBody)
   const patterns = judgePatterns(contract, isWritten)
   if (patterns.refused.length > 0) throw new ContractError(patterns.refused)
   const unmet = [...contract.operations.values()].flatMap((each) => unmetIn(each, contract))
-  return { noted: patterns.noted, planned: [...unmet, ...planned, ...patterns.planned] }
+  return {
+    noted: [...undeclaredIn(contract), ...patterns.noted],
+    planned: [...unmet, ...planned, ...patterns.planned],
+  }
 }
 
 /** The security schemes of an operation that have no check. */
@@ -31,14 +43,20 @@ export function unmetIn(operation: Operation, contract: ServiceContract): Proble
   return unmetSecurity(operation, contract, (name) => schemes.includes(name))
 }
 
+function undeclaredIn(contract: ServiceContract): Problem[] {
+  const additions = additionsTo(contract, securityOf(contract))
+  return [...contract.operations.values()].flatMap((each) => undeclaredErrors(each, contract, additions))
+}
+
 async function checkBuild(
   contract: ServiceContract,
   isWritten: (operation: Operation) => boolean,
+  errorBody: ErrorBodyOf | undefined,
 ): Promise<readonly Problem[]> {
   const build = async (isTried: (operation: Operation) => boolean) => {
-    const app = await readyServer(contract, (operation) =>
-      isTried(operation) ? async () => {} : notImplemented(operation.name),
-    )
+    const handlerOf = (operation: Operation) =>
+      isTried(operation) ? async () => {} : notImplemented(operation.name)
+    const app = await readyServer(contract, handlerOf, undefined, errorBody)
     await app.close()
   }
   try {
@@ -59,9 +77,10 @@ export async function readyServer(
   contract: ServiceContract,
   handlerOf: (operation: Operation) => unknown,
   log?: FastifyBaseLogger,
+  errorBody?: ErrorBodyOf,
 ): Promise<FastifyInstance> {
   try {
-    const app = await buildServer(contract, handlerOf, log)
+    const app = await buildServer(contract, handlerOf, log, errorBody)
     await app.ready()
     return app
   } catch (error) {

@@ -9,6 +9,7 @@ import {
   contractFiles,
   createSecurity,
   documentation,
+  type ErrorBodyOf,
   errorHandler,
   mount,
   notFoundHandler,
@@ -20,20 +21,22 @@ import { standIns } from './schemes.js'
 /**
  * Mounts a contract with these handlers. The server does not listen, and any key may pass.
  * @param log none by default
+ * @param errorBody the project's own
  * @throws {ContractError} when startup of the service would fail
  */
 export async function buildServer(
   contract: ServiceContract,
   handlerOf: (operation: Operation) => unknown,
   log?: FastifyBaseLogger,
+  errorBody?: ErrorBodyOf,
 ): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...(log && { loggerInstance: log }),
     bodyLimit: contract.limits.body,
     routerOptions: { maxParamLength: contract.limits.url },
-    frameworkErrors: errorHandler(contract),
+    frameworkErrors: errorHandler(contract, { errorBody }),
   })
-  app.setErrorHandler(errorHandler(contract))
+  app.setErrorHandler(errorHandler(contract, { errorBody }))
   app.setNotFoundHandler(notFoundHandler(app, contract))
   // The service's own paths.
   for (const path of Object.values(healthPathsOf(contract))) app.get(path, async () => {})
@@ -47,6 +50,7 @@ export async function buildServer(
     security,
     context: ({ mediaType }) => ({ contentType: mediaType }),
     additions: additionsTo(contract, security),
+    errorBody,
   })
   return app
 }

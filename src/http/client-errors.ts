@@ -1,5 +1,5 @@
 // Errors below Fastify: malformed HTTP, headers that are too large, requests that are too slow. The response,
-// with the usual error body, is written to the socket.
+// with an error body of the contract's form, is written to the socket.
 
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import { readAddress } from '../lib/address.js'
 import { afterReading } from '../lib/after-reading.js'
-import { type Contract, errorBody, type RequestError } from '../openapi/index.js'
+import { type Contract, type ErrorBodyOf, errorResponses, type RequestError } from '../openapi/index.js'
 import { lingeringClose, requestOn, responseOn } from './connections.js'
 import { headersTooLarge, malformed, tooSlow } from './faults.js'
 import type { Lifetimes } from './lifetime.js'
@@ -19,23 +19,33 @@ export interface ClientErrorParts {
   readonly lifetimes: Lifetimes
   readonly config: Pick<Config, 'isAddressLogged'>
   readonly headers: Readonly<Record<string, string>>
+  readonly errorBody: ErrorBodyOf | undefined
 }
+
+type Respond = ReturnType<typeof errorResponses>
+type SentError = ReturnType<Respond>
 
 /** Creates the handler of Node's `clientError` event. */
 export function createClientErrorHandler(
   parts: ClientErrorParts,
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
+  const responseTo = errorResponses(parts.contract, parts.errorBody)
   return (error, socket) => {
-    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') refuse(socket, error, parts)
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') refuse(socket, error, parts, responseTo)
     else
       afterReading(() => {
         // Node checks its timers before it reads what arrived while the process was busy.
-        if (requestOn(socket) === undefined) refuse(socket, error, parts)
+        if (requestOn(socket) === undefined) refuse(socket, error, parts, responseTo)
       })
   }
 }
 
-function refuse(socket: Socket, error: NodeJS.ErrnoException, parts: ClientErrorParts): void {
+function refuse(
+  socket: Socket,
+  error: NodeJS.ErrnoException,
+  parts: ClientErrorParts,
+  responseTo: Respond,
+): void {
   // Writing into a response that has started would corrupt it.
   const hasResponse = !socket.writable || responseOn(socket)?.headersSent
   if (hasResponse || error.code === 'ECONNRESET') {
@@ -45,38 +55,35 @@ function refuse(socket: Socket, error: NodeJS.ErrnoException, parts: ClientError
   const fault = clientFault(error, parts.contract)
   // If the headers have arrived, Fastify has the request: its response has headers and a log line.
   const incomplete = parts.lifetimes.incompleteOn(socket)
-  if (incomplete === undefined) respond(socket, fault, error.code, parts)
+  if (incomplete === undefined) respond(socket, error.code, parts, (request) => responseTo(fault, request))
   else incomplete.fail(fault)
 }
 
 function respond(
   socket: Socket,
-  fault: RequestError,
   reason: string | undefined,
-  { contract, log, config, headers }: ClientErrorParts,
+  { log, config, headers }: ClientErrorParts,
+  responseTo: (request: Parameters<Respond>[1]) => SentError,
 ): void {
   const requestId = randomUUID()
-  const body = errorBody(fault, contract)
+  const response = responseTo({ requestId, log })
   const address = config.isAddressLogged ? readAddress(socket.remoteAddress) : undefined
-  log.info({ requestId, status: body.status, address, reason }, 'request refused')
-  const common = { ...headers, 'X-Request-Id': requestId }
-  lingeringClose(socket, lastResponse(common, body, contract))
+  log.info({ requestId, status: response.status, address, reason }, 'request refused')
+  lingeringClose(socket, lastResponse({ ...headers, 'X-Request-Id': requestId }, response))
 }
 
 function lastResponse(
   common: Readonly<Record<string, string>>,
-  body: ReturnType<typeof errorBody>,
-  { errorType }: Contract,
+  { status, contentType, text }: SentError,
 ): string {
-  const payload = JSON.stringify(body)
   const headers = {
     ...common,
-    'Content-Type': `${errorType}; charset=utf-8`,
-    'Content-Length': Buffer.byteLength(payload),
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(text),
     Connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${payload}`
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`
 }
 
 function clientFault(error: NodeJS.ErrnoException, contract: Contract): RequestError {

@@ -6,7 +6,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { containsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
-import { type Contract, createRequestIdCheck } from '../openapi/index.js'
+import { type Contract, createRequestIdCheck, type ErrorBodyOf } from '../openapi/index.js'
 import { createClientErrorHandler } from './client-errors.js'
 import { createServiceErrorHandler } from './error-handler.js'
 import type { Lifetimes } from './lifetime.js'
@@ -19,13 +19,14 @@ const headersTimeoutMs = 10_000
 // How often Node checks for requests that have timed out.
 const timeoutCheckMs = 1_000
 
-/** Creates the server, without routes. Every error has the one error body. */
+/** Creates the server, without routes. Every error has a body of the contract's form. */
 export function createServer(
   config: Config,
   contract: Contract,
   log: Logger,
   lifetimes: Lifetimes,
   securityHeaders: FastifyInstance['securityHeaders'],
+  errorBody: ErrorBodyOf | undefined,
 ): FastifyInstance {
   const requestLog = new RequestLog(config.isAddressLogged)
   lifetimes.onEnd((request, reply, isAborted) => {
@@ -42,7 +43,7 @@ export function createServer(
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     clientErrorHandler: createClientErrorHandler({
-      ...{ contract, log, lifetimes, config },
+      ...{ contract, log, lifetimes, config, errorBody },
       headers: securityHeaders(),
     }),
     rewriteUrl: toOriginForm,
@@ -50,7 +51,7 @@ export function createServer(
   configure(app.server, config)
   app.decorate('securityHeaders', securityHeaders)
   app.decorateRequest('reason', undefined)
-  app.setErrorHandler(createServiceErrorHandler(contract))
+  app.setErrorHandler(createServiceErrorHandler(contract, errorBody))
   return app
 }
 
@@ -74,7 +75,7 @@ function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Co
       maxHeaderSize: limits.header,
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
       connectionsCheckingInterval: timeoutCheckMs,
-      requireHostHeader: false, // checked at admission, whose 400 has the error body
+      requireHostHeader: false, // checked at admission, whose 400 has an error body
     },
   }
 }

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import { isReadOnly, isUnavailable } from '../database/unavailable.js'
 import { overload } from '../middleware/load-shedding.js'
 import { unavailable } from '../middleware/unavailable.js'
-import { type Contract, errorHandler } from '../openapi/index.js'
+import { type Contract, type ErrorBodyOf, errorHandler } from '../openapi/index.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,8 +18,11 @@ declare module 'fastify' {
 export type ErrorHandler = ReturnType<typeof errorHandler>
 
 /** Creates the service's error handler, through which every error of a request leaves. */
-export function createServiceErrorHandler(contract: Contract): ErrorHandler {
-  const respond = errorHandler(contract, ({ reason }) => reason === undefined)
+export function createServiceErrorHandler(
+  contract: Contract,
+  errorBody: ErrorBodyOf | undefined,
+): ErrorHandler {
+  const respond = errorHandler(contract, { errorBody, isLogged: ({ reason }) => reason === undefined })
   return (error, request, reply) => {
     if (reply.sent) return // timed out: the client has its 503
     // The peer has gone, so its statements were abandoned, and what its handler waited for was aborted.

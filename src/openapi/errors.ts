@@ -1,4 +1,4 @@
-// Errors reported to clients, and the one error body. The contract maps each code to its HTTP status.
+// Errors reported to clients. The contract maps each code to its HTTP status, and says what body it has.
 
 import { STATUS_CODES } from 'node:http'
 import type { FastifyRequest } from 'fastify'
@@ -8,11 +8,13 @@ import { ownErrorStatuses } from './contract/defaults.js'
 /** The codes of the errors that the engine itself sends. */
 export type OwnErrorCode = keyof typeof ownErrorStatuses
 
-/** The body of every error. */
-export interface ErrorBody {
-  readonly code: string
-  readonly message: string
-  readonly status: number
+/** What is wrong with a request: where, and what. */
+export interface Violation {
+  readonly in: 'path' | 'query' | 'header' | 'cookie' | 'body'
+  /** Within that part (RFC 6901): `/limit` is a parameter, and an empty one the whole body. */
+  readonly pointer: string
+  /** `must be an integer` */
+  readonly detail: string
 }
 
 export interface ErrorOptions {
@@ -22,6 +24,8 @@ export interface ErrorOptions {
   readonly status?: number
   /** Headers of the error response. */
   readonly headers?: Readonly<Record<string, string>>
+  /** What the message says of a request, place by place. */
+  readonly violations?: readonly Violation[]
   /** For the log. */
   readonly cause?: unknown
 }
@@ -120,14 +124,36 @@ export function bodyTooLarge(contract: Contract): RequestError {
   return requestFault('body_too_large', '', contract, undefined)
 }
 
-/** The status of an error: the contract's for its code, or its own. */
-export function statusOf(error: RequestError, { errorStatuses }: Pick<Contract, 'errorStatuses'>): number {
-  return errorStatuses.get(error.code) ?? error.statusCode
+/** What is known of an error: its body is made of this. */
+export interface ErrorFacts {
+  readonly code: string
+  /** Of a 5xx, the status text alone. */
+  readonly message: string
+  readonly status: number
+  /** Empty for other errors than `invalid_request`. */
+  readonly violations: readonly Violation[]
+  /** As in the header `X-Request-Id`, and in the log. */
+  readonly requestId: string
+  /** The operationId. Undefined for a path or a request that is none of the contract's. */
+  readonly operation: string | undefined
 }
 
-/** The error body. The message of a 5xx is the status text alone. */
-export function errorBody(error: RequestError, contract: Contract): ErrorBody {
+/** What a client may know of an error. */
+export function factsOf(
+  error: RequestError,
+  contract: Contract,
+  { requestId, operation }: Pick<ErrorFacts, 'requestId' | 'operation'>,
+): ErrorFacts {
+  const { code, options } = error
   const status = statusOf(error, contract)
   const message = status >= 500 ? String(STATUS_CODES[status]) : error.message
-  return { code: error.code, message, status }
+  return { code, message, status, violations: options.violations ?? [], requestId, operation }
+}
+
+/** The status of an error: that of its code in the contract, or its own. */
+export function statusOf(
+  { code, statusCode }: RequestError,
+  { errorStatuses }: Pick<Contract, 'errorStatuses'>,
+): number {
+  return errorStatuses.get(code) ?? statusCode
 }

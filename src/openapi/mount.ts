@@ -39,10 +39,21 @@ import {
   deprecationHeaders,
   sunsetCheck,
 } from './response/deprecation.js'
+import {
+  createErrorForms,
+  type ErrorBodyOf,
+  type ErrorForm,
+  type ErrorForms,
+} from './response/error-forms.js'
 import { type ErrorHandler, errorHandler } from './response/error-response.js'
 import { createResponseSchemas } from './response/response-schemas.js'
 import { createResponseChecks, type ResponseCheck } from './response/response-validation.js'
-import { type AnyHandler, createRouteHandler, type RouteHandlerParts } from './route-handler.js'
+import {
+  type AnyHandler,
+  createRouteHandler,
+  type ResponseParts,
+  type RouteHandlerParts,
+} from './route-handler.js'
 import { securityAddition } from './security/addition.js'
 import { ambiguities } from './security/ambiguities.js'
 import type { CheckList } from './security/check.js'
@@ -72,7 +83,9 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
   readonly additions?: readonly Addition[]
   /** Where callers reach the operations. By default each request says it. */
   readonly address?: AddressOptions
-  /** Responds to the errors of operations. By default `errorHandler(contract)`. */
+  /** Makes the bodies of errors, if the contract has another form for them than the engine. */
+  readonly errorBody?: ErrorBodyOf | undefined
+  /** Responds to the errors of operations. By default `errorHandler(contract, { errorBody })`. */
   readonly errorHandler?: ErrorHandler
 }
 
@@ -86,6 +99,7 @@ type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'> &
     readonly address: Address
     readonly security: Security
     readonly problems: Problems
+    readonly errorForms: ErrorForms
     /** Of all operations, percent-decoded: that of the application, and that of the contract. */
     readonly prefix: string
     readonly refuseUnknown: (request: FastifyRequest) => never
@@ -99,7 +113,7 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
   await app.register(async (scope) => {
     const { contract } = parts
     const shared = sharedIn(scope, parts)
-    scope.setErrorHandler(parts.errorHandler ?? errorHandler(contract))
+    scope.setErrorHandler(parts.errorHandler ?? errorHandler(contract, parts))
     decorateRequests(scope)
     readBodiesAsBytes(scope, contract)
     await addRoutes(scope, shared)
@@ -118,6 +132,7 @@ function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): 
     ...createCompilers(contract),
     security: security instanceof Security ? security : createSecurity(contract, security),
     problems: new Map(),
+    errorForms: createErrorForms(contract, parts.errorBody),
     address: addressOf(app, contract, parts.address),
     refuseUnknown: notFoundHandler(app, contract),
     prefix: app.prefix.replace(/\/$/, '') + decodeURI(contract.prefix),
@@ -191,6 +206,8 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const lacking = [...operation.unsupported.map((text) => problemOf(operation, text)), ...unmet]
   if (isImplemented) for (const problem of lacking) problems.set(problem.text, problem)
   const responseCheck = checkOf(operation, isImplemented, shared)
+  const errorForm = responseCheck && shared.errorForms.of(operation, responseCheck)
+  if (responseCheck && errorForm) checkAdditions(operation, responseCheck, errorForm, isImplemented, shared)
   const deprecation = deprecationHeaders(operation, contract)
   const check = routeCheck(operation, shared)
   const authorize = securityCheck(operation, unmet[0]?.text, security)
@@ -202,12 +219,12 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
     ...(deprecation ? [deprecationHook(deprecation, shared)] : []), // errors have them from `config`
   ]
   return {
-    config: { operation, address: shared.address, deprecation, responseCheck },
+    config: { operation, address: shared.address, deprecation, responseCheck, errorForm },
     bodyLimit: contract.limits.body,
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
     exposeHeadRoute: !hasOperation('HEAD', operation.path, contract),
-    ...(isImplemented && responseCheck !== undefined
-      ? implemented(operation, handler, responseCheck, first, shared)
+    ...(isImplemented && responseCheck && errorForm
+      ? implemented(operation, handler, { check: responseCheck, errorForm }, first, shared)
       : refused(operation, first)),
   }
 }
@@ -223,7 +240,7 @@ function refused({ id }: Operation, first: onRequestAsyncHookHandler[]) {
 function implemented<Resource>(
   operation: Operation,
   handler: AnyHandler,
-  responseCheck: ResponseCheck,
+  responses: Omit<ResponseParts, 'isExact'>,
   first: onRequestAsyncHookHandler[],
   shared: Shared<Resource>,
 ) {
@@ -244,7 +261,12 @@ function implemented<Resource>(
       queryKeyRemoval(operation, contract),
     ),
     preHandler: hook((request) => checkRequest(request, operation)),
-    handler: createRouteHandler(operation, handler, responseCheck, response === undefined, shared),
+    handler: createRouteHandler(
+      operation,
+      handler,
+      { ...responses, isExact: response === undefined },
+      shared,
+    ),
   }
 }
 
@@ -254,21 +276,27 @@ function validatorCompiler<Resource>(operation: Operation, shared: Shared<Resour
     collect(operation, shared, () => shared.compile(schema as AnySchema, httpPart)) ?? (() => true)
 }
 
-// The check of an operation's responses, which what the server adds to them must pass.
 function checkOf<Resource>(
   operation: Operation,
   isImplemented: boolean,
   shared: Shared<Resource>,
 ): ResponseCheck | undefined {
-  const { contract, problems, responseCheckOf } = shared
-  const check = collect(operation, shared, () => responseCheckOf(operation, isImplemented))
-  if (check === undefined) return undefined
-  const additions = [securityAddition(shared.security), ...(shared.additions ?? [])]
+  return collect(operation, shared, () => shared.responseCheckOf(operation, isImplemented))
+}
+
+// What the server adds to the responses of an operation must be as it declares them.
+function checkAdditions<Resource>(
+  operation: Operation,
+  check: ResponseCheck,
+  form: ErrorForm,
+  isImplemented: boolean,
+  { contract, additions: others = [], problems, security }: Shared<Resource>,
+): void {
+  const additions = [securityAddition(security), ...others]
   for (const { text, at } of missingCodes(operation, contract, additions)) problems.set(text, { text, at })
-  for (const [problem, place] of additionProblems(operation, check, contract, [ownAddition, ...additions])) {
-    if (!problems.has(problem)) problems.set(problem, problemOf(operation, `${place}: ${problem}`))
-  }
-  return check
+  const parts = { check, form, isImplemented }
+  const found = additionProblems(operation, parts, contract, [ownAddition, ...additions])
+  for (const [problem, each] of found) if (!problems.has(problem)) problems.set(problem, each)
 }
 
 // The result of a step, or undefined: its error becomes a problem of the operation.

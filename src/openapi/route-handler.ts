@@ -4,10 +4,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from './address.js'
 import type { Contract, Operation } from './contract/contract.js'
-import { errorBody, RequestError } from './errors.js'
+import { factsOf, RequestError } from './errors.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
 import { hasEntityTags, isKnownTo, withEntityTag } from './response/entity-tags.js'
+import type { ErrorForm } from './response/error-forms.js'
 import { addHeaders } from './response/list-headers.js'
 import {
   createSerializer,
@@ -54,23 +55,36 @@ export interface RouteHandlerParts<Resource> {
 
 type Parts<Resource> = RouteHandlerParts<Resource> & { readonly address: Address }
 
+/** What an operation's responses are made and validated with. */
+export interface ResponseParts {
+  readonly check: ResponseCheck
+  readonly errorForm: ErrorForm
+  /** Whether Fastify's serializer cannot write all that the schemas allow. */
+  readonly isExact: boolean
+}
+
 /** Creates the Fastify handler of an operation. */
 export function createRouteHandler<Resource>(
   operation: Operation,
   handler: AnyHandler,
-  check: ResponseCheck,
-  isExact: boolean,
+  { check, errorForm, isExact }: ResponseParts,
   { contract, address, around = [], context = () => undefined }: Parts<Resource>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
   const serialize = createSerializer(operation, check, isExact)
   const isConditional = hasEntityTags(operation)
 
+  // A declared 4xx that a handler throws is a response like one that it returns.
+  const responseOfError = (error: unknown, requestId: string): HandlerResponse => {
+    if (!(error instanceof RequestError)) throw error
+    const facts = factsOf(error, contract, { requestId, operation: operation.id })
+    const { status, body, type, isDeclared } = errorForm(facts)
+    if (status >= 500 || !isDeclared) throw error
+    return { status, headers: { ...error.headers, 'Content-Type': type }, body }
+  }
+
   const run: Respond<Resource> = async (request, reply, resource) => {
     const returned = handler(requestParts(request), context(request, operation, resource))
-    const serialized = serialize(
-      reply,
-      await returned.catch((error) => responseOfError(error, check, contract)),
-    )
+    const serialized = serialize(reply, await returned.catch((error) => responseOfError(error, request.id)))
     const response = isConditional ? withEntityTag(serialized) : serialized
     // As they are sent; what is stored keeps its links relative.
     checkHeaders(reply, response, withAbsoluteLinks(response.headers, request, address), check)
@@ -89,14 +103,6 @@ export function createRouteHandler<Resource>(
     const body = request.method === 'HEAD' ? response.body : undefined
     return reply.code(304).removeHeader('content-type').send(body)
   }
-}
-
-// A declared 4xx that a handler throws is a response like one that it returns.
-function responseOfError(error: unknown, check: ResponseCheck, contract: Contract): HandlerResponse {
-  if (!(error instanceof RequestError)) throw error
-  const body = errorBody(error, contract)
-  if (body.status >= 500 || !contract.describesErrors || !check.takes(body.status, body)) throw error
-  return { status: body.status, headers: error.headers, body }
 }
 
 // With the headers that are already set. Before those of the response are: a 500 must not carry them.

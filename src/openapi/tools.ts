@@ -31,7 +31,7 @@ export { credentialPlace, effectiveSecurity, isPublic, kindOf, unmetSecurity } f
 export { readPrefix } from './contract/servers.js'
 export { isOpenApi30, toSchema31, versionProblem } from './contract/upgrade.js'
 export { replacedPaths } from './own-paths.js'
-export { serverErrors } from './response/additions.js'
+export { serverErrors, undeclaredErrors } from './response/additions.js'
 export { byStatus } from './response/response-validation.js'
 export { formats } from './schemas/formats.js'
 export { patternSource } from './schemas/patterns.js'

@@ -11,6 +11,7 @@ import type { ServiceContract } from '../auth/plans.js'
 import { schemes } from '../auth/schemes.js'
 import type { Config } from '../config.js'
 import type { Database } from '../database/database.js'
+import { errorBody } from '../errors.js'
 import { unlessAborted } from '../lib/abort.js'
 import { isLoopback } from '../lib/address.js'
 import { OperatorError } from '../lib/operator-error.js'
@@ -46,7 +47,8 @@ export async function serve(parts: ServeParts): Promise<RunningService> {
 async function listen({ config, contract, database, log }: ServeParts): Promise<FastifyInstance> {
   const { pools } = database
   const services = await createServices({ config, pools, log })
-  const app = await buildApp({ config, contract, handlers, schemes, services, pools, log })
+  const parts = { config, contract, handlers, schemes, errorBody, services, pools, log }
+  const app = await buildApp(parts)
   // In a burst, connections beyond the backlog (Node's default: 511) would retry for seconds.
   const backlog = config.connectionsMax
   // Resolve the name first: for `localhost` Fastify opens a second server, without our limits and shutdown.

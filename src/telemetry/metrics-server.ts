@@ -7,9 +7,10 @@ import { healthPaths, healthPathsOf } from '../http/service-paths.js'
 import { singleFlight } from '../lib/shared-calls.js'
 import type { Contract } from '../openapi/index.js'
 
-/** A response to `/healthz` or `/readyz`, whose body is JSON. */
+/** A response to `/healthz` or `/readyz`. */
 export interface Health {
   readonly status: number
+  readonly contentType: string
   readonly body: string
 }
 
@@ -20,10 +21,12 @@ export type GetHealth = (url: string) => Promise<Health>
 export function healthOf(app: FastifyInstance, contract: Contract): GetHealth {
   const { live, ready } = healthPathsOf(contract)
   return async (url) => {
-    const { statusCode, body } = await app.inject(url === healthPaths.ready ? ready : live)
-    return { status: statusCode, body }
+    const { statusCode, headers, body } = await app.inject(url === healthPaths.ready ? ready : live)
+    return { status: statusCode, contentType: String(headers['content-type']), body }
   }
 }
+
+const unknownHealth: Health = { status: 503, contentType: 'text/plain', body: '' }
 
 /** Creates the server, which does not listen yet. Scrapes that arrive together share one collection. */
 export function createMetricsServer(
@@ -35,8 +38,8 @@ export function createMetricsServer(
   const server = createServer({ highWaterMark: bufferBytes }, async (request, response) => {
     const { method, url = '' } = request
     if (method === 'GET' && (url === healthPaths.live || url === healthPaths.ready)) {
-      const { status, body } = await health(url).catch(() => ({ status: 503, body: '' }))
-      response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' }).end(body)
+      const { status, contentType, body } = await health(url).catch(() => unknownHealth)
+      response.writeHead(status, { 'Content-Type': contentType }).end(body)
       return
     }
     if (method !== 'GET' || url !== '/metrics') {

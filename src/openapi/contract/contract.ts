@@ -180,12 +180,7 @@ export interface Contract {
   readonly requestId: Schema
   /** HTTP status by error code. */
   readonly errorStatuses: ReadonlyMap<string, number>
-  /** The media type of error responses. */
-  readonly errorType: string
-  /**
-   * Whether the contract defines the server's own errors (`ErrorCode`), so that they can be validated against
-   * it.
-   */
+  /** Whether the contract lists the codes of errors, the server's own included (`ErrorCode`). */
   readonly describesErrors: boolean
   /** Extensions of the document that the engine does not know: what the readers handed in made of each. */
   readonly extensions: Readonly<Record<string, unknown>>

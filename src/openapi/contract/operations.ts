@@ -8,7 +8,7 @@ import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
 import { readDeprecation } from './deprecation.js'
 import { ownExtensions } from './extensions.js'
-import { essence, isMediaType } from './media-types.js'
+import { isMediaType } from './media-types.js'
 import { isSafe, moduleName, pathParameterNames, servedMethods, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
@@ -147,14 +147,6 @@ function checkIdempotency(reader: Reader, place: string, mark: unknown, operatio
 
 function declaresStatus(responses: Operation['responses'], status: string): boolean {
   return [status, `${status[0]}xx`, 'default'].some((each) => responses.has(each))
-}
-
-/** The media type of error responses: the first JSON type that any operation declares for an error. */
-export function errorTypeOf({ operations }: Pick<Contract, 'operations'>): string {
-  const responses = [...operations.values()].flatMap((operation) => [...operation.responses.values()])
-  const errors = responses.filter(({ status }) => /^([45]|default)/.test(status))
-  const content = errors.flatMap(({ contents }) => contents).find(({ kind }) => kind === 'json')
-  return content === undefined ? 'application/json' : essence(content.mediaType)
 }
 
 /** The schema of the header `X-Request-Id`. There is only one: a request gets its id before it is routed. */

@@ -22,11 +22,19 @@ export function valueAt(document: object, at: Pointer): unknown {
 /** The keys of a pointer, decoded; undefined if its percent-encoding is invalid. */
 export function pointerKeys(ref: string): string[] | undefined {
   try {
-    const tokens = ref.split('/').slice(1).map(decodeURIComponent)
-    return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+    return ref.split('/').slice(1).map(decodeURIComponent).map(unescaped)
   } catch {
     return undefined
   }
+}
+
+/** The keys of a JSON Pointer that is not percent-encoded. */
+export function tokensOf(pointer: string): string[] {
+  return pointer.split('/').slice(1).map(unescaped)
+}
+
+function unescaped(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 /** The `$ref` to a part. */

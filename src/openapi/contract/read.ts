@@ -18,7 +18,7 @@ import {
 import type { ReadText } from './file-text.js'
 import { readSource, type Source } from './files.js'
 import { addOmitted } from './omitted.js'
-import { errorTypeOf, readOperations, readRequestId } from './operations.js'
+import { readOperations, readRequestId } from './operations.js'
 import { endlessRefs, pointerKeys } from './pointer.js'
 import { circular, nodeOf, Reader } from './reader.js'
 import { uncheckedKeywords } from './unchecked.js'
@@ -76,7 +76,6 @@ function readDocument(
     version: String(info.version),
     ...mounted,
     requestId: readRequestId(reader, mounted),
-    errorType: errors.describesErrors ? errorTypeOf(mounted) : 'application/json',
     ...errors,
     extensions: readExtensions(reader, readers),
     limits: reader.within(['x-limits'], () => readLimits(reader)),

@@ -2,7 +2,7 @@
 
 import { misspelt } from '../../lib/misspelt.js'
 import { readContents } from './content.js'
-import type { Header, Response } from './contract.js'
+import type { Header, Operation, Response } from './contract.js'
 import { isToken } from './names.js'
 import { shapesOf } from './parameters.js'
 import { found, type Node, type Reader } from './reader.js'
@@ -81,4 +81,11 @@ function headerFaults(name: string, { required, style = 'simple', ...header }: N
 function isRepeated(entries: readonly [name: string, value: unknown][], i: number): boolean {
   const [name = ''] = entries[i] ?? []
   return entries.slice(0, i).some(([other]) => other.toLowerCase() === name.toLowerCase())
+}
+
+/** The responses that are errors: `default` is for errors alone where a success is declared by its status. */
+export function errorsAmong(responses: Operation['responses']): Response[] {
+  const all = [...responses.values()]
+  const hasSuccess = all.some(({ status }) => /^[23]/.test(status))
+  return all.filter(({ status }) => /^[45]/.test(status) || (status === 'default' && hasSuccess))
 }

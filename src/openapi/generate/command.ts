@@ -8,6 +8,7 @@ import { ContractError } from '../contract/contract-error.js'
 import { filesOf, type ReadText } from '../contract/file-text.js'
 import { readSource } from '../contract/files.js'
 import { readContract } from '../contract/read.js'
+import { undeclaredErrors } from '../response/additions.js'
 import { slowPatterns } from './backtracking.js'
 import { doublings } from './doublings.js'
 import { type Outdated, outdated } from './outdated.js'
@@ -86,12 +87,14 @@ async function generate(
 
 async function warningsOf(file: string, readText: ReadText, contract: Contract): Promise<string[]> {
   const slow = [...slowPatterns(contract.document), ...doublings(contract.specification)]
-  if (slow.length + contract.warnings.length === 0) return []
+  const undeclared = [...contract.operations.values()].flatMap((each) => undeclaredErrors(each, contract, []))
+  const noted = [...contract.warnings, ...undeclared]
+  if (slow.length + noted.length === 0) return []
   const { locate } = await readSource(file, readText)
   const refused = slow.filter(({ isExponential }) => isExponential)
   if (refused.length > 0)
     throw new ContractError(refused.map(({ text, at }) => `${locate(at)}: ${text}`).join('\n'))
-  return [...contract.warnings, ...slow].map(({ text, at }) => `${locate(at)}: warning: ${text}`)
+  return [...noted, ...slow].map(({ text, at }) => `${locate(at)}: warning: ${text}`)
 }
 
 async function modulesOf(file: string, contract: Contract): Promise<ReadonlyMap<string, string>> {

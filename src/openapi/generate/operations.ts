@@ -4,6 +4,7 @@
 
 import type { Content, Contract, Operation, Response, SecurityScheme } from '../contract/contract.js'
 import { essence, isRange, responseContent } from '../contract/media-types.js'
+import { errorsAmong } from '../contract/responses.js'
 import { credentialPlace, isPublic } from '../contract/security.js'
 import { serverErrors } from '../response/additions.js'
 import { importOf, type Notation, namedType, notationOf, primitiveType } from './notation.js'
@@ -46,7 +47,7 @@ export type OperationId = keyof Operations
 /** The security schemes, and the credential that a request carries for each: what its check gets. */
 export type SecuritySchemes = {${schemes && `\n${schemes}\n`}}
 
-${errorTypes(contract, ownCodes)}`
+${errorTypes(contract, ordered, ownCodes, notation)}`
   const shared = ['components', 'operations', 'Readable', 'Writable']
   const imports = importOf(shared, text, './types.js', [...notation.used].sort())
   return `${imports && `${imports}\n`}${text}`
@@ -83,13 +84,24 @@ export type WithFiles<Form, Names extends PropertyKey, File = Uint8Array> = {
   ],
 ] as const
 
-function errorTypes({ describesErrors }: Contract, ownCodes: Iterable<string>): string {
+function errorTypes(
+  { describesErrors }: Contract,
+  operations: readonly Operation[],
+  ownCodes: Iterable<string>,
+  notation: Notation,
+): string {
+  const bodies = operations.flatMap((each) =>
+    errorsAmong(each.responses).flatMap((response) =>
+      response.contents.map((content) => responseType(each, response, content, notation)),
+    ),
+  )
+  const body = [...new Set(bodies)].join(' | ') || '{ code: ErrorCode; message: string; status: number }'
   const code = describesErrors ? `components['schemas']['ErrorCode']` : [...ownCodes].map(quote).join(' | ')
   return `/** The machine-readable codes of errors. */
 export type ErrorCode = ${code}
 
-/** The body of every error, as the server has it: what the contract says of errors is held to that. */
-export type ErrorBody = { code: ErrorCode; message: string; status: number }
+/** The bodies of errors. */
+export type ErrorBody = ${body}
 `
 }
 
@@ -195,13 +207,9 @@ function statusTypes({ responses }: Operation): [response: Response, status: str
 
 // One type per media type; the one used without a `Content-Type` does not require the header. All media types
 // of bytes share a type, so that a handler can choose among them.
-function answerTypes(
-  { id }: Operation,
-  { key, headers, contents }: Response,
-  status: string,
-  notation: Notation,
-): string[] {
-  const declared = `operations[${quote(id)}]['responses'][${/^\d+$/.test(key) ? key : quote(key)}]`
+function answerTypes(operation: Operation, response: Response, status: string, notation: Notation): string[] {
+  const { headers, contents } = response
+  const declared = declaredType(operation, response)
   const own = headers.filter(({ setByServer }) => !setByServer)
   const names = own.map((each) => {
     const name = quote(each.name)
@@ -215,12 +223,7 @@ function answerTypes(
   return contents.flatMap((content) => {
     const alike = files.includes(content) ? files : [content]
     if (content !== alike[0]) return []
-    const type = namedType(content, notation) ?? `${declared}['content'][${quote(content.mediaType)}]`
-    const body = contentType(
-      content,
-      notation.hasReadOrWriteOnly ? `Readable<${type}>` : type,
-      'string | Uint8Array',
-    )
+    const body = responseType(operation, response, content, notation)
     const isSilent = content === silent
     const named =
       contents.length > 1 || !isSilent
@@ -228,6 +231,21 @@ function answerTypes(
         : []
     return `{ status: ${status}${headersType([...named, ...names], isRequired || !isSilent)}; body: ${body} }`
   })
+}
+
+function declaredType({ id }: Operation, { key }: Response): string {
+  return `operations[${quote(id)}]['responses'][${/^\d+$/.test(key) ? key : quote(key)}]`
+}
+
+function responseType(
+  operation: Operation,
+  response: Response,
+  content: Content,
+  notation: Notation,
+): string {
+  const declared = `${declaredType(operation, response)}['content'][${quote(content.mediaType)}]`
+  const type = namedType(content, notation) ?? declared
+  return contentType(content, notation.hasReadOrWriteOnly ? `Readable<${type}>` : type, 'string | Uint8Array')
 }
 
 // Undeclared headers are `undefined`, not omitted: TypeScript rejects excess properties only in literals.

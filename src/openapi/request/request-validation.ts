@@ -9,14 +9,14 @@ import type { AnySchema } from '../contract/keywords.js'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import { jsonPointer } from '../contract/pointer.js'
-import { ownError, type RequestError } from '../errors.js'
+import { ownError, type RequestError, type Violation } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withExcuses } from '../schemas/defaulted.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
 import { withEvaluations } from '../schemas/evaluated.js'
 import { createExplain, errorsMax, everyError, explaining, type Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
-import { describeViolations, errorAt, joinViolations, withPath } from '../schemas/messages.js'
+import { describePlaces, errorAt, joinViolations, shownMax, withPath } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
@@ -105,7 +105,7 @@ function hasBytes(raw: IncomingMessage): Promise<boolean> {
 }
 
 function bodyRefusal(request: FastifyRequest, operation: Operation): RequestError | undefined {
-  if (operation.body === undefined) return ownError('invalid_request', 'body must be absent')
+  if (operation.body === undefined) return invalid([violation('body', '', 'must be absent')])
   const content = contentOf(request, operation)
   const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
   if (content === undefined || !isReadable) {
@@ -168,19 +168,37 @@ export function checkRequest(request: FastifyRequest, operation: Operation): voi
   if (isRead && !isSuspect) return
   let areAll = true
   const violations = parts.flatMap(({ name, httpPart }) => {
-    if (httpPart === 'body' && request.body === undefined) return bodyMissing ? ['body is required'] : []
+    if (httpPart === 'body' && request.body === undefined)
+      return bodyMissing ? [violation('body', '', 'is required')] : []
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
     const known = [...(request[readErrors]?.[httpPart] ?? []), ...repeated]
     const invalid = exceptFor(errorsOf(request, httpPart), known)
     const all = [...known, ...invalid, ...invalidTexts(request, httpPart)]
     const errors = all.slice(0, errorsMax)
     if (all.length >= errorsMax) areAll = false
-    return describeViolations(
+    return describePlaces(
       name,
       httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,
-    )
+    ).map(({ pointer, problem, sentence }) => violation(name, pointer, problem, sentence))
   })
-  if (violations.length > 0) throw ownError('invalid_request', joinViolations(violations, areAll))
+  if (violations.length > 0) throw invalid(violations, areAll)
+}
+
+type Found = Violation & { readonly sentence: string }
+
+function violation(
+  part: Violation['in'],
+  pointer: string,
+  detail: string,
+  sentence = `${part} ${detail}`,
+): Found {
+  return { in: part, pointer, detail, sentence }
+}
+
+function invalid(violations: readonly Found[], areAll = true): RequestError {
+  const sentences = violations.map(({ sentence }) => sentence)
+  const shown = violations.slice(0, shownMax).map(({ sentence: _, ...each }) => each)
+  return ownError('invalid_request', joinViolations(sentences, areAll), { violations: shown })
 }
 
 // The query parser makes an array of a repeated parameter. Parameters without a `form` are single values.

@@ -1,15 +1,26 @@
-// Validates at startup what the parts of a server add to an operation's responses: headers, and errors. A
-// response that breaks the contract becomes a 500: if the server's own headers did, the operation could
-// respond nothing else.
+// Validates at startup what the parts of a server add to an operation's responses: headers, and errors with
+// their bodies. A response that breaks the contract becomes a 500: if the server's own headers did, the
+// operation could respond nothing else.
 
-import type { Contract, Operation } from '../contract/contract.js'
+import type { Contract, Operation, Response } from '../contract/contract.js'
 import type { Problem } from '../contract/contract-error.js'
 import { ownErrorStatuses } from '../contract/defaults.js'
 import { missingCode } from '../contract/extensions.js'
-import { errorBody, type OwnErrorCode, ownError, type RequestError } from '../errors.js'
+import { isRange } from '../contract/media-types.js'
+import { problemOf } from '../contract/operations.js'
+import { errorsAmong } from '../contract/responses.js'
+import {
+  type ErrorFacts,
+  factsOf,
+  type OwnErrorCode,
+  ownError,
+  type RequestError,
+  statusOf,
+} from '../errors.js'
 import { deprecationHeaders } from './deprecation.js'
 import { hasEntityTags, revalidated } from './entity-tags.js'
-import { type ResponseCheck, ResponseError } from './response-validation.js'
+import type { ErrorForm, ErrorResponse } from './error-forms.js'
+import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
 
 type AddedHeaders = Readonly<Record<string, string>>
 
@@ -35,7 +46,7 @@ export const ownAddition: Addition = {
   errors: ({ body, deprecation }) => [
     ...(deprecation?.afterSunset === 'gone' ? [anyOwn('operation_gone')] : []),
     ...ofAny.map(anyOwn),
-    ...(body === undefined ? [] : [anyOwn('invalid_json'), anyOwn('body_too_large')]),
+    ...(body === undefined ? [] : ofBody.map(anyOwn)),
   ],
 }
 
@@ -47,13 +58,14 @@ const ofAny = [
   'invalid_request',
   'malformed_request',
   'uri_too_long',
-  'unsupported_media_type',
   'internal_error',
   'not_implemented',
 ] as const
+const ofBody = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const
 
 function anyOwn(code: OwnErrorCode): RequestError {
-  return ownError(code, 'Any message.')
+  const violations = [{ in: 'body', pointer: '/name', detail: 'is required' }] as const
+  return ownError(code, 'Any message.', code === 'invalid_request' ? { violations } : {})
 }
 
 /** The errors that a server sends by itself: the status of each code. */
@@ -88,34 +100,105 @@ function errorsOf(
   return additions.flatMap(({ errors }) => errors?.(operation, contract) ?? [])
 }
 
-/** The problems that the additions would have with an operation: each with the first response that has it. */
-export function additionProblems(
+/**
+ * A warning for the errors of the server that an operation does not declare, once it has a handler.
+ * @param additions those of other parts than the engine
+ */
+export function undeclaredErrors(
   operation: Operation,
-  check: ResponseCheck,
   contract: Contract,
   additions: readonly Addition[],
-): ReadonlyMap<string, string> {
+): readonly Problem[] {
+  const declared = byStatus(operation.responses)
+  const all = errorsOf(operation, contract, [ownAddition, ...additions])
+  const sent = all.filter(({ code }) => code !== 'not_implemented').map((each) => statusOf(each, contract))
+  const undeclared = [...new Set(sent)].filter((status) => (declared(status)?.contents ?? []).length === 0)
+  if (undeclared.length === 0) return []
+  const statuses = undeclared.sort((a, b) => a - b).join(', ')
+  return [
+    problemOf(operation, `${operation.id} declares no body for these errors of the server: ${statuses}`),
+  ]
+}
+
+interface CheckedParts {
+  readonly check: ResponseCheck
+  readonly form: ErrorForm
+  /** The errors of a stub may have a form that nothing makes yet. */
+  readonly isImplemented: boolean
+}
+
+/**
+ * The problems that the additions would have with an operation, by their text: each with the first response
+ * that has it, and where it is.
+ */
+export function additionProblems(
+  operation: Operation,
+  { check, form, isImplemented }: CheckedParts,
+  contract: Contract,
+  additions: readonly Addition[],
+): ReadonlyMap<string, Problem> {
   const variants = combined(
     additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)),
   )
-  const problems = new Map([...unknownHeaders(operation, additions), ...missingHeaders(operation, variants)])
+  const problems = new Map<string, Problem>()
+  const add = (problem: string, place: string, key?: string) => {
+    if (!problems.has(problem)) problems.set(problem, problemIn(operation, `${place}: ${problem}`, key))
+  }
+  for (const [problem, place] of [
+    ...unknownHeaders(operation, additions),
+    ...missingHeaders(operation, variants),
+  ])
+    add(problem, place)
   const note = (status: number, run: () => void) => {
     const problem = faultFoundBy(run)
-    if (problem !== undefined && !problems.has(problem)) problems.set(problem, `${operation.id} ${status}`)
+    if (problem !== undefined) add(`${problem}, as the server sends it`, `${operation.id} ${status}`)
   }
   const statuses = [...operation.responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
-  // Without a description of errors in the contract, they are sent as they are.
-  const errors = contract.describesErrors ? errorsOf(operation, contract, additions) : []
-  for (const common of variants) {
+  for (const common of variants)
     for (const status of statuses) note(status, () => check.head(status, valueIn(common), 'server'))
-    for (const error of errors) {
-      const body = errorBody(error, contract)
-      if (!namesStatus(operation.responses, body.status) && !check.takes(body.status, body)) continue
-      note(body.status, () => check.head(body.status, valueIn({ ...common, ...lowerCase(error.headers) })))
-      note(body.status, () => check.body(body.status, body, contract.errorType))
-    }
+  const declared = byStatus(new Map(errorsAmong(operation.responses).map((each) => [each.status, each])))
+  for (const error of errorsOf(operation, contract, additions)) {
+    const facts = factsOf(error, contract, { requestId: anyRequestId, operation: operation.id })
+    const { status } = facts
+    const sent = tryForm(form, facts)
+    const response = declared(status)
+    const problem =
+      sent instanceof Error ? `errorBody failed: ${sent.message}` : bodyProblem(sent, response, check)
+    if (problem !== undefined) {
+      if (isImplemented) add(problem, `${operation.id} ${status} (${error.code})`, response?.key)
+    } else if (response !== undefined)
+      for (const common of variants)
+        note(status, () => check.head(status, valueIn({ ...common, ...lowerCase(error.headers) })))
   }
   return problems
+}
+
+const anyRequestId = '00000000-0000-4000-8000-000000000000'
+
+function tryForm(form: ErrorForm, facts: ErrorFacts): ErrorResponse | Error {
+  try {
+    return form(facts)
+  } catch (error) {
+    return error as Error
+  }
+}
+
+// Of an error in another form than the one that the operation declares.
+function bodyProblem(
+  { status, body, isDeclared }: ErrorResponse,
+  response: Response | undefined,
+  check: ResponseCheck,
+): string | undefined {
+  const content = response?.contents.find(({ mediaType }) => !isRange(mediaType))
+  if (isDeclared || content === undefined) return undefined
+  const fault = check.fault(status, body, content.mediaType)
+  const reason = fault?.problem ?? 'its schema has neither code nor message, neither title nor detail'
+  return `an error of the server has another form, so errorBody must make it: ${reason}`
+}
+
+function problemIn(operation: Operation, text: string, key: string | undefined): Problem {
+  const { at } = problemOf(operation, text)
+  return { text, at: key === undefined ? at : [...at, 'responses', key] }
 }
 
 // The required headers that a successful response lacks: a handler cannot set them, or the server sets them
@@ -140,17 +223,12 @@ function missingHeaders(
   })
 }
 
-// `default` may declare errors other than the server's.
-function namesStatus(responses: Operation['responses'], status: number): boolean {
-  return responses.has(String(status)) || responses.has(`${String(status)[0]}xx`)
-}
-
 function faultFoundBy(check: () => void): string | undefined {
   try {
     check()
     return undefined
   } catch (error) {
-    if (error instanceof ResponseError) return `${error.problem}, as the server sends it`
+    if (error instanceof ResponseError) return error.problem
     throw error
   }
 }

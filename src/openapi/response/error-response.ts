@@ -1,40 +1,98 @@
 // The response of an error. Any operation can fail with any error, including one that it does not declare, or
 // declares otherwise: then the real error helps the caller more than a 500, and is sent as it is.
 
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/contract.js'
 import { ownErrorStatuses } from '../contract/defaults.js'
-import { type ErrorBody, errorBody, ownError, type RequestError, toRequestError } from '../errors.js'
+import { factsOf, ownError, type RequestError, statusOf, toRequestError } from '../errors.js'
 import { hasRoute } from '../not-found.js'
 import { withAbsoluteLinks } from './absolute-links.js'
+import {
+  createErrorForms,
+  type ErrorBodyOf,
+  type ErrorForm,
+  type ErrorResponse,
+  errorText,
+  plainError,
+} from './error-forms.js'
 import { addHeaders } from './list-headers.js'
 import { toSend } from './response-serialization.js'
 import { type ResponseCheck, ResponseError } from './response-validation.js'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The form of an operation's errors. */
+    errorForm?: ErrorForm | undefined
+  }
+}
+
 /** Responds to a request with an error. */
 export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
+export interface ErrorHandlerOptions {
+  /** Makes the bodies, if the contract has another form for them than the engine: give it to `mount`, too. */
+  readonly errorBody?: ErrorBodyOf | undefined
+  /** False for a request whose 5xx is expected: one that is shed, say. */
+  readonly isLogged?: (request: FastifyRequest) => boolean
+}
+
 /**
  * Creates the handler of errors, for `setErrorHandler` and, because Fastify runs neither hooks nor the error
- * handler for a malformed URL, for its option `frameworkErrors`. It responds with the one error body, and
- * logs the cause of a 5xx.
- * @param isLogged false for a request whose 5xx is expected: one that is shed, say
+ * handler for a malformed URL, for its option `frameworkErrors`. It responds with a body of the form that the
+ * contract declares, and logs the cause of a 5xx.
  */
 export function errorHandler(
   contract: Contract,
-  isLogged: (request: FastifyRequest) => boolean = () => true,
+  { errorBody, isLogged = () => true }: ErrorHandlerOptions = {},
 ): ErrorHandler {
+  const { ofDocument } = createErrorForms(contract, errorBody)
   return (error, request, reply) => {
     if (reply.sent) return // such as one that timed out
     const refusal = toRequestError(error, contract)
     if (isLogged(request)) logCause(request, refusal, contract)
-    sendError(request, reply, refusal, contract)
+    sendError(request, reply, refusal, { contract, ofDocument })
+  }
+}
+
+/** An error as it is sent. */
+export interface SentError {
+  readonly status: number
+  readonly contentType: string
+  readonly text: string
+}
+
+/** Creates what makes the responses of errors below Fastify, such as malformed HTTP. */
+export function errorResponses(
+  contract: Contract,
+  errorBody?: ErrorBodyOf,
+): (error: RequestError, request: { readonly requestId: string; readonly log: Log }) => SentError {
+  const { ofDocument } = createErrorForms(contract, errorBody)
+  return (error, { requestId, log }) => {
+    const facts = factsOf(error, contract, { requestId, operation: undefined })
+    return asSent(responseOf(facts, ofDocument, log))
+  }
+}
+
+type Log = Pick<FastifyBaseLogger, 'error'>
+
+function asSent(response: ErrorResponse): SentError {
+  const { status, type } = response
+  return { status, contentType: `${type}; charset=utf-8`, text: errorText(response) }
+}
+
+// Fastify would respond to an error of its error handler with the message.
+function responseOf(facts: ReturnType<typeof factsOf>, form: ErrorForm, log: Log): ErrorResponse {
+  try {
+    return form(facts)
+  } catch (err) {
+    log.error({ err }, 'errorBody failed')
+    return plainError(facts)
   }
 }
 
 function logCause({ log }: FastifyRequest, error: RequestError, contract: Contract): void {
   if (error.code === 'not_implemented') log.warn({ reason: error.message }, 'not implemented')
-  else if (errorBody(error, contract).status >= 500)
+  else if (statusOf(error, contract) >= 500)
     log.error({ err: error.options.cause ?? error }, 'request failed')
 }
 
@@ -44,25 +102,27 @@ function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
   error: RequestError,
-  contract: Contract,
+  { contract, ofDocument }: { readonly contract: Contract; readonly ofDocument: ErrorForm },
 ): void {
   // Those of its operation: a request may be refused before the hooks of its route.
-  const { address, deprecation, responseCheck } = hasRoute(request) ? request.routeOptions.config : {}
+  const config: FastifyContextConfig = hasRoute(request) ? request.routeOptions.config : {}
+  const { address, deprecation, responseCheck, errorForm = ofDocument } = config
   if (deprecation && address) addHeaders(reply, deprecation(address.operationsFor(request)))
   const headers = address ? withAbsoluteLinks(error.headers, request, address) : error.headers
-  const body = errorBody(error, contract)
-  if (!isDeclared(body, contract, responseCheck)) {
-    if (isOfHandler(error))
-      request.log.warn({ reason: `${body.status} ${error.code}` }, 'not declared by the contract')
-    send(reply, headers, body, contract)
+  const about = { requestId: request.id, operation: config.operation?.id }
+  const respond = (each: RequestError) => responseOf(factsOf(each, contract, about), errorForm, request.log)
+  const response = respond(error)
+  if (!response.isDeclared) {
+    if (config.operation !== undefined && isOfHandler(error))
+      request.log.warn({ reason: `${response.status} ${error.code}` }, 'not declared by the contract')
+    send(reply, headers, response)
     return
   }
-  const problem = headProblem(reply, headers, body, responseCheck)
-  if (problem === undefined) send(reply, headers, body, contract)
+  const problem = headProblem(reply, headers, response, responseCheck)
+  if (problem === undefined) send(reply, headers, response)
   else {
     request.log.error({ err: problem }, 'request failed')
-    const failure = ownError('internal_error', problem.message)
-    send(reply, {}, errorBody(failure, contract), contract)
+    send(reply, {}, respond(ownError('internal_error', problem.message)))
   }
 }
 
@@ -71,18 +131,10 @@ function isOfHandler({ code, options }: RequestError): boolean {
   return options.status === undefined && !(code in ownErrorStatuses)
 }
 
-function isDeclared(
-  body: ErrorBody,
-  { describesErrors }: Contract,
-  check: ResponseCheck | undefined,
-): boolean {
-  return describesErrors && (check === undefined || check.takes(body.status, body))
-}
-
 function headProblem(
   reply: FastifyReply,
   headers: RequestError['headers'],
-  { status }: ErrorBody,
+  { status }: ErrorResponse,
   check: ResponseCheck | undefined,
 ): ResponseError | undefined {
   const own = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
@@ -96,14 +148,9 @@ function headProblem(
 }
 
 // As text: the schema that the operation declares may not have every field.
-function send(
-  reply: FastifyReply,
-  headers: RequestError['headers'],
-  body: ErrorBody,
-  { errorType }: Contract,
-): void {
-  const { status } = body
-  const textOrBytes = toSend(JSON.stringify(body), headers)
+function send(reply: FastifyReply, headers: RequestError['headers'], response: ErrorResponse): void {
+  const { status, contentType, text } = asSent(response)
+  const textOrBytes = toSend(text, headers)
   addHeaders(reply, headers)
-  void reply.type(`${errorType}; charset=utf-8`).code(status).send(textOrBytes)
+  void reply.type(contentType).code(status).send(textOrBytes)
 }

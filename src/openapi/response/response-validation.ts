@@ -2,10 +2,11 @@
 // invalid response is a bug in the service: the client gets a 500 without details, the log has the operation,
 // the status and the JSON pointer.
 
-import type { ValidateFunction } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { elementsOf, responseContent } from '../contract/media-types.js'
+import { errorsAmong } from '../contract/responses.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
@@ -50,8 +51,15 @@ export interface ResponseCheck {
    * `Content-Type`, if one is given
    */
   body(status: number, body: unknown, contentType?: string): void
-  /** Whether the contract declares the status, itself or by a range or `default`, with such a body. */
-  takes(status: number, body: unknown): boolean
+  /** What `body` would throw; undefined if the contract declares the body. */
+  fault(status: number, body: unknown, contentType?: string): ContentFault | undefined
+}
+
+/** Why a body is not the declared one. */
+export interface ContentFault {
+  readonly problem: string
+  /** Those of its schema, if it has one. */
+  readonly errors: readonly ErrorObject[]
 }
 
 /** Looks a status up: itself, its range (`4xx`), or `default`. */
@@ -68,12 +76,13 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
 }
 
 /**
- * Returns a function that creates the check of an operation. Operations of a document share their compiled
+ * Returns a function that creates the check of an operation; of one without a handler, only its errors are
+ * sent, and their schemas are compiled when the first one is. Operations of a document share their compiled
  * schemas.
  */
 export function createResponseChecks(
   document: object,
-): (operation: Operation, areBodiesChecked: boolean) => ResponseCheck {
+): (operation: Pick<Operation, 'id' | 'responses'>, isImplemented: boolean) => ResponseCheck {
   const headerAjv = createAjv('text')
   const bodyAjv = createAjv('check', { allErrors: false, ownProperties: true })
   forbid(bodyAjv, 'writeOnly')
@@ -84,14 +93,20 @@ export function createResponseChecks(
     }),
   )
   const withReferences = createReferences(bodyAjv, document, compilableWithout('writeOnly'))
-  const compileBody = compileOnce((schema) => bodyAjv.compile(withReferences(schema)))
-  return ({ id, responses }, areBodiesChecked) => {
-    const checks = [...responses.values()].map(({ status, headers, contents }): [string, StatusCheck] => {
-      const checked = areBodiesChecked ? contents : contents.map(withoutSchema)
+  const compileBody = compiled(compileOnce((schema) => bodyAjv.compile(withReferences(schema))))
+  return ({ id, responses }, isImplemented) => {
+    const errors = errorsAmong(responses)
+    const checks = [...responses.values()].map((response): [string, StatusCheck] => {
+      const { status, headers, contents } = response
+      const isSent = isImplemented || errors.includes(response)
       const headerProblems = headers.map((header) => {
         return { key: header.name.toLowerCase(), problemOf: headerCheck(compileHeader, header) }
       })
-      return [status, { headerProblems, bodyProblem: bodyCheck(compileBody, checked) }]
+      const compile = isImplemented ? compileBody : whenUsed(compileBody)
+      return [
+        status,
+        { headerProblems, bodyFault: bodyCheck(compile, isSent ? contents : contents.map(withoutSchema)) },
+      ]
     })
     return responseCheck(id, byStatus(new Map(checks)))
   }
@@ -102,7 +117,7 @@ interface StatusCheck {
     readonly key: string
     readonly problemOf: (value: unknown) => string | undefined
   }[]
-  readonly bodyProblem: (body: unknown, contentType?: string) => string | undefined
+  readonly bodyFault: (body: unknown, contentType?: string) => ContentFault | undefined
 }
 
 function responseCheck(id: string, declared: (status: number) => StatusCheck | undefined): ResponseCheck {
@@ -120,24 +135,53 @@ function responseCheck(id: string, declared: (status: number) => StatusCheck | u
       }
     },
     body(status, body, contentType) {
-      const problem = checksOf(status).bodyProblem(body, contentType)
-      if (problem !== undefined) fail(status, problem)
+      const fault = checksOf(status).bodyFault(body, contentType)
+      if (fault !== undefined) fail(status, fault.problem)
     },
-    takes: (status, body) => {
+    fault: (status, body, contentType) => {
       const checks = declared(status)
-      return checks !== undefined && checks.bodyProblem(body) === undefined
+      return checks === undefined
+        ? because('the status is not declared')
+        : checks.bodyFault(body, contentType)
     },
   }
 }
 
-type Compile = (schema: AnySchema) => ValidateFunction
+function because(problem: string): ContentFault {
+  return { problem, errors: [] }
+}
+
+type Compile = (schema: AnySchema) => (value: unknown) => readonly ErrorObject[] | undefined
+
+// The validator of a body, which returns its errors; undefined if the body is valid.
+function compiled(compile: (schema: AnySchema) => ValidateFunction): Compile {
+  return (schema) => {
+    const validate = compile(schema)
+    return (value) => (validate(value) ? undefined : (validate.errors ?? []))
+  }
+}
+
+// A schema that does not compile has no valid value: `mount` reports it once there is a handler.
+function whenUsed(compile: Compile): Compile {
+  return (schema) => {
+    let errorsOf: ReturnType<Compile> | undefined
+    return (value) => {
+      try {
+        errorsOf ??= compile(schema)
+      } catch {
+        errorsOf = () => []
+      }
+      return errorsOf(value)
+    }
+  }
+}
 
 function withoutSchema({ schema: _, ...content }: Content): Content {
   return content
 }
 
 function headerCheck(
-  compile: Compile,
+  compile: (schema: AnySchema) => ValidateFunction,
   { name, required, schema }: Header,
 ): (value: unknown) => string | undefined {
   const validate = compile(schema)
@@ -159,26 +203,31 @@ function headerCheck(
 function bodyCheck(
   compile: Compile,
   contents: readonly Content[],
-): (body: unknown, contentType?: string) => string | undefined {
-  if (contents.length === 0) return (body) => (body === undefined ? undefined : 'no body is declared')
+): (body: unknown, contentType?: string) => ContentFault | undefined {
+  const none = because('no body is declared')
+  if (contents.length === 0) return (body) => (body === undefined ? undefined : none)
   const checks = new Map(contents.map((each) => [each, contentCheck(compile, each)]))
   return (body, contentType) => {
     const content = responseContent(contents, contentType)
     if (content !== undefined) return checks.get(content)?.(body)
-    return contentType === undefined
-      ? 'Content-Type is missing'
-      : `Content-Type ${contentType} is not declared`
+    return because(
+      contentType === undefined ? 'Content-Type is missing' : `Content-Type ${contentType} is not declared`,
+    )
   }
 }
 
-function contentCheck(compile: Compile, { kind, schema }: Content): (body: unknown) => string | undefined {
-  const validate = schema === undefined ? undefined : compile(kind === 'bytes' ? withBytes(schema) : schema)
+function contentCheck(
+  compile: Compile,
+  { kind, schema }: Content,
+): (body: unknown) => ContentFault | undefined {
+  const errorsOf = schema === undefined ? undefined : compile(kind === 'bytes' ? withBytes(schema) : schema)
   return (body) => {
-    if (kind === 'text' && typeof body !== 'string') return 'the body must be text'
+    if (kind === 'text' && typeof body !== 'string') return because('the body must be text')
     if (kind === 'bytes' && typeof body !== 'string' && !(body instanceof Uint8Array))
-      return 'the body must be text or bytes'
-    if (validate === undefined || validate(body)) return undefined
-    const { instancePath, message } = validate.errors?.[0] ?? {}
-    return `body at "${instancePath}" ${message}`
+      return because('the body must be text or bytes')
+    const errors = errorsOf?.(body)
+    if (errors === undefined) return undefined
+    const { instancePath = '', message = 'cannot be checked' } = errors[0] ?? {}
+    return { problem: `body at "${instancePath}" ${message}`, errors }
   }
 }

@@ -3,21 +3,48 @@
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
 import type { Pointer } from '../contract/contract-error.js'
-import { jsonPointer } from '../contract/pointer.js'
+import { jsonPointer, tokensOf } from '../contract/pointer.js'
 import { withArticle } from './exact-numbers.js'
 import { formats } from './formats.js'
 
-const shownMax = 20
+/** How many violations of a request are shown. */
+export const shownMax = 20
 const nameLengthMax = 64
 const alternativesLengthMax = 600
 
-/** One sentence per place, with its first problem; lists and names are bounded in length. */
+/** A place of a value, and its first problem. */
+export interface Described {
+  /** `body.age must be an integer`. Lists and names are bounded in length. */
+  readonly sentence: string
+  /** `must be an integer` */
+  readonly problem: string
+  /** The place within the part (RFC 6901), or one around it where the pointer would be long. */
+  readonly pointer: string
+}
+
+/** One sentence per place, with its first problem. */
 export function describeViolations(part: string, errors: readonly ErrorObject[]): string[] {
   return firsts(violationsOf(part, errors)).map(sentence)
 }
 
+/** The places that errors are about, each with its first problem. */
+export function describePlaces(part: string, errors: readonly ErrorObject[]): Described[] {
+  return firsts(violationsOf(part, errors)).map((each) => {
+    return { sentence: sentence(each), problem: each.problem, pointer: bounded(each.pointer) }
+  })
+}
+
+// Names come from the client, and one may be in the pointers of many fields within it.
+const pointerLengthMax = 1_000
+
+function bounded(pointer: string): string {
+  if (pointer.length <= pointerLengthMax) return pointer
+  return pointer.slice(0, pointer.lastIndexOf('/', pointerLengthMax))
+}
+
 interface Violation {
   readonly place: string
+  readonly pointer: string
   readonly problem: string
   readonly error: ErrorObject
 }
@@ -70,7 +97,7 @@ export function withPath(error: ErrorObject, change: (path: string) => string): 
 }
 
 /**
- * The sentences as one message, the first 20 of them.
+ * The sentences as one message, the first `shownMax` of them.
  * @param areAll false if others were not looked for
  */
 export function joinViolations(violations: readonly string[], areAll = true): string {
@@ -80,9 +107,11 @@ export function joinViolations(violations: readonly string[], areAll = true): st
 }
 
 function violation(part: string, error: ErrorObject): Violation {
-  const { keyword, params } = error
-  const at = part + propertyPath(error.instancePath)
-  const of = (name: string, problem: string) => ({ place: at + property(name), problem, error })
+  const { keyword, params, instancePath } = error
+  const at = part + propertyPath(instancePath)
+  const of = (name: string, problem: string) => {
+    return { place: at + property(name), pointer: instancePath + jsonPointer([name]), problem, error }
+  }
   if (error.propertyName !== undefined) return of(error.propertyName, `has a name that ${problem(error)}`)
   if (keyword === 'required') return of(params.missingProperty, 'is required')
   if (keyword === 'additionalProperties') return of(params.additionalProperty, unknown(part, error))
@@ -92,7 +121,7 @@ function violation(part: string, error: ErrorObject): Violation {
     return of(params.missingProperty, `is required with ${params.property}`)
   if (params.tag === 'missing') return of(params.property, 'is required')
   if (params.tag === 'unknown') return of(params.property, oneOf(params.allowed))
-  return { place: at, problem: problem(error), error }
+  return { place: at, pointer: instancePath, problem: problem(error), error }
 }
 
 const alternativesMax = 4
@@ -101,7 +130,7 @@ const problemsMax = 3
 // The violations of anyOf or oneOf: those of the alternatives the client probably meant.
 function alternatives(part: string, error: ErrorObject, branches: readonly Violation[][]): Violation[] {
   const place = part + propertyPath(error.instancePath)
-  const of = (problem: string) => [{ place, problem, error }]
+  const of = (problem: string) => [{ place, pointer: error.instancePath, problem, error }]
   if (error.params.passing > 1)
     return of(`must match exactly one alternative, but matches ${error.params.passing} of ${branches.length}`)
   const ofType = branches.filter((each) => !each.some((one) => one.place === place && isWrongType(one)))
@@ -206,8 +235,7 @@ function range(min: number, max: number | undefined): string {
 }
 
 function propertyPath(pointer: string): string {
-  const names = pointer.split('/').slice(1)
-  return names.map((name) => property(name.replaceAll('~1', '/').replaceAll('~0', '~'))).join('')
+  return tokensOf(pointer).map(property).join('')
 }
 
 // The name comes from the client: quote it unless it is plain, and cut it.

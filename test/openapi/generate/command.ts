@@ -10,7 +10,7 @@ paths:
   /toys:
     get:
       operationId: listToys
-      responses: { '200': { description: Them., content: { application/json: { schema: { $ref: '#/components/schemas/Toys' } } } } }
+      responses: { '200': { description: Them., content: { application/json: { schema: { $ref: '#/components/schemas/Toys' } } } }, default: { description: Any., content: { application/json: {} } } }
 components: { schemas: { Toys: { type: array, items: { type: integer, format: int64 } } } }
 `
 const folder = temporaryDirectory(t, { 'openapi.yaml': contract })

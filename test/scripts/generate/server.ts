@@ -197,7 +197,8 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
         { 'application/json': { schema: { type: 'object', required: ['error'], properties: {} } } },
       ],
     ],
-    /^openapi\.yaml:\d+:5: listToys 401: body at "" must have required property 'error', as the server sends it$/,
+    'openapi.yaml:22:9: listToys 401 (missing_api_key): an error of the server has another form, so errorBody ' +
+      'must make it: body at "" must have required property \'error\'',
   ],
 ]
 
@@ -426,7 +427,7 @@ t.test('names of files and operations may have any characters', async (t) => {
     ['créerJouets', '创建玩具'],
   )
   t.strictSame(
-    warnings.filter((each) => !each.includes('(operation-')),
+    warnings.filter((each) => !/\(operation-|declares no body/.test(each)),
     [],
   )
   t.notOk(

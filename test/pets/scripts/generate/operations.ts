@@ -106,7 +106,7 @@ const rows: readonly (readonly [
   ],
   [
     'otherClass',
-    answering(`2XX: ${one(pet)}, default: ${one(pet)}`),
+    answering(`2XX: ${one(pet)}, default: ${one(pet.replace('Pet', 'Error'))}`),
     "async () => ({ status: 299, body: { id: 1n, name: '', categoryId: 1n } })",
     "async () => ({ status: 300, body: { id: 1n, name: '', categoryId: 1n } })",
     /300/,
@@ -296,7 +296,9 @@ t.test('handlers of bodies and responses', async (t) => {
   editContract(copy, (document) => document.deleteIn(['components', 'schemas', 'Error', 'required']))
   const { differences, warnings } = await findDifferences(copy)
   t.strictSame(
-    warnings.filter((line) => line.startsWith('warning: ')).map((line) => line.replace(/\S+:\d+:\d+: /, '')),
+    warnings
+      .filter((line) => /^warning: (?!.* declares no body|and )/.test(line))
+      .map((line) => line.replace(/\S+:\d+:\d+: /, '')),
     ['warning: POST /bodiless: the response 204 cannot have a body: its content is ignored'],
   )
   await writeDifferences(copy, differences)
