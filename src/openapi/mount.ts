@@ -57,7 +57,7 @@ import {
 import { securityAddition } from './security/addition.js'
 import { ambiguities } from './security/ambiguities.js'
 import type { CheckList } from './security/check.js'
-import { queryKeyRemoval } from './security/query-keys.js'
+import { queryKeyNames, takeQueryKeys } from './security/query-keys.js'
 import { createSecurity, Security } from './security/security.js'
 import type { Verdict } from './security/verdict.js'
 import { isStub } from './stubs.js'
@@ -98,6 +98,7 @@ type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'> &
   ReturnType<typeof createCompilers> & {
     readonly address: Address
     readonly security: Security
+    readonly queryKeys: ReadonlySet<string>
     readonly problems: Problems
     readonly errorForms: ErrorForms
     /** Of all operations, percent-decoded: that of the application, and that of the contract. */
@@ -131,6 +132,7 @@ function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): 
     ...parts,
     ...createCompilers(contract),
     security: security instanceof Security ? security : createSecurity(contract, security),
+    queryKeys: queryKeyNames(contract),
     problems: new Map(),
     errorForms: createErrorForms(contract, parts.errorBody),
     address: addressOf(app, contract, parts.address),
@@ -214,6 +216,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const first = [
     hook((request) => {
       check(request)
+      takeQueryKeys(request, shared.queryKeys)
       return authorize(request)
     }),
     ...(deprecation ? [deprecationHook(deprecation, shared)] : []), // errors have them from `config`
@@ -254,12 +257,7 @@ function implemented<Resource>(
     validatorCompiler: validatorCompiler(operation, shared),
     attachValidation: true, // checkRequest reports what it found
     onRequest: [...first, ...hooks(sunsetCheck(operation), checkType)],
-    preValidation: hooks(
-      renamePathParameters(operation),
-      parse,
-      readParameters,
-      queryKeyRemoval(operation, contract),
-    ),
+    preValidation: hooks(renamePathParameters(operation), parse, readParameters),
     preHandler: hook((request) => checkRequest(request, operation)),
     handler: createRouteHandler(
       operation,

@@ -12,7 +12,8 @@ import { RequestError } from '../errors.js'
 import type { Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt, withPath } from '../schemas/messages.js'
-import { decode, exceptFor, invalidText, queryOf, splitPair } from './parameter-text.js'
+import { queryOfParameters } from '../security/query-keys.js'
+import { decode, exceptFor, invalidText, splitPair } from './parameter-text.js'
 import { type RequestPart, readCookies } from './request-parts.js'
 import { parametersSchema } from './request-schemas.js'
 import { type CompileValidator, noteErrors } from './request-validation.js'
@@ -47,10 +48,7 @@ const locations: readonly Location[] = [
     in: 'query',
     httpPart: 'querystring',
     decode: decodeQuery,
-    sent:
-      () =>
-      ({ url }) =>
-        readPairs(queryOf(url), '&', decodeQuery),
+    sent: () => (request) => readPairs(queryOfParameters(request), '&', decodeQuery),
     values: (request) => Object.assign(request, { query: Object.create(null) as Values }).query,
   },
   {

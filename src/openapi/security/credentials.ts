@@ -3,8 +3,9 @@
 
 import type { FastifyRequest } from 'fastify'
 import { type CredentialPlace, headerOf } from '../contract/security.js'
-import { decode, queryOf, splitPair } from '../request/parameter-text.js'
+import { decode, splitPair } from '../request/parameter-text.js'
 import type { Credential, UsernamePassword } from './check.js'
+import { sentQueryKeys } from './query-keys.js'
 
 /** A credential that was sent and cannot be read, or that was sent twice. */
 export const malformed: unique symbol = Symbol('openapi.malformedCredential')
@@ -18,7 +19,8 @@ export type ReadCredential = (request: FastifyRequest) => Found
 /** The function that reads the credentials that are sent in a place. */
 export function credentialReader(place: CredentialPlace): ReadCredential {
   const { in: location, name } = place
-  if (location === 'query') return ({ url }) => only(valuesOf(queryOf(url), '&', name, decodedOrSent))
+  if (location === 'query')
+    return (request) => only(valuesOf(sentQueryKeys(request), '&', name, decodedOrSent))
   if (location === 'cookie') return ({ headers }) => only(valuesOf(headers.cookie, ';', name, decodedCookie))
   const header = headerOf(place) as string
   const parse = location === 'header' ? (text: string) => text || undefined : authorizationReader(name)

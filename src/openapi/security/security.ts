@@ -9,6 +9,7 @@ import { planOf } from './create-plan.js'
 import { malformed } from './credentials.js'
 import { judge } from './judge.js'
 import type { Plan } from './plan.js'
+import { queryKeyNames, takeQueryKeys } from './query-keys.js'
 import { invalidCredential, invalidCredentials } from './refusals.js'
 import type { Verdict } from './verdict.js'
 
@@ -16,10 +17,12 @@ import type { Verdict } from './verdict.js'
 export class Security<C extends Caller = Caller> {
   readonly #plans = new Map<Operation | undefined, Plan<C>>()
   readonly #contract: Contract
+  readonly #queryKeys: ReadonlySet<string>
   readonly checks: ReadonlyMap<string, AnyCheck<C>>
 
   constructor(contract: Contract, checks: CheckList<C>) {
     this.#contract = contract
+    this.#queryKeys = queryKeyNames(contract)
     this.checks = new Map(Object.entries(checks))
   }
 
@@ -28,6 +31,7 @@ export class Security<C extends Caller = Caller> {
    * requires nothing, every scheme is tried. It is remembered on the request.
    */
   authenticate(request: FastifyRequest, operation?: Operation): Verdict<C> | Promise<Verdict<C>> {
+    takeQueryKeys(request, this.#queryKeys)
     const plan = this.#planOf(operation)
     if (request[judgedBy] === plan) return request[judgedAs] as Verdict<C>
     const verdict = judge(plan, request)
@@ -37,6 +41,7 @@ export class Security<C extends Caller = Caller> {
 
   /** The caller as last known, without a look-up, for what needs no valid credential. */
   recall(request: FastifyRequest, operation?: Operation): C | undefined {
+    takeQueryKeys(request, this.#queryKeys)
     for (const { read, check } of this.#planOf(operation).steps) {
       const credential = read(request)
       if (credential === undefined || credential === malformed) continue
