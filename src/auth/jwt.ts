@@ -92,8 +92,6 @@ function issuerOf({ scheme, config }: CheckParts, options: JwtOptions): string {
   return issuer
 }
 
-const clockToleranceSeconds = 5
-
 function expectationsOf({ scheme, config }: CheckParts, options: JwtOptions): Expectations {
   // Tokens for other services of the same issuer would do (RFC 8725, section 3.9).
   const audience = [options.audience ?? config.oidcAudience ?? []].flat()
@@ -101,19 +99,20 @@ function expectationsOf({ scheme, config }: CheckParts, options: JwtOptions): Ex
     throw new OperatorError(
       `The security scheme ${scheme} needs the audience of its tokens: set OIDC_AUDIENCE.`,
     )
-  const allowed = options.algorithms ?? algorithms
-  const wrong = allowed.find((each) => !algorithms.includes(each))
-  if (wrong !== undefined)
+  const { algorithms: allowed = algorithms, clockToleranceSeconds: clockTolerance = 5, type } = options
+  if (allowed.length === 0 || !allowed.every((each) => algorithms.includes(each)))
     throw new OperatorError(
-      `The security scheme ${scheme} cannot use ${wrong}: its algorithms may be ${algorithms.join(', ')}.`,
+      `The algorithms of the security scheme ${scheme} must be some of ${algorithms.join(', ')}.`,
     )
-  return {
-    audience,
-    algorithms: allowed,
-    clockTolerance: options.clockToleranceSeconds ?? clockToleranceSeconds,
-    type: options.type,
-  }
+  if (!(clockTolerance >= 0 && clockTolerance <= clockToleranceMax))
+    throw new OperatorError(
+      `clockToleranceSeconds of the security scheme ${scheme} must be from 0 to ${clockToleranceMax}.`,
+    )
+  return { audience, algorithms: allowed, clockTolerance, type }
 }
+
+// RFC 7519, section 4.1.4: "no more than a few minutes".
+const clockToleranceMax = 300
 
 // RFC 8693, section 4.2, and what others send instead: a list, or words, under another name.
 function scopesOf({ scope, scp }: VerifiedClaims): Iterable<string> {

@@ -230,7 +230,19 @@ const incomplete: [
     'an algorithm with a public key',
     { OIDC_ISSUER: 'https://login.example' },
     { audience, algorithms: ['HS256' as 'RS256'] },
-    'The security scheme partner cannot use HS256: its algorithms may be RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.',
+    'The algorithms of the security scheme partner must be some of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.',
+  ],
+  [
+    'any algorithm',
+    { OIDC_ISSUER: 'https://login.example' },
+    { audience, algorithms: [] },
+    'The algorithms of the security scheme partner must be some of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.',
+  ],
+  [
+    'a possible tolerance',
+    { OIDC_ISSUER: 'https://login.example' },
+    { audience, clockToleranceSeconds: -1 },
+    'clockToleranceSeconds of the security scheme partner must be from 0 to 300.',
   ],
 ]
 for (const [title, environment, options, message] of incomplete) {
