@@ -4,7 +4,7 @@
 import type { Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { type CheckFactory, createChecks } from './auth/checks.js'
+import { type AnyCheckFactory, createChecks } from './auth/checks.js'
 import type { ServiceContract } from './auth/plans.js'
 import type { Config } from './config.js'
 import type { Pools, Sql } from './database/database.js'
@@ -57,7 +57,7 @@ export interface AppParts {
   readonly log: Logger
   readonly handlers: Handlers
   /** What checks each security scheme, by its name. */
-  readonly schemes: Readonly<Record<string, CheckFactory>>
+  readonly schemes: Readonly<Record<string, AnyCheckFactory>>
   /** Closed with the application. */
   readonly services: Services
   /** Makes the bodies of errors, if the contract has another form for them than the engine. */

@@ -26,7 +26,7 @@ export type VerifyPassword = (
 ) => Identity | undefined | Promise<Identity | undefined>
 
 /** The check of an `http` `basic` scheme. Nothing is remembered: the password of each request is verified. */
-export function basic(verify: VerifyPassword): CheckFactory {
+export function basic(verify: VerifyPassword): CheckFactory<UsernamePassword> {
   return (parts): Check<Client, UsernamePassword> => {
     requirePlan(parts.contract, parts.scheme)
     const find = async ({ username, password }: UsernamePassword) => {

@@ -1,10 +1,12 @@
 // The checks of the contract's security schemes, each made from the service's parts by what `schemes.ts` lists.
 
 import type { Logger } from 'pino'
+import type { handlers } from '../../generated/handlers.js'
+import type { Operations, SecuritySchemes } from '../../generated/operations.js'
 import type { Config } from '../config.js'
 import type { Pools } from '../database/database.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
-import type { AnyCheck } from '../openapi/index.js'
+import type { Check, CheckList, Checks } from '../openapi/index.js'
 import type { Client } from './client.js'
 import type { ServiceContract } from './plans.js'
 
@@ -20,14 +22,24 @@ export interface CheckParts {
   readonly log: Logger
 }
 
-/** Makes the check of a scheme. */
-export type CheckFactory = (parts: CheckParts) => AnyCheck<Client>
+/** Makes the check of a scheme. `Sent` is what a request carries for it: of `http basic`, name and password. */
+export type CheckFactory<Sent = string> = (parts: CheckParts) => Check<Client, Sent>
+
+/** Makes a check of any scheme. */
+export type AnyCheckFactory = CheckFactory<never>
+
+type NeededChecks = Checks<Operations, SecuritySchemes, typeof handlers, Client>
+
+/** A list of checks: one for each scheme that an operation with a handler names, for what requests carry. */
+export type Schemes = {
+  readonly [Name in keyof NeededChecks]: (parts: CheckParts) => NonNullable<NeededChecks[Name]>
+}
 
 /** The checks of the schemes in a list. */
 export function createChecks(
-  schemes: Readonly<Record<string, CheckFactory>>,
+  schemes: Readonly<Record<string, AnyCheckFactory>>,
   parts: Omit<CheckParts, 'scheme'>,
-): Readonly<Record<string, AnyCheck<Client>>> {
+): CheckList<Client> {
   return Object.fromEntries(
     Object.entries(schemes).map(([scheme, make]) => [scheme, make({ ...parts, scheme })]),
   )

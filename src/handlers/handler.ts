@@ -7,7 +7,7 @@ import type { ErrorCode, OperationId, Operations } from '../../generated/operati
 import type { Client } from '../auth/client.js'
 import type { Sql } from '../database/database.js'
 import { violationOf } from '../database/unavailable.js'
-import { type Handlers as HandlersOf, RequestError } from '../openapi/index.js'
+import { RequestError } from '../openapi/index.js'
 import type { Services } from '../services.js'
 
 export { notImplemented } from '../openapi/index.js'
@@ -46,8 +46,14 @@ function messageOf(sqlState: string): string {
   return violations[sqlState] ?? 'This conflicts with what is stored.'
 }
 
-/** The second argument of a handler. */
-export interface Context {
+/** The second argument of a handler: `Context<'getPet'>`, or `Context` for what is true of every operation. */
+export type Context<Id extends OperationId = OperationId> = ContextWith<
+  true extends Operations[Id]['isPublic'] ? Client | undefined : Client,
+  Operations[Id]['security']
+>
+
+// By these types, because TypeScript compares contexts by name: those of two operations would never fit.
+interface ContextWith<Caller, Schemes extends string> {
   readonly sql: Sql
   /**
    * The request's own path as a relative reference, `pets` for `/v1/pets`: the start of links, such as
@@ -72,10 +78,10 @@ export interface Context {
    * read, so a copy of the context by spread is without it.
    */
   readonly signal: AbortSignal
-  /** Who sent the request. Undefined without a credential, where the operation requires none. */
-  readonly client: Client | undefined
-  /** Where an operation requires several schemes at once: the caller by each, by the scheme's name. */
-  readonly callers: Readonly<Record<string, Client>>
+  /** Who sent the request. Undefined only without a credential, where the operation requires none. */
+  readonly client: Caller
+  /** By their names, the callers of the schemes that the request meets: where it has to meet several, all. */
+  readonly callers: { readonly [Name in Schemes]?: Client }
   /** The team's own, of `src/services.ts`. */
   readonly services: Omit<Services, 'close'>
 }
@@ -87,7 +93,10 @@ export type Request<Id extends OperationId> = Operations[Id]['request']
 export type Response<Id extends OperationId> = Operations[Id]['response']
 
 /** A handler for every operation of the contract. It throws ApiError for expected failures. */
-export type Handlers = HandlersOf<Operations, Context> & Readonly<Record<OperationId, Marks>>
+export type Handlers = {
+  readonly [Id in OperationId]: Marks &
+    ((request: Request<Id>, context: Context<Id>) => Promise<Response<Id>>)
+}
 
 interface Marks {
   /**

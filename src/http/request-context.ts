@@ -29,7 +29,7 @@ export class RequestContext implements Context {
     this.link = (rel, query) => `<${selfWith(url, self, query)}>; rel="${rel}"`
     this.contentType = body === undefined ? undefined : mediaType
     this.log = log
-    this.client = client
+    this.client = client as Context['client'] // there, unless the operation requires none
     this.callers = callers
   }
 
