@@ -29,7 +29,6 @@ import {
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send, sendRaw, testConfig } from '../fixtures/service.js'
 import { until, untilReady } from '../fixtures/until.js'
-import { copyBuild, copyProjectTo } from './fixtures/copy.js'
 import { ampleTerms, fixedPlan, prefix } from './fixtures/facts.js'
 import { holdInserts } from './fixtures/locks.js'
 
@@ -95,31 +94,6 @@ t.test('the message names an address that a caller can use, though the service l
   const moved = await start({ PUBLIC_URL: 'http://store.example/animals' })
   t.match(moved.base, 'http://127.0.0.1', 'behind a gateway with a prefix of its own, that of the service')
   for (const each of [everywhere, published, moved]) t.match(await each.stop(), { code: 0 })
-})
-
-t.test('a checkout works in a folder of any name', async (t) => {
-  const root = copyProjectTo(t, "My projects, Über 100% 🐾 'x'")
-  copyBuild(root)
-  const service = await startProcess(t, {}, { root })
-  const run = (program: string, ...args: string[]) =>
-    runProgram(`src/commands/${program}.ts`, args, {}, { root })
-  t.match(await run('seed/seed', '--count', '3'), { code: 0 })
-  const made = await run('keys', 'create', '--name', 'x', '--plan', fixedPlan.name)
-  t.match(await send(`${service.base}/pets`, 'GET', bearer(made.stdout.trim())), {
-    status: 200,
-    body: { length: 3 },
-  })
-  t.match(await service.stop(), { code: 0 })
-  t.ok(existsSync(path.join(root, '.data/postgresql/data/PG_VERSION')), 'its data is in the folder')
-})
-
-t.test('a checkout whose name a shell would expand requires DATA_DIR', async (t) => {
-  const root = copyProjectTo(t, '$(touch read) `touch read`')
-  copyBuild(root)
-  const list = (env: Record<string, string>) => runProgram('src/commands/keys.ts', ['list'], env, { root })
-  t.match(await list({}), { code: 1, stderr: /a character that a shell interprets\. Set DATA_DIR/ })
-  t.match(await list({ DATA_DIR: await temporaryDirectory(t) }), { code: 0 })
-  t.notOk(existsSync(path.join(root, 'read')) || existsSync(path.join(root, '.data/postgresql/read')))
 })
 
 t.test('a killed service loses no acknowledged write, and starts again at once', async (t) => {
