@@ -15,6 +15,8 @@ t.test('every test file belongs to a suite', async (t) => {
 
 t.test('each suite has a process', async (t) => {
   const names = readdirSync(path.join(projectRoot, 'test/suites'), { recursive: true, encoding: 'utf8' })
-  const programs = names.filter((name) => name.endsWith('.mjs')).map((name) => name.replace('.mjs', ''))
+  const programs = names
+    .filter((name) => name.endsWith('.mjs'))
+    .map((name) => name.replace(/^1-|\.mjs$/g, ''))
   t.strictSame(programs.sort(), [...suiteNames].sort())
 })
