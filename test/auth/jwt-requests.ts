@@ -89,3 +89,44 @@ t.test('an issuer that cannot be asked is 503 with Retry-After, and no challenge
   t.match(await list(token), { status: 200 })
   t.match(await list(createApiKey()), { status: 200 }, 'nor are keys affected')
 })
+
+// A server with two schemes whose credentials are tokens, each of an issuer.
+async function startBoth(t: Test, partner: string, staff: string): Promise<string> {
+  const securitySchemes = { partner: schemes.partner, staff: schemes.key }
+  const security = [{ partner: ['toys:read'] }, { staff: [] }]
+  const listToys = { ...operations.listToys, security }
+  const contract = await contractWith({ listToys }, { components: { securitySchemes } })
+  const app = Fastify()
+  app.setErrorHandler(errorHandler(contract))
+  t.teardown(() => app.close())
+  await mount(app, {
+    contract,
+    handlers: {
+      listToys: async (_: unknown, { schemes }: { schemes: string[] }) => ({ status: 200, body: schemes }),
+    },
+    security: {
+      partner: createJwtCheck({ OIDC_ISSUER: partner }),
+      staff: createJwtCheck({ OIDC_ISSUER: staff }),
+    },
+    context: (request) => ({ schemes: Object.keys(verdictOf(request)?.callers ?? {}) }),
+  })
+  return app.listen({ host: '127.0.0.1', port: 0 })
+}
+
+t.test('tokens of two issuers are told apart', async (t) => {
+  const [partner, staff] = [await startIssuer(t), await startIssuer(t)]
+  const origin = await startBoth(t, partner.url, staff.url)
+  const list = async (token: string) =>
+    send(`${origin}/listToys`, 'GET', { authorization: `Bearer ${token}` })
+  t.match(await list(await partner.token({ scope: 'toys:read' })), { status: 200, body: ['partner'] })
+  t.match(await list(await staff.token()), { status: 200, body: ['staff'] })
+  t.match(await list(await partner.token()), { status: 403 })
+  const forged = await partner.token({ iss: staff.url })
+  t.match(await list(forged), { status: 401 }, 'one that names the other issuer is not of either')
+  t.match(await list(await partner.token({ iss: 'https://other.example' })), { status: 401 })
+})
+
+t.test('two schemes for tokens of one issuer are refused', async (t) => {
+  const { url } = await startIssuer(t)
+  await t.rejects(startBoth(t, url, url), { name: 'ContractError', message: /partner.*staff|staff.*partner/ })
+})
