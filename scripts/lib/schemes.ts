@@ -4,8 +4,9 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import ts from 'typescript'
+import { requirePlan, type ServiceContract } from '../../src/auth/plans.js'
 import { keyErrors } from '../../src/auth/unauthorized.js'
-import type { Check, CheckList, Contract } from '../../src/openapi/index.js'
+import type { Check, CheckList } from '../../src/openapi/index.js'
 
 /** The file of the list. */
 export const schemesFile = 'src/auth/schemes.ts'
@@ -51,11 +52,18 @@ function checkOf(property: ts.ObjectLiteralElementLike): string {
   return ts.isPropertyAssignment(property) ? property.initializer.getText() : property.getText()
 }
 
+// Checks whose callers have no plan of their own.
+const planless = /^(?:jwt|basic)\(/
+
 /**
  * Checks that let every credential pass, with the errors of those that a list names. What is written alike is
  * taken for a check of the same form.
+ * @throws {ContractError} if callers would have no plan, as at startup
  */
-export function standIns({ securitySchemes }: Contract, listed: Listed): CheckList {
+export function standIns(contract: ServiceContract, listed: Listed): CheckList {
+  const { securitySchemes } = contract
+  const unplanned = [...listed].filter(([, text]) => planless.test(text))
+  for (const [scheme] of unplanned) requirePlan(contract, scheme)
   const forms = new Map([...listed.values()].map((text) => [text, () => true]))
   return Object.fromEntries(
     [...listed].map(([scheme, text]): [string, Check] => [
