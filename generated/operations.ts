@@ -80,7 +80,7 @@ export type OperationId = keyof Operations
 
 /** The security schemes, and the credential that a request carries for each: what its check gets. */
 export type SecuritySchemes = {
-  'apiKey': string
+  apiKey: string
 }
 
 /** The machine-readable codes of errors. */

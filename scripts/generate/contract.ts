@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
 import { healthPaths, securityTxtPath } from '../../src/http/service-paths.js'
 import { ContractError } from '../../src/openapi/index.js'
-import { type Problem, readSource, replacedPaths } from '../../src/openapi/tools.js'
+import { type Problem, replacedPaths } from '../../src/openapi/tools.js'
 import { isLarge, type LintResult, lintFile } from './lint.js'
 import type { LintMessage } from './lint-process.js'
 import { summarizeByKind, withoutNames } from './summarize.js'
@@ -80,21 +80,16 @@ interface Read {
 
 async function readChecked(file: string, check: CheckServer): Promise<Read> {
   const contract = await readServiceContract(file)
-  const linesOf = async (problems: readonly Problem[]) => {
-    if (problems.length === 0) return []
-    const { locate } = await readSource(file)
-    return problems.map(({ text, at }) => `${locate(at)}: ${text}`)
-  }
   try {
     const { noted, planned } = await check(contract)
     const replaced = replacedPaths(contract, [...Object.values(healthPaths), securityTxtPath])
     return {
       contract,
-      noted: await linesOf([...contract.warnings, ...replaced, ...noted]),
-      planned: await linesOf(planned),
+      noted: await contract.locate([...contract.warnings, ...replaced, ...noted]),
+      planned: await contract.locate(planned),
     }
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
-    throw new ContractError((await linesOf(error.problems)).join('\n'))
+    throw new ContractError((await contract.locate(error.problems)).join('\n'))
   }
 }

@@ -120,7 +120,8 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
     await addRoutes(scope, shared)
     noteSecurity(shared)
     scope.addHook('onReady', async () => {
-      if (shared.problems.size > 0) throw new ContractError([...shared.problems.values()])
+      const problems = [...shared.problems.values()]
+      if (problems.length > 0) throw new ContractError(problems, await contract.locate(problems))
     })
     addSunsetWarnings(scope, contract)
   })

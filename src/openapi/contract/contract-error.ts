@@ -17,8 +17,9 @@ export class ContractError extends OperatorError {
   /** The problems in the message; empty if the message was given as text that already contains locations. */
   readonly problems: readonly Problem[]
 
-  constructor(reason: string | readonly Problem[]) {
-    super(typeof reason === 'string' ? reason : reason.map(({ text }) => text).join('\n'))
+  /** @param lines the problems with their locations, a line each */
+  constructor(reason: string | readonly Problem[], lines?: readonly string[]) {
+    super(typeof reason === 'string' ? reason : (lines ?? reason.map(({ text }) => text)).join('\n'))
     this.problems = typeof reason === 'string' ? [] : reason
   }
 }

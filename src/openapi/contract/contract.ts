@@ -162,7 +162,7 @@ export interface Operation {
   readonly definition: Readonly<Record<string, unknown>>
 }
 
-/** Everything the server reads from the contract. */
+/** Everything the server reads from the contract: plain data, and how to find its places. */
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
   readonly document: object
@@ -190,6 +190,8 @@ export interface Contract {
   readonly hasReadOrWriteOnly: boolean
   /** What the server ignores, adds or decides, a sentence each. */
   readonly warnings: readonly Problem[]
+  /** A line for each problem, with its place in the files, which are read again: `openapi.yaml:12:7: message`. */
+  readonly locate: (problems: readonly Problem[]) => Promise<readonly string[]>
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
 }

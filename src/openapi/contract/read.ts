@@ -35,10 +35,17 @@ export async function readContract<Readers extends ExtensionReaders = Readonly<R
   readText?: ReadText,
   readers?: Readers,
 ): Promise<Contract & { readonly extensions: ReadBy<Readers> }> {
-  const source = await readSource(file, readText, Object.keys(readers ?? {}))
+  const read = () => readSource(file, readText, Object.keys(readers ?? {}))
+  const source = await read()
   const { problems, contract } = toContract(source, readers)
-  if (problems.length === 0) return contract as Contract & { readonly extensions: ReadBy<Readers> }
-  throw new ContractError(problems.map(({ text, at }) => `${source.locate(at)}: ${text}`).join('\n'))
+  if (problems.length > 0) throw new ContractError(linesOf(problems, source).join('\n'))
+  // Not by this source: it would keep the files' lines as long as the server runs.
+  const locate: Contract['locate'] = async (found) => (found.length === 0 ? [] : linesOf(found, await read()))
+  return { ...contract, locate } as Contract & { readonly extensions: ReadBy<Readers> }
+}
+
+function linesOf(problems: readonly Problem[], { locate }: Source): string[] {
+  return problems.map(({ text, at }) => `${locate(at)}: ${text}`)
 }
 
 const dialects = [
@@ -58,14 +65,15 @@ export function toContract(
   for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole)])
     reader.within(at, () => reader.warn(text))
   checkDocument(reader, nodeOf(document).openapi)
-  const contract = { document, text, specification, ...readDocument(reader, readers) }
+  const locate: Contract['locate'] = async (found) => found.map((each) => each.text)
+  const contract = { document, text, specification, locate, ...readDocument(reader, readers) }
   return { contract, problems: reader.problems }
 }
 
 function readDocument(
   reader: Reader,
   readers: ExtensionReaders,
-): Omit<Contract, 'document' | 'text' | 'specification'> {
+): Omit<Contract, 'document' | 'text' | 'specification' | 'locate'> {
   const specification = JSON.stringify(reader.document)
   checkReferences(reader, specification)
   const info = reader.node(reader.document.info)

@@ -5,8 +5,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Contract } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
-import { filesOf, type ReadText } from '../contract/file-text.js'
-import { readSource } from '../contract/files.js'
+import { filesOf } from '../contract/file-text.js'
 import { readContract } from '../contract/read.js'
 import { undeclaredErrors } from '../response/additions.js'
 import { slowPatterns } from './backtracking.js'
@@ -74,9 +73,8 @@ async function generate(
   { output, root, check }: Options,
   { stdout, stderr }: Streams,
 ): Promise<number> {
-  const readText = filesOf(file, root)
-  const contract = await readContract(file, readText)
-  for (const line of await warningsOf(file, readText, contract)) stderr.write(`${line}\n`)
+  const contract = await readContract(file, filesOf(file, root))
+  for (const line of await warningsOf(contract)) stderr.write(`${line}\n`)
   const found = await outdated(output, await modulesOf(file, contract))
   for (const { name, state } of found)
     stdout.write(`${path.join(output, name)} ${check ? `is ${state}` : 'written'}\n`)
@@ -85,16 +83,13 @@ async function generate(
   return 0
 }
 
-async function warningsOf(file: string, readText: ReadText, contract: Contract): Promise<string[]> {
+async function warningsOf(contract: Contract): Promise<readonly string[]> {
   const slow = [...slowPatterns(contract.document), ...doublings(contract.specification)]
   const undeclared = [...contract.operations.values()].flatMap((each) => undeclaredErrors(each, contract, []))
-  const noted = [...contract.warnings, ...undeclared]
-  if (slow.length + noted.length === 0) return []
-  const { locate } = await readSource(file, readText)
   const refused = slow.filter(({ isExponential }) => isExponential)
-  if (refused.length > 0)
-    throw new ContractError(refused.map(({ text, at }) => `${locate(at)}: ${text}`).join('\n'))
-  return [...noted, ...slow].map(({ text, at }) => `${locate(at)}: warning: ${text}`)
+  if (refused.length > 0) throw new ContractError(refused, await contract.locate(refused))
+  const noted = [...contract.warnings, ...undeclared, ...slow]
+  return contract.locate(noted.map(({ text, at }) => ({ text: `warning: ${text}`, at })))
 }
 
 async function modulesOf(file: string, contract: Contract): Promise<ReadonlyMap<string, string>> {

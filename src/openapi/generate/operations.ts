@@ -136,7 +136,8 @@ function schemeType([name, scheme]: [string, SecurityScheme]): string {
   const place = credentialPlace(scheme)
   const isBasic = place?.in === 'authorization' && place.name === 'basic'
   const type = isBasic ? '{ readonly username: string; readonly password: string }' : 'string'
-  return `  ${quote(name)}: ${place === undefined ? 'never' : type}`
+  const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name) // as the compiler's messages name it
+  return `  ${key}: ${place === undefined ? 'never' : type}`
 }
 
 function parametersType(

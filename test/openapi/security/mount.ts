@@ -75,6 +75,18 @@ for (const [title, scheme, kind, reason] of places) {
   })
 }
 
+t.test('a start that fails names file, line and column', async (t) => {
+  const contract = await contractOfToys([{}, { key: [] }], { key: bearer })
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await mount(app, { contract, handlers: { listToys: noContent } })
+  const lines = contract.text.split('\n')
+  const line = lines.findIndex((each) => each.includes('- key: []'))
+  const place = `openapi.yaml:${line + 1}:${(lines[line]?.indexOf('key') ?? 0) + 1}`
+  const message = `${place}: listToys accepts key (http bearer), which has no check`
+  await t.rejects(Promise.resolve(app.ready()), { name: 'ContractError', message })
+})
+
 t.test('a scheme without a check is refused, also as an alternative', async (t) => {
   const schemes = { key: bearer, other: { type: 'apiKey', in: 'header', name: 'X-Key' } }
   const contract = await contractOfToys([{ key: [] }, { other: [] }], schemes)
@@ -183,14 +195,10 @@ t.test("the codes of a check must be the contract's, where it has codes", async 
     ...described,
     errorStatuses: new Map([...described.errorStatuses].filter(([code]) => !/scope|credentials/.test(code))),
   }
-  t.strictSame(
-    (await problemsOf(t, without, { key: { ...anyone, errors } })).sort(),
-    all('no_key', 'bad_key'),
-  )
-  t.strictSame(
-    (await problemsOf(t, without, { key: anyone })).sort(),
-    all('missing_credentials', 'invalid_credentials'),
-  )
+  const missingCodes = async (key: Check) =>
+    (await problemsOf(t, without, { key })).filter((each) => each.startsWith('/components')).sort()
+  t.strictSame(await missingCodes({ ...anyone, errors }), all('no_key', 'bad_key'))
+  t.strictSame(await missingCodes(anyone), all('missing_credentials', 'invalid_credentials'))
   t.strictSame(await problemsOf(t, described, { key: anyone }), [])
 })
 

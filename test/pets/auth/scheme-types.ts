@@ -1,0 +1,39 @@
+// What the compiler says of the list of checks, src/auth/schemes.ts.
+
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { handlers } from '../../../generated/handlers.js'
+import { checkTypes } from '../../../scripts/dev/types.js'
+import { copyProject, edit } from '../fixtures/copy.js'
+
+const head = `import { apiKeys } from './api-keys.js'
+import { basic } from './basic.js'
+import type { Schemes } from './checks.js'
+
+void [apiKeys, basic]
+`
+
+t.test('a scheme that an operation with a handler names must have a check of its kind', async (t) => {
+  const copy = copyProject(t)
+  edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
+  const problems = async (list: string) => {
+    const text = `${head}export const schemes = ${list} satisfies Schemes\n`
+    writeFileSync(path.join(copy, 'src/auth/schemes.ts'), text)
+    return (await checkTypes(copy)).server
+  }
+  t.strictSame(await problems('{ apiKey: apiKeys() }'), [])
+  const missing = /^src\/auth\/schemes\.ts:.*Property 'apiKey' is missing in type '\{\}'/
+  t.match(await problems('{}'), [missing])
+  const unknown = /^src\/auth\/schemes\.ts:.*'apiKye' does not exist in type/
+  t.match(await problems('{ apiKey: apiKeys(), apiKye: apiKeys() }'), [unknown])
+  const ofAnotherKind = '{ apiKey: basic(async () => ({ subject: "a" })) }'
+  t.match(await problems(ofAnotherKind), [/^src\/auth\/schemes\.ts:.*UsernamePassword/])
+
+  for (const name of Object.keys(handlers)) {
+    const stub = `export const ${name} = notImplemented('${name}')\n`
+    const file = path.join(copy, `src/handlers/${name}.ts`)
+    writeFileSync(file, `import { notImplemented } from './handler.js'\n\n${stub}`)
+  }
+  t.strictSame(await problems('{}'), [], 'those of stubs may wait')
+})
