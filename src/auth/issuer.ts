@@ -1,6 +1,7 @@
 // The public keys of an OpenID issuer: found by its discovery document, remembered, and rotated. If the issuer
 // is unreachable, slow or broken, the error is 503 and never 401: its tokens must not be reported as invalid.
 
+import { setTimeout as delay } from 'node:timers/promises'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose'
 import type { Logger } from 'pino'
 import { elapsedMs } from '../lib/clock.js'
@@ -20,10 +21,9 @@ interface KeySet {
 export const refreshMs = 300_000
 // While the issuer cannot be asked, the last keys are used for as long.
 const keySetAgeMaxMs = 86_400_000
-// A token with an unknown key may be the first after a rotation, or forged: between two searches for one.
-const searchPauseMs = 10_000
-// Between two attempts at an issuer that failed: what `Retry-After` says.
-const retryMs = 1_000
+// Between two attempts at an issuer that failed, which `Retry-After` says, and between two searches for a key
+// that it may have begun to use: whoever sends unknown ones, it is asked once a second.
+const pauseMs = 1_000
 // Of both documents together. Nobody waits longer for a key.
 const loadTimeoutMs = 5_000
 // Of each. Issuers that repeat certificates in their keys send some 20,000.
@@ -36,6 +36,7 @@ export class Issuer {
   #keySet: KeySet | undefined
   #failure: { readonly error: Error; readonly at: number } | undefined
   #searchedAt = Number.NEGATIVE_INFINITY
+  #nextSearch: Promise<KeySet> | undefined
   readonly #fetch = singleFlight(() => this.#fetchKeySet())
 
   /** @param url as tokens name it */
@@ -59,12 +60,23 @@ export class Issuer {
     try {
       return await keySet.find(header)
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || isWithin(searchPauseMs, this.#searchedAt))
-        throw error
-      const { find, readAt } = await this.#load()
-      this.#searchedAt = readAt
-      return find(header)
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+      return (await this.#search()).find(header)
     }
+  }
+
+  // A token with an unknown key is forged, or the first after a rotation. It waits for keys that are fetched
+  // after it has come, so that no valid one is refused.
+  #search(): Promise<KeySet> {
+    this.#nextSearch ??= this.#loadAfterPause()
+    return this.#nextSearch
+  }
+
+  async #loadAfterPause(): Promise<KeySet> {
+    await delay(Math.max(0, this.#searchedAt + pauseMs - elapsedMs()))
+    this.#nextSearch = undefined
+    this.#searchedAt = elapsedMs()
+    return this.#load()
   }
 
   // While the issuer is known to fail, a request does not wait for its next failure.
@@ -77,7 +89,7 @@ export class Issuer {
   }
 
   async #load(): Promise<KeySet> {
-    if (this.#failure !== undefined && isWithin(retryMs, this.#failure.at))
+    if (this.#failure !== undefined && isWithin(pauseMs, this.#failure.at))
       throw unavailable(this.#failure.error)
     try {
       return await this.#fetch()
