@@ -79,7 +79,8 @@ function setHeaders(reply: FastifyReply, { window, windows, refusal }: Decision)
 }
 
 function refuse(request: FastifyRequest, refusal: Refusal): never {
-  if (refusal.beginsBan) request.log.warn(namesOf(request.client), 'key banned')
+  if (refusal.beginsBan)
+    request.log.warn(namesOf(request.client), request.client?.keyId ? 'key banned' : 'caller banned')
   request.rateLimitRefusal = refusal
   throw tooMany(refusal)
 }

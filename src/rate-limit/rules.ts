@@ -24,9 +24,10 @@ export interface Decision {
 export async function decideOnClient(counter: ClientCounter, client: Client): Promise<Decision> {
   const { isAdmitted, ban, minute, day } = await counter.count(client)
   if (isAdmitted) return admitted(minute, day)
-  if (ban.remaining === 0) return banned(minute, day, ban)
+  const who = client.keyId === undefined ? 'caller' : 'key'
+  if (ban.remaining === 0) return banned(who, minute, day, ban)
   const begun = await counter.reject(client)
-  return begun === undefined ? usedUp(minute, day) : banned(minute, day, begun, !begun.isExceeded)
+  return begun === undefined ? usedUp(minute, day) : banned(who, minute, day, begun, !begun.isExceeded)
 }
 
 /** The decision on a client's request that neither window rejects. */
@@ -53,11 +54,17 @@ function usedUp(minute: WindowState, day: WindowState): Decision {
 }
 
 // The wait covers windows that are used up beyond the end of the ban.
-function banned(minute: WindowState, day: WindowState, ban: WindowState, beginsBan = false): Decision {
+function banned(
+  who: 'key' | 'caller',
+  minute: WindowState,
+  day: WindowState,
+  ban: WindowState,
+  beginsBan = false,
+): Decision {
   const usedUp = [minute, day].filter(({ remaining }) => remaining === 0)
   const waitMs = Math.max(...[ban, ...usedUp].map(({ ttl }) => ttl))
   const during = (window: WindowState) => ({ ...window, remaining: 0, ttl: waitMs })
-  const reason = 'This key is banned for continuing after 429 responses.'
+  const reason = `This ${who} is banned for continuing after 429 responses.`
   const refusal = {
     code: 'key_banned',
     window: 'ban',

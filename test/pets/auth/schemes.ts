@@ -9,8 +9,11 @@ import type { CheckFactory, Schemes } from '../../../src/auth/checks.js'
 import { readServiceContract } from '../../../src/auth/plans.js'
 import type { Context, Handlers } from '../../../src/handlers/handler.js'
 import { contractFile } from '../../../src/lib/paths.js'
+import { unavailable } from '../../../src/middleware/unavailable.js'
 import type { UsernamePassword } from '../../../src/openapi/index.js'
 import { clientOf } from '../../fixtures/clients.js'
+import { stopClocks } from '../../fixtures/clocks.js'
+import { listenForScrapes, scrape } from '../../fixtures/metrics.js'
 import { contract as animals, send, startService } from '../../fixtures/service.js'
 import { customPlan } from '../fixtures/facts.js'
 
@@ -18,14 +21,14 @@ const read = 'animals:read'
 const write = 'animals:write'
 
 // The animals, whose lists take a key or a partner's token, creations both, and reading one neither or either.
-const text = (() => {
+const textWith = (creations: readonly object[]) => {
   const document = parseDocument(animals.text)
   document.setIn(['components', 'securitySchemes'], {
     storeKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
     partner: { type: 'http', scheme: 'bearer', bearerFormat: 'opaque' },
   })
   document.setIn(['security'], [{ storeKey: [] }, { partner: [read] }])
-  document.setIn(['paths', '/pets', 'post', 'security'], [{ storeKey: [], partner: [write] }])
+  document.setIn(['paths', '/pets', 'post', 'security'], creations)
   document.setIn(['paths', '/pets/{petId}', 'get', 'security'], [{}, { storeKey: [] }, { partner: [] }])
   document.deleteIn(['components', 'headers', 'WwwAuthenticate', 'schema', 'pattern'])
   for (const code of ['invalid_credentials', 'insufficient_scope']) {
@@ -34,9 +37,11 @@ const text = (() => {
     document.setIn(['components', 'schemas', 'ErrorCode', 'x-enumStatuses', code], status)
   }
   return String(document)
-})()
+}
 
-const contract = await readServiceContract(contractFile, async () => text)
+const contractWith = (creations: readonly object[]) =>
+  readServiceContract(contractFile, async () => textWith(creations))
+const contract = await contractWith([{ storeKey: [], partner: [write] }])
 
 // Whom each token is of, and what it may do.
 const tokens: Readonly<Record<string, readonly [subject: string, ...scopes: string[]]>> = {
@@ -49,6 +54,7 @@ const perMinute = 5
 
 const partners: CheckFactory = ({ scheme }) => ({
   caller(token: string) {
+    if (token === 'token-of-outage') throw unavailable(new Error('the partner is away'))
     const [subject, ...scopes] = tokens[token] ?? []
     if (subject === undefined) return undefined
     return { ...clientOf(scheme, subject, perMinute), scopes: new Set(scopes), claims: { via: 'partner' } }
@@ -56,7 +62,7 @@ const partners: CheckFactory = ({ scheme }) => ({
   recognizes: (token: string) => token.startsWith('token-'),
 })
 
-async function start(t: Test) {
+async function start(t: Test, served = contract, env: Record<string, string> = {}) {
   const seen: Pick<Context, 'client' | 'callers'>[] = []
   const noting = <Name extends 'listPets' | 'createPet' | 'getPet'>(name: Name): Handlers[Name] => {
     const handler = handlers[name] as (request: unknown, context: Context) => Promise<never>
@@ -67,7 +73,8 @@ async function start(t: Test) {
     return noted as Handlers[Name]
   }
   const service = await startService(t, {
-    contract,
+    contract: served,
+    env,
     schemes: { storeKey: apiKeys(), partner: partners },
     handlers: { listPets: noting('listPets'), createPet: noting('createPet'), getPet: noting('getPet') },
   })
@@ -151,6 +158,24 @@ t.test('a known caller without the scope gets 403, which counts as its request',
   t.strictSame(seen, [])
 })
 
+t.test('a check that cannot tell now makes a 503, which counts against no quota', async (t) => {
+  const { call, partner, seen, log } = await start(t)
+  for (let i = 0; i < 3; i++) {
+    const response = await call('GET', '/pets', partner('outage'))
+    t.match(response, { status: 503, body: { code: 'unavailable', message: 'Service Unavailable' } })
+    t.equal(response.headers.get('retry-after'), '1')
+    t.equal(response.headers.get('www-authenticate'), null)
+  }
+  t.match(
+    log.find(({ msg }) => msg === 'request failed'),
+    { err: { message: 'the partner is away' } },
+  )
+  const next = await call('GET', '/pets')
+  t.equal(Number(next.headers.get('x-ratelimit-remaining')), contract.rateLimits.anonymous.perMinute - 1)
+  t.match(await call('GET', '/nothing', partner('outage')), { status: 503 }, 'as with keys')
+  t.strictSame(seen, [])
+})
+
 t.test('where a credential is optional, a request without one has no client', async (t) => {
   const { call, own, partner, seen } = await start(t)
   const { body } = await call('POST', '/pets', { ...own, ...partner('ada') }, pet)
@@ -175,6 +200,60 @@ t.test('each caller has a quota of its own, by scheme and subject', async (t) =>
     }
     t.match(await call('GET', '/pets', headers), { status: 429, body: { code: 'rate_limit_exceeded' } })
   }
+})
+
+t.test('a caller without a key who continues after 429s is banned, and no other', async (t) => {
+  const { call, partner, log } = await start(t)
+  const { rejections } = contract.rateLimits.ban
+  const clock = stopClocks(t)
+  for (let i = 0; i < perMinute; i++) await call('GET', '/pets', partner('ada'))
+  for (let i = 0; i < rejections; i++) {
+    t.match(await call('GET', '/pets', partner('ada')), {
+      status: 429,
+      body: { code: 'rate_limit_exceeded' },
+    })
+    clock.advance(1_000)
+  }
+  const banned = await call('GET', '/pets', partner('ada'))
+  t.match(banned, { status: 429, body: { code: 'key_banned', message: /^This caller is banned / } })
+  t.match(await call('GET', '/pets', partner('eve')), { status: 200 })
+  const lines = log.filter(({ msg }) => msg === 'caller banned')
+  t.match(lines, [{ level: 40, scheme: 'partner', subject: 'ada', keyId: undefined }])
+})
+
+t.test('an Idempotency-Key is of one caller, whatever the credential', async (t) => {
+  const either = await contractWith([{ partner: [] }, { storeKey: [] }])
+  const { call, own, partner, createKey, sql } = await start(t, either)
+  const other = { 'x-api-key': (await createKey()).key }
+  const ids = new Set<unknown>()
+  for (const credential of [own, other, partner('ada'), partner('eve')]) {
+    const headers = { ...credential, 'idempotency-key': 'same' }
+    const first = await call('POST', '/pets', headers, pet)
+    t.equal(first.status, 201)
+    t.equal((await call('POST', '/pets', headers, pet)).headers.get('idempotent-replayed'), 'true')
+    ids.add(first.body.id)
+  }
+  t.equal(ids.size, 4)
+  const rows = await sql`select api_key_id::int as id, idempotency_key as key
+    from idempotent_answers where api_key_id > 0 order by id`
+  t.strictSame(
+    [...rows],
+    [1, 2].map((id) => ({ id, key: 'same' })),
+    'as the release before reads them',
+  )
+})
+
+t.test('calls of a deprecated operation are counted by the scheme of callers without a key', async (t) => {
+  const service = await start(t, contract, { METRICS_PORT: '9464' })
+  const url = await listenForScrapes(service)
+  for (const headers of [service.own, service.partner('ada'), service.partner('eve'), {}])
+    await service.call('GET', '/pets/1', headers)
+  const counts = [...(await scrape(url))].filter(([name]) => name.includes('deprecated_requests_total{'))
+  const name = (key: string) => `animal_store_deprecated_requests_total{operation="getPet",key="${key}"}`
+  t.strictSame(counts, [
+    [name('1'), 1],
+    [name('partner'), 2],
+  ])
 })
 
 t.test('a log line names a key by its id, others by scheme and subject, and has no credential', async (t) => {
