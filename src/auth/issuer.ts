@@ -24,7 +24,7 @@ const keySetAgeMaxMs = 86_400_000
 // Between two attempts at an issuer that failed, which `Retry-After` says, and between two searches for a key
 // that it may have begun to use: whoever sends unknown ones, it is asked once a second.
 const pauseMs = 1_000
-// Of both documents together. Nobody waits longer for a key.
+// Of both documents together. No request waits longer, but for the pause.
 const loadTimeoutMs = 5_000
 // Of each. Issuers that repeat certificates in their keys send some 20,000.
 const charactersMax = 262_144
@@ -84,6 +84,7 @@ export class Issuer {
     const keySet = this.#keySet
     if (keySet === undefined || !isWithin(keySetAgeMaxMs, keySet.readAt)) return this.#load()
     if (isWithin(refreshMs, keySet.readAt)) return keySet
+    this.#jwksUrl = undefined // it may have moved, and its former place still respond
     const renewed = this.#load().catch(() => keySet)
     return this.#failure === undefined ? renewed : keySet
   }
@@ -117,7 +118,7 @@ export class Issuer {
     if (this.#failure === undefined)
       this.log.warn({ issuer: this.url, reason: error.message }, 'issuer unavailable')
     this.#failure = { error, at: elapsedMs() }
-    this.#jwksUrl = undefined // it may have moved
+    this.#jwksUrl = undefined
   }
 }
 

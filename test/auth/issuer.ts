@@ -165,6 +165,21 @@ t.test('keys that have moved are found', async (t) => {
   t.equal(await find('second'), 'found')
 })
 
+t.test('keys that have moved are found in five minutes, if their former place still responds', async (t) => {
+  const { issuer, clocks, find } = await setUp(t)
+  await find()
+  const moved = await createSigningKey('second')
+  issuer.respond = ({ url }, response) => {
+    if (url === '/keys') return false
+    const jwks_uri = `${issuer.url}/moved`
+    response.end(JSON.stringify(url === '/moved' ? { keys: [moved.jwk] } : { issuer: issuer.url, jwks_uri }))
+    return true
+  }
+  t.strictSame(await find('second'), unknown)
+  clocks.advance(5 * minute)
+  t.equal(await find('second'), 'found')
+})
+
 t.test('an issuer with a path and a slash at its end is found', async (t) => {
   const { issuer, find } = await setUp(t, ({ url }) => `${url}/realms/store/`)
   issuer.respond = ({ url }, response) => {
