@@ -4,11 +4,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from './address.js'
 import type { Contract, Operation } from './contract/contract.js'
-import { factsOf, RequestError } from './errors.js'
+import { type ErrorFacts, factsOf, RequestError } from './errors.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
 import { hasEntityTags, isKnownTo, withEntityTag } from './response/entity-tags.js'
-import type { ErrorForm } from './response/error-forms.js'
+import type { ErrorForm, ErrorResponse } from './response/error-forms.js'
 import { addHeaders } from './response/list-headers.js'
 import {
   createSerializer,
@@ -76,9 +76,9 @@ export function createRouteHandler<Resource>(
   // A declared 4xx that a handler throws is a response like one that it returns.
   const responseOfError = (error: unknown, requestId: string): HandlerResponse => {
     if (!(error instanceof RequestError)) throw error
-    const facts = factsOf(error, contract, { requestId, operation: operation.id })
-    const { status, body, type, isDeclared } = errorForm(facts)
-    if (status >= 500 || !isDeclared) throw error
+    const sent = formed(factsOf(error, contract, { requestId, operation: operation.id }), errorForm)
+    if (sent === undefined || sent.status >= 500 || !sent.isDeclared) throw error
+    const { status, type, body } = sent
     return { status, headers: { ...error.headers, 'Content-Type': type }, body }
   }
 
@@ -102,6 +102,15 @@ export function createRouteHandler<Resource>(
     // For HEAD, Fastify derives Content-Length from the body: that of a 200 (RFC 9110, section 8.6).
     const body = request.method === 'HEAD' ? response.body : undefined
     return reply.code(304).removeHeader('content-type').send(body)
+  }
+}
+
+// Undefined if the application's function fails: the error handler calls it again, and logs why.
+function formed(facts: ErrorFacts, form: ErrorForm): ErrorResponse | undefined {
+  try {
+    return form(facts)
+  } catch {
+    return undefined
   }
 }
 

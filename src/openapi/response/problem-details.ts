@@ -26,7 +26,7 @@ export function problemDetails(facts: ErrorFacts, fit: Fit): object | undefined 
     const fault = fit(problem)
     if (fault === undefined) return body.has('title') || body.has('detail') ? problem : undefined
     const { errors } = fault
-    const refused = errors.flatMap(membersIn).find((name) => body.has(name))
+    const refused = refusedMember(errors, (name) => body.has(name))
     if (refused === 'errors') body.set('errors', forms.shift())
     else if (refused !== undefined) body.delete(refused)
     else if (errors.some(({ params }) => params.missingProperty === 'errors')) body.set('errors', [])
@@ -74,6 +74,15 @@ function entryOf({ in: part, pointer, detail }: Violation): Entry {
   if (part === 'body') return { detail, pointer: `#${pointer.split('/').map(encodeURIComponent).join('/')}` }
   const [name = ''] = tokensOf(pointer)
   return part === 'header' ? { detail, header: name } : { detail, parameter: name }
+}
+
+// Of alternatives the errors do not tell which one was meant.
+const optional = ['errors', 'code', 'instance', 'type', 'status']
+
+function refusedMember(errors: readonly ErrorObject[], has: (name: string) => boolean): string | undefined {
+  const named = errors.flatMap(membersIn).find(has)
+  const isAlternative = errors.some(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  return named ?? (isAlternative ? optional.find(has) : undefined)
 }
 
 // The members that an error of the schema is about.
