@@ -29,7 +29,8 @@ export function toOpenApi30(document: object): object {
   const unsupported = schemes
     .filter(([, scheme]) => nodeOf(scheme).type === 'mutualTLS')
     .map(([name]) => name)
-  const convert = createConvert(nodeOf(pathItems), unsupported)
+  const scoped = schemes.filter(([, scheme]) => hasScopes(nodeOf(scheme))).map(([name]) => name)
+  const convert = createConvert(nodeOf(pathItems), unsupported, scoped)
   return {
     openapi: '3.0.3',
     info: infoOf(nodeOf(info)),
@@ -65,14 +66,28 @@ function infoOf({ summary: _, license, ...info }: Node): Node {
   return { ...info, license: { ...known, url: `https://spdx.org/licenses/${identifier}.html` } }
 }
 
-function createConvert(pathItems: Node, unsupported: readonly string[]): (value: unknown) => unknown {
+// The lists of other schemes name roles, which 3.0 does not have (OpenAPI 3.0.3, section 4.7.30).
+function hasScopes({ type, $ref }: Node): boolean {
+  return type === 'oauth2' || type === 'openIdConnect' || $ref !== undefined
+}
+
+function withoutRoles(requirement: Node, scoped: readonly string[]): Node {
+  const entries = Object.entries(requirement)
+  return Object.fromEntries(entries.map(([name, scopes]) => [name, scoped.includes(name) ? scopes : []]))
+}
+
+function createConvert(
+  pathItems: Node,
+  unsupported: readonly string[],
+  scoped: readonly string[],
+): (value: unknown) => unknown {
   const convert = (value: unknown, nesting = outermost): unknown => {
     const { of, isMap, isData } = nesting
     if (typeof value === 'boolean' && isSchemaIn(of)) return value ? {} : { not: {} }
     if (isData || typeof value !== 'object' || value === null) return value
     const node = mapMembers(value, nesting, convert) as Node
     if (isMap || Array.isArray(node)) return node
-    if (of === 'security') return without(node, unsupported)
+    if (of === 'security') return withoutRoles(without(node, unsupported), scoped)
     return node.$ref === undefined ? withKeywordsOf30(node) : reference(node, of)
   }
   // OpenAPI 3.0 ignores the siblings of a `$ref`, so they move into an `allOf`.

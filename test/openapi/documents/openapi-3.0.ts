@@ -140,6 +140,24 @@ const documents: [title: string, document: object, old: object][] = [
     },
   ],
   [
+    'the roles of schemes without scopes',
+    {
+      info: {},
+      security: [{ b: ['admin'], c: ['read'] }],
+      components: {
+        securitySchemes: { b: { type: 'http', scheme: 'bearer' }, c: { type: 'oauth2', flows: {} } },
+      },
+    },
+    {
+      info: {},
+      paths: {},
+      security: [{ b: [], c: ['read'] }],
+      components: {
+        securitySchemes: { b: { type: 'http', scheme: 'bearer' }, c: { type: 'oauth2', flows: {} } },
+      },
+    },
+  ],
+  [
     'examples that look like schemas',
     { info: {}, components: { examples: { a: { value: { const: 1, examples: [1] } } } } },
     { info: {}, paths: {}, components: { examples: { a: { value: { const: 1, examples: [1] } } } } },
