@@ -37,6 +37,7 @@ export class Issuer {
   #failure: { readonly error: Error; readonly at: number } | undefined
   #searchedAt = Number.NEGATIVE_INFINITY
   #nextSearch: Promise<KeySet> | undefined
+  #inFlight: Promise<KeySet> | undefined
   readonly #fetch = singleFlight(() => this.#fetchKeySet())
 
   /** @param url as tokens name it */
@@ -74,6 +75,7 @@ export class Issuer {
 
   async #loadAfterPause(): Promise<KeySet> {
     await delay(Math.max(0, this.#searchedAt + pauseMs - elapsedMs()))
+    await this.#inFlight?.catch(() => {}) // it may have begun before the token came
     this.#nextSearch = undefined
     this.#searchedAt = elapsedMs()
     return this.#load()
@@ -92,8 +94,9 @@ export class Issuer {
   async #load(): Promise<KeySet> {
     if (this.#failure !== undefined && isWithin(pauseMs, this.#failure.at))
       throw unavailable(this.#failure.error)
+    this.#inFlight = this.#fetch()
     try {
-      return await this.#fetch()
+      return await this.#inFlight
     } catch (error) {
       throw unavailable(error)
     }
