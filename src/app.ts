@@ -32,6 +32,7 @@ import {
   createSecurity,
   documentation,
   type ErrorBodyOf,
+  isStub,
   mount,
   type Operation,
 } from './openapi/index.js'
@@ -82,7 +83,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addCors(app, config.corsOrigins, contract)
   const counters = await createCounters(app, contract, config, log)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
-  const checks = createChecks(schemes, { contract, config, pools, loadShedder, log })
+  const isNeeded = (scheme: string) => schemesInUse(contract, handlers).has(scheme)
+  const checks = createChecks(schemes, { contract, config, pools, loadShedder, log }, isNeeded)
   const security = createSecurity(contract, checks)
   addAdmission(app, {
     contract,
@@ -127,6 +129,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addHook('onClose', async () => purge.stop())
   app.addHook('onClose', () => services.close())
   return app
+}
+
+// The security schemes that operations with a handler name.
+function schemesInUse({ operations }: ServiceContract, handlers: Handlers): ReadonlySet<string> {
+  const byName: Readonly<Record<string, object>> = handlers
+  const implemented = [...operations.values()].filter(({ name }) => !isStub(byName[name] ?? {}))
+  return new Set(implemented.flatMap(({ security }) => security.flat()).map(({ name }) => name))
 }
 
 function timeoutsOf({ requestTimeoutMs, handlerTimeoutMs }: Config): Timeouts {

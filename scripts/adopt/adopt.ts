@@ -6,16 +6,18 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { keySchemes } from '../../src/auth/unauthorized.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { contractFile, projectRoot } from '../../src/lib/paths.js'
 import { type Contract, ContractError } from '../../src/openapi/index.js'
 import { readSource } from '../../src/openapi/tools.js'
 import { type Findings, findDifferences, writeDifferences } from '../generate/differences.js'
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
+import { type Choice, chooseChecks } from '../lib/choose-checks.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
+import { schemesFile } from '../lib/schemes.js'
 import { renameProject, withOwnVolumes } from './names.js'
 import { adoptingPage, clientReadme, readme, withoutLinks } from './pages.js'
+import { withChecks } from './schemes.js'
 
 // What is the animals' own, beside the handlers: folders and files.
 const animalParts = [
@@ -41,6 +43,8 @@ export interface Adopted {
   readonly operations: number
   /** The number of removed files. */
   readonly removed: number
+  /** The checks that src/auth/schemes.ts has. */
+  readonly choice: Choice
 }
 
 /**
@@ -60,6 +64,7 @@ export async function adopt(root: string, document: string, name?: string): Prom
   if (taken !== undefined)
     throw new OperatorError(`${document} refers to ${taken}, which already exists in the project.`)
   const { contract, differences, warnings } = await generateInStage(places)
+  const choice = chooseChecks(contract)
   for (const part of parts) await rm(path.join(root, part), { recursive: true, force: true })
   await copyTo(root, places)
   await forgetRemoved(root, contract)
@@ -69,9 +74,9 @@ export async function adopt(root: string, document: string, name?: string): Prom
   for (const name of await readdir(path.join(root, 'generated')))
     if (!kept.has(`generated/${name}`)) await rm(path.join(root, 'generated', name))
   await writeDifferences(root, differences)
-  await edit(root, 'src/auth/schemes.ts', (text) => withSchemes(text, keySchemes(contract)))
+  await edit(root, schemesFile, (text) => withChecks(text, choice))
   if (name !== undefined) await rename(root, name, places)
-  return { warnings, operations: contract.operations.size, removed: removed.length }
+  return { warnings, operations: contract.operations.size, removed: removed.length, choice }
 }
 
 async function refuseAgain(root: string): Promise<void> {
@@ -180,14 +185,6 @@ async function writePages(root: string, contract: Contract): Promise<void> {
   const pages = (await Promise.all(['docs', 'src/openapi'].map((folder) => filesIn(root, folder)))).flat()
   for (const page of [...pages, 'CONTRIBUTING.md', 'SECURITY.md'].filter((file) => file.endsWith('.md')))
     await edit(root, page, (text) => withoutLinks(text, page, animalParts))
-}
-
-// The list of checks, with the service's own keys for these schemes.
-function withSchemes(text: string, names: readonly string[]): string {
-  const list = names.map((name) => `${/^\w+$/.test(name) ? name : `'${name}'`}: apiKeys()`)
-  if (list.length === 0)
-    return text.replace(/import .*\n\n|(?<=schemes = )\{[^}]*\}/g, (found) => (found[0] === '{' ? '{}' : ''))
-  return text.replace(/schemes = \{[^}]*\}/, `schemes = { ${list.join(', ')} }`)
 }
 
 async function edit(root: string, file: string, change: (text: string) => string): Promise<void> {

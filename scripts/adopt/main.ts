@@ -4,8 +4,11 @@
 import { parseArgs } from 'node:util'
 import { runProcess, UsageError } from '../../src/commands/command.js'
 import { print } from '../../src/commands/terminal.js'
+import { oneLine } from '../../src/lib/one-line.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { projectRoot } from '../../src/lib/paths.js'
+import type { Choice } from '../lib/choose-checks.js'
+import { schemesFile } from '../lib/schemes.js'
 import { adopt, changesOf } from './adopt.js'
 import { namePattern } from './names.js'
 
@@ -35,13 +38,26 @@ async function main(args: readonly string[]): Promise<number> {
     throw new UsageError('--name must be small letters and digits, with hyphens between: toy-shop')
   if (!values.force && (await changesOf(projectRoot)) !== '')
     throw new OperatorError('There are uncommitted changes. Commit them, or use --force.')
-  const { warnings, operations, removed } = await adopt(projectRoot, document, name)
+  const { warnings, operations, removed, choice } = await adopt(projectRoot, document, name)
   for (const line of warnings) process.stderr.write(`${line}\n`)
   await print(`${document} is the contract now: ${operations} operations, each with a stub in src/handlers/
 ${removed} files about animals removed${name === undefined ? '' : `; the project is called ${name}`}
-Next steps: docs/adopting.md
+${described(choice)}Next steps: docs/adopting.md
 `)
   return 0
 }
+
+// What checks the security schemes, and what is left to do for the others.
+function described({ checks, left }: Choice): string {
+  const added = [...checks].map(([scheme, check]) => `  ${scheme}: ${check}()${needs[check]}\n`)
+  const missing = [...left].map(([scheme, advice]) => `  ${scheme}, ${oneLine(advice)}\n`)
+  const list =
+    added.length > 0 ? `Security schemes and their checks, in ${schemesFile}:\n${added.join('')}` : ''
+  const rest =
+    missing.length > 0 ? `Left to you there, before operations get handlers (docs/security.md):\n` : ''
+  return list + rest + missing.join('')
+}
+
+const needs = { apiKeys: '', jwt: ', which needs OIDC_ISSUER and OIDC_AUDIENCE' }
 
 runProcess(usage, main)

@@ -7,7 +7,6 @@ import { parse as parseJson, stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { parse, parseDocument } from 'yaml'
 import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
-import { keySchemes } from '../../src/auth/unauthorized.js'
 import { exactNumber, narrowed } from '../../src/lib/exact-number.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { generateOperations } from '../../src/openapi/generate/index.js'
@@ -182,15 +181,17 @@ export async function runCase(feature: Feature): Promise<Result> {
 
 async function runCalls(feature: Feature, contract: ServiceContract): Promise<Outcome[]> {
   let response: Node | undefined
-  const schemes = keySchemes(contract)
-  const hasCheck = (name: string) => schemes.includes(name)
+  // A check for each scheme, of a form of its own.
+  const listed = new Map([...contract.securitySchemes.keys()].map((name) => [name, name]))
+  const hasCheck = (name: string) => listed.has(name)
   const handlerOf = (operation: Operation) =>
     feature.isUnwritten === true || unmetSecurity(operation, contract, hasCheck).length > 0
       ? notImplemented(operation.name)
       : async (request: Node) => response ?? { status: 200, body: shown(request, operation) }
   const logged: string[] = []
   const write = (line: string) => void logged.push(JSON.parse(line).err?.message)
-  const app = await readyServer(contract, handlerOf, pino({ level: 'error' }, { write }) as FastifyBaseLogger)
+  const log = pino({ level: 'error' }, { write }) as FastifyBaseLogger
+  const app = await readyServer(contract, handlerOf, log, { listed })
   const outcomes: Outcome[] = []
   for (const each of feature.calls ?? []) {
     response = each.response

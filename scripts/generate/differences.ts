@@ -9,6 +9,7 @@ import { contractFile } from '../../src/lib/paths.js'
 import { generateOperations, generateTypes, outdated } from '../../src/openapi/generate/index.js'
 import { ContractError, type Operation } from '../../src/openapi/index.js'
 import { byStatus, serverErrors } from '../../src/openapi/tools.js'
+import { defaultList, type Listed, readSchemes } from '../lib/schemes.js'
 import { securityOf } from '../lib/server.js'
 import { generateClient } from './client.js'
 import { type Checked, checkContract } from './contract.js'
@@ -50,36 +51,44 @@ export interface Findings extends Checked {
  */
 export async function findDifferences(root: string, isAdopted = false): Promise<Findings> {
   const handlers = await readHandlers(root)
+  const list = await readSchemes(root)
   const { contract, warnings } = await checkContract(
     path.join(root, path.basename(contractFile)),
     (contract) => {
+      const listed = list ?? defaultList(contract)
       const isWritten = (operation: Operation) => {
         const text = handlers.get(operation.name)
         if (text !== undefined) return !isStubText(text)
         // An operation may be added with a declared security scheme that the server does not check yet.
         const isMistaken = operation.security.flat().some(({ name }) => !contract.securitySchemes.has(name))
-        return !isAdopted && (isMistaken || unmetIn(operation, contract).length === 0)
+        return !isAdopted && (isMistaken || unmetIn(operation, contract, listed).length === 0)
       }
-      return checkServer(contract, isWritten, errorBody)
+      return checkServer(contract, isWritten, { errorBody, listed })
     },
   )
-  const problems = [...undeclaredResponses(contract, handlers), ...undeclaredRefusals(contract, handlers)]
+  const own = ownErrors(contract, list)
+  const refusals = undeclaredRefusals(contract, handlers, own)
+  const problems = [...undeclaredResponses(contract, handlers), ...refusals]
   if (problems.length > 0) throw new ContractError(problems.join('\n'))
   return {
     contract,
     differences: [
-      ...(await generatedDifferences(root, contract)),
+      ...(await generatedDifferences(root, contract, own)),
       ...handlerDifferences(contract, [...handlers.keys()]),
     ],
     warnings,
   }
 }
 
-async function generatedDifferences(root: string, contract: ServiceContract): Promise<Difference[]> {
+async function generatedDifferences(
+  root: string,
+  contract: ServiceContract,
+  own: OwnErrors,
+): Promise<Difference[]> {
   const types = generateTypes(contract)
   const contents = new Map([
     ['types.ts', header + types],
-    ['operations.ts', header + generateOperations(contract, types, ownErrors(contract).keys())],
+    ['operations.ts', header + generateOperations(contract, types, own.keys())],
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', generateClient(contract, types)],
     ['openapi.yaml', contract.text], // in one file, for installations: the contract may have any number
@@ -130,15 +139,21 @@ function undeclaredResponses(
   })
 }
 
-function ownErrors(contract: ServiceContract): ReadonlyMap<string, number> {
-  return serverErrors(contract, additionsTo(contract, securityOf(contract)))
+// The statuses of the server's own errors, by their codes.
+type OwnErrors = ReadonlyMap<string, number>
+
+function ownErrors(contract: ServiceContract, listed: Listed | undefined): OwnErrors {
+  return serverErrors(contract, additionsTo(contract, securityOf(contract, listed)))
 }
 
 // Errors that handlers throw must be declared as responses; the server's own errors need not be.
-function undeclaredRefusals(contract: ServiceContract, handlers: ReadonlyMap<string, string>): string[] {
+function undeclaredRefusals(
+  contract: ServiceContract,
+  handlers: ReadonlyMap<string, string>,
+  own: OwnErrors,
+): string[] {
   const { operations, errorStatuses, describesErrors } = contract
   if (!describesErrors) return []
-  const own = ownErrors(contract)
   return [...operations.values()].flatMap(({ id, name, responses }) => {
     return thrownCodes(handlers.get(name) ?? '').flatMap((code) => {
       const status = errorStatuses.get(code)

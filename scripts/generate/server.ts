@@ -2,17 +2,11 @@
 
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
-import { keySchemes } from '../../src/auth/unauthorized.js'
 import { additionsTo } from '../../src/http/additions.js'
-import {
-  type Contract,
-  ContractError,
-  type ErrorBodyOf,
-  notImplemented,
-  type Operation,
-} from '../../src/openapi/index.js'
+import { type Contract, ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
 import { type Problem, problemOf, undeclaredErrors, unmetSecurity } from '../../src/openapi/tools.js'
-import { buildServer, securityOf } from '../lib/server.js'
+import type { Listed } from '../lib/schemes.js'
+import { buildServer, type Own, securityOf } from '../lib/server.js'
 import { judgePatterns } from './patterns.js'
 
 /**
@@ -25,42 +19,42 @@ import { judgePatterns } from './patterns.js'
 export async function checkServer(
   contract: ServiceContract,
   isWritten: (operation: Operation) => boolean,
-  errorBody?: ErrorBodyOf,
+  own: Own & { readonly listed: Listed },
 ): Promise<{ readonly noted: readonly Problem[]; readonly planned: readonly Problem[] }> {
-  const planned = await checkBuild(contract, isWritten, errorBody)
+  const { listed } = own
+  const planned = await checkBuild(contract, isWritten, own)
   const patterns = judgePatterns(contract, isWritten)
   if (patterns.refused.length > 0) throw new ContractError(patterns.refused)
-  const unmet = [...contract.operations.values()].flatMap((each) => unmetIn(each, contract))
+  const unmet = [...contract.operations.values()].flatMap((each) => unmetIn(each, contract, listed))
   return {
-    noted: [...undeclaredIn(contract), ...patterns.noted],
+    noted: [...undeclaredIn(contract, listed), ...patterns.noted],
     planned: [...unmet, ...planned, ...patterns.planned],
   }
 }
 
 /** The security schemes of an operation that have no check. */
-export function unmetIn(operation: Operation, contract: ServiceContract): Problem[] {
-  const schemes = keySchemes(contract)
-  return unmetSecurity(operation, contract, (name) => schemes.includes(name))
+export function unmetIn(operation: Operation, contract: ServiceContract, listed: Listed): Problem[] {
+  return unmetSecurity(operation, contract, (name) => listed.has(name))
 }
 
-function undeclaredIn(contract: ServiceContract): Problem[] {
-  const additions = additionsTo(contract, securityOf(contract))
+function undeclaredIn(contract: ServiceContract, listed: Listed): Problem[] {
+  const additions = additionsTo(contract, securityOf(contract, listed))
   return [...contract.operations.values()].flatMap((each) => undeclaredErrors(each, contract, additions))
 }
 
 async function checkBuild(
   contract: ServiceContract,
   isWritten: (operation: Operation) => boolean,
-  errorBody: ErrorBodyOf | undefined,
+  own: Own & { readonly listed: Listed },
 ): Promise<readonly Problem[]> {
   const build = async (isTried: (operation: Operation) => boolean) => {
     const handlerOf = (operation: Operation) =>
       isTried(operation) ? async () => {} : notImplemented(operation.name)
-    const app = await readyServer(contract, handlerOf, undefined, errorBody)
+    const app = await readyServer(contract, handlerOf, undefined, own)
     await app.close()
   }
   try {
-    await build((operation) => isWritten(operation) || unmetIn(operation, contract).length === 0)
+    await build((operation) => isWritten(operation) || unmetIn(operation, contract, own.listed).length === 0)
     return []
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
@@ -77,10 +71,10 @@ export async function readyServer(
   contract: ServiceContract,
   handlerOf: (operation: Operation) => unknown,
   log?: FastifyBaseLogger,
-  errorBody?: ErrorBodyOf,
+  own?: Own,
 ): Promise<FastifyInstance> {
   try {
-    const app = await buildServer(contract, handlerOf, log, errorBody)
+    const app = await buildServer(contract, handlerOf, log, own)
     await app.ready()
     return app
   } catch (error) {

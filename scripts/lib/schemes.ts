@@ -6,7 +6,8 @@ import path from 'node:path'
 import ts from 'typescript'
 import { requirePlan, type ServiceContract } from '../../src/auth/plans.js'
 import { keyErrors } from '../../src/auth/unauthorized.js'
-import type { Check, CheckList } from '../../src/openapi/index.js'
+import type { Check, CheckList, Contract } from '../../src/openapi/index.js'
+import { chooseChecks } from './choose-checks.js'
 
 /** The file of the list. */
 export const schemesFile = 'src/auth/schemes.ts'
@@ -14,13 +15,18 @@ export const schemesFile = 'src/auth/schemes.ts'
 /** The text of each check in a project's list, by the name of its scheme: `apiKeys()`. */
 export type Listed = ReadonlyMap<string, string>
 
-/** Reads a project's list. Without the file it is empty. */
-export async function readSchemes(root: string): Promise<Listed> {
+/** Reads a project's list. Undefined without the file, as while a document is adopted. */
+export async function readSchemes(root: string): Promise<Listed | undefined> {
   const text = await readFile(path.join(root, schemesFile), 'utf8').catch((error) => {
-    if (error.code === 'ENOENT') return ''
+    if (error.code === 'ENOENT') return undefined
     throw error
   })
-  return listedIn(text)
+  return text === undefined ? undefined : listedIn(text)
+}
+
+/** The list of a contract that has none yet. */
+export function defaultList(contract: Contract): Listed {
+  return new Map([...chooseChecks(contract).checks].map(([name, check]) => [name, `${check}()`]))
 }
 
 /** The list of a module: the properties of the object that it exports as `schemes`. */

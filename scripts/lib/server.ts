@@ -2,7 +2,6 @@
 
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
-import { keySchemes } from '../../src/auth/unauthorized.js'
 import { additionsTo } from '../../src/http/additions.js'
 import { healthPathsOf } from '../../src/http/service-paths.js'
 import {
@@ -16,19 +15,25 @@ import {
   type Operation,
   type Security,
 } from '../../src/openapi/index.js'
-import { standIns } from './schemes.js'
+import { defaultList, type Listed, standIns } from './schemes.js'
+
+/** What of a project is its own. */
+export interface Own {
+  readonly errorBody?: ErrorBodyOf | undefined
+  /** The checks of its security schemes; by default those that fit the contract. */
+  readonly listed?: Listed
+}
 
 /**
- * Mounts a contract with these handlers. The server does not listen, and any key may pass.
+ * Mounts a contract with these handlers. The server does not listen, and any credential may pass.
  * @param log none by default
- * @param errorBody the project's own
  * @throws {ContractError} when startup of the service would fail
  */
 export async function buildServer(
   contract: ServiceContract,
   handlerOf: (operation: Operation) => unknown,
   log?: FastifyBaseLogger,
-  errorBody?: ErrorBodyOf,
+  { errorBody, listed }: Own = {},
 ): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...(log && { loggerInstance: log }),
@@ -42,7 +47,7 @@ export async function buildServer(
   for (const path of Object.values(healthPathsOf(contract))) app.get(path, async () => {})
   contractFiles(app, contract)
   documentation(app, contract)
-  const security = securityOf(contract)
+  const security = securityOf(contract, listed)
   const handlers = [...contract.operations.values()].map((each) => [each.name, handlerOf(each)])
   await mount(app, {
     contract,
@@ -56,9 +61,6 @@ export async function buildServer(
 }
 
 /** The security of a contract as a tool sees it: any credential may pass. */
-export function securityOf(contract: ServiceContract): Security {
-  return createSecurity(
-    contract,
-    standIns(contract, new Map(keySchemes(contract).map((name) => [name, 'apiKeys()']))),
-  )
+export function securityOf(contract: ServiceContract, listed = defaultList(contract)): Security {
+  return createSecurity(contract, standIns(contract, listed))
 }

@@ -5,6 +5,7 @@ import type { handlers } from '../../generated/handlers.js'
 import type { Operations, SecuritySchemes } from '../../generated/operations.js'
 import type { Config } from '../config.js'
 import type { Pools } from '../database/database.js'
+import { OperatorError } from '../lib/operator-error.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
 import type { Check, CheckList, Checks } from '../openapi/index.js'
 import type { Client } from './client.js'
@@ -35,12 +36,25 @@ export type Schemes = {
   readonly [Name in keyof NeededChecks]: (parts: CheckParts) => NonNullable<NeededChecks[Name]>
 }
 
-/** The checks of the schemes in a list. */
+/**
+ * The checks of the schemes in a list. While only stubs name a scheme, as in a contract that was just adopted,
+ * one that lacks a setting is left out with a warning.
+ * @param isNeeded whether an operation with a handler names a scheme
+ * @throws {OperatorError} when a check that is needed lacks a setting
+ */
 export function createChecks(
   schemes: Readonly<Record<string, AnyCheckFactory>>,
   parts: Omit<CheckParts, 'scheme'>,
+  isNeeded: (scheme: string) => boolean,
 ): CheckList<Client> {
-  return Object.fromEntries(
-    Object.entries(schemes).map(([scheme, make]) => [scheme, make({ ...parts, scheme })]),
-  )
+  const checks = Object.entries(schemes).flatMap(([scheme, make]) => {
+    try {
+      return [[scheme, make({ ...parts, scheme })] as const]
+    } catch (error) {
+      if (!(error instanceof OperatorError) || isNeeded(scheme)) throw error
+      parts.log.warn({ scheme, reason: error.message }, 'security scheme without its check')
+      return []
+    }
+  })
+  return Object.fromEntries(checks)
 }

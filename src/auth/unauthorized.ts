@@ -1,6 +1,6 @@
 // The errors of requests without a valid API key. The engine adds the challenges.
 
-import type { CheckErrors, Contract, SecurityScheme } from '../openapi/index.js'
+import type { CheckErrors, SecurityScheme } from '../openapi/index.js'
 
 /**
  * The errors of API keys for a scheme. A mistyped, unknown, expired or revoked key gets the same one, so that
@@ -26,21 +26,4 @@ const words: Readonly<Record<string, string>> = { query: 'query parameter', cook
 
 function capitalized(scheme: string): string {
   return scheme.charAt(0).toUpperCase() + scheme.slice(1).toLowerCase()
-}
-
-/**
- * The names of the security schemes that API keys meet: the only HTTP bearer scheme that operations use or,
- * of several, the only one in the document's own `security`.
- */
-export function keySchemes({ operations, securitySchemes, document }: Contract): string[] {
-  const all = [...operations.values()].flatMap(({ security }) => security.flat())
-  const bearerIn = (names: Iterable<string>) =>
-    [...new Set(names)].filter((name) => {
-      const { type, scheme } = securitySchemes.get(name) ?? {}
-      return type === 'http' && scheme?.toLowerCase() === 'bearer'
-    })
-  const used = bearerIn(all.map(({ name }) => name))
-  const { security = [] } = document as { security?: readonly object[] }
-  const schemes = used.length === 1 ? used : bearerIn(security.flatMap((each) => Object.keys(each)))
-  return schemes.length === 1 ? schemes : []
 }

@@ -33,4 +33,4 @@ export type {
 export type { Checks, NeededSchemes } from './security/checks.js'
 export { createSecurity, type Security, verdictOf } from './security/security.js'
 export type { Verdict } from './security/verdict.js'
-export { notImplemented, type Stub } from './stubs.js'
+export { isStub, notImplemented, type Stub } from './stubs.js'

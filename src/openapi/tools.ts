@@ -27,7 +27,14 @@ export { pointerTo, resolvePointer } from './contract/pointer.js'
 export { toContract } from './contract/read.js'
 export { type Node, nodeOf, Reader } from './contract/reader.js'
 export { placesOf } from './contract/schema-places.js'
-export { credentialPlace, effectiveSecurity, isPublic, kindOf, unmetSecurity } from './contract/security.js'
+export {
+  credentialPlace,
+  effectiveSecurity,
+  isPublic,
+  isSamePlace,
+  kindOf,
+  unmetSecurity,
+} from './contract/security.js'
 export { readPrefix } from './contract/servers.js'
 export { isOpenApi30, toSchema31, versionProblem } from './contract/upgrade.js'
 export { replacedPaths } from './own-paths.js'

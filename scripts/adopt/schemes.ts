@@ -1,0 +1,27 @@
+// src/auth/schemes.ts of an adopted project: the checks that were chosen, and what is left to the team.
+
+import { oneLine } from '../../src/lib/one-line.js'
+import type { Choice } from '../lib/choose-checks.js'
+
+/**
+ * The list of a project with these checks in place of its own.
+ * @param text of src/auth/schemes.ts
+ */
+export function withChecks(text: string, { checks, left }: Choice): string {
+  const used = modules.filter(([check]) => [...checks.values()].includes(check))
+  const imports = used.map(([check, file]) => `import { ${check} } from '${file}'\n`)
+  const entries = [...checks].map(([name, check]) => `  ${keyOf(name)}: ${check}(),\n`)
+  const notes = [...left].map(([name, advice]) => `  // ${oneLine(`${name}: ${advice}`)}\n`)
+  return text
+    .replace(/import \{ apiKeys \} from .*\n/, imports.join(''))
+    .replace(/(?<=^export const schemes = )\{[^}]*\}/m, `{\n${entries.join('')}${notes.join('')}}`)
+}
+
+const modules = [
+  ['apiKeys', './api-keys.js'],
+  ['jwt', './jwt.js'],
+] as const
+
+function keyOf(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name.replace(/['\\]/g, '\\$&')}'`
+}

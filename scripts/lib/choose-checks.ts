@@ -1,0 +1,88 @@
+// Which checks of the service fit the schemes of a contract that has no list of its own yet (src/auth/schemes.ts).
+// What cannot be decided is left to the team, with what to do.
+
+import type { Contract } from '../../src/openapi/index.js'
+import { credentialPlace, effectiveSecurity, isSamePlace, kindOf, nodeOf } from '../../src/openapi/tools.js'
+
+type CheckName = 'apiKeys' | 'jwt'
+
+/** The checks of a contract, by the names of its schemes. */
+export interface Choice {
+  readonly checks: ReadonlyMap<string, CheckName>
+  /** By the names of the other schemes that operations use, what to do about them. */
+  readonly left: ReadonlyMap<string, string>
+}
+
+/** Chooses the checks of the schemes that operations use. */
+export function chooseChecks(contract: Contract): Choice {
+  const checks = new Map<string, CheckName>()
+  const left = new Map<string, string>()
+  for (const name of new Set(setsOf(contract).flat())) {
+    const advice = adviceOn(name, contract)
+    if (advice === undefined) checks.set(name, checkFor(name, contract) as CheckName)
+    else left.set(name, `${kindOf(contract.securitySchemes.get(name))}: ${advice}`)
+  }
+  return { checks, left }
+}
+
+// The names of the schemes that must be met together, for every alternative of every operation.
+function setsOf({ operations }: Contract): string[][] {
+  const alternatives = [...operations.values()].flatMap(({ security }) => security)
+  return alternatives.map((requirements) => requirements.map(({ name }) => name))
+}
+
+function checkFor(name: string, { securitySchemes }: Contract): CheckName | undefined {
+  const scheme = securitySchemes.get(name)
+  const place = credentialPlace(scheme)
+  if (place?.in === 'header') return 'apiKeys'
+  if (place?.in !== 'authorization' || place.name !== 'bearer') return undefined
+  return scheme?.type !== 'http' || /^jwt$/i.test(scheme.bearerFormat ?? '') ? 'jwt' : 'apiKeys'
+}
+
+// Undefined for a scheme whose check is certain.
+function adviceOn(name: string, contract: Contract): string | undefined {
+  const place = credentialPlace(contract.securitySchemes.get(name))
+  if (place === undefined) return 'the server cannot check it'
+  if (place.in === 'authorization' && place.name === 'basic')
+    return 'basic(verify), with a function that verifies a name and a password'
+  const check = checkFor(name, contract)
+  return check === undefined
+    ? 'a check of your own'
+    : (togetherWith(name, contract) ?? besides(name, contract))
+}
+
+// One credential cannot be two of a request.
+function togetherWith(name: string, contract: Contract): string | undefined {
+  const others = likeOf(name, contract)
+  const together = setsOf(contract).find(
+    (names) => names.includes(name) && names.some((other) => others.has(other)),
+  )
+  if (together === undefined) return undefined
+  return `a check of your own, because requests need it together with ${without(name, together).join(' and ')}`
+}
+
+// And it has no mark of the scheme that it is for. The document's own security says which it is, if one.
+function besides(name: string, contract: Contract): string | undefined {
+  const rivals = [...likeOf(name, contract)].filter((other) => areSent(name, other, contract))
+  const own = new Set(effectiveSecurity(nodeOf(contract.document), {}).flatMap((each) => Object.keys(each)))
+  if (rivals.length === 0 || (own.has(name) && !rivals.some((each) => own.has(each)))) return undefined
+  const check = checkFor(name, contract)
+  return `${check}() for one of it and ${rivals.join(', ')}: a credential would meet them all`
+}
+
+// The other schemes that the same check fits.
+function likeOf(name: string, contract: Contract): ReadonlySet<string> {
+  const check = checkFor(name, contract)
+  return new Set(
+    without(name, setsOf(contract).flat()).filter((other) => checkFor(other, contract) === check),
+  )
+}
+
+function without(name: string, names: readonly string[]): string[] {
+  return names.filter((each) => each !== name)
+}
+
+function areSent(one: string, other: string, { securitySchemes }: Contract): boolean {
+  const [place, otherPlace] = [one, other].map((name) => credentialPlace(securitySchemes.get(name)))
+  return place !== undefined && otherPlace !== undefined && isSamePlace(place, otherPlace)
+}
