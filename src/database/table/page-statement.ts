@@ -2,6 +2,7 @@
 
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
+import { prepared } from '../driver/sql.js'
 import type { StoredValue } from './columns.js'
 import { type Field, inJson, isExact, parseStored, readRow } from './rows.js'
 
@@ -49,16 +50,17 @@ export function pageStatement<Row>(
 ): (sql: Sql, page: AskedPage) => Promise<Row[] | undefined> {
   const { join, isKnown } = hasPosition ? positionIn(from, order) : anywhere
   const rows = selectOf(shown, `from ${from} as rows ${whereAndOrder(order, conditions, hasPosition)}`)
-  const select = `select case when ${isKnown} then (${rows}) end as columns from json_to_recordset(`
   const asked = [
     ...conditions.map(({ type }, i) => `value${i} ${type}`),
     ...(hasPosition ? [`after ${order.at(-1)?.codec.type}`] : []),
     'page_limit integer',
   ]
+  const statement = `
+    select case when ${isKnown} then (${rows}) end as columns
+    from json_to_recordset($1::text::json) as asked (${asked.join(', ')})${join}`
   return batched(async (sql, pages: readonly AskedPage[]) => {
-    const rows = await sql<{ columns: string | null }[]>`
-      ${sql.unsafe(select)}${JSON.stringify(pages.map(recordOf))}::text::json)
-        as asked (${sql.unsafe(asked.join(', '))})${sql.unsafe(join)}`
+    const all = JSON.stringify(pages.map(recordOf))
+    const rows = await sql.unsafe<{ columns: string | null }[]>(statement, [all], prepared)
     return rows.map(({ columns }) => (columns === null ? undefined : readPage<Row>(shown, columns)))
   }, limits)
 }

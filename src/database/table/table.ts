@@ -3,6 +3,7 @@
 
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
+import { prepared } from '../driver/sql.js'
 import { writeArray } from '../driver/values.js'
 import type { AnyColumns, ColumnsOf, StoredValue } from './columns.js'
 import type { Source } from './page-statement.js'
@@ -81,30 +82,28 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
   const columns = listed(taken, ({ column }) => column)
   const values = listed(taken, ({ name, codec }) => `${identifier(name)}::${codec.type}`)
   const texts = listed(taken, ({ name }) => `${identifier(name)} text`)
-  const returned = selected(shown)
-  return async (sql: Sql, rows: readonly Taken[]): Promise<Shown[]> => {
-    // They come back in the order of the input.
-    const stored = await sql<Texts[]>`
-      insert into ${sql.unsafe(from)} (${sql.unsafe(columns)})
-      select ${sql.unsafe(values)}
-      from json_to_recordset(${writeRows(taken, rows)}::text::json) as given (${sql.unsafe(texts)})
-      returning ${sql.unsafe(returned)}`
-    return readRows(shown, stored)
-  }
+  // They come back in the order of the input.
+  const statement = `
+    insert into ${from} (${columns})
+    select ${values} from json_to_recordset($1::text::json) as given (${texts})
+    returning ${selected(shown)}`
+  return async (sql: Sql, rows: readonly Taken[]): Promise<Shown[]> =>
+    readRows(shown, await sql.unsafe<Texts[]>(statement, [writeRows(taken, rows)], prepared))
 }
 
 function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field) {
-  const values = listed(shown, inJson)
+  // LIMIT makes PostgreSQL find each row by itself, by the index, and not read the table to join it.
+  const statement = `
+    select (
+      select json_build_array(${listed(shown, inJson)})::text
+      from ${from} as rows
+      where rows.${column} = asked.value
+      limit 1
+    ) as json
+    from unnest($1::${codec.type}[]) as asked (value)`
   return async (sql: Sql, asked: readonly Value[]): Promise<(Shown | undefined)[]> => {
-    // LIMIT makes PostgreSQL find each row by itself, by the index, and not read the table to join it.
-    const found = await sql<{ json: string | null }[]>`
-      select (
-        select json_build_array(${sql.unsafe(values)})::text
-        from ${sql.unsafe(from)} as rows
-        where rows.${sql.unsafe(column)} = asked.value
-        limit 1
-      ) as json
-      from unnest(${writeArray(asked.map(codec.write))}::${sql.unsafe(codec.type)}[]) as asked (value)`
+    const values = writeArray(asked.map(codec.write))
+    const found = await sql.unsafe<{ json: string | null }[]>(statement, [values], prepared)
     return found.map(({ json }) => (json === null ? undefined : readValues(shown, json)))
   }
 }
