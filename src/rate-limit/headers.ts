@@ -30,10 +30,16 @@ export type Windows = Readonly<Partial<Record<keyof typeof lengthsS, ReportedWin
  * their quotas, and what is left of each for how many seconds.
  */
 export function windowHeaders(windows: Windows) {
-  const all = Object.entries(windows) as [keyof Windows, ReportedWindow][]
-  const policy = all.map(([name, { max }]) => `"${name}";q=${max};w=${lengthsS[name]}`)
-  const state = all.map(([name, { remaining, ttl }]) => `"${name}";r=${remaining};t=${Math.ceil(ttl / 1000)}`)
-  return { 'ratelimit-policy': policy.join(', '), ratelimit: state.join(', ') }
+  let policy = ''
+  let state = ''
+  let name: keyof Windows
+  for (name in windows) {
+    const { max, remaining, ttl } = windows[name] as ReportedWindow // it has the name
+    const comma = policy === '' ? '' : ', '
+    policy += `${comma}"${name}";q=${max};w=${lengthsS[name]}`
+    state += `${comma}"${name}";r=${remaining};t=${Math.ceil(ttl / 1000)}`
+  }
+  return { 'ratelimit-policy': policy, ratelimit: state }
 }
 
 /** Why a request is refused, and for how long. */
