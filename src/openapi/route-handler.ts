@@ -86,9 +86,11 @@ export function createRouteHandler<Resource>(
     const returned = handler(requestParts(request), context(request, operation, resource))
     const serialized = serialize(reply, await returned.catch((error) => responseOfError(error, request.id)))
     const response = isConditional ? withEntityTag(serialized) : serialized
+    const { status, headers, body } = response
     // As they are sent; what is stored keeps its links relative.
-    checkHeaders(reply, response, withAbsoluteLinks(response.headers, request, address), check)
-    return response
+    const sent = withAbsoluteLinks(headers, request, address)
+    checkHeaders(reply, status, sent, check)
+    return { status, headers, body, sent }
   }
 
   const respond = around.reduceRight((inner, wrap) => wrap(inner, operation), run)
@@ -96,7 +98,7 @@ export function createRouteHandler<Resource>(
     const response = await respond(request, reply)
     // Timed out, or the client has disconnected.
     if (reply.sent || request.raw.socket.destroyed) return undefined
-    addHeaders(reply, withAbsoluteLinks(response.headers, request, address))
+    addHeaders(reply, response.sent ?? withAbsoluteLinks(response.headers, request, address))
     if (!isConditional || !isKnownTo(request.headers['if-none-match'], response))
       return reply.code(response.status).send(response.body)
     // For HEAD, Fastify derives Content-Length from the body: that of a 200 (RFC 9110, section 8.6).
@@ -117,7 +119,7 @@ function formed(facts: ErrorFacts, form: ErrorForm): ErrorResponse | undefined {
 // With the headers that are already set. Before those of the response are: a 500 must not carry them.
 function checkHeaders(
   reply: FastifyReply,
-  { status }: SerializedResponse,
+  status: number,
   headers: SerializedResponse['headers'],
   check: ResponseCheck,
 ): void {

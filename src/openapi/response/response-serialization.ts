@@ -21,6 +21,8 @@ export interface SerializedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
   readonly body: string | Buffer | undefined
+  /** The headers with absolute links, as they were validated. A stored response has none. */
+  readonly sent?: SerializedResponse['headers']
 }
 
 // Node throws at these characters when the response has already started (RFC 9110, section 5.5).
