@@ -30,7 +30,7 @@ export type {
   Demand,
   UsernamePassword,
 } from './security/check.js'
-export type { Checks, NeededSchemes } from './security/checks.js'
+export type { Checks } from './security/checks.js'
 export { createSecurity, type Security, verdictOf } from './security/security.js'
 export type { Verdict } from './security/verdict.js'
 export { isStub, notImplemented, type Stub } from './stubs.js'

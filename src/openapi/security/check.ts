@@ -64,5 +64,5 @@ export interface Check<C extends Caller = Caller, Sent = string> {
 /** A check whose credential may be of any kind. A method's parameter is bivariant, so that each fits. */
 export type AnyCheck<C extends Caller = Caller> = Check<C, never>
 
-/** The checks of an application, by the names of their schemes. */
-export type CheckList<C extends Caller = Caller> = Readonly<Record<string, AnyCheck<C>>>
+/** The checks of an application, by the names of their schemes. Those of stubs may be undefined. */
+export type CheckList<C extends Caller = Caller> = Readonly<Record<string, AnyCheck<C> | undefined>>

@@ -23,7 +23,7 @@ export class Security<C extends Caller = Caller> {
   constructor(contract: Contract, checks: CheckList<C>) {
     this.#contract = contract
     this.#queryKeys = queryKeyNames(contract)
-    this.checks = new Map(Object.entries(checks))
+    this.checks = new Map(Object.entries(checks).flatMap(([name, check]) => (check ? [[name, check]] : [])))
   }
 
   /**
