@@ -81,9 +81,15 @@ export const table: ClientTable = {
         "mediaType": "application/json",
         "numbers": "#/components/schemas/NewPet"
       },
-      "errors": [
-        "default"
-      ],
+      "errors": {
+        "default": {
+          "application/json": [
+            "code",
+            "message",
+            "status"
+          ]
+        }
+      },
       "numbers": {
         "201": {
           "application/json": "#/components/schemas/Pet"
@@ -105,9 +111,15 @@ export const table: ClientTable = {
           "numbers": "int64"
         }
       ],
-      "errors": [
-        "default"
-      ],
+      "errors": {
+        "default": {
+          "application/json": [
+            "code",
+            "message",
+            "status"
+          ]
+        }
+      },
       "numbers": {
         "200": {
           "application/json": "#/components/schemas/Pet"
@@ -130,9 +142,15 @@ export const table: ClientTable = {
           "numbers": "int64"
         }
       ],
-      "errors": [
-        "default"
-      ],
+      "errors": {
+        "default": {
+          "application/json": [
+            "code",
+            "message",
+            "status"
+          ]
+        }
+      },
       "numbers": {
         "200": {
           "application/json": {

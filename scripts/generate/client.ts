@@ -21,6 +21,7 @@ import {
   type Content,
   credentialPlace,
   essence,
+  extendedBy,
   type Field,
   isPublic,
   isRange,
@@ -305,7 +306,7 @@ function tableEntry(operation: Operation, contract: Contract, places: NumberPlac
     ...securityOf(operation, contract),
     ...(formed.length > 0 && { parameters: formed }),
     ...bodyOf(sentContent(operation), places),
-    ...(errors.length > 0 && { errors: errorStatuses(errors) }),
+    ...(errors.length > 0 && { errors: errorContents(errors, contract.document) }),
     ...(Object.keys(contents).length > 0 && { contents }),
     ...(Object.keys(numbers).length > 0 && { numbers }),
     ...(successor !== undefined && { successor: clientName(successor) }),
@@ -323,10 +324,29 @@ function parameterOf({ name, in: location, form, schema }: Parameter, places: Nu
   }
 }
 
-// `default` covers all others.
-function errorStatuses(errors: readonly Response[]): string[] {
-  const statuses = errors.map(({ status }) => status)
-  return statuses.includes('default') ? ['default'] : statuses
+// Those that are like `default` are left to it.
+function errorContents(
+  errors: readonly Response[],
+  document: object,
+): NonNullable<ClientOperation['errors']> {
+  const reader = new Reader(document)
+  const entries = errors.map(({ status, contents }) => {
+    const names = contents.map(({ mediaType, kind, schema }) => {
+      return [essence(mediaType), kind === 'json' ? requiredIn(reader, schema) : []]
+    })
+    return [status, Object.fromEntries(names)] as const
+  })
+  const other = JSON.stringify(entries.find(([status]) => status === 'default')?.[1])
+  return Object.fromEntries(
+    entries.filter(([status, each]) => status === 'default' || JSON.stringify(each) !== other),
+  )
+}
+
+// The fields that every value has, wherever its schema refers to.
+function requiredIn(reader: Reader, schema: AnySchema | undefined): string[] {
+  if (typeof schema !== 'object') return []
+  const parts = [...extendedBy(schema, (each) => reader.node(each))]
+  return [...new Set(parts.flatMap(({ required }) => (Array.isArray(required) ? required.map(String) : [])))]
 }
 
 // Null for a media type without numbers, if another one of the status has some.

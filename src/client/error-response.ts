@@ -29,8 +29,24 @@ function redirectMessage({ status, headers }: Response): string {
 }
 
 /** Whether the contract declares an error response with this status. */
-export function declaresError({ errors = [] }: Pick<CalledOperation, 'errors'>, status: number): boolean {
-  return status >= 400 && ofStatus(Object.fromEntries(errors.map((each) => [each, true])), status) === true
+function declaresError({ errors }: Pick<CalledOperation, 'errors'>, status: number): boolean {
+  return status >= 400 && ofStatus(errors, status) !== undefined
+}
+
+/** Whether an error response is of a declared status and media type, and its body has the fields. */
+export function isDeclaredError(
+  { errors }: Pick<CalledOperation, 'errors'>,
+  { response, body }: ApiError,
+): boolean {
+  const { status = 0, headers } = response ?? {}
+  const contents = status >= 400 ? ofStatus(errors, status) : undefined
+  if (contents === undefined) return false
+  if (Object.keys(contents).length === 0) return body === undefined
+  const type = headers?.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() ?? ''
+  const names = contents[type] ?? contents[type.replace(/\/.*/, '/*')] ?? contents['*/*']
+  return (
+    names?.every((name) => typeof body === 'object' && body !== null && Object.hasOwn(body, name)) === true
+  )
 }
 
 function hasItsBody({ contents }: CalledOperation, status: number, body: unknown): boolean {

@@ -7,7 +7,7 @@ import type { CallOptions as AnyCallOptions, Arguments, CallResult } from './cal
 import { buildClient } from './client.js'
 import type { CredentialOptions } from './credentials.js'
 import { ApiError } from './error.js'
-import { declaresError } from './error-response.js'
+import { isDeclaredError } from './error-response.js'
 import { decode, decodeAny } from './json.js'
 import type { CommonOptions } from './options.js'
 import { operationOf, placeOfSchema } from './table.js'
@@ -85,8 +85,8 @@ export function createClient(options: ClientOptions): Client {
 }
 
 /**
- * Whether an error is a response that the contract declares for an operation. Its `status` then tells the
- * type of its `body`.
+ * Whether an error is a response that the contract declares for an operation: of a declared status and media
+ * type, with the fields that its body always has. Its `status` then tells the type of its `body`.
  */
 export function isErrorOf<Id extends OperationId>(error: unknown, operation: Id): error is ErrorOf<Id> {
   return (
@@ -94,7 +94,7 @@ export function isErrorOf<Id extends OperationId>(error: unknown, operation: Id)
     error.operation === operation &&
     error.code !== 'unexpected_answer' &&
     error.cause === undefined &&
-    declaresError(operationOf(table, operation), error.status ?? 0)
+    isDeclaredError(operationOf(table, operation), error)
   )
 }
 

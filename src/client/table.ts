@@ -73,6 +73,9 @@ export interface ClientScheme {
   readonly name: string
 }
 
+/** By media type, the names of the fields that an error body always has; without any, it has no body. */
+export type ErrorContents = Readonly<Record<string, readonly string[]>>
+
 /** How an operation is called. */
 export interface ClientOperation {
   readonly method: string
@@ -83,8 +86,10 @@ export interface ClientOperation {
   readonly security?: readonly (readonly string[])[]
   readonly parameters?: readonly ClientParameter[]
   readonly body?: ClientBody
-  /** The statuses of the declared error responses: `404` or `4xx`; `default` alone if it is declared. */
-  readonly errors?: readonly string[]
+  /**
+   * The declared error responses by status, `4xx` or `default`: of each media type the fields that a body has.
+   */
+  readonly errors?: Readonly<Record<string, ErrorContents>>
   /** If responses are not only JSON, or have no body: its media types, by status, `2xx` or `default`. */
   readonly contents?: Readonly<Record<string, Readonly<Record<string, ContentKind>>>>
   /** The numbers in response bodies of JSON, by status, `2xx` or `default`, and by media type. */

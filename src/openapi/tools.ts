@@ -11,6 +11,7 @@ export { readSource } from './contract/files.js'
 export {
   type AnySchema,
   dataFields,
+  extendedBy,
   nestingIn,
   ofOtherDrafts,
   outermost,

@@ -39,7 +39,7 @@ t.test('a body of an undeclared media type is rejected', async (t) => {
 
 const refusing: CalledOperation = {
   ...operation,
-  errors: ['404', '409', '412', '422', '5xx'],
+  errors: { 404: {}, 409: {}, 412: {}, 422: {}, '5xx': {} },
   contents: {
     409: { 'application/json': 'json' },
     412: {},

@@ -53,15 +53,20 @@ for (const [title, responses, numbers] of answers) {
 
 t.test('the declared errors are known, with their media types where those are not only JSON', async (t) => {
   const text = { content: { 'text/plain': { schema: { type: 'string' } } } }
-  const problem = { content: { 'application/problem+json': { schema: { type: 'object' } } } }
+  const problem = {
+    content: { 'application/problem+json': { schema: { type: 'object', required: ['title'] } } },
+  }
   const of = (responses: object) => {
     const { errors, contents } = operationsOf({ operationId: 'x', responses }).x ?? {}
     return { errors, contents }
   }
   t.strictSame(of({ 200: problem }), { errors: undefined, contents: undefined })
-  t.strictSame(of({ 200: problem, 409: problem, 412: {} }), { errors: ['409', '412'], contents: { 412: {} } })
+  t.strictSame(of({ 200: problem, 409: problem, 412: {} }), {
+    errors: { 409: { 'application/problem+json': ['title'] }, 412: {} },
+    contents: { 412: {} },
+  })
   t.strictSame(of({ 204: {}, 409: problem, default: text }), {
-    errors: ['default'],
+    errors: { 409: { 'application/problem+json': ['title'] }, default: { 'text/plain': [] } },
     contents: { 204: {}, 409: { 'application/problem+json': 'json' }, default: { 'text/plain': 'text' } },
   })
 })
