@@ -117,12 +117,13 @@ class Met<C extends Caller> implements Verdict<C> {
   }
 }
 
-// A check that cannot tell now may be the one that would let the request pass: its 503 goes first.
+// A check that cannot tell now may be the one that would let the request pass: its 503 goes first. Nor is its
+// caller anonymous to an operation without a need of one: what that sees may depend on who asks.
 function refused<C extends Caller>(plan: Plan<C>, outcomes: Outcomes<C>): Verdict<C> {
-  if (plan.isPublic) return anonymous
   const errors = outcomes.filter((each) => each instanceof RequestError)
   const unable = errors.find((each) => statusOf(each, plan.contract) >= 500)
   if (unable !== undefined) return { ...anonymous, refusal: unable }
+  if (plan.isPublic) return anonymous
   const lacking = plan.alternatives.find((each) => isKnown(each, outcomes))
   if (lacking !== undefined) {
     const { caller } = new Met(lacking, outcomes)

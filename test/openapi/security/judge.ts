@@ -233,7 +233,7 @@ const rows: readonly Row[] = [
   ['optional, without credentials', optional, {}, ''],
   ['optional, with a token', optional, auth('Bearer key/ann'), 'key/ann'],
   ['optional, with a token that is not valid', optional, auth('Bearer key/unknown'), ''],
-  ['optional, with one that nobody can check now', optional, auth('Bearer key/down'), ''],
+  ['optional, with one that nobody can check now', optional, auth('Bearer key/down'), [503, 'try_later']],
   ['optional, with a scope that the caller lacks', [{ key: ['read'] }, {}], auth('Bearer key/ann'), ''],
   ['no security', [], auth('Bearer key/ann'), ''],
 
