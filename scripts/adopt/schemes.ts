@@ -8,19 +8,16 @@ import type { Choice } from '../lib/choose-checks.js'
  * @param text of src/auth/schemes.ts
  */
 export function withChecks(text: string, { checks, left }: Choice): string {
-  const used = modules.filter(([check]) => [...checks.values()].includes(check))
-  const imports = used.map(([check, file]) => `import { ${check} } from '${file}'\n`)
+  const used = new Set(checks.values())
   const entries = [...checks].map(([name, check]) => `  ${keyOf(name)}: ${check}(),\n`)
   const notes = [...left].map(([name, advice]) => `  // ${oneLine(`${name}: ${advice}`)}\n`)
   return text
-    .replace(/import \{ apiKeys \} from .*\n/, imports.join(''))
+    .replace(/import \{ apiKeys \} from .*\n/, (line) => (used.has('apiKeys') ? line : ''))
+    .replace(/import type \{ Schemes \} from .*\n/, (line) => (used.has('jwt') ? line + jwtImport : line))
     .replace(/(?<=^export const schemes = )\{[^}]*\}/m, `{\n${entries.join('')}${notes.join('')}}`)
 }
 
-const modules = [
-  ['apiKeys', './api-keys.js'],
-  ['jwt', './jwt.js'],
-] as const
+const jwtImport = `import { jwt } from './jwt.js'\n`
 
 function keyOf(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name.replace(/['\\]/g, '\\$&')}'`

@@ -148,7 +148,10 @@ t.test(
       'other-header': 'apiKeys()',
     })
     t.match(written, /^ {2}\/\/ basic: http basic: basic\(verify\), .*\n\}/m)
-    t.match(written, "import { apiKeys } from './api-keys.js'\nimport { jwt } from './jwt.js'\n")
+    t.match(
+      written,
+      "import { apiKeys } from './api-keys.js'\nimport type { Schemes } from './checks.js'\nimport { jwt } from './jwt.js'\n",
+    )
     const tokens = await write([[['jwt']]])
     t.notMatch(tokens, 'apiKeys')
     const none = await write([[]])
