@@ -2,6 +2,7 @@
 
 import { batched } from './batch.js'
 import type { RootSql, Sql } from './database.js'
+import { writeArray } from './driver/values.js'
 
 /** The stored fields that a request needs. Quotas are null if the plan sets them. */
 export interface ClientKey {
@@ -47,10 +48,11 @@ function toDate(time: string | null): Date | null {
 
 /** Stores a key by its hash and returns its id. */
 export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<bigint> {
+  const scopes = writeArray(key.scopes) // as text: any connection can send it
   const [row] = await sql<{ id: bigint }[]>`
     insert into api_keys (hash, name, plan, per_minute, per_day, scopes, expires_at, created_by)
     values (decode(${key.hash}, 'hex'), ${key.name}, ${key.plan},
-      ${key.perMinute}, ${key.perDay}, ${key.scopes}, ${key.expiresAt}, ${key.createdBy})
+      ${key.perMinute}, ${key.perDay}, ${scopes}::text::text[], ${key.expiresAt}, ${key.createdBy})
     returning id`
   return (row as { id: bigint }).id // an insert without a conflict clause returns its row
 }
