@@ -54,6 +54,7 @@ export class Security<C extends Caller = Caller> {
   /** Every 401 and 403 that an operation can get without a caller, or with one who lacks a scope. */
   refusalsOf(operation: Operation): readonly RequestError[] {
     const plan = this.#planOf(operation)
+    if (plan.alternatives.length === 0) return [] // of schemes that have no check: it responds 501
     const invalid = plan.steps.map((step) => {
       const error = invalidCredential(step)
       return invalidCredentials(plan, error, (each) => (each === step ? error : undefined))

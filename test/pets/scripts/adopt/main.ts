@@ -137,7 +137,8 @@ function unusedIn(root: string, folders: readonly string[]): string[] {
     const named = new RegExp(`[/'"]${path.basename(file, '.ts')}\\.[jt]s\\b`)
     return all.some((other) => other !== file && named.test(texts.get(other) ?? ''))
   }
-  return folders.flatMap((folder) => modulesIn(folder)).filter((file) => !isUsed(file))
+  const isModule = (file: string) => !file.endsWith('.d.ts') // the compiler finds declarations by itself
+  return folders.flatMap((folder) => modulesIn(folder)).filter((file) => isModule(file) && !isUsed(file))
 }
 
 // The files of the image, as the last stage of the Dockerfile copies them, and of the package; not the
