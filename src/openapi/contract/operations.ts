@@ -13,7 +13,7 @@ import { isSafe, moduleName, pathParameterNames, servedMethods, withRouteNames }
 import { readParameters } from './parameters.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
 import { readResponses } from './responses.js'
-import { effectiveSecurity, isPublic, readRequirements, readSecuritySchemes } from './security.js'
+import { isPublic, readRequirements, readSecuritySchemes } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 
 const unservedMethods = ['trace', 'query']
@@ -99,7 +99,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
       parameters: readParameters(reader, place, path, item, node),
       body: readBody(reader, place, method, node),
       responses: readResponses(reader, place, node),
-      security: readRequirements(effectiveSecurity(reader.document, node)),
+      security: readRequirements(reader, place, node),
     }
   })
   const operation: Operation = {
