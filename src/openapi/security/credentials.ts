@@ -43,7 +43,7 @@ function isSentOnce({ raw: { rawHeaders } }: FastifyRequest, header: string): bo
 
 // RFC 9110, section 11.4: the name of the scheme in any case, spaces, and its credentials.
 function authorizationReader(scheme: string): (text: string) => Found {
-  const parse = parsers[scheme] ?? ((credentials: string) => credentials)
+  const parse = parsers.get(scheme) ?? ((credentials: string) => credentials)
   const usual = `${scheme.charAt(0).toUpperCase()}${scheme.slice(1)} `
   return (text) => {
     const isOfScheme = text.startsWith(usual) || isScheme(text, scheme)
@@ -57,11 +57,11 @@ function isScheme(text: string, scheme: string): boolean {
   return text[scheme.length] === ' ' && text.slice(0, scheme.length).toLowerCase() === scheme
 }
 
-const parsers: Readonly<Record<string, (credentials: string) => Found>> = {
+const parsers = new Map<string, (credentials: string) => Found>([
   // RFC 6750, section 2.1: with a blank, that is no bearer token.
-  bearer: (token) => (token.includes(' ') || token.includes('\t') ? undefined : token),
-  basic: readBasic,
-}
+  ['bearer', (token) => (token.includes(' ') || token.includes('\t') ? undefined : token)],
+  ['basic', readBasic],
+])
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

@@ -54,8 +54,9 @@ function ask<C extends Caller>(step: Step<C>, request: FastifyRequest): Outcome<
     return isOfRival(step, request) ? null : invalidCredential(step)
   try {
     const caller = check.caller(credential, { request, scheme, scopes })
-    if (!isPromise(caller)) return caller ?? invalidCredential(step)
-    return caller.then((found) => found ?? invalidCredential(step), asRefusal)
+    // `||`: a check in JavaScript may say false.
+    if (!isPromise(caller)) return caller || invalidCredential(step)
+    return caller.then((found) => found || invalidCredential(step), asRefusal)
   } catch (error) {
     return asRefusal(error)
   }

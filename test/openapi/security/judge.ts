@@ -27,6 +27,7 @@ const securitySchemes = {
   oidc: { type: 'openIdConnect', openIdConnectUrl: 'https://a.example' },
   basic: { type: 'http', scheme: 'basic' },
   digest: { type: 'http', scheme: 'Digest' },
+  odd: { type: 'http', scheme: 'constructor' },
   header: { type: 'apiKey', in: 'header', name: 'X-Key' },
   secret: { type: 'apiKey', in: 'header', name: 'X-Secret' },
   query: { type: 'apiKey', in: 'query', name: 'the key' },
@@ -50,6 +51,7 @@ function fail(code: string, status: number, headers = {}): never {
 function callerOf(scheme: string, credential: string): Named | undefined {
   const [of, name = '', ...scopes] = credential.split('/')
   outcomes[name]?.()
+  if (name === 'false') return false as unknown as undefined // as JavaScript may
   return of === scheme && name !== 'unknown'
     ? { name: `${scheme}/${name}`, scopes: new Set(scopes) }
     : undefined
@@ -107,6 +109,13 @@ const rows: readonly Row[] = [
   ['a token alone', [{ key: [] }], auth('key/ann'), missing(bearer)],
   ['two tokens in one', [{ key: [] }], auth('Bearer key/ann key/bob'), missing(bearer)],
   ['an unknown token', [{ key: [] }], auth('Bearer key/unknown'), invalid(`${bearer}, ${bad}`)],
+  [
+    'a token of which a check says false',
+    [{ key: [] }],
+    auth('Bearer key/false'),
+    invalid(`${bearer}, ${bad}`),
+  ],
+  ['a scheme that objects have a member of', [{ odd: [] }], auth('Constructor odd/ann'), 'odd/ann'],
   [
     'a token that the check refuses with an error of its own',
     [{ key: [] }],
