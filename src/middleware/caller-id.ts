@@ -18,3 +18,8 @@ export interface Named {
 export function callerId({ keyId, scheme, subject }: Named): string {
   return keyId ?? hash('sha256', `${scheme} ${subject}`, 'base64url')
 }
+
+/** The id of several callers of one request together: a hash of their ids, which no single caller has. */
+export function jointId(callers: readonly Named[]): string {
+  return hash('sha256', callers.map(callerId).sort().join(), 'base64url')
+}

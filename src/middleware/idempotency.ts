@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Sql } from '../database/database.js'
 import type { TransactionSql } from '../database/driver/transaction.js'
 import { type Operation, type RequestError, requestParts, type SerializedResponse } from '../openapi/index.js'
-import { callerId, type Named } from './caller-id.js'
+import { callerId, jointId } from './caller-id.js'
 import { currentVersion, fingerprintOf, idempotencyHeader } from './fingerprints.js'
 import { incomparable, inUse, replayedHeader, reused } from './idempotency-errors.js'
 import {
@@ -33,21 +33,26 @@ export function keyedRequest(request: FastifyRequest, operation: Operation): Key
   if (!operation.isIdempotent || request.headers[idempotencyHeader] === undefined) return undefined
   const identical = { ...requestParts(request), operation, mediaType: request.mediaType }
   return {
-    id: ownKey(request.client, readKey(request)),
+    id: ownKey(request, readKey(request)),
     fingerprint: fingerprintOf(identical, currentVersion) as string, // it knows its own
     fingerprintAs: (version) => fingerprintOf(identical, version),
   }
 }
 
-// The keys of one caller are nobody else's. What is stored is by the id of an API key: from 1, and 0 for
-// requests without a caller. A caller without an API key has a part of -1, by its id: 43 characters and a blank.
-function ownKey(client: Named | undefined, key: string): IdempotencyKey {
+// The keys of one caller are nobody else's: with several, those of all together. What is stored is by the id of
+// an API key: from 1, and 0 for requests without a caller. Other callers have a part of -1, by their id: 43
+// characters and a blank.
+function ownKey({ client, callers = {} }: Sender, key: string): IdempotencyKey {
   if (client === undefined) return { apiKeyId: 0n, key }
+  const all = Object.values(callers)
+  if (all.length > 1) return { apiKeyId: -1n, key: `${jointId(all)} ${key}` }
   const { keyId } = client
   return keyId === undefined
     ? { apiKeyId: -1n, key: `${callerId(client)} ${key}` }
     : { apiKeyId: BigInt(keyId), key }
 }
+
+type Sender = Pick<FastifyRequest, 'client' | 'callers'>
 
 /**
  * Claims the keys of requests until the transaction ends.

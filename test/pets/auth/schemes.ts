@@ -46,6 +46,7 @@ const contract = await contractWith([{ storeKey: [], partner: [write] }])
 // Whom each token is of, and what it may do.
 const tokens: Readonly<Record<string, readonly [subject: string, ...scopes: string[]]>> = {
   'token-of-ada': ['ada', read, write],
+  'token-of-bob': ['bob', read, write],
   'token-of-eve': ['eve', read],
   'token-of-nobody': ['nobody'],
 }
@@ -186,6 +187,22 @@ t.test('where a credential is optional, a request without one has no client', as
     seen.map(({ client }) => client?.subject),
     [undefined, '1', 'eve', undefined],
   )
+})
+
+t.test('of two callers with one key of the store, each has responses of its own', async (t) => {
+  const { call, own, partner, seen } = await start(t)
+  const create = (name: string) =>
+    call('POST', '/pets', { ...own, ...partner(name), 'idempotency-key': 'a' }, pet)
+  const created = []
+  for (const name of ['ada', 'bob', 'ada', 'bob']) created.push(await create(name))
+  t.match(
+    created.map(({ status, headers }) => [status, headers.get('idempotent-replayed')]),
+    [...[201, 201].map((status) => [status, null]), ...[201, 201].map((status) => [status, 'true'])],
+  )
+  t.equal(seen.length, 2)
+  const [ada, bob, adaAgain, bobAgain] = created.map(({ body }) => body.id)
+  t.strictSame([adaAgain, bobAgain], [ada, bob])
+  t.not(ada, bob)
 })
 
 t.test('each caller has a quota of its own, by scheme and subject', async (t) => {
