@@ -25,8 +25,8 @@ export interface JwtOptions {
   readonly clockToleranceSeconds?: number
   /** What `typ` must be, such as `at+jwt` (RFC 9068); by default that, `JWT`, or none. */
   readonly type?: string
-  /** What a caller may do; by default the words of `scope`, and those of `scp`. */
-  readonly scopes?: (claims: VerifiedClaims) => Iterable<string>
+  /** What a caller may do: words in a text or in a list; by default those of `scope` and of `scp`. */
+  readonly scopes?: (claims: VerifiedClaims) => unknown
 }
 
 /**
@@ -115,21 +115,24 @@ function expectationsOf({ scheme, config }: CheckParts, options: JwtOptions): Ex
 const clockToleranceMax = 300
 
 // RFC 8693, section 4.2, and what others send instead: a list, or words, under another name.
-function scopesOf({ scope, scp }: VerifiedClaims): Iterable<string> {
+function usualScopes({ scope, scp }: VerifiedClaims): unknown {
   return [scope, scp]
-    .flat()
-    .flatMap((each) => (typeof each === 'string' ? each.split(' ') : []))
-    .filter((each) => each !== '')
+}
+
+function wordsIn(value: unknown): string[] {
+  if (typeof value === 'string') return value.split(' ').filter((word) => word !== '')
+  const { [Symbol.iterator]: iterate } = Object(value) as Partial<Iterable<unknown>>
+  return iterate === undefined ? [] : [...(value as Iterable<unknown>)].flatMap(wordsIn)
 }
 
 // ECMAScript has no later dates.
 const dateMaxMs = 8.64e15
 
-function toClient(claims: VerifiedClaims, { scheme, contract }: CheckParts, read = scopesOf): JwtClient {
+function toClient(claims: VerifiedClaims, { scheme, contract }: CheckParts, read = usualScopes): JwtClient {
   return {
     scheme,
     subject: claims.sub,
-    scopes: new Set(read(claims)),
+    scopes: new Set(wordsIn(read(claims))),
     ...planOfCaller(contract, scheme, claims),
     expiresAt: new Date(Math.min(claims.exp * 1000, dateMaxMs)),
     claims,

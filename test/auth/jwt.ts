@@ -69,6 +69,21 @@ t.test('a team reads scopes and roles from claims of its issuer', async (t) => {
   t.strictSame((caller as Client).scopes, new Set(['admin']))
 })
 
+t.test('scopes of a claim that a team names are words, a list of them, or none', async (t) => {
+  const { issuer, use } = await setUp(t, { scopes: ({ permissions }) => permissions })
+  for (const [permissions, expected] of [
+    [undefined, []],
+    [7, []],
+    ['toys:read toys:write', ['toys:read', 'toys:write']],
+    [['toys:read', 7], ['toys:read']],
+  ] as const)
+    t.match(
+      await use(await issuer.token({ permissions })),
+      { scopes: new Set(expected) },
+      String(permissions),
+    )
+})
+
 t.test('a claim names the plan, if the contract has it with quotas', async (t) => {
   const { issuer, use } = await setUp(t)
   const planOf = async (claims: object) => ((await use(await issuer.token(claims))) as Client).plan
