@@ -119,7 +119,8 @@ async function startPaged(t: Test, link: string, method = 'POST', options: objec
     if (asked.length === 1) response.setHeader('Link', `<${link}>; rel="next"`)
     response.end('[]')
   })
-  const list = { method, path: '/pets', idempotent: true } as const
+  const security = [['apiKey']]
+  const list = { method, path: '/pets', idempotent: true, security } as const
   const paged: ClientTable = { ...table, operations: { list } }
   const settings = { baseUrl: `${origin}/store/v1`, key: 'k', ...options }
   return { asked, store: buildClient(paged, settings, fakeClock()) }
