@@ -34,8 +34,12 @@ async function statementOf(run: (sql: Sql) => Promise<unknown>): Promise<Stateme
     statement.text = strings.reduce((text, each, i) => `${text}${parts[i - 1]}${each}`)
     return []
   }
-  note.unsafe = (part: string) => ({ part })
-  // The functions use only the tagged template of postgres.js, and constant parts of it.
+  note.unsafe = (text: string, values?: unknown[]) => {
+    if (values === undefined) return { part: text }
+    Object.assign(statement, { text, values })
+    return []
+  }
+  // The functions use only the tagged template of postgres.js, constant parts of it, and whole texts with values.
   await run(note as unknown as Sql).catch(() => {}) // it has no page
   return statement
 }
