@@ -30,7 +30,8 @@ export function compareOperations(root: Spot, { kept, removed, added }: Operatio
   for (const { was, is } of kept) compareOperation(root, was, is)
 }
 
-// The service sends all errors as one media type: the first JSON that an operation declares for any.
+// Errors that no operation declares are sent in a form that others have: here, the first that is declared
+// stands for it.
 function compareErrorType(root: Spot): void {
   const [was, is] = [errorTypeIn(root, root.before), errorTypeIn(root, root.after)]
   if (was === undefined || is === undefined || was === is) return
