@@ -14,7 +14,7 @@ export function withChecks(text: string, { checks, left }: Choice): string {
   return text
     .replace(/import \{ apiKeys \} from .*\n/, (line) => (used.has('apiKeys') ? line : ''))
     .replace(/import type \{ Schemes \} from .*\n/, (line) => (used.has('jwt') ? line + jwtImport : line))
-    .replace(/(?<=^export const schemes = )\{[^}]*\}/m, `{\n${entries.join('')}${notes.join('')}}`)
+    .replace(/(?<=^export const schemes = )\{[^}]*\}/m, () => `{\n${entries.join('')}${notes.join('')}}`)
 }
 
 const jwtImport = `import { jwt } from './jwt.js'\n`

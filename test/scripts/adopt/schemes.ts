@@ -152,6 +152,9 @@ t.test(
       written,
       "import { apiKeys } from './api-keys.js'\nimport type { Schemes } from './checks.js'\nimport { jwt } from './jwt.js'\n",
     )
+    const odd = withChecks(text, { checks: new Map([['a$&b', 'apiKeys']]), left: new Map([['$`', 'no']]) })
+    t.strictSame([...listedIn(odd)], [['a$&b', 'apiKeys()']])
+    t.match(odd, '  // $`: no\n}')
     const tokens = await write([[['jwt']]])
     t.notMatch(tokens, 'apiKeys')
     const none = await write([[]])
