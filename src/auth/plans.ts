@@ -1,12 +1,6 @@
 // The plans of the contract, and what it allows without one: `x-rate-limits`, which only this service reads.
 
-import {
-  type Contract,
-  ContractError,
-  type ExtensionReader,
-  type Problem,
-  readContract,
-} from '../openapi/index.js'
+import { type Contract, ContractError, type ExtensionReader, readContract } from '../openapi/index.js'
 
 /** Request quotas per minute and per day. */
 export interface Quotas {
@@ -145,25 +139,18 @@ export function planOfCaller(
 }
 
 /**
- * A problem if callers of a scheme would have no plan. Their credentials, unlike API keys, have none.
+ * Refuses a contract in which callers of a scheme would have no plan. Their credentials, unlike API keys, have
+ * none.
  * @param scheme one with a check
- */
-export function planProblems(
-  { hasRateLimits, rateLimits, securitySchemes }: Limits & Pick<Contract, 'securitySchemes'>,
-  scheme: string,
-): Problem[] {
-  if (!hasRateLimits || rateLimits.schemes.has(scheme) || !securitySchemes.has(scheme)) return []
-  const text = `x-rate-limits: callers of the scheme ${scheme} have no plan: add schemes: { ${scheme}: { plan: … } }`
-  return [{ text, at: ['x-rate-limits'] }]
-}
-
-/**
- * Refuses a contract in which callers of a scheme would have no plan.
  * @throws {ContractError}
  */
-export function requirePlan(contract: ServiceContract, scheme: string): void {
-  const problems = planProblems(contract, scheme)
-  if (problems.length > 0) throw new ContractError(problems)
+export function requirePlan(
+  { hasRateLimits, rateLimits, securitySchemes }: Limits & Pick<Contract, 'securitySchemes'>,
+  scheme: string,
+): void {
+  if (!hasRateLimits || rateLimits.schemes.has(scheme) || !securitySchemes.has(scheme)) return
+  const text = `x-rate-limits: callers of the scheme ${scheme} have no plan: add schemes: { ${scheme}: { plan: … } }`
+  throw new ContractError([{ text, at: ['x-rate-limits'] }])
 }
 
 /** A plan with the same quotas for all of its keys. */
