@@ -127,50 +127,70 @@ interface CheckedParts {
   readonly isImplemented: boolean
 }
 
+/** A problem, the response that has it, and that response's key if it is declared. */
+type Found = readonly [problem: string, place: string, key?: string | undefined]
+
 /**
  * The problems that the additions would have with an operation, by their text: each with the first response
  * that has it, and where it is.
  */
 export function additionProblems(
   operation: Operation,
-  { check, form, isImplemented }: CheckedParts,
+  parts: CheckedParts,
   contract: Contract,
   additions: readonly Addition[],
 ): ReadonlyMap<string, Problem> {
   const variants = combined(
     additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)),
   )
-  const problems = new Map<string, Problem>()
-  const add = (problem: string, place: string, key?: string) => {
-    if (!problems.has(problem)) problems.set(problem, problemIn(operation, `${place}: ${problem}`, key))
-  }
-  for (const [problem, place] of [
+  const found: readonly Found[] = [
     ...unknownHeaders(operation, additions),
     ...missingHeaders(operation, variants),
-  ])
-    add(problem, place)
-  const note = (status: number, run: () => void) => {
-    const problem = faultFoundBy(run)
-    if (problem !== undefined) add(`${problem}, as the server sends it`, `${operation.id} ${status}`)
-  }
-  const statuses = [...operation.responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
-  for (const common of variants)
-    for (const status of statuses) note(status, () => check.head(status, valueIn(common), 'server'))
-  const declared = byStatus(new Map(errorsAmong(operation.responses).map((each) => [each.status, each])))
-  for (const error of errorsOf(operation, contract, additions)) {
-    const facts = factsOf(error, contract, { requestId: anyRequestId, operation: operation.id })
-    const { status } = facts
-    const sent = tryForm(form, facts)
-    const response = declared(status)
-    const problem =
-      sent instanceof Error ? `errorBody failed: ${sent.message}` : bodyProblem(sent, response, check)
-    if (problem !== undefined) {
-      if (isImplemented) add(problem, `${operation.id} ${status} (${error.code})`, response?.key)
-    } else if (response !== undefined)
-      for (const common of variants)
-        note(status, () => check.head(status, valueIn({ ...common, ...lowerCase(error.headers) })))
-  }
+    ...headFaults(operation, variants, parts.check),
+    ...errorFaults(operation, errorsOf(operation, contract, additions), variants, parts, contract),
+  ]
+  const problems = new Map<string, Problem>()
+  for (const [problem, place, key] of found)
+    if (!problems.has(problem)) problems.set(problem, problemIn(operation, `${place}: ${problem}`, key))
   return problems
+}
+
+// Of the headers of each response that the operation declares by its status.
+function headFaults(
+  { id, responses }: Operation,
+  variants: readonly AddedHeaders[],
+  check: ResponseCheck,
+): Found[] {
+  const statuses = [...responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
+  return variants.flatMap((common) =>
+    statuses.flatMap((status) =>
+      faultIn(`${id} ${status}`, () => check.head(status, valueIn(common), 'server')),
+    ),
+  )
+}
+
+// Of the body of each error, or else of its headers.
+function errorFaults(
+  { id, responses }: Operation,
+  errors: readonly RequestError[],
+  variants: readonly AddedHeaders[],
+  { check, form, isImplemented }: CheckedParts,
+  contract: Contract,
+): Found[] {
+  const declared = byStatus(new Map(errorsAmong(responses).map((each) => [each.status, each])))
+  return errors.flatMap((error): Found[] => {
+    const facts = factsOf(error, contract, { requestId: anyRequestId, operation: id })
+    const place = `${id} ${facts.status}`
+    const response = declared(facts.status)
+    const problem = bodyProblem(tryForm(form, facts), response, check)
+    if (problem !== undefined)
+      return isImplemented ? [[problem, `${place} (${error.code})`, response?.key]] : []
+    if (response === undefined) return []
+    const own = lowerCase(error.headers)
+    return variants.flatMap((common) =>
+      faultIn(place, () => check.head(facts.status, valueIn({ ...common, ...own }))),
+    )
+  })
 }
 
 const anyRequestId = '00000000-0000-4000-8000-000000000000'
@@ -185,10 +205,12 @@ function tryForm(form: ErrorForm, facts: ErrorFacts): ErrorResponse | Error {
 
 // Of an error in another form than the one that the operation declares.
 function bodyProblem(
-  { status, body, isDeclared }: ErrorResponse,
+  sent: ErrorResponse | Error,
   response: Response | undefined,
   check: ResponseCheck,
 ): string | undefined {
+  if (sent instanceof Error) return `errorBody failed: ${sent.message}`
+  const { status, body, isDeclared } = sent
   const content = response?.contents.find(({ mediaType }) => !isRange(mediaType))
   if (isDeclared || content === undefined) return undefined
   const fault = check.fault(status, body, content.mediaType)
@@ -223,12 +245,12 @@ function missingHeaders(
   })
 }
 
-function faultFoundBy(check: () => void): string | undefined {
+function faultIn(place: string, run: () => void): Found[] {
   try {
-    check()
-    return undefined
+    run()
+    return []
   } catch (error) {
-    if (error instanceof ResponseError) return error.problem
+    if (error instanceof ResponseError) return [[`${error.problem}, as the server sends it`, place]]
     throw error
   }
 }

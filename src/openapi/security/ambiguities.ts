@@ -5,52 +5,61 @@ import type { Problem } from '../contract/contract-error.js'
 import { credentialPlace, isSamePlace, kindOf, requirementPlace } from '../contract/security.js'
 import type { AnyCheck, Caller } from './check.js'
 
+type Schemes = Pick<Contract, 'securitySchemes'>
+type Forms = ReadonlyMap<string, Pick<AnyCheck<Caller>, 'recognizes'>>
+
 /**
  * A problem for each two schemes of operations whose credentials are sent in the same place, and that their
  * checks do not tell apart; and for two that an operation requires together there, which nothing can meet.
  */
-export function ambiguities(
-  operations: readonly Operation[],
-  { securitySchemes }: Pick<Contract, 'securitySchemes'>,
-  checks: ReadonlyMap<string, Pick<AnyCheck<Caller>, 'recognizes'>>,
-): Problem[] {
-  const areSent = (one: string, other: string) => {
-    const [place, otherPlace] = [one, other].map((name) => credentialPlace(securitySchemes.get(name)))
-    return place !== undefined && otherPlace !== undefined && isSamePlace(place, otherPlace)
-  }
-  const shown = (name: string) => `${name} (${kindOf(securitySchemes.get(name))})`
-  const seen = new Map<string, Operation>()
-  const problems: Problem[] = []
-  for (const operation of operations) {
-    const names = operation.security.flat().map(({ name }) => name)
-    for (const name of new Set(names)) {
-      if (seen.has(name) || !checks.has(name)) continue
-      const other = [...seen.keys()].find((each) => areSent(each, name) && !areApart(each, name, checks))
-      seen.set(name, operation)
-      if (other === undefined) continue
-      const text = `${operation.id} names ${shown(name)}, which a credential for ${shown(other)} would meet, too`
-      problems.push({ text, at: requirementPlace(operation, name) })
-    }
-    for (const [name, other] of operation.security.flatMap((all) =>
-      togetherIn(all.map((each) => each.name)),
-    )) {
-      if (!areSent(name, other)) continue
-      const text = `${operation.id} requires ${shown(name)} and ${shown(other)}, which are sent in the same place`
-      problems.push({ text, at: requirementPlace(operation, other) })
-    }
-  }
-  return problems
+export function ambiguities(operations: readonly Operation[], schemes: Schemes, checks: Forms): Problem[] {
+  return [
+    ...mistakable(operations, schemes, checks),
+    ...operations.flatMap((each) => inseparable(each, schemes)),
+  ]
 }
 
-function areApart(
-  one: string,
-  other: string,
-  checks: ReadonlyMap<string, Pick<AnyCheck<Caller>, 'recognizes'>>,
-): boolean {
+function mistakable(operations: readonly Operation[], schemes: Schemes, checks: Forms): Problem[] {
+  const naming = new Map<string, Operation>()
+  for (const operation of operations)
+    for (const { name } of operation.security.flat())
+      if (checks.has(name) && !naming.has(name)) naming.set(name, operation)
+  const names = [...naming.keys()]
+  return [...naming].flatMap(([name, operation], i) => {
+    const earlier = names.slice(0, i)
+    const other = earlier.find((each) => areSent(each, name, schemes) && !areApart(each, name, checks))
+    if (other === undefined) return []
+    const [one, two] = [name, other].map((each) => shown(each, schemes))
+    const text = `${operation.id} names ${one}, which a credential for ${two} would meet, too`
+    return [{ text, at: requirementPlace(operation, name) }]
+  })
+}
+
+function inseparable(operation: Operation, schemes: Schemes): Problem[] {
+  const pairs = operation.security.flatMap((all) => pairsOf(all.map(({ name }) => name)))
+  return pairs
+    .filter(([name, other]) => areSent(name, other, schemes))
+    .map(([name, other]) => {
+      const [one, two] = [name, other].map((each) => shown(each, schemes))
+      const text = `${operation.id} requires ${one} and ${two}, which are sent in the same place`
+      return { text, at: requirementPlace(operation, other) }
+    })
+}
+
+function areSent(one: string, other: string, { securitySchemes }: Schemes): boolean {
+  const [place, otherPlace] = [one, other].map((name) => credentialPlace(securitySchemes.get(name)))
+  return place !== undefined && otherPlace !== undefined && isSamePlace(place, otherPlace)
+}
+
+function areApart(one: string, other: string, checks: Forms): boolean {
   const [recognizes, others] = [checks.get(one)?.recognizes, checks.get(other)?.recognizes]
   return recognizes !== undefined && others !== undefined && recognizes !== others
 }
 
-function togetherIn(names: readonly string[]): [string, string][] {
+function shown(name: string, { securitySchemes }: Schemes): string {
+  return `${name} (${kindOf(securitySchemes.get(name))})`
+}
+
+function pairsOf(names: readonly string[]): [string, string][] {
   return names.flatMap((name, i) => names.slice(i + 1).map((other): [string, string] => [name, other]))
 }
