@@ -4,12 +4,13 @@ import type { Check, UsernamePassword } from '../openapi/index.js'
 import type { CheckFactory, CheckParts } from './checks.js'
 import type { Client } from './client.js'
 import { planOfCaller, requirePlan } from './plans.js'
+import { wordsIn } from './scopes.js'
 
 /** Who has sent a valid name and password. */
 export interface Identity {
   /** By default the name. It is logged, counted by, and stored with responses to repeated requests. */
   readonly subject?: string
-  /** What the caller may do; by default nothing that demands a scope. */
+  /** What the caller may do, words in a text or in a list; by default nothing that demands a scope. */
   readonly scopes?: Iterable<string>
   /** For handlers; and where `x-rate-limits` names one of them, the caller's plan. */
   readonly claims?: Readonly<Record<string, unknown>>
@@ -43,7 +44,7 @@ function toClient(identity: Identity, username: string, { scheme, contract }: Ch
   return {
     scheme,
     subject,
-    scopes: new Set(scopes),
+    scopes: new Set(wordsIn(scopes)),
     ...planOfCaller(contract, scheme, claims),
     expiresAt: undefined,
     claims,

@@ -12,6 +12,7 @@ import type { CheckFactory, CheckParts } from './checks.js'
 import type { Client } from './client.js'
 import { Issuer, refreshMs } from './issuer.js'
 import { planOfCaller, requirePlan } from './plans.js'
+import { wordsIn } from './scopes.js'
 import { algorithms, type Expectations, type VerifiedClaims, verifyToken } from './verify-token.js'
 
 export interface JwtOptions {
@@ -117,12 +118,6 @@ const clockToleranceMax = 300
 // RFC 8693, section 4.2, and what others send instead: a list, or words, under another name.
 function usualScopes({ scope, scp }: VerifiedClaims): unknown {
   return [scope, scp]
-}
-
-function wordsIn(value: unknown): string[] {
-  if (typeof value === 'string') return value.split(' ').filter((word) => word !== '')
-  const { [Symbol.iterator]: iterate } = Object(value) as Partial<Iterable<unknown>>
-  return iterate === undefined ? [] : [...(value as Iterable<unknown>)].flatMap(wordsIn)
 }
 
 // ECMAScript has no later dates.

@@ -1,4 +1,4 @@
-// The scopes that a caller may have, and roles, as OpenAPI 3.1 calls those of schemes without OAuth.
+// The scopes that a caller may have or has, and roles, as OpenAPI 3.1 calls those of schemes without OAuth.
 
 import type { Contract } from '../openapi/index.js'
 
@@ -15,4 +15,11 @@ export function scopesOf({
 // What an author has left out of a flow is no reason to fail.
 function declaredBy(flows: object = {}): string[] {
   return Object.values(flows).flatMap((flow) => Object.keys(Object(Object(flow).scopes)))
+}
+
+/** Scopes as a credential may have them: the words of a text, and of each text of a list. */
+export function wordsIn(value: unknown): string[] {
+  if (typeof value === 'string') return value.split(' ').filter((word) => word !== '')
+  const { [Symbol.iterator]: iterate } = Object(value) as Partial<Iterable<unknown>>
+  return iterate === undefined ? [] : [...(value as Iterable<unknown>)].flatMap(wordsIn)
 }

@@ -35,6 +35,11 @@ t.test('the function says who it is, what it may do, and its plan', async (t) =>
   t.match(await caller(sent, demand), { subject: '7', scopes, plan: 'pro', claims })
 })
 
+t.test('what it may do are words, also in one text', async (t) => {
+  const { caller } = create(() => ({ scopes: 'toys:read toys:write' }))
+  t.strictSame((await caller(sent, demand))?.scopes, new Set(['toys:read', 'toys:write']))
+})
+
 t.test('who sends another password is none', async (t) => {
   t.equal(await create(() => undefined).caller(sent, demand), undefined)
   t.equal(await create(async () => undefined).caller(sent, demand), undefined)
