@@ -242,6 +242,19 @@ function importedPackages(): string[] {
   return [...new Set(packages.map((each) => /^(@[^/]+\/)?[^/]+/.exec(each)?.[0] ?? ''))].sort()
 }
 
+t.test('its pages link only to pages that are in the package', (t) => {
+  const installed = path.join(folder, 'node_modules/contract-engine')
+  const pages = readdirSync(installed).filter((name) => name.endsWith('.md'))
+  const links = pages.flatMap((page) =>
+    [...readFileSync(path.join(installed, page), 'utf8').matchAll(/\]\((?!\w+:|#)([^)#]*)[^)]*\)/g)].map(
+      ([, target = '']) => target,
+    ),
+  )
+  t.strictSame([...new Set(links)].sort(), ['openapi-features.md', 'values.md'])
+  t.strictSame(pages.sort(), ['README.md', 'openapi-features.md', 'values.md'])
+  t.end()
+})
+
 t.test('the page names everything that a server can import', async (t) => {
   const program = ts.createProgram([path.join(built, 'src/openapi/index.d.ts')], { noLib: true })
   const [door] = program.getSourceFiles().filter(({ fileName }) => fileName.endsWith('openapi/index.d.ts'))
