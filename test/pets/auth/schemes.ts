@@ -77,7 +77,12 @@ async function start(t: Test, served = contract, env: Record<string, string> = {
     contract: served,
     env,
     schemes: { storeKey: apiKeys(), partner: partners },
-    handlers: { listPets: noting('listPets'), createPet: noting('createPet'), getPet: noting('getPet') },
+    handlers: {
+      ...handlers,
+      listPets: noting('listPets'),
+      createPet: noting('createPet'),
+      getPet: noting('getPet'),
+    },
   })
   const own = { 'x-api-key': service.key }
   const partner = (name: string) => ({ authorization: `Bearer token-of-${name}` })
