@@ -135,7 +135,7 @@ function createNamesIn(document: object): NamesIn {
 function commonForm(contract: Contract, namesIn: NamesIn, own: ErrorBodyOf | undefined): ErrorForm {
   const checkOf = createResponseChecks(contract.specification)
   const forms = commonErrors(contract).map((response) => {
-    const responses = new Map([['default', response]])
+    const responses = new Map(['4xx', '5xx'].map((status) => [status, { ...response, status }]))
     return formOf(responses, checkOf({ id: 'errors', responses }, false), namesIn, own, plainError)
   })
   const usable = forms.find((form) => form(anyFacts).isDeclared) ?? plainError
@@ -163,7 +163,7 @@ function commonErrors({ operations }: Contract): Response[] {
   for (const { responses } of operations.values()) {
     for (const response of errorsAmong(responses).filter(({ contents }) => contents.length > 0)) {
       const text = String(stringify(response.contents.map(({ mediaType, schema }) => [mediaType, schema])))
-      const entry = counts.get(text) ?? { response: { ...response, status: 'default' }, count: 0 }
+      const entry = counts.get(text) ?? { response, count: 0 }
       entry.count++
       counts.set(text, entry)
     }

@@ -238,6 +238,14 @@ t.test('what no operation declares has the form of most errors of the document',
     const app = await start(t, documentOf(toy, others))
     t.equal((await app.inject('/nothing')).headers['content-type'], `${type}; charset=utf-8`)
   }
+  const made = await start(
+    t,
+    documentOf(undefined, [problem(closed('title')), json({ required: ['error'] })]),
+  )
+  t.strictSame((await made.inject('/nothing')).json(), { title: 'Not Found' }, 'and is valid there')
+  const wanting = json({ ...named('message'), required: ['error'] })
+  const first = await start(t, documentOf(undefined, [wanting, wanting, other]))
+  t.match((await first.inject('/nothing')).json(), { title: 'Not Found' }, 'of those that can be made')
   const undeclared = await start(t, documentOf(undefined, [other]))
   t.equal(
     (await undeclared.inject('/toy')).headers['content-type'],
