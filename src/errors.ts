@@ -4,5 +4,5 @@
 import type { ErrorBody } from '../generated/operations.js'
 import type { ErrorBodyOf } from './openapi/index.js'
 
-/** Makes the body of an error; one that is undefined is left to the engine. This contract needs none. */
+/** Makes the body of an error; one that is undefined is left to the engine. Undefined if the contract needs none. */
 export const errorBody: ErrorBodyOf<ErrorBody> | undefined = undefined

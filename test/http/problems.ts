@@ -11,6 +11,7 @@ import { parse } from 'yaml'
 import type { AppParts } from '../../src/app.js'
 import { apiKeys } from '../../src/auth/api-keys.js'
 import { readServiceContract } from '../../src/auth/plans.js'
+import type {} from '../../src/http/graceful-close.js' // announceClose
 import { projectRoot } from '../../src/lib/paths.js'
 import { notImplemented, RequestError } from '../../src/openapi/index.js'
 import { stopClocks } from '../fixtures/clocks.js'

@@ -28,7 +28,7 @@ export class Security<C extends Caller = Caller> {
 
   /**
    * The verdict on a request, by the requirements of an operation. Without an operation, or with one that
-   * requires nothing, every scheme is tried. It is remembered on the request.
+   * requires nothing, the alternatives of all operations are tried. It is remembered on the request.
    */
   authenticate(request: FastifyRequest, operation?: Operation): Verdict<C> | Promise<Verdict<C>> {
     takeQueryKeys(request, this.#queryKeys)
@@ -71,10 +71,15 @@ export class Security<C extends Caller = Caller> {
     return plan
   }
 
+  // What identifies a caller is the same everywhere: of schemes that are required together, all.
   #requirementsOf(operation: Operation | undefined): Operation['security'] {
     if (operation !== undefined && operation.security.length > 0) return operation.security
-    const any = [...this.checks.keys()].map((name) => [{ name, scopes: [] }])
-    return operation === undefined ? any : [...any, []]
+    const all = [...this.#contract.operations.values()].flatMap(({ security }) => security)
+    const bare = all.map((each) => each.map(({ name }) => ({ name, scopes: [] })))
+    const distinct = new Map(bare.map((each) => [JSON.stringify(each), each]))
+    return operation === undefined
+      ? [...distinct.values()].filter(({ length }) => length > 0)
+      : [...distinct.values(), []]
   }
 }
 

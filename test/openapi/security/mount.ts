@@ -227,14 +227,20 @@ t.test('a check is asked once, by whoever asks first, and never without a creden
   t.equal(asked.length, 1)
 })
 
-t.test('without an operation, every scheme is tried', async (t) => {
-  const schemes = { key: bearer, header: { type: 'apiKey', in: 'header', name: 'X-Key' } }
-  const contract = await contractOfToys([{ key: [] }], schemes)
+t.test('without an operation, the alternatives of all are tried', async (t) => {
+  const inHeader = (name: string) => ({ type: 'apiKey', in: 'header', name })
+  const schemes = {
+    key: bearer,
+    header: inHeader('X-Key'),
+    id: inHeader('X-Id'),
+    secret: inHeader('X-Secret'),
+  }
+  const contract = await contractOfToys([{ key: ['read'] }, { header: [] }, { id: [], secret: [] }], schemes)
   const check: Check = {
     caller: (credential) => (credential === 'a' ? { scopes: new Set([credential]) } : undefined),
     recall: (credential) => ({ scopes: new Set([`${credential} recalled`]) }),
   }
-  const security = createSecurity(contract, { key: check, header: check })
+  const security = createSecurity(contract, { key: check, header: check, id: check, secret: check })
   const app = Fastify()
   t.teardown(() => app.close())
   app.addHook('onRequest', async (request) => {
@@ -251,6 +257,9 @@ t.test('without an operation, every scheme is tried', async (t) => {
   t.equal(await seen({ 'x-key': 'a' }), 'a,,a recalled')
   t.equal(await seen({ authorization: 'Bearer a' }), 'a,,a recalled')
   t.equal(await seen({ 'x-key': 'b' }), 'invalid_credentials,b recalled')
+  t.equal(await seen({ 'x-id': 'a', 'x-secret': 'a' }), 'a,,a recalled')
+  t.equal(await seen({ 'x-id': 'a' }), 'missing_credentials,a recalled', 'one of a set is nobody')
+  t.equal(await seen({ 'x-id': 'a', 'x-secret': 'b' }), 'invalid_credentials,a recalled')
   t.equal(await seen({}), 'missing_credentials')
 })
 
