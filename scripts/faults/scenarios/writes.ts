@@ -76,6 +76,8 @@ interface Effect {
 async function playOne({ cause, begin, end }: Fault, play: Play): Promise<Effect> {
   const { own, replication, metrics, callers, ledger, forMs } = play
   await readAndCreated(own, ledger)
+  // Of both: an instance that was never ready takes some faults for its own.
+  await untilReported(own, metrics, 'none', own.bounds.recoveryMs)
   await begin(replication)
   const reported = untilReported(own, metrics, cause, unresponsiveMs + own.bounds.slackMs)
   await callers.callUntil(reported.then(() => own.delay(forMs)))
