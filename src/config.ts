@@ -50,7 +50,9 @@ export interface Config {
   /** Where spans are exported by OTLP over HTTP; undefined: no tracing. OpenTelemetry reads its variables. */
   readonly otlpEndpoint: string | undefined
   readonly otlpFiles: OtlpFiles
-  /** The issuer of the tokens that `jwt()` accepts, and whom they must be for; undefined: its options say it. */
+  /**
+   * The issuer of the tokens that `jwt()` accepts, and whom they must be for; undefined: its options say it.
+   */
   readonly oidcIssuer: string | undefined
   readonly oidcAudience: string | undefined
   readonly logLevel: string

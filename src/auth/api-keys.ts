@@ -1,5 +1,5 @@
-// Authenticates clients by API key. If the database is unavailable the error is 503 and never 401: a valid key
-// must not be reported as invalid.
+// Authenticates clients by API key. If the database is unavailable the error is 503 and never 401: a valid
+// key must not be reported as invalid.
 
 import { findClientKey } from '../database/api-keys.js'
 import type { Sql } from '../database/database.js'
@@ -19,8 +19,8 @@ const cacheAgeMs = 900
 const cachedKeysMax = 10_000
 
 /**
- * The check of a scheme whose credentials are the service's own keys (`keys create`): an `http` bearer scheme,
- * or an `apiKey` in a header, a query or a cookie.
+ * The check of a scheme whose credentials are the service's own keys (`keys create`): an `http` bearer
+ * scheme, or an `apiKey` in a header, a query or a cookie.
  */
 export function apiKeys(): CheckFactory {
   return ({ scheme, contract, pools, loadShedder }) => {
@@ -58,8 +58,8 @@ export class KeyCheck implements Check<Client> {
   }
 
   /**
-   * The client of a key, at once if it was looked up recently; undefined without one. Rejects with the error of
-   * the query, or `overload`.
+   * The client of a key, at once if it was looked up recently; undefined without one. Rejects with the error
+   * of the query, or `overload`.
    */
   caller(key: string): Client | undefined | Promise<Client | undefined> {
     const hash = hashApiKey(key)

@@ -17,9 +17,9 @@ export interface Identity {
 }
 
 /**
- * Verifies a name and a password. Undefined: they are not valid. Compare secrets in a time that does not depend
- * on them (`timingSafeEqual` of node:crypto, on hashes), and throw `unavailable(cause)` if a system that has
- * to be asked does not answer.
+ * Verifies a name and a password. Undefined: they are not valid. Compare secrets in a time that does not
+ * depend on them (`timingSafeEqual` of node:crypto, on hashes), and throw `unavailable(cause)` if a system
+ * that has to be asked does not answer.
  */
 export type VerifyPassword = (
   username: string,

@@ -1,4 +1,5 @@
-// The checks of the contract's security schemes, each made from the service's parts by what `schemes.ts` lists.
+// The checks of the contract's security schemes, each made from the service's parts by what `schemes.ts`
+// lists.
 
 import type { Logger } from 'pino'
 import type { handlers } from '../../generated/handlers.js'
@@ -23,7 +24,9 @@ export interface CheckParts {
   readonly log: Logger
 }
 
-/** Makes the check of a scheme. `Sent` is what a request carries for it: of `http basic`, name and password. */
+/**
+ * Makes the check of a scheme. `Sent` is what a request carries for it: of `http basic`, name and password.
+ */
 export type CheckFactory<Sent = string> = (parts: CheckParts) => Check<Client, Sent>
 
 /** Makes a check of any scheme. */
@@ -37,8 +40,8 @@ export type Schemes = {
 }
 
 /**
- * The checks of the schemes in a list. While only stubs name a scheme, as in a contract that was just adopted,
- * one that lacks a setting is left out with a warning.
+ * The checks of the schemes in a list. While only stubs name a scheme, as in a contract that was just
+ * adopted, one that lacks a setting is left out with a warning.
  * @param isNeeded whether an operation with a handler names a scheme
  * @throws {OperatorError} when a check that is needed lacks a setting
  */

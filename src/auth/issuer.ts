@@ -1,5 +1,6 @@
-// The public keys of an OpenID issuer: found by its discovery document, remembered, and rotated. If the issuer
-// is unreachable, slow or broken, the error is 503 and never 401: its tokens must not be reported as invalid.
+// The public keys of an OpenID issuer: found by its discovery document, remembered, and rotated. If the
+// issuer is unreachable, slow or broken, the error is 503 and never 401: its tokens must not be reported as
+// invalid.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose'
@@ -30,7 +31,9 @@ const loadTimeoutMs = 5_000
 const charactersMax = 262_144
 const shownMax = 200
 
-/** The keys of an issuer. They are fetched when they are missing, old, or lack one; never for each request. */
+/**
+ * The keys of an issuer. They are fetched when they are missing, old, or lack one; never for each request.
+ */
 export class Issuer {
   #jwksUrl: URL | undefined
   #keySet: KeySet | undefined

@@ -1,5 +1,5 @@
-// Authenticates callers by JSON Web Token: an access token of an OpenID issuer. A verified token is remembered,
-// so that its next request waits for nothing.
+// Authenticates callers by JSON Web Token: an access token of an OpenID issuer. A verified token is
+// remembered, so that its next request waits for nothing.
 
 import { hash } from 'node:crypto'
 import { decodeJwt } from 'jose'
@@ -164,7 +164,9 @@ class RememberedTokens {
     return this.#callers.get(key)?.client
   }
 
-  /** Remembers a caller until its token ends, or is to be verified again: its key may have been taken back. */
+  /**
+   * Remembers a caller until its token ends, or is to be verified again: its key may have been taken back.
+   */
   add(key: string, characters: number, client: JwtClient): void {
     const restMs = client.expiresAt.getTime() + this.clockTolerance * 1000 - Date.now()
     const untilMs = elapsedMs() + Math.min(restMs, refreshMs)
@@ -174,8 +176,8 @@ class RememberedTokens {
 
 const recognizers = new Map<string, (token: string) => boolean>()
 
-// One function for each issuer: schemes with the same function are of the same form, and tokens of two issuers
-// are told apart by their names. Whether a token is really of its issuer is verified later.
+// One function for each issuer: schemes with the same function are of the same form, and tokens of two
+// issuers are told apart by their names. Whether a token is really of its issuer is verified later.
 function recognizerOf(issuer: string): (token: string) => boolean {
   const known = recognizers.get(issuer)
   if (known !== undefined) return known

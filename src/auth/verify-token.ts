@@ -6,7 +6,8 @@ import { unavailable } from '../middleware/unavailable.js'
 import { RequestError } from '../openapi/index.js'
 import type { Issuer } from './issuer.js'
 
-// Asymmetric alone (RFC 8725, section 3.2): with `none`, and by an HMAC of the public key, anybody could sign.
+// Asymmetric alone (RFC 8725, section 3.2): with `none`, and by an HMAC of the public key, anybody could
+// sign.
 export const algorithms = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
   ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const),
@@ -54,8 +55,8 @@ export async function verifyToken(
   }
 }
 
-// RFC 8725, section 3.11: what the issuer signs for other purposes, such as a logout, is no access token. Many
-// issuers do not name the type of RFC 9068 yet.
+// RFC 8725, section 3.11: what the issuer signs for other purposes, such as a logout, is no access token.
+// Many issuers do not name the type of RFC 9068 yet.
 const usualTypes = ['at+jwt', 'jwt', undefined]
 
 function checkType({ protectedHeader: { typ } }: JWTVerifyResult, type: string | undefined): void {

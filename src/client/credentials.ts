@@ -208,8 +208,8 @@ async function withQuery(request: Request, sent: readonly SentCredential[]): Pro
 }
 
 /**
- * Whether `fetch` may follow a redirect: at another origin it leaves out `Authorization` alone, and would send
- * a key in another header along.
+ * Whether `fetch` may follow a redirect: at another origin it leaves out `Authorization` alone, and would
+ * send a key in another header along.
  */
 export function staysWhenRedirected({ scheme }: SentCredential): boolean {
   return scheme.in === 'header' || scheme.in === 'cookie'

@@ -87,7 +87,8 @@ export interface ClientOperation {
   readonly parameters?: readonly ClientParameter[]
   readonly body?: ClientBody
   /**
-   * The declared error responses by status, `4xx` or `default`: of each media type the fields that a body has.
+   * The declared error responses by status, `4xx` or `default`: of each media type the fields that a body
+   * has.
    */
   readonly errors?: Readonly<Record<string, ErrorContents>>
   /** If responses are not only JSON, or have no body: its media types, by status, `2xx` or `default`. */

@@ -46,7 +46,9 @@ function messageOf(sqlState: string): string {
   return violations[sqlState] ?? 'This conflicts with what is stored.'
 }
 
-/** The second argument of a handler: `Context<'getPet'>`, or `Context` for what is true of every operation. */
+/**
+ * The second argument of a handler: `Context<'getPet'>`, or `Context` for what is true of every operation.
+ */
 export type Context<Id extends OperationId = OperationId> = ContextWith<
   true extends Operations[Id]['isPublic'] ? Client | undefined : Client,
   Operations[Id]['security']
@@ -74,8 +76,8 @@ interface ContextWith<Caller, Schemes extends string> {
   readonly log: Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>
   /**
    * Aborted once the request is over: it timed out, its client has gone, or its response is sent. For what
-   * the handler waits for besides `sql`, which ends by itself: `fetch(url, { signal })`. It is made when it is
-   * read, so a copy of the context by spread is without it.
+   * the handler waits for besides `sql`, which ends by itself: `fetch(url, { signal })`. It is made when it
+   * is read, so a copy of the context by spread is without it.
    */
   readonly signal: AbortSignal
   /** Who sent the request. Undefined only without a credential, where the operation requires none. */

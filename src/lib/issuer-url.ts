@@ -2,7 +2,10 @@
 
 import { isLoopback } from './address.js'
 
-/** The URL of an issuer: without a user, a query and a fragment. Undefined if it is none, or not to be trusted. */
+/**
+ * The URL of an issuer: without a user, a query and a fragment. Undefined if it is none, or not to be
+ * trusted.
+ */
 export function readIssuerUrl(text: string): URL | undefined {
   return /[?#]/.test(text) ? undefined : readTrustedUrl(text)
 }

@@ -39,9 +39,9 @@ export function keyedRequest(request: FastifyRequest, operation: Operation): Key
   }
 }
 
-// The keys of one caller are nobody else's: with several, those of all together. What is stored is by the id of
-// an API key: from 1, and 0 for requests without a caller. Other callers have a part of -1, by their id: 43
-// characters and a blank.
+// The keys of one caller are nobody else's: with several, those of all together. What is stored is by the id
+// of an API key: from 1, and 0 for requests without a caller. Other callers have a part of -1, by their id:
+// 43 characters and a blank.
 function ownKey({ client, callers = {} }: Sender, key: string): IdempotencyKey {
   if (client === undefined) return { apiKeyId: 0n, key }
   const all = Object.values(callers)

@@ -53,7 +53,9 @@ class Window {
   }
 }
 
-/** Clients whose windows are kept; the least recently used are evicted. Only valid credentials have a client. */
+/**
+ * Clients whose windows are kept; the least recently used are evicted. Only valid credentials have a client.
+ */
 export const clientsMax = 100_000
 
 interface Windows {

@@ -45,8 +45,8 @@ export type Sql = postgres.ISql<{ bigint: bigint }> & {
 }
 
 /**
- * For `sql.unsafe(text, parameters, prepared)`: a statement whose text is made once. A template with fragments
- * makes it each time, which takes the process longer than all else that a statement does.
+ * For `sql.unsafe(text, parameters, prepared)`: a statement whose text is made once. A template with
+ * fragments makes it each time, which takes the process longer than all else that a statement does.
  */
 export const prepared = { prepare: true } as const
 

@@ -9,7 +9,9 @@ export interface Field {
   readonly name: string
   /** The column's name, quoted. */
   readonly column: string
-  /** The name of its text in the results of `selected`. It is no column's, for which ORDER BY would take it. */
+  /**
+   * The name of its text in the results of `selected`. It is no column's, for which ORDER BY would take it.
+   */
   readonly selectedAs: string
   readonly codec: Column<unknown>
 }
@@ -43,7 +45,8 @@ export function inJson({ column, codec }: Field): string {
 }
 
 /**
- * Parses the JSON of what is stored, again if an integer beyond 2^53 was rounded: it is not a safe one either.
+ * Parses the JSON of what is stored, again if an integer beyond 2^53 was rounded: it is not a safe one
+ * either.
  */
 export function parseStored<Parsed>(json: string, areExact: (parsed: Parsed) => boolean): Parsed {
   const parsed = JSON.parse(json) as Parsed

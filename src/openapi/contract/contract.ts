@@ -190,7 +190,9 @@ export interface Contract {
   readonly hasReadOrWriteOnly: boolean
   /** What the server ignores, adds or decides, a sentence each. */
   readonly warnings: readonly Problem[]
-  /** A line for each problem, with its place in the files, which are read again: `openapi.yaml:12:7: message`. */
+  /**
+   * A line for each problem, with its place in the files, which are read again: `openapi.yaml:12:7: message`.
+   */
   readonly locate: (problems: readonly Problem[]) => Promise<readonly string[]>
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }

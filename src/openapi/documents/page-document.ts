@@ -44,8 +44,8 @@ export function pageDocument(contract: Contract, parts: PageParts): string {
 // The browser knows the URL of the server, and puts it here.
 const serverUrl = 'https://this-service.invalid'
 
-// By the Operation Object: with samples, unless its author has some, and with the scopes that it demands, which
-// Scalar shows in the dialog of a request alone.
+// By the Operation Object: with samples, unless its author has some, and with the scopes that it demands,
+// which Scalar shows in the dialog of a request alone.
 function operationsIn(contract: Contract): Map<unknown, Node> {
   const reader = new Reader(contract.document)
   const paths = nodeOf(reader.document.paths)

@@ -1,5 +1,5 @@
-// What an operation's requests are judged by: its alternatives, and the checks of their schemes. Made once for
-// each operation (create-plan.ts), so that a request costs no more than its check.
+// What an operation's requests are judged by: its alternatives, and the checks of their schemes. Made once
+// for each operation (create-plan.ts), so that a request costs no more than its check.
 
 import type { Contract } from '../contract/contract.js'
 import type { RequestError } from '../errors.js'

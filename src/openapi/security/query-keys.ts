@@ -1,6 +1,7 @@
-// Keys that a request has in its query. A URL is copied: into links to further pages, logs, traces and what an
-// application's own plugins make of it. So a key is taken out of the URL before any of them sees it, and is
-// known here alone. It is no parameter of the operation, either, unless the operation declares one of its name.
+// Keys that a request has in its query. A URL is copied: into links to further pages, logs, traces and what
+// an application's own plugins make of it. So a key is taken out of the URL before any of them sees it, and
+// is known here alone. It is no parameter of the operation, either, unless the operation declares one of its
+// name.
 
 import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/contract.js'

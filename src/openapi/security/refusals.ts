@@ -26,8 +26,8 @@ export function invalidCredential<C extends Caller>({ check }: Step<C>): Request
 const invalidError = { code: 'invalid_credentials', message: 'The credentials are not valid.' }
 
 /**
- * The 401 of a request whose credential a check has refused: with that check's error, and a challenge for each
- * scheme of each alternative.
+ * The 401 of a request whose credential a check has refused: with that check's error, and a challenge for
+ * each scheme of each alternative.
  * @param refusalOf the 401 of a scheme's own credential
  */
 export function invalidCredentials<C extends Caller>(
