@@ -2,7 +2,7 @@
 // What cannot be decided is left to the team, with what to do.
 
 import type { Contract } from '../../src/openapi/index.js'
-import { credentialPlace, effectiveSecurity, isSamePlace, kindOf, nodeOf } from '../../src/openapi/tools.js'
+import { areSentAlike, credentialPlace, effectiveSecurity, kindOf, nodeOf } from '../../src/openapi/tools.js'
 
 type CheckName = 'apiKeys' | 'jwt'
 
@@ -63,7 +63,7 @@ function togetherWith(name: string, contract: Contract): string | undefined {
 
 // And it has no mark of the scheme that it is for. The document's own security says which it is, if one.
 function besides(name: string, contract: Contract): string | undefined {
-  const rivals = [...likeOf(name, contract)].filter((other) => areSent(name, other, contract))
+  const rivals = [...likeOf(name, contract)].filter((other) => areSentAlike(name, other, contract))
   const own = new Set(effectiveSecurity(nodeOf(contract.document), {}).flatMap((each) => Object.keys(each)))
   if (rivals.length === 0 || (own.has(name) && !rivals.some((each) => own.has(each)))) return undefined
   const check = checkFor(name, contract)
@@ -80,9 +80,4 @@ function likeOf(name: string, contract: Contract): ReadonlySet<string> {
 
 function without(name: string, names: readonly string[]): string[] {
   return names.filter((each) => each !== name)
-}
-
-function areSent(one: string, other: string, { securitySchemes }: Contract): boolean {
-  const [place, otherPlace] = [one, other].map((name) => credentialPlace(securitySchemes.get(name)))
-  return place !== undefined && otherPlace !== undefined && isSamePlace(place, otherPlace)
 }

@@ -6,7 +6,7 @@ import { OperatorError } from '../lib/operator-error.js'
 import type { Named } from '../middleware/caller-id.js'
 import { unavailable } from '../middleware/unavailable.js'
 import type { Caller } from '../openapi/index.js'
-import type { Quotas, ServiceContract } from './plans.js'
+import { type Quotas, type ServiceContract, unlimitedQuotas } from './plans.js'
 
 /** A caller whose credential is valid, as the check of a security scheme found it. */
 export interface Client extends Named, Caller {
@@ -58,7 +58,7 @@ function quotasOf(
   { plan, perMinute, perDay }: Pick<ClientKey, 'plan' | 'perMinute' | 'perDay'>,
   { hasRateLimits, rateLimits }: Limits,
 ): Quotas | undefined {
-  if (!hasRateLimits) return { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }
+  if (!hasRateLimits) return unlimitedQuotas
   const fixed = rateLimits.plans.get(plan)
   const agreed = perMinute === null || perDay === null ? undefined : { perMinute, perDay }
   return fixed === 'custom' ? agreed : fixed

@@ -55,7 +55,10 @@ export async function readServiceContract(
 }
 
 // Without `x-rate-limits`.
-const unlimitedQuotas = { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }
+export const unlimitedQuotas: Quotas = {
+  perMinute: Number.POSITIVE_INFINITY,
+  perDay: Number.POSITIVE_INFINITY,
+}
 const unlimited: RateLimits = {
   plans: new Map([['unlimited', unlimitedQuotas]]),
   schemes: new Map(),
@@ -139,8 +142,8 @@ export function planOfCaller(
 }
 
 /**
- * Refuses a contract in which callers of a scheme would have no plan. Their credentials, unlike API keys, have
- * none.
+ * Refuses a contract in which callers of a scheme would have no plan. Their credentials, unlike API keys,
+ * have none.
  * @param scheme one with a check
  * @throws {ContractError}
  */
@@ -149,7 +152,8 @@ export function requirePlan(
   scheme: string,
 ): void {
   if (!hasRateLimits || rateLimits.schemes.has(scheme) || !securitySchemes.has(scheme)) return
-  const text = `x-rate-limits: callers of the scheme ${scheme} have no plan: add schemes: { ${scheme}: { plan: … } }`
+  const advice = `add schemes: { ${scheme}: { plan: … } }`
+  const text = `x-rate-limits: callers of the scheme ${scheme} have no plan: ${advice}`
   throw new ContractError([{ text, at: ['x-rate-limits'] }])
 }
 

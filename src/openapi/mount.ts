@@ -57,7 +57,6 @@ import {
 import { securityAddition } from './security/addition.js'
 import { ambiguities } from './security/ambiguities.js'
 import type { CheckList } from './security/check.js'
-import { queryKeyNames, takeQueryKeys } from './security/query-keys.js'
 import { createSecurity, Security } from './security/security.js'
 import type { Verdict } from './security/verdict.js'
 import { isStub } from './stubs.js'
@@ -98,7 +97,6 @@ type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'> &
   ReturnType<typeof createCompilers> & {
     readonly address: Address
     readonly security: Security
-    readonly queryKeys: ReadonlySet<string>
     readonly problems: Problems
     readonly errorForms: ErrorForms
     /** Of all operations, percent-decoded: that of the application, and that of the contract. */
@@ -133,7 +131,6 @@ function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): 
     ...parts,
     ...createCompilers(contract),
     security: security instanceof Security ? security : createSecurity(contract, security),
-    queryKeys: queryKeyNames(contract),
     problems: new Map(),
     errorForms: createErrorForms(contract, parts.errorBody),
     address: addressOf(app, contract, parts.address),
@@ -217,7 +214,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const first = [
     hook((request) => {
       check(request)
-      takeQueryKeys(request, shared.queryKeys)
+      security.takeQueryKeys(request)
       return authorize(request)
     }),
     ...(deprecation ? [deprecationHook(deprecation, shared)] : []), // errors have them from `config`

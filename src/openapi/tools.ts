@@ -29,10 +29,10 @@ export { toContract } from './contract/read.js'
 export { type Node, nodeOf, Reader } from './contract/reader.js'
 export { placesOf } from './contract/schema-places.js'
 export {
+  areSentAlike,
   credentialPlace,
   effectiveSecurity,
   isPublic,
-  isSamePlace,
   kindOf,
   unmetSecurity,
 } from './contract/security.js'

@@ -5,8 +5,7 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-key.js'
 import type { Client } from '../../src/auth/client.js'
 import { type JwtOptions, jwt } from '../../src/auth/jwt.js'
-import type { RequestError } from '../../src/openapi/index.js'
-import { contractOfPartner, createCheck, createJwtCheck, demand } from '../fixtures/checks.js'
+import { callerOf, contractOfPartner, createCheck, createJwtCheck, demand } from '../fixtures/checks.js'
 import { stopClocks } from '../fixtures/clocks.js'
 import { audience, createSigningKey, startIssuer } from '../fixtures/issuer.js'
 
@@ -15,15 +14,7 @@ async function setUp(t: Test, options: JwtOptions = {}) {
   const issuer = await startIssuer(t)
   const clocks = stopClocks(t)
   const check = createJwtCheck({ OIDC_ISSUER: issuer.url }, options)
-  // Undefined: the token waited for nothing.
-  const use = async (token: string): Promise<Client | string | undefined> => {
-    try {
-      return await check.caller(token, demand)
-    } catch (error) {
-      const { code, message } = error as RequestError
-      return `${code}: ${message}`
-    }
-  }
+  const use = (token: string) => callerOf(check, token)
   const isKnown = (token: string) => !(check.caller(token, demand) instanceof Promise)
   return { issuer, clocks, check, use, isKnown }
 }

@@ -3,23 +3,14 @@
 import https from 'node:https'
 import { decodeProtectedHeader } from 'jose'
 import t, { type Test } from 'tap'
-import type { Client } from '../../src/auth/client.js'
-import type { RequestError } from '../../src/openapi/index.js'
-import { createJwtCheck, demand } from '../fixtures/checks.js'
+import { callerOf, createJwtCheck, demand } from '../fixtures/checks.js'
 import { stopClocks } from '../fixtures/clocks.js'
 import { startOidcProvider } from '../fixtures/oidc-provider.js'
 
 async function setUp(t: Test) {
   const provider = await startOidcProvider(t, { tier: 'pro' })
   const check = createJwtCheck({ OIDC_ISSUER: provider.url })
-  const use = async (token: string): Promise<Client | string | undefined> => {
-    try {
-      return await check.caller(token, demand)
-    } catch (error) {
-      const { code, message } = error as RequestError
-      return `${code}: ${message}`
-    }
-  }
+  const use = (token: string) => callerOf(check, token)
   const fetches = () => provider.fetched.filter((each) => each !== '/token')
   return { provider, check, use, fetches }
 }

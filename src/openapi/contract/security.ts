@@ -1,6 +1,7 @@
-// Security schemes and requirements (OpenAPI 3.1.1, sections 4.8.27 and 4.8.30): what a document says of them,
-// and where a credential of each is sent. A scheme that the server cannot read is never treated as met.
+// Security schemes and requirements (OpenAPI 3.1.1, sections 4.8.27 and 4.8.30): what a document says of
+// them, and where a credential of each is sent. A scheme that the server cannot read is never treated as met.
 
+import { capitalized } from '../../lib/capitalized.js'
 import type { Contract, Operation, Requirement, SecurityScheme } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
 import type { Node, Reader } from './reader.js'
@@ -57,7 +58,9 @@ export interface CredentialPlace {
   readonly name: string
 }
 
-/** Where a credential of a scheme is sent. Undefined for one that no request carries, or that is incomplete. */
+/**
+ * Where a credential of a scheme is sent. Undefined for one that no request carries, or that is incomplete.
+ */
 export function credentialPlace(scheme: SecurityScheme | undefined): CredentialPlace | undefined {
   const { type, scheme: http, in: location, name } = scheme ?? {}
   if (type === 'oauth2' || type === 'openIdConnect') return { in: 'authorization', name: 'bearer' }
@@ -76,6 +79,29 @@ function isToken(value: unknown): value is string {
 export function isSamePlace(one: CredentialPlace, other: CredentialPlace): boolean {
   if (one.in === other.in) return one.name === other.name
   return [one, other].every((each) => headerOf(each) === 'authorization')
+}
+
+/** Whether the credentials of two schemes, by their names, are sent in the same place. */
+export function areSentAlike(
+  one: string,
+  other: string,
+  { securitySchemes }: Pick<Contract, 'securitySchemes'>,
+): boolean {
+  const [place, otherPlace] = [one, other].map((name) => credentialPlace(securitySchemes.get(name)))
+  return place !== undefined && otherPlace !== undefined && isSamePlace(place, otherPlace)
+}
+
+/**
+ * How a credential of a scheme is sent, for messages: a header in quotes, or `the query parameter key`.
+ * @param credential stands for it in the header
+ */
+export function credentialUsage(scheme: SecurityScheme | undefined, credential?: string): string {
+  const { in: location, name } = credentialPlace(scheme) ?? { in: 'authorization', name: 'bearer' }
+  if (location === 'query') return `the query parameter ${name}`
+  if (location === 'cookie') return `the cookie ${name}`
+  if (location === 'header') return `"${scheme?.name}: ${credential ?? '<KEY>'}"`
+  const usual = name === 'bearer' ? '<TOKEN>' : '<CREDENTIALS>'
+  return `"Authorization: ${capitalized(name)} ${credential ?? usual}"`
 }
 
 /** The header that a place is in, in lower case. */

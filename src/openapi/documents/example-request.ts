@@ -2,6 +2,7 @@
 // for want of one, a value of the schema.
 
 import { stringify } from 'lossless-json'
+import { capitalized } from '../../lib/capitalized.js'
 import type { Contract, Operation, SecurityScheme } from '../contract/contract.js'
 import { isJson } from '../contract/media-types.js'
 import { effectiveParameters } from '../contract/parameters.js'
@@ -81,7 +82,7 @@ function credentialsOf({ security: [first = []] }: Operation, { securitySchemes 
 function pairOf({ type, scheme = 'bearer', name = '', bearerFormat }: SecurityScheme) {
   if (type === 'apiKey') return [name, 'YOUR_KEY'] as const
   const text = type === 'http' && bearerFormat === undefined ? 'YOUR_KEY' : 'YOUR_TOKEN'
-  return ['Authorization', `${scheme.charAt(0).toUpperCase()}${scheme.slice(1)} ${text}`] as const
+  return ['Authorization', `${capitalized(scheme)} ${text}`] as const
 }
 
 function cookieText(cookies: Pairs): string {

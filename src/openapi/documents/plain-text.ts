@@ -2,6 +2,7 @@
 // (https://llmstxt.org).
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { capitalized } from '../../lib/capitalized.js'
 import type { Contract, SecurityScheme } from '../contract/contract.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { credentialPlace, kindOf } from '../contract/security.js'
@@ -71,9 +72,8 @@ function usageOf(scheme: SecurityScheme): string {
   if (place === undefined) return type === 'mutualTLS' ? 'A certificate of the client, by TLS.' : ''
   if (type === 'apiKey') return `Send the key in the ${locations[location ?? '']} \`${name}\`.`
   if (place.name === 'basic') return 'Send a user name and a password by HTTP Basic.'
-  const [first = '', ...rest] = place.name
   const format = bearerFormat === undefined ? '' : ` (${bearerFormat})`
-  return `Send the token${format} in the header \`Authorization: ${first.toUpperCase()}${rest.join('')} …\`.`
+  return `Send the token${format} in the header \`Authorization: ${capitalized(place.name)} …\`.`
 }
 
 const locations: Readonly<Record<string, string>> = {

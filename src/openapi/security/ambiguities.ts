@@ -2,7 +2,7 @@
 
 import type { Contract, Operation } from '../contract/contract.js'
 import type { Problem } from '../contract/contract-error.js'
-import { credentialPlace, isSamePlace, kindOf, requirementPlace } from '../contract/security.js'
+import { areSentAlike, kindOf, requirementPlace } from '../contract/security.js'
 import type { AnyCheck, Caller } from './check.js'
 
 type Schemes = Pick<Contract, 'securitySchemes'>
@@ -27,7 +27,7 @@ function mistakable(operations: readonly Operation[], schemes: Schemes, checks: 
   const names = [...naming.keys()]
   return [...naming].flatMap(([name, operation], i) => {
     const earlier = names.slice(0, i)
-    const other = earlier.find((each) => areSent(each, name, schemes) && !areApart(each, name, checks))
+    const other = earlier.find((each) => areSentAlike(each, name, schemes) && !areApart(each, name, checks))
     if (other === undefined) return []
     const [one, two] = [name, other].map((each) => shown(each, schemes))
     const text = `${operation.id} names ${one}, which a credential for ${two} would meet, too`
@@ -38,17 +38,12 @@ function mistakable(operations: readonly Operation[], schemes: Schemes, checks: 
 function inseparable(operation: Operation, schemes: Schemes): Problem[] {
   const pairs = operation.security.flatMap((all) => pairsOf(all.map(({ name }) => name)))
   return pairs
-    .filter(([name, other]) => areSent(name, other, schemes))
+    .filter(([name, other]) => areSentAlike(name, other, schemes))
     .map(([name, other]) => {
       const [one, two] = [name, other].map((each) => shown(each, schemes))
       const text = `${operation.id} requires ${one} and ${two}, which are sent in the same place`
       return { text, at: requirementPlace(operation, other) }
     })
-}
-
-function areSent(one: string, other: string, { securitySchemes }: Schemes): boolean {
-  const [place, otherPlace] = [one, other].map((name) => credentialPlace(securitySchemes.get(name)))
-  return place !== undefined && otherPlace !== undefined && isSamePlace(place, otherPlace)
 }
 
 function areApart(one: string, other: string, checks: Forms): boolean {

@@ -1,6 +1,7 @@
 // Challenges: `WWW-Authenticate` of a 401 (RFC 9110, section 11.6.1) and of a 403 for want of a scope
 // (RFC 6750, section 3.1).
 
+import { capitalized } from '../../lib/capitalized.js'
 import type { SecurityScheme } from '../contract/contract.js'
 import type { CredentialPlace } from '../contract/security.js'
 
@@ -21,7 +22,7 @@ export function challengeOf(scheme: SecurityScheme, place: CredentialPlace, real
     return { text, hasErrors: true }
   }
   if (place.name === 'bearer') return { text: `Bearer ${space}`, hasErrors: true }
-  const name = place.name[0]?.toUpperCase() + place.name.slice(1)
+  const name = capitalized(place.name)
   // RFC 7617, section 2.1: otherwise each client has an encoding of its own.
   return { text: `${name} ${space}${name === 'Basic' ? ', charset="UTF-8"' : ''}`, hasErrors: false }
 }

@@ -1,8 +1,14 @@
-// Makes the plan of an operation: where the credentials of its schemes are, who checks them, and what a request
-// without them gets.
+// Makes the plan of an operation: where the credentials of its schemes are, who checks them, and what a
+// request without them gets.
 
-import type { Contract, Operation, Requirement, SecurityScheme } from '../contract/contract.js'
-import { type CredentialPlace, credentialPlace, isPublic, isSamePlace } from '../contract/security.js'
+import type { Contract, Operation, Requirement } from '../contract/contract.js'
+import {
+  type CredentialPlace,
+  credentialPlace,
+  credentialUsage,
+  isPublic,
+  isSamePlace,
+} from '../contract/security.js'
 import { challengeOf } from './challenges.js'
 import type { AnyCheck, Caller, Check, Credential } from './check.js'
 import { credentialReader } from './credentials.js'
@@ -54,7 +60,7 @@ function stepOf<C extends Caller>(
       place,
       read: credentialReader(place),
       challenge: challengeOf(scheme, place, title),
-      usage: usageOf(scheme, place),
+      usage: credentialUsage(scheme),
     },
   ]
 }
@@ -65,12 +71,4 @@ function alternativeOf<C extends Caller>(
 ): Alternative<C> {
   const needs = requirements.map(({ name, scopes }) => ({ step: steps.get(name) as Step<C>, scopes }))
   return { needs, insufficient: insufficientScope(needs) }
-}
-
-function usageOf({ name = '' }: SecurityScheme, place: CredentialPlace): string {
-  if (place.in === 'query') return `the query parameter ${name}`
-  if (place.in === 'cookie') return `the cookie ${name}`
-  if (place.in === 'header') return `"${name}: <KEY>"`
-  if (place.name === 'bearer') return '"Authorization: Bearer <TOKEN>"'
-  return `"Authorization: ${place.name[0]?.toUpperCase()}${place.name.slice(1)} <CREDENTIALS>"`
 }

@@ -2,6 +2,7 @@
 // front of the server may have read the other one.
 
 import type { FastifyRequest } from 'fastify'
+import { capitalized } from '../../lib/capitalized.js'
 import { type CredentialPlace, headerOf } from '../contract/security.js'
 import { decode, splitPair } from '../request/parameter-text.js'
 import type { Credential, UsernamePassword } from './check.js'
@@ -44,7 +45,7 @@ function isSentOnce({ raw: { rawHeaders } }: FastifyRequest, header: string): bo
 // RFC 9110, section 11.4: the name of the scheme in any case, spaces, and its credentials.
 function authorizationReader(scheme: string): (text: string) => Found {
   const parse = parsers.get(scheme) ?? ((credentials: string) => credentials)
-  const usual = `${scheme.charAt(0).toUpperCase()}${scheme.slice(1)} `
+  const usual = `${capitalized(scheme)} `
   return (text) => {
     const isOfScheme = text.startsWith(usual) || isScheme(text, scheme)
     if (!isOfScheme) return undefined

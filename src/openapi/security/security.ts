@@ -31,7 +31,7 @@ export class Security<C extends Caller = Caller> {
    * requires nothing, the alternatives of all operations are tried. It is remembered on the request.
    */
   authenticate(request: FastifyRequest, operation?: Operation): Verdict<C> | Promise<Verdict<C>> {
-    takeQueryKeys(request, this.#queryKeys)
+    this.takeQueryKeys(request)
     const plan = this.#planOf(operation)
     if (request[judgedBy] === plan) return request[judgedAs] as Verdict<C>
     const verdict = judge(plan, request)
@@ -41,7 +41,7 @@ export class Security<C extends Caller = Caller> {
 
   /** The caller as last known, without a look-up, for what needs no valid credential. */
   recall(request: FastifyRequest, operation?: Operation): C | undefined {
-    takeQueryKeys(request, this.#queryKeys)
+    this.takeQueryKeys(request)
     for (const { read, check } of this.#planOf(operation).steps) {
       const credential = read(request)
       if (credential === undefined || credential === malformed) continue
@@ -49,6 +49,11 @@ export class Security<C extends Caller = Caller> {
       if (caller !== undefined) return caller
     }
     return undefined
+  }
+
+  /** Takes the keys that a request has in its query out of its URL. What authenticates it has done so. */
+  takeQueryKeys(request: FastifyRequest): void {
+    takeQueryKeys(request, this.#queryKeys)
   }
 
   /** Every 401 and 403 that an operation can get without a caller, or with one who lacks a scope. */
