@@ -14,7 +14,7 @@ import { namePattern } from './names.js'
 
 const usage = `Usage: npm run adopt -- [--force] [--name NAME] DOCUMENT
 
-Replaces openapi.yaml by DOCUMENT, of OpenAPI 3.0 or 3.1, and the files it refers to; removes the animals'
+Replaces openapi.yaml by DOCUMENT, of OpenAPI 3.0, 3.1 or 3.2, and the files it refers to; removes the animals'
 handlers, SQL, commands, load scripts and tests; and runs generate. Each operation then responds with 501
 until its handler is implemented. If npm run generate would reject DOCUMENT, nothing is changed.
 

@@ -31,6 +31,7 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   components: {
     ...{ schemas: 'schema*', responses: 'response*', parameters: 'parameter*', headers: 'header*' },
     ...{ requestBodies: 'body*', pathItems: 'item*', callbacks: 'item**', securitySchemes: 'scheme*' },
+    mediaTypes: 'media*',
   },
   item: {
     parameters: 'parameter',
@@ -48,7 +49,7 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   statusResponse: { headers: 'namedHeader*', content: 'media*' }, // keyed by status
   header: { schema: 'schema', content: 'media*' },
   namedHeader: { schema: 'schema', content: 'media*' }, // keyed by the header's name
-  media: { schema: 'schema', encoding: 'encoding*' },
+  media: { schema: 'schema', itemSchema: 'schema', encoding: 'encoding*' },
   encoding: { headers: 'namedHeader*' },
   schema: Object.fromEntries(
     [...schemaKeywords].map(([keyword, { holds }]) => [keyword, holds === 'map' ? 'schema*' : 'schema']),

@@ -13,7 +13,7 @@ export interface Loaded {
 }
 
 /**
- * Reads a document of OpenAPI 3.0 or 3.1.
+ * Reads a document of OpenAPI 3.0, 3.1 or 3.2.
  * @throws {ContractError} if it is something else
  * @throws {Error} if it cannot be read or parsed
  */
@@ -25,7 +25,7 @@ export async function loadDocument(file: string): Promise<Loaded> {
   const { openapi, swagger } = (document.parsed ?? {}) as { openapi?: unknown; swagger?: unknown }
   if (swagger !== undefined)
     throw new ContractError(
-      `${shownFile}: Swagger ${shownValue(swagger)} is not supported: convert it to OpenAPI 3.0 or 3.1`,
+      `${shownFile}: Swagger ${shownValue(swagger)} is not supported: convert it to OpenAPI 3.1`,
     )
   if (openapi === undefined)
     throw new ContractError(`${shownFile}: this is not an OpenAPI document: it has no field openapi`)

@@ -176,12 +176,14 @@ export const outermost: Nesting = { of: '', isMap: false, isData: false }
 const mapFields: ReadonlySet<string> = new Set([
   ...[...schemaKeywords].filter(([, { holds }]) => holds === 'map').map(([name]) => name),
   ...['paths', 'webhooks', 'pathItems', 'callbacks', 'schemas', 'responses', 'parameters', 'headers'],
-  ...['requestBodies', 'securitySchemes', 'links', 'content', 'encoding', 'variables'],
+  ...['requestBodies', 'securitySchemes', 'links', 'mediaTypes', 'content', 'encoding', 'variables'],
 ])
+/** Fields, of a Parameter, Header or Media Type Object, whose value is a schema. */
+export const schemaFields: ReadonlySet<string> = new Set(['schema', 'itemSchema'])
 /** Fields and keywords whose value is an object or an array. */
 export const containerFields: ReadonlySet<string> = new Set([
   ...[...mapFields, ...schemaKeywords.keys()],
-  ...['info', 'servers', 'components', 'security', 'tags', 'requestBody', 'schema', 'discriminator'],
+  ...[...schemaFields, 'info', 'servers', 'components', 'security', 'tags', 'requestBody', 'discriminator'],
 ])
 /** Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`. */
 export const dataFields: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const'])
@@ -217,7 +219,7 @@ export const pathItemFields: ReadonlySet<string> = new Set(['paths', 'pathItems'
 /** Fields in which a `$ref` is a Reference Object, whose siblings do not count, and not a schema. */
 export const referenceFields: ReadonlySet<string> = new Set([
   ...['parameters', 'responses', 'headers', 'requestBodies', 'requestBody', 'securitySchemes', 'links'],
-  'callbacks',
+  ...['callbacks', 'mediaTypes', 'content'],
 ])
 
 /** Whether a value is an object, such as a schema that is not `true` or `false`. */

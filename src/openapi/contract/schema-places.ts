@@ -2,7 +2,7 @@
 
 import type { Operation, Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
-import { isNode, type Nesting, nestingIn, outermost, subschemasOf } from './keywords.js'
+import { isNode, type Nesting, nestingIn, outermost, schemaFields, subschemasOf } from './keywords.js'
 import { pointerKeys, valueAt } from './pointer.js'
 
 /** The places of the schemas directly within a schema; of a reference, that of its target. */
@@ -28,7 +28,7 @@ export function outermostPlaces(document: object, part: Pointer): Pointer[] {
     if (typeof $ref === 'string') pending.push({ at: pointerKeys($ref) ?? [], nesting })
     for (const key of Object.keys(value)) {
       const inner = { at: [...at, key], nesting: nestingIn(nesting, key, Array.isArray(value)) }
-      const isSchema = nesting.isMap ? nesting.of === 'schemas' : key === 'schema'
+      const isSchema = nesting.isMap ? nesting.of === 'schemas' : schemaFields.has(key)
       if (isSchema) found.push(inner.at)
       else pending.push(inner)
     }

@@ -10,17 +10,20 @@ import type { Node } from './reader.js'
 /** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
 export const exactNumbers = 'x-exact-numbers'
 
-/** A document of OpenAPI 3.0 or 3.1 as OpenAPI 3.1. */
+/**
+ * A document of OpenAPI 3.0, 3.1 or 3.2 in the one form that all readers read: OpenAPI 3.1, with what 3.2 adds
+ * left where it is.
+ */
 export function toOpenApi31(document: object): object {
   return { ...(converted(document, isOpenApi30(document)) as object), openapi: '3.1.0' }
 }
 
 /** What is wrong with the version of OpenAPI that a document names. */
 export function versionProblem(version: unknown): string | undefined {
-  if (/^3\.[01]\./.test(String(version))) return undefined
-  // YAML reads 3.1 as a number, and 3.0 as 3.
+  if (/^3\.[012]\./.test(String(version))) return undefined
+  // YAML reads 3.2 and 3.1 as numbers, and 3.0 as 3.
   if (typeof version === 'number') return `openapi must be a text like '3.1.0', not the number ${version}`
-  return `openapi must be 3.0.x or 3.1.x, such as 3.1.0, not ${shownValue(version)}`
+  return `openapi must be 3.0.x, 3.1.x or 3.2.x, such as 3.1.0, not ${shownValue(version)}`
 }
 
 /** Whether a document is written in OpenAPI 3.0. */

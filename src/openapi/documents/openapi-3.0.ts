@@ -6,6 +6,7 @@ import {
   outermost,
   partsOf,
   referenceFields,
+  schemaFields,
   schemaKeywords,
   subschemasOf,
 } from '../contract/keywords.js'
@@ -107,7 +108,7 @@ function createConvert(
 // Whether a boolean in a field is a schema that 3.0 cannot express.
 function isSchemaIn(of: string): boolean {
   const isKnown = schemaKeywords.has(of) && !unknownKeywords.includes(of)
-  return (isKnown && of !== 'additionalProperties') || of === 'schema' || of === 'schemas'
+  return (isKnown && of !== 'additionalProperties') || schemaFields.has(of) || of === 'schemas'
 }
 
 // Replaces or drops the keywords that 3.0 does not have. Nodes other than schemas have none of them.
