@@ -2,7 +2,7 @@
 // list because it reads as the life of a request.
 
 import type { Server } from 'node:http'
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { type AnyCheckFactory, createChecks } from './auth/checks.js'
 import type { ServiceContract } from './auth/plans.js'
@@ -71,7 +71,7 @@ export interface AppParts {
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, pools, log, handlers, schemes, services, errorBody } = parts
-  const lifetimes = new Lifetimes(timeoutsOf(config))
+  const lifetimes = new Lifetimes(createTimeoutsOf(config, contract))
   const loadShedder = new LoadShedder(config.workMax)
   const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
   const app = createServer(config, contract, log, lifetimes, createSecurityHeaders(address), errorBody)
@@ -138,8 +138,25 @@ function schemesInUse({ operations }: ServiceContract, handlers: Handlers): Read
   return new Set(implemented.flatMap(({ security }) => security.flat()).map(({ name }) => name))
 }
 
-function timeoutsOf({ requestTimeoutMs, handlerTimeoutMs }: Config): Timeouts {
-  return { requestTimeoutMs, handlerTimeoutMs, statementTimeoutMs: statementTimeoutMs(handlerTimeoutMs) }
+// `routeOptions` are built on each access: a contract without times of its own never needs them.
+function createTimeoutsOf(
+  config: Config,
+  { operations }: ServiceContract,
+): (request: FastifyRequest) => Timeouts {
+  const { requestTimeoutMs, handlerTimeoutMs } = config
+  const ofSessions = statementTimeoutMs(handlerTimeoutMs)
+  const timeouts = { requestTimeoutMs, handlerTimeoutMs, statementTimeoutMs: ofSessions }
+  const own = new Map<Operation | undefined, Timeouts>()
+  for (const operation of operations.values()) {
+    const { timeoutMs } = operation.limits
+    if (timeoutMs === undefined) continue
+    const ofStatement = Math.min(statementTimeoutMs(timeoutMs), ofSessions)
+    const isShort = ofStatement < ofSessions
+    const times = { handlerTimeoutMs: timeoutMs, statementTimeoutMs: ofStatement, isShort }
+    own.set(operation, { requestTimeoutMs, ...times })
+  }
+  if (own.size === 0) return () => timeouts
+  return ({ routeOptions }) => own.get(routeOptions.config.operation) ?? timeouts
 }
 
 // OpenTelemetry is slow to load.

@@ -404,7 +404,7 @@ function bodyOf(content: Content | undefined, places: NumberPlaces): { readonly 
   })
   return {
     body: {
-      kind,
+      kind: kind as ClientBody['kind'], // a request body is no stream of items
       ...(!isRange(mediaType) && { mediaType: essence(mediaType) }),
       ...(special.length > 0 && { fields: Object.fromEntries(special) }),
       ...(numbers && { numbers }),

@@ -62,14 +62,16 @@ function configure(server: Server, { connectionsMax }: Config): void {
   boundPipelines(server)
 }
 
-function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Config, { limits }: Contract) {
+function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Config, contract: Contract) {
+  const { limits, operations } = contract
+  const longestMs = [...operations.values()].map((each) => each.limits.timeoutMs ?? 0)
   return {
     bodyLimit: limits.body,
     routerOptions: { maxParamLength: limits.header }, // none is longer; the engine limits the whole URL
     requestTimeout: 0, // of the Lifetime
     keepAliveTimeout: keepAliveTimeoutMs,
     // For a socket without a byte in either direction: a peer that does not read must not keep it forever.
-    connectionTimeout: requestTimeoutMs + handlerTimeoutMs,
+    connectionTimeout: requestTimeoutMs + Math.max(handlerTimeoutMs, ...longestMs),
     http: {
       highWaterMark: bufferBytes,
       maxHeaderSize: limits.header,

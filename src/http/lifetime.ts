@@ -26,6 +26,8 @@ export interface Timeouts {
   readonly handlerTimeoutMs: number
   /** Of one statement. A request with less time left sends no more statements. */
   readonly statementTimeoutMs: number
+  /** Whether its transactions need that as a setting: the sessions' own is longer. */
+  readonly isShort?: boolean
 }
 
 /** Called when a request's response is sent, or its connection closed before: then it is aborted. */
@@ -49,7 +51,7 @@ export class Lifetime implements Signal {
 
   constructor(
     readonly reply: FastifyReply,
-    readonly timeouts: Timeouts,
+    readonly timeouts: Timeouts, // of its operation
     readonly onTimeout: (lifetime: Lifetime) => void,
   ) {
     if (hasArrived(reply.request.raw)) this.arrive()
@@ -92,6 +94,10 @@ export class Lifetime implements Signal {
     return this.isOver || performance.now() > this.#lastStartMs
   }
 
+  get statementTimeoutMs(): number | undefined {
+    return this.timeouts.isShort ? this.timeouts.statementTimeoutMs : undefined
+  }
+
   /** For what can be aborted at any time. Made when it is read: few handlers need it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
@@ -129,7 +135,8 @@ export class Lifetimes {
   readonly #bySocket = new WeakMap<Socket, Lifetime | undefined>()
   readonly #onEnd: OnEnd[] = []
 
-  constructor(readonly timeouts: Timeouts) {}
+  /** @param timeoutsOf those of a request's operation */
+  constructor(readonly timeoutsOf: (request: FastifyRequest) => Timeouts) {}
 
   /**
    * Adds the hooks that track every request. One that does not arrive in time gets 408, a late response 503.
@@ -173,7 +180,7 @@ export class Lifetimes {
   }
 
   #begin(socket: Socket, reply: FastifyReply): Lifetime {
-    const lifetime = new Lifetime(reply, this.timeouts, (late) => this.#timeOut(late))
+    const lifetime = new Lifetime(reply, this.timeoutsOf(reply.request), (late) => this.#timeOut(late))
     // The only event that covers every request of the connection.
     if (!this.#bySocket.has(socket)) socket.once('close', () => this.#abort(socket))
     this.#bySocket.set(socket, lifetime)
@@ -184,7 +191,7 @@ export class Lifetimes {
   #timeOut(late: Lifetime): void {
     const { hasArrived } = late
     afterReading(() => {
-      if (hasArrived) late.fail(this.#timeoutError())
+      if (hasArrived) late.fail(timeoutError(late.timeouts))
       else if (!late.reply.request.raw.complete) late.fail(tooSlow())
     })
   }
@@ -199,8 +206,8 @@ export class Lifetimes {
     request.lifetime?.end()
     for (const listener of this.#onEnd) listener(request, reply, isAborted)
   }
+}
 
-  #timeoutError(): RequestError {
-    return unavailable(new Error(`no response within ${this.timeouts.handlerTimeoutMs} ms`))
-  }
+function timeoutError({ handlerTimeoutMs }: Timeouts): RequestError {
+  return unavailable(new Error(`no response within ${handlerTimeoutMs} ms`))
 }

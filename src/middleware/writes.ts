@@ -31,9 +31,9 @@ export function transactional(pool: ConnectionSource, options: WritesOptions): A
   pool.probes.add((sql) => storeResponses(sql, []))
   return (respond, operation) => {
     if (operation.isSafe) return respond
-    const respondOnce = options.sharesTransactions(operation)
-      ? together(pool, options.keepHours)
-      : apart(pool, options.keepHours)
+    // A shared transaction has no time limit of its own.
+    const isShared = options.sharesTransactions(operation) && operation.limits.timeoutMs === undefined
+    const respondOnce = isShared ? together(pool, options.keepHours) : apart(pool, options.keepHours)
     return async (request, reply) => {
       const outcome = await respondOnce({
         keyed: keyedRequest(request, operation),

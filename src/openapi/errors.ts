@@ -103,7 +103,7 @@ function requestFault(
   cause: unknown,
 ): RequestError {
   const messages: Partial<Record<OwnErrorCode, string>> = {
-    body_too_large: `The body is longer than ${limits.body} bytes.`,
+    body_too_large: tooLong(limits.body), // of a parser of the application's own
     uri_too_long: `The path and query are longer than ${limits.url} bytes.`,
     unsupported_media_type: 'The body is not of a type that the operation takes.',
     malformed_request: 'The request is not valid HTTP, or its path is not a valid URL.',
@@ -119,9 +119,13 @@ export function checkUrl({ url }: FastifyRequest, contract: Contract): void {
   if (url.length > contract.limits.url) throw requestFault('uri_too_long', '', contract, undefined)
 }
 
-/** The error of a body that is longer than the contract's limit. */
-export function bodyTooLarge(contract: Contract): RequestError {
-  return requestFault('body_too_large', '', contract, undefined)
+/** The error of a body that is longer than the limit of its operation. */
+export function bodyTooLarge(max: number): RequestError {
+  return ownError('body_too_large', tooLong(max))
+}
+
+function tooLong(max: number): string {
+  return `The body is longer than ${max} bytes.`
 }
 
 /** What is known of an error: its body is made of this. */

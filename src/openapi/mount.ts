@@ -157,8 +157,8 @@ function readBodiesAsBytes(app: FastifyInstance, contract: Contract): void {
   const bodies = [...contract.operations.values()].flatMap(({ body }) => body ?? [])
   const declared = bodies.flatMap(({ mediaTypes }) => mediaTypes.map(essence))
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...new Set(declared), '*'], ({ headers }, payload, done) =>
-    readBody(payload, headers['content-length'], contract, done),
+  app.addContentTypeParser([...new Set(declared), '*'], ({ headers, routeOptions }, payload, done) =>
+    readBody(payload, headers['content-length'], routeOptions.bodyLimit, done),
   )
 }
 
@@ -221,7 +221,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   ]
   return {
     config: { operation, address: shared.address, deprecation, responseCheck, errorForm },
-    bodyLimit: contract.limits.body,
+    bodyLimit: operation.limits.body,
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
     exposeHeadRoute: !hasOperation('HEAD', operation.path, contract),
     ...(isImplemented && responseCheck && errorForm

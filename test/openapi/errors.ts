@@ -12,6 +12,8 @@ const operations = {
   list: { method: 'get', path: '/toys', responses: done },
   get: { method: 'get', path: '/toys/{id}', parameters: [item], responses: done },
   put: { method: 'put', path: '/toys/{id}', parameters: [item], requestBody: body, responses: done },
+  note: { path: '/note', 'x-limits': { bodyBytes: 8 }, requestBody: body, responses: done },
+  copy: { path: '/copy', 'x-limits': { bodyBytes: 64 }, requestBody: body, responses: done },
 }
 const limits = { 'x-limits': { bodyBytes: 20, urlBytes: 64, headerBytes: 16_384 } }
 
@@ -76,6 +78,18 @@ const refusals: [title: string, request: object, status: number, code: string, a
     413,
     'body_too_large',
   ],
+  [
+    'a body beyond the smaller x-limits of its operation',
+    { method: 'POST', url: '/note', payload: { a: 'a' } },
+    413,
+    'body_too_large',
+  ],
+  [
+    'a body beyond the larger x-limits of its operation',
+    { method: 'POST', url: '/copy', payload: { a: 'a'.repeat(64) } },
+    413,
+    'body_too_large',
+  ],
   ['a query that the operation does not declare', { url: '/toys?a=b' }, 400, 'invalid_request'],
 ]
 
@@ -90,6 +104,15 @@ for (const [title, request, status, code, allow] of refusals) {
     t.strictSame(log, [], 'and nothing that an operator must mend')
   })
 }
+
+t.test(
+  'a body within the x-limits of its operation passes, however small those of the document',
+  async (t) => {
+    const { app } = await start(t, await contractWith(operations, limits), noContent)
+    const response = await app.inject({ method: 'POST', url: '/copy', payload: { a: 'a'.repeat(50) } })
+    t.equal(response.statusCode, 204)
+  },
+)
 
 t.test('the cause of a 500 is logged, and not sent', async (t) => {
   const { app, log } = await start(t, await contractWith(operations), () => {
@@ -148,7 +171,7 @@ t.test('without these handlers, the errors of operations are the same', async (t
   t.teardown(() => app.close())
   await mount(app, { contract, handlers: handlersOf(contract, noContent) })
   const ofOperations = refusals.filter(([title]) => !/path|method|malformed/.test(title))
-  t.equal(ofOperations.length, 4)
+  t.equal(ofOperations.length, 6)
   for (const [title, request, status, code] of ofOperations)
     t.match(await app.inject(request), { statusCode: status, payload: `"code":"${code}"` }, title)
 })

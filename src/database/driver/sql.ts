@@ -6,6 +6,8 @@ import { writeJson } from './values.js'
 /** Whether the caller of a statement has stopped waiting. An AbortSignal is one. */
 export interface Signal {
   readonly aborted: boolean
+  /** Of the caller's statements in a transaction, if it has less time than others. */
+  readonly statementTimeoutMs?: number | undefined
 }
 
 /** postgres.js with its own pool. It reads int8 as bigint. */

@@ -124,7 +124,7 @@ async function transactOnce<Result>(
   const work = new WorkSignal(signal)
   const sql = held.sqlUntil(work)
   // Pipelined with the first statement, which fails if BEGIN does.
-  let last: Promise<unknown> = sql.unsafe('begin').execute()
+  let last: Promise<unknown> = sql.unsafe(beginFor(signal)).execute()
   last.catch(() => {})
   const commitAfter = (statement: Promise<unknown>) => {
     statement.catch(() => {}) // awaited below, unless something else fails first
@@ -143,6 +143,12 @@ async function transactOnce<Result>(
   } finally {
     work.end()
   }
+}
+
+// A setting of the transaction alone, so that a pooler keeps it.
+function beginFor(signal: Signal | undefined): string {
+  const timeoutMs = signal?.statementTimeoutMs
+  return timeoutMs === undefined ? 'begin' : `begin; set local statement_timeout = ${timeoutMs}`
 }
 
 // Even if nobody waits any more.

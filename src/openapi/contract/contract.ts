@@ -30,7 +30,7 @@ export interface Field {
 export interface Content {
   /** As in the contract: possibly with parameters, or a range such as `image/*`. */
   readonly mediaType: string
-  readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes'
+  readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes' | 'stream'
   /** For JSON and forms, with `$ref`s; undefined allows any value. */
   readonly schema?: Schema | boolean | undefined
   /** For text: the schema types it may be converted to; undefined leaves it a string. */
@@ -128,6 +128,18 @@ export interface Requirement {
   readonly scopes: readonly string[]
 }
 
+/** What an operation may receive and take. */
+export interface OperationLimits {
+  /** `bodyBytes`. */
+  readonly body: number
+  /** From the arrival of a request to its response; undefined: the server's own. */
+  readonly timeoutMs: number | undefined
+  /** Of a stream: after how long a silence a keep-alive is sent. */
+  readonly keepAliveMs: number
+  /** Of a stream: after how long without an item it is ended; undefined: never. */
+  readonly silenceMs: number | undefined
+}
+
 /** An operation of the contract. */
 export interface Operation {
   readonly id: string
@@ -153,6 +165,8 @@ export interface Operation {
   readonly deprecation: Deprecation | undefined
   /** `x-idempotent`: a repeated `Idempotency-Key` gets the stored response. */
   readonly isIdempotent: boolean
+  /** `x-limits` of the operation, else the document's. */
+  readonly limits: OperationLimits
   /**
    * Declarations the server does not support, a sentence each. With any, the operation can be a stub but have
    * no handler.

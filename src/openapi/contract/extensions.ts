@@ -1,10 +1,10 @@
-// The document's own extensions: `x-limits`, `x-idempotency` and `x-enumStatuses`, each with a default; and
-// those that others read.
+// The document's own extensions: `x-limits`, also of an operation, `x-idempotency` and `x-enumStatuses`, each
+// with a default; and those that others read.
 
-import type { Contract } from './contract.js'
+import type { Contract, Operation } from './contract.js'
 import type { Problem } from './contract-error.js'
-import { defaultIdempotency, defaultLimits, ownErrorStatuses } from './defaults.js'
-import type { Reader } from './reader.js'
+import { defaultIdempotency, defaultKeepAliveMs, defaultLimits, ownErrorStatuses } from './defaults.js'
+import { type Faults, found, type Node, type Reader } from './reader.js'
 
 /** The document's extensions that the engine reads. */
 export const ownExtensions = ['x-limits', 'x-idempotency'] as const
@@ -23,7 +23,7 @@ const limitsMin = [
   ['headerBytes', 256],
 ] as const
 
-/** `x-limits`, in bytes. */
+/** `x-limits` of the document, in bytes. */
 export function readLimits(reader: Reader): Contract['limits'] {
   const given = { ...defaultLimits, ...reader.node(reader.document['x-limits']) }
   const names = ['bodyBytes', 'urlBytes', 'headerBytes'] as const
@@ -34,6 +34,58 @@ export function readLimits(reader: Reader): Contract['limits'] {
   }
   const { bodyBytes, urlBytes, headerBytes } = limits
   return { body: bodyBytes, url: urlBytes, header: headerBytes }
+}
+
+// Within less than 100 ms no handler responds reliably. Node's timers take 24 days; nobody waits one.
+const operationLimits = {
+  bodyBytes: { min: 1, max: Number.MAX_SAFE_INTEGER },
+  timeoutMs: { min: 100, max: 86_400_000 },
+  keepAliveMs: { min: 1, max: 86_400_000 },
+  silenceMs: { min: 1, max: 86_400_000 },
+}
+
+/**
+ * `x-limits` of an operation: those that it gives itself.
+ * @param place `POST /pets`
+ */
+export function readOperationLimits(
+  reader: Reader,
+  place: string,
+  node: Node,
+  { body, responses }: Pick<Operation, 'body' | 'responses'>,
+): Operation['limits'] {
+  const given = reader.node(node['x-limits'])
+  const names = Object.keys(operationLimits) as (keyof typeof operationLimits)[]
+  const problem = (text: string) => reader.problem(`${place}: x-limits: ${text}`)
+  reader.allowOnly(`${place}: x-limits`, given, names)
+  for (const name of names.filter((each) => each in given)) {
+    const { min, max } = operationLimits[name]
+    if (!isWithin(given[name], { min, max })) problem(`${name} must be an integer from ${min} to ${max}`)
+  }
+  for (const text of found(uselessLimits(given, body, responses))) problem(text)
+  const ofDocument = { ...defaultLimits, ...reader.node(reader.document['x-limits']) }
+  const limits = given as Partial<Record<keyof typeof operationLimits, number>>
+  return {
+    body: limits.bodyBytes ?? Number(ofDocument.bodyBytes),
+    timeoutMs: limits.timeoutMs,
+    keepAliveMs: limits.keepAliveMs ?? defaultKeepAliveMs,
+    silenceMs: limits.silenceMs,
+  }
+}
+
+function isWithin(value: unknown, { min, max }: { readonly min: number; readonly max: number }): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max
+}
+
+// Whoever writes one expects an effect.
+function uselessLimits(given: Node, body: Operation['body'], responses: Operation['responses']): Faults {
+  const contents = [...responses.values()].flatMap((response) => response.contents)
+  const streams = contents.some(({ kind }) => kind === 'stream')
+  return [
+    ['bodyBytes' in given && body === undefined, 'bodyBytes requires a requestBody'],
+    ['keepAliveMs' in given && !streams, 'keepAliveMs requires a response that is a stream of items'],
+    ['silenceMs' in given && !streams, 'silenceMs requires a response that is a stream of items'],
+  ]
 }
 
 // Ten years. A much larger interval is out of range for a PostgreSQL timestamp.

@@ -7,7 +7,7 @@ import type { Contract, Operation, Schema } from './contract.js'
 import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
 import { readDeprecation } from './deprecation.js'
-import { ownExtensions } from './extensions.js'
+import { ownExtensions, readOperationLimits } from './extensions.js'
 import { isMediaType } from './media-types.js'
 import { isSafe, moduleName, pathParameterNames, servedMethods, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
@@ -112,6 +112,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     route: routeOf(path),
     ...result,
     unsupported,
+    limits: readOperationLimits(reader, place, node, result),
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
     isIdempotent: node['x-idempotent'] === true,
     definition: node,
@@ -170,9 +171,10 @@ export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'op
 
 // Extensions of the server in a place where they have no effect.
 function checkExtensions(reader: Reader, place: string, item: Node, node: Node): void {
-  const ofDocument = [...ownExtensions, ...reader.extensions]
+  const ofBoth = ['x-limits']
+  const ofDocument = [...ownExtensions, ...reader.extensions].filter((name) => !ofBoth.includes(name))
   const ofDeprecated = ['x-deprecated-at', 'x-sunset', 'x-after-sunset', 'x-successor']
-  const ofOperation = ['x-idempotent', ...ofDeprecated]
+  const ofOperation = ['x-idempotent', ...ofBoth, ...ofDeprecated]
   for (const name of ofDocument)
     if (name in item || name in node)
       reader.unsupported(`${place}: ${name} belongs at the top level of the document`)

@@ -2,7 +2,6 @@
 // of heap beside its own, so a body in chunks of one byte would take that many times its size.
 
 import type { Readable } from 'node:stream'
-import type { Contract } from '../contract/contract.js'
 import { bodyTooLarge } from '../errors.js'
 
 const nothing = Buffer.alloc(0)
@@ -13,16 +12,11 @@ export type OnBody = (error: Error | null, body?: Buffer) => void
 /**
  * Reads a body into one buffer, copying each chunk as it arrives.
  * @param length its Content-Length, if known
+ * @param max the limit of its operation
  */
-export function readBody(
-  payload: Readable,
-  length: string | undefined,
-  contract: Contract,
-  onBody: OnBody,
-): void {
-  const { body: max } = contract.limits
+export function readBody(payload: Readable, length: string | undefined, max: number, onBody: OnBody): void {
   if (Number(length) > max) {
-    onBody(bodyTooLarge(contract))
+    onBody(bodyTooLarge(max))
     return
   }
   if (payload.readableEnded) {
@@ -38,7 +32,7 @@ export function readBody(
     // A stream of the application's preParsing hooks may emit text.
     if (body.append(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)) return
     payload.pause() // the rest need not be parsed
-    end(bodyTooLarge(contract))
+    end(bodyTooLarge(max))
   }
   const onEnd = () => end(null)
   const onError = (error: Error & { statusCode?: number }) => {

@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
+import type { ServiceContract } from '../../../src/auth/plans.js'
+import type { Operation } from '../../../src/openapi/index.js'
 import { block, stopClocks } from '../../fixtures/clocks.js'
 import { contract, type Service, startService } from '../../fixtures/service.js'
 import { prefix } from '../fixtures/facts.js'
@@ -73,6 +76,43 @@ t.test('a handler does not time out while its result waits to be read by a busy 
     },
   })
   t.match(await service.call('GET', '/pets/1'), { status: 200, body: { name: 'Rex' } })
+})
+
+// The contract, with a time of its own for the operation.
+function contractWithin(id: string, timeoutMs: number): ServiceContract {
+  const operation = contract.operations.get(id) as Operation
+  const own = { ...operation, limits: { ...operation.limits, timeoutMs } }
+  return { ...contract, operations: new Map(contract.operations).set(id, own) }
+}
+
+t.test('an operation with a shorter timeoutMs is a 503 within it, and not done afterwards', async (t) => {
+  const service = await startService(t, {
+    env: { HANDLER_TIMEOUT_MS: '100000' },
+    contract: contractWithin('createPet', limitMs),
+  })
+  const held = await holdInserts(service.sql)
+  const keyed = { 'idempotency-key': 'k1' }
+  const calls = [{}, keyed].map((headers) => service.call('POST', '/pets', { body: pet, headers }))
+  for (const response of await Promise.all(calls)) t.equal(response.status, 503)
+  await held.release()
+  t.equal((await service.call('POST', '/pets', { body: pet })).status, 201)
+  t.equal(await countPets(service), 1)
+})
+
+t.test('an operation with a longer timeoutMs outlives HANDLER_TIMEOUT_MS', async (t) => {
+  const service = await startService(t, {
+    env: { HANDLER_TIMEOUT_MS: '100' },
+    contract: contractWithin('getPet', 600_000),
+    handlers: {
+      ...handlers,
+      // Longer than the limit of the others: what is tested is that it passes.
+      getPet: async () => {
+        await setTimeout(300)
+        return { status: 200, body: { id: 1n, name: 'Rex', categoryId: 1n } }
+      },
+    },
+  })
+  t.match(await service.call('GET', '/pets/1'), { status: 200 })
 })
 
 const countPets = async ({ sql }: Service) => (await sql`select from pets`).length
