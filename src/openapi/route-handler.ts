@@ -1,6 +1,7 @@
 // Runs the handler of an operation, inside whatever wraps it: serializes the response, validates it against
 // the contract, and sends it.
 
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from './address.js'
 import type { Contract, Operation } from './contract/contract.js'
@@ -15,6 +16,7 @@ import {
   type HandlerResponse,
   type SerializedResponse,
 } from './response/response-serialization.js'
+import { mayStream, sendStream } from './response/response-stream.js'
 import type { ResponseCheck } from './response/response-validation.js'
 
 /**
@@ -94,16 +96,23 @@ export function createRouteHandler<Resource>(
   }
 
   const respond = around.reduceRight((inner, wrap) => wrap(inner, operation), run)
+  const streams = mayStream(operation)
   return async (request, reply) => {
     const response = await respond(request, reply)
+    const { status, body } = response
+    const headers = response.sent ?? withAbsoluteLinks(response.headers, request, address)
+    if (streams && body instanceof Readable)
+      return sendStream(request, reply, { status, headers, body }, operation.id)
     // Timed out, or the client has disconnected.
     if (reply.sent || request.raw.socket.destroyed) return undefined
-    addHeaders(reply, response.sent ?? withAbsoluteLinks(response.headers, request, address))
+    addHeaders(reply, headers)
     if (!isConditional || !isKnownTo(request.headers['if-none-match'], response))
-      return reply.code(response.status).send(response.body)
+      return reply.code(status).send(body)
     // For HEAD, Fastify derives Content-Length from the body: that of a 200 (RFC 9110, section 8.6).
-    const body = request.method === 'HEAD' ? response.body : undefined
-    return reply.code(304).removeHeader('content-type').send(body)
+    return reply
+      .code(304)
+      .removeHeader('content-type')
+      .send(request.method === 'HEAD' ? body : undefined)
   }
 }
 

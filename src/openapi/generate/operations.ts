@@ -49,9 +49,13 @@ export type SecuritySchemes = {${schemes && `\n${schemes}\n`}}
 
 ${errorTypes(contract, ordered, ownCodes, notation)}`
   const shared = ['components', 'operations', 'Readable', 'Writable']
+  const streams = members.includes('ByteStream') ? `${streamImport}\n` : ''
   const imports = importOf(shared, text, './types.js', [...notation.used].sort())
-  return `${imports && `${imports}\n`}${text}`
+  return `${streams}${imports && `${imports}\n`}${text}`
 }
+
+// Of Node: types.js may have a Readable of its own.
+const streamImport = `import type { Readable as ByteStream } from 'node:stream'`
 
 // Helper types, included only if an operation uses them.
 const helpers = [
@@ -224,7 +228,7 @@ function answerTypes(operation: Operation, response: Response, status: string, n
   return contents.flatMap((content) => {
     const alike = files.includes(content) ? files : [content]
     if (content !== alike[0]) return []
-    const body = responseType(operation, response, content, notation)
+    const body = responseType(operation, response, content, notation, bytesOf(operation))
     const isSilent = content === silent
     const named =
       contents.length > 1 || !isSilent
@@ -238,15 +242,23 @@ function declaredType({ id }: Operation, { key }: Response): string {
   return `operations[${quote(id)}]['responses'][${/^\d+$/.test(key) ? key : quote(key)}]`
 }
 
+// Of one whose responses are stored, no stream.
+function bytesOf({ isIdempotent }: Operation): string {
+  return isIdempotent ? buffered : `${buffered} | ByteStream`
+}
+
+const buffered = 'string | Uint8Array'
+
 function responseType(
   operation: Operation,
   response: Response,
   content: Content,
   notation: Notation,
+  bytes = buffered,
 ): string {
   const declared = `${declaredType(operation, response)}['content'][${quote(content.mediaType)}]`
   const type = namedType(content, notation) ?? declared
-  return contentType(content, notation.hasReadOrWriteOnly ? `Readable<${type}>` : type, 'string | Uint8Array')
+  return contentType(content, notation.hasReadOrWriteOnly ? `Readable<${type}>` : type, bytes)
 }
 
 // Undeclared headers are `undefined`, not omitted: TypeScript rejects excess properties only in literals.

@@ -2,6 +2,7 @@
 // that sends it back gets no body while the response would be the same.
 
 import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import type { Operation } from '../contract/contract.js'
 import type { SerializedResponse } from './response-serialization.js'
 
@@ -15,15 +16,19 @@ export function hasEntityTags({ method, responses }: Operation): boolean {
  */
 export const revalidated = 'private, no-cache'
 
-/** Gives a 200 its `ETag` and `Cache-Control`, unless the handler has set its own. */
+/**
+ * Gives a 200 its `ETag` and `Cache-Control`, unless the handler has set its own. A stream has none: its bytes
+ * are not known before they are sent.
+ */
 export function withEntityTag(response: SerializedResponse): SerializedResponse {
-  if (response.status !== 200) return response
-  const headers = { 'cache-control': revalidated, etag: entityTag(response), ...response.headers }
-  return { ...response, headers }
+  const { status, headers, body = '' } = response
+  if (status !== 200 || body instanceof Readable) return response
+  const tag = entityTag(headers.link, body)
+  return { ...response, headers: { 'cache-control': revalidated, etag: tag, ...headers } }
 }
 
 // Strong: of the same bytes, and the same links. SHA-1 is the fastest here, and protects nothing.
-function entityTag({ headers: { link }, body = '' }: SerializedResponse): string {
+function entityTag(link: string | string[] | undefined, body: string | Buffer): string {
   return `"${hash('sha1', link === undefined ? body : `${link}\n${textOf(body)}`, 'base64url')}"`
 }
 

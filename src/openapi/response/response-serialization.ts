@@ -1,9 +1,11 @@
 // Serializes the responses of handlers, each body by its media type and schema.
 
+import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { stringify } from 'lossless-json'
 import type { Content, Operation } from '../contract/contract.js'
 import { essence, responseContent } from '../contract/media-types.js'
+import { endWithResponse, mayStream } from './response-stream.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
 
 /** The response that a handler returns, its types erased. */
@@ -15,12 +17,12 @@ export interface HandlerResponse {
 
 /**
  * A response as sent: the headers that the operation sets, by their names in lower case (a list header as an
- * array), and its text or bytes.
+ * array), and its text or bytes, or a stream of bytes.
  */
 export interface SerializedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
-  readonly body: string | Buffer | undefined
+  readonly body: string | Buffer | Readable | undefined
   /** The headers with absolute links, as they were validated. A stored response has none. */
   readonly sent?: SerializedResponse['headers']
 }
@@ -36,12 +38,15 @@ const invalidInHeader = /[^\t\x20-\x7e\x80-\xff]/
  * value is not valid in HTTP
  */
 export function createSerializer(
-  { id, responses }: Operation,
+  operation: Operation,
   check: ResponseCheck,
   isExact: boolean,
 ): (reply: FastifyReply, response: HandlerResponse) => SerializedResponse {
+  const { id, responses, isIdempotent } = operation
+  const streams = mayStream(operation)
   const contentsOf = byStatus(new Map([...responses].map(([status, { contents }]) => [status, contents])))
   return (reply, { status, headers: own = {}, body }) => {
+    if (streams && body instanceof Readable) endWithResponse(body, reply)
     const headers = toText(own, id, status)
     const given = headers['content-type']?.toString()
     check.body(status, body, given)
@@ -49,6 +54,11 @@ export function createSerializer(
     const content = responseContent(contentsOf(status) ?? [], given)
     if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
     const type = contentType(content, given)
+    if (body instanceof Readable) {
+      if (isIdempotent) throw new ResponseError(`${id} ${status}`, 'a stream cannot be stored')
+      headers['content-type'] = type
+      return { status, headers, body }
+    }
     const isJson = content.kind === 'json'
     const textOrBytes = isJson
       ? toJson(reply, status, essence(type), body, isExact)

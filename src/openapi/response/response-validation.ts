@@ -2,6 +2,7 @@
 // invalid response is a bug in the service: the client gets a 500 without details, the log has the operation,
 // the status and the JSON pointer.
 
+import { Readable } from 'node:stream'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
@@ -223,6 +224,7 @@ function contentCheck(
   const errorsOf = schema === undefined ? undefined : compile(kind === 'bytes' ? withBytes(schema) : schema)
   return (body) => {
     if (kind === 'text' && typeof body !== 'string') return because('the body must be text')
+    if (kind === 'bytes' && body instanceof Readable) return undefined
     if (kind === 'bytes' && typeof body !== 'string' && !(body instanceof Uint8Array))
       return because('the body must be text or bytes')
     const errors = errorsOf?.(body)

@@ -1,0 +1,103 @@
+// Sends responses whose body is a stream: with back-pressure, and never further than its client reads. One
+// that fails before its first bytes is an error like any other; later it ends the connection abruptly, so that
+// the client sees a cut body.
+
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Operation } from '../contract/contract.js'
+import { addHeaders } from './list-headers.js'
+
+/** A body without an end of its own, such as a feed: the server ends it when it closes. */
+export abstract class EndlessBody extends Readable {
+  /** Ends the body behind what it has pushed, as its format ends. No failure of its source counts any more. */
+  abstract finish(): void
+}
+
+/** Whether a handler may return a stream. What is stored for an `Idempotency-Key` is none. */
+export function mayStream({ isIdempotent, responses }: Operation): boolean {
+  const contents = [...responses.values()].flatMap((response) => response.contents)
+  return !isIdempotent && contents.some(({ kind }) => kind !== 'json' && kind !== 'text')
+}
+
+/** Destroys a body once its response is over, whether it was sent or not. */
+export function endWithResponse(body: Readable, { raw }: FastifyReply): void {
+  body.on('error', () => {}) // an error that nobody listens to ends the process
+  if (raw.closed) body.destroy()
+  else raw.once('close', () => body.destroy())
+}
+
+export interface StreamedResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body: Readable
+}
+
+/**
+ * Sends a response. Resolves when it has begun, or its request was over before.
+ * @param name of the operation, for the log
+ * @throws the error of a body that fails before its first bytes
+ */
+export async function sendStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, headers, body }: StreamedResponse,
+  name: string,
+): Promise<FastifyReply | undefined> {
+  const isHead = request.method === 'HEAD'
+  if (isHead) body.destroy()
+  else await firstBytes(body)
+  if (isOver(request, reply)) return undefined
+  if (body.destroyed && !isHead) throw new Error('the body was destroyed before it was sent')
+  addHeaders(reply, headers)
+  // What a HEAD leaves out has a length that nobody knows.
+  if (isHead) return reply.code(status).send(Readable.from([]))
+  body.on('error', (err) => cut(request, reply, err, name))
+  if (body.readableLength === 0) reply.raw.once('pipe', () => sendHead(reply))
+  return reply.code(status).send(body)
+}
+
+// The client has gone, or has its response, such as the 503 of one that was late.
+function isOver({ raw }: FastifyRequest, reply: FastifyReply): boolean {
+  return reply.sent || raw.socket.destroyed
+}
+
+// A feed without items begins without them, so that its client knows that it is connected. Not at once: an
+// outage of what its first item is read from can still become a 503.
+const beginMs = 250
+
+// Waits until a body has bytes, has ended, or was destroyed because its response is over.
+async function firstBytes(body: Readable): Promise<void> {
+  if (body.errored !== null) throw body.errored
+  if (body.destroyed) return
+  const waits = new AbortController()
+  const { signal } = waits
+  const first: Promise<unknown>[] = [once(body, 'readable', { signal }), once(body, 'close', { signal })]
+  if (body instanceof EndlessBody) first.push(delay(beginMs, undefined, { signal }))
+  try {
+    await Promise.race(first)
+  } finally {
+    waits.abort()
+  }
+}
+
+// As bytes: with text, Node would send the header section in UTF-8.
+function sendHead({ raw }: FastifyReply): void {
+  raw.write(Buffer.alloc(0))
+}
+
+function cut({ log, raw }: FastifyRequest, reply: FastifyReply, err: Error, operation: string): void {
+  if (reply.sent || raw.socket.destroyed) return
+  log.error({ err, operation }, 'response failed')
+  if (raw.httpVersion === '1.0') reset(raw.socket)
+  raw.socket.destroy()
+}
+
+// Without chunks, a connection that is closed is the end of the body. Node's own `resetAndDestroy` closes its
+// half first, in `destroySoon` (checked in 20 and 26).
+function reset(socket: Socket): void {
+  socket.destroySoon = () => socket.destroy()
+  socket.resetAndDestroy()
+}
