@@ -397,7 +397,8 @@ function kindsOf(contents: readonly Content[]): Record<string, 'json' | 'text' |
 function bodyOf(content: Content | undefined, places: NumberPlaces): { readonly body?: ClientBody } {
   const numbers = places.of(content?.schema)
   if (content === undefined || (isPlainJson(content.mediaType) && numbers === undefined)) return {}
-  const { kind, mediaType, fields = new Map<string, Field>() } = content
+  const { mediaType, fields = new Map<string, Field>() } = content
+  const kind = content.kind === 'stream' ? 'bytes' : content.kind // no request is a stream
   const special = [...fields].flatMap(([name, field]) => {
     const written = fieldOf(field)
     return Object.keys(written).length > 0 ? [[name, written] as const] : []

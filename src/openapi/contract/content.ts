@@ -3,6 +3,7 @@
 
 import { typesOf, unionOf } from './allowed-types.js'
 import type { Content, Field, Schema } from './contract.js'
+import { framingOf, readItems } from './items.js'
 import { partsOf, type Subschema, subschemasOf } from './keywords.js'
 import { elementsOf, essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
 import { type Faults, found, type Node, nodeOf, nodesOf, type Reader } from './reader.js'
@@ -14,17 +15,20 @@ interface Declared {
   readonly media: Node
 }
 
+/** What a body is for: a request, a response, or a response that is an error. */
+export type Use = 'request' | 'response' | 'error'
+
 /**
  * Reads the media types of a request body or a response. A media type that the server cannot validate is
  * skipped if there is another one, with a warning; otherwise the operation is unsupported.
  */
-export function readContents(reader: Reader, place: string, content: unknown, isBody: boolean): Content[] {
+export function readContents(reader: Reader, place: string, content: unknown, use: Use): Content[] {
   const declared = Object.entries(reader.node(content)).map(([mediaType, value]) => {
     return { place, mediaType, media: reader.node(value) }
   })
   checkTypes(reader, declared)
-  if (isBody && declared.length === 0) reader.unsupported(`${place} has no content`)
-  const read = declared.flatMap((each) => readContent(reader, each, isBody) ?? unsupported(each))
+  if (use === 'request' && declared.length === 0) reader.unsupported(`${place} has no content`)
+  const read = declared.flatMap((each) => readContent(reader, each, use) ?? unsupported(each))
   const contents = read.filter((each) => typeof each !== 'string')
   for (const text of read.filter((each) => typeof each === 'string')) {
     if (contents.length > 0) reader.warn(text)
@@ -45,13 +49,11 @@ function checkTypes(reader: Reader, declared: readonly Declared[]): void {
 }
 
 // Undefined if the server cannot validate it; for a form, the reasons.
-function readContent(
-  reader: Reader,
-  declared: Declared,
-  isBody: boolean,
-): Content | readonly string[] | undefined {
+function readContent(reader: Reader, declared: Declared, use: Use): Content | readonly string[] | undefined {
   const { mediaType, media } = declared
+  const isBody = use === 'request'
   const name = essence(mediaType)
+  if (isStream(reader, declared, use)) return readStream(reader, declared, use)
   if (isJson(name) && !isRange(name)) {
     reader.checkRefs(media.schema)
     return { mediaType, kind: 'json', schema: media.schema as Schema | boolean }
@@ -62,6 +64,30 @@ function readContent(
   if (name.startsWith('text/') && !isRange(name) && !isFile(schema ?? {}))
     return readText(mediaType, schema, isBody)
   return isBytes(schema ?? {}, isBody && isRange(name)) ? { mediaType, kind: 'bytes', schema } : undefined
+}
+
+// In a request, what has no itemSchema is a body like any other.
+function isStream(reader: Reader, { mediaType, media }: Declared, use: Use): boolean {
+  if (media.itemSchema !== undefined) return true
+  if (use === 'request' || framingOf(mediaType) === undefined) return false
+  const schema = nodeOf(reader.dereferenced(media.schema))
+  return framingOf(mediaType) === 'sse' ? !isFile(schema) : !isBytes(schema, false)
+}
+
+const noStreams = {
+  request: 'is a stream of items, which is not supported in a request: remove itemSchema, and read the bytes',
+  error: 'is a stream of items, which is not supported for an error',
+}
+
+function readStream(
+  reader: Reader,
+  { place, mediaType, media }: Declared,
+  use: Use,
+): Content | readonly string[] {
+  const items = use === 'response' ? readItems(reader, mediaType, media) : noStreams[use]
+  return typeof items === 'string'
+    ? [`${place} ${mediaType} ${items}`]
+    : { mediaType, kind: 'stream', ...items }
 }
 
 function unsupported({ place, mediaType }: Declared): string {

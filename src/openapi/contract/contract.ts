@@ -31,14 +31,33 @@ export interface Content {
   /** As in the contract: possibly with parameters, or a range such as `image/*`. */
   readonly mediaType: string
   readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes' | 'stream'
-  /** For JSON and forms, with `$ref`s; undefined allows any value. */
+  /**
+   * For JSON and forms, with `$ref`s; undefined allows any value. For a stream: that of an item, as a handler
+   * returns it.
+   */
   readonly schema?: Schema | boolean | undefined
+  /** For a stream: how each item is framed. */
+  readonly framing?: 'sse' | 'lines' | 'sequence'
+  /** For a stream of events: how the data of each kind of event is written. */
+  readonly data?: readonly EventData[]
   /** For text: the schema types it may be converted to; undefined leaves it a string. */
   readonly types?: readonly string[] | undefined
   /** For a form: its declared fields. */
   readonly fields?: ReadonlyMap<string, Field>
   /** For a form: any other field (`additionalProperties`). */
   readonly additionalField?: Field | undefined
+}
+
+/** How the data of a kind of server-sent event is written. */
+export interface EventData {
+  /** As JSON, or as it is. */
+  readonly isJson: boolean
+  /** Whether the schema of the JSON, or that of the text, allows a string. */
+  readonly allowsText: boolean
+  /** The names of these events; undefined for any. */
+  readonly events: readonly string[] | undefined
+  /** The texts that their data may be; undefined for any. */
+  readonly texts: readonly string[] | undefined
 }
 
 /** The request body of an operation. */

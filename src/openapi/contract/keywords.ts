@@ -36,9 +36,13 @@ const table: readonly [string, SchemaKeyword['holds'], SchemaKeyword['appliesTo'
   ['contains', 'one', 'members', 'condition'],
   ['$defs', 'map', 'nothing'],
   ['definitions', 'map', 'nothing'],
+  ['contentSchema', 'one', 'nothing'],
 ]
 
-/** The keywords that contain schemas (JSON Schema Core 2020-12, sections 8.2.4, 10 and 11), by name. */
+/**
+ * The keywords that contain schemas (JSON Schema Core 2020-12, sections 8.2.4, 10 and 11; Validation, section
+ * 8.5), by name.
+ */
 export const schemaKeywords: ReadonlyMap<string, SchemaKeyword> = new Map(
   table.map(([name, holds, appliesTo, condition]) => {
     return [name, { holds, appliesTo, isCondition: condition !== undefined }]

@@ -132,8 +132,12 @@ function checkIdempotency(reader: Reader, place: string, mark: unknown, operatio
       reader.warn(`${place}: the header parameter Idempotency-Key has no effect without x-idempotent`)
     return
   }
+  const isStreamed = [...responses.values()].some((each) =>
+    each.contents.some(({ kind }) => kind === 'stream'),
+  )
   const faults: Faults = [
     [mark !== true, 'must be true or false'],
+    [isStreamed, 'is not for a stream of items, which is not stored'],
     [['GET', 'HEAD', 'OPTIONS'].includes(method), `is not for ${method}, which changes nothing`],
     [!hasKey, 'requires the header parameter Idempotency-Key'],
     [
@@ -196,7 +200,7 @@ function readBody(reader: Reader, place: string, method: string, operation: Node
     else reader.warn(`${text}: it is ignored`)
     return undefined
   }
-  const contents = readContents(reader, `${place}: the request body`, content, true)
+  const contents = readContents(reader, `${place}: the request body`, content, 'request')
   const mediaTypes = Object.keys(reader.node(content)).filter(isMediaType)
   return { required: required === true, mediaTypes, contents }
 }

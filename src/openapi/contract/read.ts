@@ -61,7 +61,7 @@ export function toContract(
   const { document: whole, decided } = withDecisions(written)
   const { document, added } = addOmitted(whole)
   const specification = toOpenApi31(document)
-  const reader = new Reader(specification, Object.keys(readers))
+  const reader = new Reader(specification, Object.keys(readers), String(nodeOf(document).openapi))
   for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole)])
     reader.within(at, () => reader.warn(text))
   checkDocument(reader, nodeOf(document).openapi)

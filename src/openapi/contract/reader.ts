@@ -61,10 +61,14 @@ export class Reader {
   #at: Pointer = []
   #unsupported: string[] = []
 
-  /** @param extensions those of the document that the engine does not know, and others read */
+  /**
+   * @param extensions those of the document that the engine does not know, and others read
+   * @param version of OpenAPI, in which the document was written
+   */
   constructor(
     document: object,
     readonly extensions: readonly string[] = [],
+    readonly version = String((document as Node).openapi),
   ) {
     this.document = document as Node
   }

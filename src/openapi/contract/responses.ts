@@ -1,7 +1,7 @@
 // Response Objects: statuses, headers and content.
 
 import { misspelt } from '../../lib/misspelt.js'
-import { readContents } from './content.js'
+import { readContents, type Use } from './content.js'
 import type { Header, Operation, Response } from './contract.js'
 import { isToken } from './names.js'
 import { shapesOf } from './parameters.js'
@@ -11,6 +11,7 @@ import { found, type Node, type Reader } from './reader.js'
 export function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {
   const responses = Object.entries(reader.node(operation.responses)).filter(([key]) => !key.startsWith('x-'))
   if (responses.length === 0) reader.problem(`${place} declares no responses`)
+  const statuses = responses.map(([key]) => key.toLowerCase())
   return new Map(
     responses.map(([key, value], i) => {
       if (isRepeated(responses, i)) reader.problem(`${place}: the response ${key} is declared twice`)
@@ -20,7 +21,8 @@ export function readResponses(reader: Reader, place: string, operation: Node): M
         reader.problem(
           `${place}: the response ${key} must be a status from 200 to 599, 2XX to 5XX, or default`,
         )
-      const contents = readContent(reader, place, status, response)
+      const isError = isOfErrors(status, statuses)
+      const contents = readContent(reader, place, status, response, isError ? 'error' : 'response')
       return [status, { status, key, headers: readHeaders(reader, place, response), contents }]
     }),
   )
@@ -29,14 +31,20 @@ export function readResponses(reader: Reader, place: string, operation: Node): M
 // Statuses whose responses have no body (RFC 9110, section 6.4.1; 205 by section 15.3.6).
 const bodiless = ['204', '205', '304']
 
-function readContent(reader: Reader, place: string, status: string, { content }: Node): Response['contents'] {
+function readContent(
+  reader: Reader,
+  place: string,
+  status: string,
+  { content }: Node,
+  use: Use,
+): Response['contents'] {
   const response = `${place}: the response ${status}`
   if (bodiless.includes(status)) {
     if (Object.keys(reader.node(content)).length > 0)
       reader.warn(`${response} cannot have a body: its content is ignored`)
     return []
   }
-  return readContents(reader, response, content, false)
+  return readContents(reader, response, content, use)
 }
 
 // Headers of the connection and of message framing, which the HTTP server sets (RFC 9110, section 7.6.1).
@@ -83,9 +91,13 @@ function isRepeated(entries: readonly [name: string, value: unknown][], i: numbe
   return entries.slice(0, i).some(([other]) => other.toLowerCase() === name.toLowerCase())
 }
 
-/** The responses that are errors: `default` is for errors alone where a success is declared by its status. */
+/** The responses that are errors. */
 export function errorsAmong(responses: Operation['responses']): Response[] {
-  const all = [...responses.values()]
-  const hasSuccess = all.some(({ status }) => /^[23]/.test(status))
-  return all.filter(({ status }) => /^[45]/.test(status) || (status === 'default' && hasSuccess))
+  const statuses = [...responses.keys()]
+  return [...responses.values()].filter(({ status }) => isOfErrors(status, statuses))
+}
+
+// `default` is for errors alone where a success is declared by its status.
+function isOfErrors(status: string, all: readonly string[]): boolean {
+  return /^[45]/.test(status) || (status === 'default' && all.some((each) => /^[23]/.test(each)))
 }
