@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { schemaKeywords } from '../../src/openapi/tools.js'
 import { type Comparison, isClaimed, type Path, pathOf, report, type Spot, wholeNode } from './comparison.js'
-import { describeChange, eachEntry, isNode, methods, type Node, nodesOf } from './node.js'
+import { describeChange, eachEntry, isNode, type Node, nodesOf } from './node.js'
 import type { OperationPairs } from './operation-pairs.js'
 import { parametersOf } from './operations.js'
 import { child, inside } from './references.js'
@@ -15,7 +15,10 @@ import { documentationKeywords } from './simplify.js'
 
 // What is compared elsewhere, or below, or is only a way of writing.
 const ofDocument = ['openapi', 'jsonSchemaDialect', 'paths', 'components', 'security', 'servers']
-const ofItem = [...methods, 'parameters', 'servers']
+const ofItem = [
+  ...['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query', 'additionalOperations'],
+  ...['parameters', 'servers'],
+]
 const ofOperation = ['parameters', 'security', 'servers']
 const ofSchema = ['$defs', 'definitions']
 

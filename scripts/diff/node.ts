@@ -1,7 +1,7 @@
 // Parsed documents whose shape is unknown, and helpers to compare two of them.
 
 import { stringify } from 'lossless-json'
-import { resolvePointer, servedMethods } from '../../src/openapi/tools.js'
+import { resolvePointer } from '../../src/openapi/tools.js'
 import { DiffError } from './diff-error.js'
 
 /** A mapping in a document. */
@@ -14,9 +14,6 @@ export interface Pair {
   readonly before: Node
   readonly after: Node
 }
-
-/** The keys of a path item with an operation. */
-export const methods: readonly string[] = [...servedMethods, 'trace']
 
 /** Whether a value is a mapping. */
 export function isNode(value: unknown): value is Node {

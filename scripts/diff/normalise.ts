@@ -2,7 +2,7 @@
 // so that equivalent documents have no difference. Documentation is not changed.
 
 import { essence, isJson, isOpenApi30, schemaKeywords, toSchema31 } from '../../src/openapi/tools.js'
-import { filtered, isNode, keyed, lookUp, methods, type Node, nodesOf } from './node.js'
+import { filtered, isNode, keyed, lookUp, type Node, nodesOf } from './node.js'
 import {
   annotations,
   intersect,
@@ -35,7 +35,8 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   item: {
     parameters: 'parameter',
-    ...keyed(methods.join(' '), 'operation'),
+    ...keyed('get put post delete options head patch trace query', 'operation'),
+    additionalOperations: 'operation*',
   },
   operation: {
     parameters: 'parameter',

@@ -1,8 +1,8 @@
 // The operations of both documents, matched by what a client sends: the method, and the path of the URL.
 
-import { Reader, readPrefix } from '../../src/openapi/tools.js'
+import { operationsIn, Reader, readPrefix } from '../../src/openapi/tools.js'
 import type { Spot } from './comparison.js'
-import { methods, type Node } from './node.js'
+import type { Node } from './node.js'
 import { resolve } from './references.js'
 
 /** An operation of one document. */
@@ -71,9 +71,8 @@ export function operationsOf({ comparison }: Spot, document: Node): Set<Operatio
   return new Set(
     items.flatMap(([path, value]) => {
       const item = resolve(comparison, document, value)
-      const present = methods.filter((method) => item[method] !== undefined)
-      return present.map((method) => {
-        const node = resolve(comparison, document, item[method])
+      return operationsIn(item).map(([method, operation]) => {
+        const node = resolve(comparison, document, operation)
         return { method, path, url: urlOf(prefix, path), item, node }
       })
     }),

@@ -63,12 +63,12 @@ function compareUrls(root: Spot, kept: readonly OperationPair[]): void {
 
 /** The place of an operation in a report: `GET /pets`. */
 export function placeOf({ method, path }: Operation): string {
-  return `${method.toUpperCase()} ${path}`
+  return `${method} ${path}`
 }
 
 function reportOperation(root: Spot, bump: Bump, what: string, operation: Operation): void {
-  const { method, item } = operation
-  report({ ...root, place: placeOf(operation), before: item, after: item }, bump, what, method)
+  const { node } = operation
+  report({ ...root, place: placeOf(operation), before: node, after: node }, bump, what, wholeNode)
 }
 
 function compareOperation(root: Spot, was: Operation, is: Operation): void {

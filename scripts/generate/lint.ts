@@ -15,13 +15,16 @@ import { oneLine } from '../../src/lib/one-line.js'
 import { ContractError, readContract } from '../../src/openapi/index.js'
 import {
   dataFields,
+  isOpenApi32,
   nestingIn,
+  nodeOf,
   ofOtherDrafts,
   outermost,
   pathParameterNames,
   readSource,
 } from '../../src/openapi/tools.js'
 import { loadDocument, toPath } from './document.js'
+import { types32 } from './openapi-3.2.js'
 import { summarizeByKind } from './summarize.js'
 
 /** The lint's findings, a line each: `openapi.yaml:12:5 error message (rule)`. */
@@ -80,7 +83,13 @@ export async function lintFile(file: string): Promise<LintResult> {
 async function findings(file: string, document: Document, resolver: BaseResolver): Promise<LintResult> {
   const lint = async (isSmall: boolean) => {
     const config = (await createConfig({ extends: ['recommended'], rules: rulesOf(isSmall) })).styleguide
-    return lintDocument({ document, config, externalRefResolver: resolver })
+    const customTypes = isOpenApi32(nodeOf(document.parsed)) ? types32 : undefined
+    return lintDocument({
+      document,
+      config,
+      externalRefResolver: resolver,
+      ...(customTypes && { customTypes }),
+    })
   }
   const isSmall = !(await isLarge(file))
   const problems = await lint(isSmall).catch(async (error) => {

@@ -142,7 +142,7 @@ async function limited<Result>(
 
 // `fetch` follows a redirect of a POST with a GET, whose response would pass for that of the POST.
 function isSafe({ method }: Request): boolean {
-  return ['GET', 'HEAD', 'OPTIONS'].includes(method)
+  return ['GET', 'HEAD', 'OPTIONS', 'QUERY'].includes(method)
 }
 
 // A response that can be read again, with the URL that it came from. The constructor accepts no body for a

@@ -68,6 +68,7 @@ const frameworkCodes: Readonly<Record<string, OwnErrorCode>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_json',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_MAX_PARAM_LENGTH: 'uri_too_long',
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: 'unsupported_media_type',
   FST_ERR_VALIDATION: 'invalid_request',
   ECONNRESET: 'malformed_request',
 }

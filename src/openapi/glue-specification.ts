@@ -16,6 +16,11 @@ Validator.prototype.validate = async function (specification) {
   return { valid: true }
 }
 
+/** Whether glue makes a route of an operation with a method. */
+export function isOfGlue(method: string): boolean {
+  return ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH'].includes(method)
+}
+
 /**
  * A specification with the id, method and path of each operation, and nothing else: glue would inline schemas
  * at every reference. Paths are decoded, as the router compares them.
@@ -23,6 +28,7 @@ Validator.prototype.validate = async function (specification) {
 export function glueSpecification({ title, version, operations }: Contract): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const { id, method, path } of operations.values()) {
+    if (!isOfGlue(method)) continue
     const route = withRouteNames(decodeURI(path))
     const operation = { operationId: id, responses: { default: { description: 'Validated by the server.' } } }
     paths[route] = { ...paths[route], [method.toLowerCase()]: operation }

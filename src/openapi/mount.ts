@@ -20,7 +20,7 @@ import { problemOf } from './contract/operations.js'
 import { unmetSecurity } from './contract/security.js'
 import { checkUrl, ownError } from './errors.js'
 import { placeOfFault } from './fault-place.js'
-import { glueSpecification } from './glue-specification.js'
+import { glueSpecification, isOfGlue } from './glue-specification.js'
 import { hasRoute, notFoundHandler } from './not-found.js'
 import { readBody } from './request/body.js'
 import { createParameterReader } from './request/parameter-styles.js'
@@ -141,14 +141,30 @@ function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): 
 
 async function addRoutes<Resource>(app: FastifyInstance, shared: Shared<Resource>): Promise<void> {
   const { contract } = shared
+  const prefix = decodeURI(contract.prefix)
   for (const operation of contract.operations.values()) checkIsFree(app, operation, shared)
   await app.register(glue, {
     specification: glueSpecification(contract),
-    prefix: decodeURI(contract.prefix),
+    prefix,
     // glue knows only the contract's operations, and adds method and url
     operationResolver: (id: string) =>
       routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
   })
+  const others = [...contract.operations.values()].filter(({ method }) => !isOfGlue(method))
+  if (others.length > 0) await app.register(async (scope) => addOthers(scope, others, shared), { prefix })
+}
+
+// QUERY and the additional operations of OpenAPI 3.2, of which glue 4.11 makes no routes.
+function addOthers<Resource>(
+  app: FastifyInstance,
+  operations: readonly Operation[],
+  shared: Shared<Resource>,
+): void {
+  for (const operation of operations) {
+    const method = operation.method as HTTPMethods
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
+    app.route({ ...routeOptions(operation, shared), method, url: operation.route } as RouteOptions)
+  }
 }
 
 // Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed

@@ -20,7 +20,8 @@ export {
   subschemasOf,
 } from './contract/keywords.js'
 export { essence, isJson, isRange, responseContent } from './contract/media-types.js'
-export { pathParameterNames, servedMethods } from './contract/names.js'
+export { operationsIn } from './contract/methods.js'
+export { pathParameterNames } from './contract/names.js'
 export { addOmitted } from './contract/omitted.js'
 export { problemOf } from './contract/operations.js'
 export { effectiveParameters } from './contract/parameters.js'
@@ -37,7 +38,7 @@ export {
   unmetSecurity,
 } from './contract/security.js'
 export { readPrefix } from './contract/servers.js'
-export { isOpenApi30, toSchema31, versionProblem } from './contract/upgrade.js'
+export { isOpenApi30, isOpenApi32, toSchema31, versionProblem } from './contract/upgrade.js'
 export { replacedPaths } from './own-paths.js'
 export { serverErrors, undeclaredErrors } from './response/additions.js'
 export { byStatus } from './response/response-validation.js'

@@ -1,7 +1,4 @@
-// The methods that are served, and names where fewer characters are allowed than in OpenAPI.
-
-/** The methods fastify-openapi-glue makes routes for. */
-export const servedMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
+// Names where fewer characters are allowed than in OpenAPI.
 
 // JavaScript's reserved words, names every object inherits, and names the generated modules use.
 const taken = new Set([
@@ -62,9 +59,4 @@ export function routeName(name: string): string {
 /** Whether a name is a token, as HTTP requires for headers and cookies (RFC 9110, section 5.6.2). */
 export function isToken(name: string): boolean {
   return /^[\w!#$%&'*+.^`|~-]+$/.test(name)
-}
-
-/** Whether an operation changes nothing (RFC 9110, section 9.2.1). */
-export function isSafe(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
 }

@@ -2,7 +2,8 @@
 
 import type { Problem } from './contract-error.js'
 import { isNode, mapValues } from './keywords.js'
-import { camelCase, moduleName, pathParameterNames, servedMethods, wordsOf } from './names.js'
+import { mapOperations, methodPlace, operationsIn } from './methods.js'
+import { camelCase, moduleName, pathParameterNames, wordsOf } from './names.js'
 import { type Node, Reader } from './reader.js'
 
 /**
@@ -21,11 +22,11 @@ export function addOmitted(document: object): { readonly document: object; reado
     if (path.startsWith('x-') || !isNode(written)) return written
     const item = wholeItem(reader, written)
     let isWhole = true
-    const completedItem = mapValues(item, (operation, method) => {
-      if (!servedMethods.includes(method) || !isNode(operation)) return operation
+    const completedItem = mapOperations(item, (operation, method) => {
+      if (!isNode(operation)) return operation
       const omitted = omittedBy(reader, ids, path, method, item, operation)
-      const texts = sentencesOf(omitted, `${method.toUpperCase()} ${path}`)
-      added.push(...texts.map((text) => ({ text, at: ['paths', path, method] })))
+      const texts = sentencesOf(omitted, `${method} ${path}`)
+      added.push(...texts.map((text) => ({ text, at: ['paths', path, ...methodPlace(method)] })))
       isWhole &&= texts.length === 0
       return completed(operation, omitted)
     })
@@ -44,7 +45,7 @@ function wholeItem(reader: Reader, written: Node): Node {
 
 function operationsOf(reader: Reader, written: unknown): Node[] {
   const item = isNode(written) ? wholeItem(reader, written) : {}
-  return servedMethods.map((method) => reader.node(item[method]))
+  return operationsIn(item).map(([, operation]) => reader.node(operation))
 }
 
 /** Derived operationIds, of which each is that of one operation alone. */
@@ -109,5 +110,8 @@ function completed(operation: Node, { names, ...omitted }: Omitted): Node {
 }
 
 function derivedId(method: string, path: string): string {
-  return camelCase([method, ...wordsOf(path.replace(/\{/g, ' by ')).flatMap((each) => each.split(/[_$]/))])
+  return camelCase([
+    method.toLowerCase(),
+    ...wordsOf(path.replace(/\{/g, ' by ')).flatMap((each) => each.split(/[_$]/)),
+  ])
 }

@@ -4,23 +4,27 @@
 import { misspelt } from '../../lib/misspelt.js'
 import { readContents } from './content.js'
 import type { Contract, Operation, Schema } from './contract.js'
-import type { Problem } from './contract-error.js'
+import type { Pointer, Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
 import { readDeprecation } from './deprecation.js'
 import { ownExtensions, readOperationLimits } from './extensions.js'
 import { isMediaType } from './media-types.js'
-import { isSafe, moduleName, pathParameterNames, servedMethods, withRouteNames } from './names.js'
+import { isSafe, methodFaults, methodPlace, operationsIn } from './methods.js'
+import { moduleName, pathParameterNames, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
 import { readResponses } from './responses.js'
 import { isPublic, readRequirements, readSecuritySchemes } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 
-const unservedMethods = ['trace', 'query']
+/** The place of an operation. */
+export function placeOf({ path, method }: Pick<Operation, 'path' | 'method'>): Pointer {
+  return ['paths', path, ...methodPlace(method)]
+}
 
 /** A problem at the place of an operation. */
-export function problemOf({ path, method }: Operation, text: string): Problem {
-  return { text, at: ['paths', path, method.toLowerCase()] }
+export function problemOf(operation: Operation, text: string): Problem {
+  return { text, at: placeOf(operation) }
 }
 
 /** Reads and checks every operation. */
@@ -29,11 +33,11 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   for (const [path, value] of Object.entries(reader.node(reader.document.paths))) {
     if (path.startsWith('x-')) continue
     const item = reader.within(['paths', path], () => readItem(reader, path, value))
-    reader.within(['paths', path], () => checkPath(reader, path, item))
-    for (const method of servedMethods) {
-      if (item[method] === undefined) continue
-      reader.within(['paths', path, method], () => {
-        const operation = readOperation(reader, path, method, item, reader.node(item[method]))
+    reader.within(['paths', path], () => checkPath(reader, path))
+    checkMethods(reader, path, item)
+    for (const [method, node] of operationsIn(item)) {
+      reader.within(placeOf({ path, method }), () => {
+        const operation = readOperation(reader, path, method, item, reader.node(node))
         if (operations.has(operation.id))
           reader.problem(`two operations have the operationId ${operation.id}`)
         operations.set(operation.id, operation)
@@ -59,7 +63,7 @@ function readItem(reader: Reader, path: string, value: unknown): Node {
   return { ...item, ...own }
 }
 
-function checkPath(reader: Reader, path: string, item: Node): void {
+function checkPath(reader: Reader, path: string): void {
   const names = pathParameterNames(path)
   const twice = names.find((name, i) => names.indexOf(name) < i)
   if (twice !== undefined) reader.problem(`${path}: the path contains the parameter ${twice} twice`)
@@ -70,10 +74,11 @@ function checkPath(reader: Reader, path: string, item: Node): void {
   // `*` and `?` are wildcards to Fastify; `?` and `#` end the path of a URL.
   if (/[*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot contain *, ? or #`)
   if (decoded(path) === undefined) reader.problem(`${path}: percent-encoding in a path must be valid UTF-8`)
-  for (const method of unservedMethods) {
-    const name = method.toUpperCase()
-    if (item[method] !== undefined) reader.problem(`${name} ${path}: the method ${name} is not supported`)
-  }
+}
+
+function checkMethods(reader: Reader, path: string, item: Node): void {
+  for (const { method, text, at } of methodFaults(item))
+    reader.within(['paths', path, ...at], () => reader.problem(`${method} ${path}: ${text}`))
 }
 
 function routeOf(path: string): string {
@@ -89,7 +94,7 @@ function decoded(path: string): string | undefined {
 }
 
 function readOperation(reader: Reader, path: string, method: string, item: Node, node: Node): Operation {
-  const place = `${method.toUpperCase()} ${path}`
+  const place = `${method} ${path}`
   if (typeof node.operationId !== 'string' || node.operationId === '')
     reader.problem(`${place}: operationId must be a non-empty string`)
   checkServers(reader, place, item, node)
@@ -105,8 +110,8 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
   const operation: Operation = {
     id: String(node.operationId),
     name: moduleName(String(node.operationId)),
-    method: method.toUpperCase(),
-    isSafe: isSafe(method.toUpperCase()),
+    method,
+    isSafe: isSafe(method),
     summary: node.summary as string | undefined,
     path,
     route: routeOf(path),
@@ -138,7 +143,7 @@ function checkIdempotency(reader: Reader, place: string, mark: unknown, operatio
   const faults: Faults = [
     [mark !== true, 'must be true or false'],
     [isStreamed, 'is not for a stream of items, which is not stored'],
-    [['GET', 'HEAD', 'OPTIONS'].includes(method), `is not for ${method}, which changes nothing`],
+    [isSafe(method) || method === 'OPTIONS', `is not for ${method}, which changes nothing`],
     [!hasKey, 'requires the header parameter Idempotency-Key'],
     [
       !declaresStatus(responses, '409'),
@@ -194,7 +199,7 @@ function checkExtensions(reader: Reader, place: string, item: Node, node: Node):
 function readBody(reader: Reader, place: string, method: string, operation: Node): Operation['body'] {
   if (operation.requestBody === undefined) return undefined
   const { content, required } = reader.node(operation.requestBody)
-  if (['get', 'head'].includes(method)) {
+  if (['GET', 'HEAD'].includes(method)) {
     const text = `${place}: a requestBody has no defined meaning for this method (RFC 9110, section 9.3.1)`
     if (required === true) reader.unsupported(`${text}: remove it`)
     else reader.warn(`${text}: it is ignored`)
@@ -266,6 +271,6 @@ function checkLinks(reader: Reader, operations: ReadonlyMap<string, Operation>):
   }
 }
 
-function problemAt(reader: Reader, { path, method }: Operation, problem: string): void {
-  reader.within(['paths', path, method.toLowerCase()], () => reader.problem(problem))
+function problemAt(reader: Reader, operation: Operation, problem: string): void {
+  reader.within(placeOf(operation), () => reader.problem(problem))
 }

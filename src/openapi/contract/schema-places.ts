@@ -3,6 +3,7 @@
 import type { Operation, Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
 import { isNode, type Nesting, nestingIn, outermost, schemaFields, subschemasOf } from './keywords.js'
+import { methodPlace } from './methods.js'
 import { pointerKeys, valueAt } from './pointer.js'
 
 /** The places of the schemas directly within a schema; of a reference, that of its target. */
@@ -57,7 +58,7 @@ export function schemaPlaces(
 
 /** The places of the schemas that an operation applies. */
 export function placesOf(document: object, { path, method }: Pick<Operation, 'path' | 'method'>): Pointer[] {
-  const own = ['paths', path, method.toLowerCase()]
+  const own = ['paths', path, ...methodPlace(method)]
   // Of a path item that is a reference, those of all its operations.
   const parts =
     valueAt(document, own) === undefined ? [['paths', path]] : [own, ['paths', path, 'parameters']]

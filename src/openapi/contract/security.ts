@@ -4,6 +4,7 @@
 import { capitalized } from '../../lib/capitalized.js'
 import type { Contract, Operation, Requirement, SecurityScheme } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
+import { methodPlace } from './methods.js'
 import type { Node, Reader } from './reader.js'
 
 /** The Security Requirement Objects of an operation: its own or, if it has none, the document's. */
@@ -144,7 +145,7 @@ function isIn(requirements: readonly Requirement[], scheme: string): boolean {
 /** The place of an operation's first requirement of a scheme: its own or, if it has none, the document's. */
 export function requirementPlace({ security, path, method, definition }: Operation, scheme: string): Pointer {
   const i = security.findIndex((each) => isIn(each, scheme))
-  const own = definition.security === undefined ? [] : ['paths', path, method.toLowerCase()]
+  const own = definition.security === undefined ? [] : ['paths', path, ...methodPlace(method)]
   return [...own, 'security', i, scheme]
 }
 

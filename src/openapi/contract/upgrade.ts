@@ -31,6 +31,11 @@ export function isOpenApi30(document: object | undefined): boolean {
   return String((document as Node | undefined)?.openapi).startsWith('3.0')
 }
 
+/** Whether a document is written in OpenAPI 3.2. */
+export function isOpenApi32(document: object | undefined): boolean {
+  return String((document as Node | undefined)?.openapi).startsWith('3.2')
+}
+
 function converted(value: unknown, isOld: boolean, nesting = outermost): unknown {
   if (exactKeywords.has(nesting.of)) return value // rounded by withExact
   if (nesting.isData || typeof value !== 'object' || value === null) return rounded(value)

@@ -5,6 +5,7 @@ import { stringify } from 'lossless-json'
 import { capitalized } from '../../lib/capitalized.js'
 import type { Contract, Operation, SecurityScheme } from '../contract/contract.js'
 import { isJson } from '../contract/media-types.js'
+import { operationIn } from '../contract/methods.js'
 import { effectiveParameters } from '../contract/parameters.js'
 import { type Node, nodeOf, nodesOf, type Reader } from '../contract/reader.js'
 import { credentialPlace } from '../contract/security.js'
@@ -31,7 +32,7 @@ export function exampleRequest(
   reader: Reader,
 ): ExampleRequest | undefined {
   const item = reader.node(nodeOf(reader.document.paths)[operation.path])
-  const definition = nodeOf(item[operation.method.toLowerCase()])
+  const definition = nodeOf(operationIn(item, operation.method))
   const parameters = effectiveParameters(reader, item, definition).filter(({ required }) => required === true)
   const pairs = parameters.map((each) => [each, valueTexts(each, reader)] as const)
   const body = reader.node(definition.requestBody)

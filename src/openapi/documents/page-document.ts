@@ -6,6 +6,7 @@ import { stringify } from 'lossless-json'
 import type { AddressOptions } from '../address.js'
 import type { Contract, Operation, Requirement } from '../contract/contract.js'
 import { isNode } from '../contract/keywords.js'
+import { operationIn } from '../contract/methods.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { type Addition, serverErrors } from '../response/additions.js'
 import { ownServer } from './contract-files.js'
@@ -51,7 +52,7 @@ function operationsIn(contract: Contract): Map<unknown, Node> {
   const paths = nodeOf(reader.document.paths)
   const entries = [...contract.operations.values()].map((each) => {
     const request = exampleRequest(each, contract, reader)
-    const operation = reader.node(paths[each.path])[each.method.toLowerCase()]
+    const operation = operationIn(reader.node(paths[each.path]), each.method)
     const samples = request ? { 'x-codeSamples': samplesOf(request, serverUrl) } : {}
     return [operation, withScopes({ ...samples, ...nodeOf(operation) }, each)] as const
   })

@@ -16,6 +16,7 @@ import {
   pathItemFields,
   referenceFields,
 } from '../contract/keywords.js'
+import { operationIn, operationsIn } from '../contract/methods.js'
 import { isIgnoredParameter } from '../contract/parameters.js'
 import { resolvePointer } from '../contract/pointer.js'
 import { nodeOf, nodesOf, Reader } from '../contract/reader.js'
@@ -42,7 +43,7 @@ const {
 /** The text of types.ts. */
 export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
-  const document = withTypedParts(withoutAliases(contract.document)) as OpenAPI3
+  const document = withTypedParts(withKnownMethods(withoutAliases(contract.document))) as OpenAPI3
   const nodes = transformSchema(document, nesting(document, contract.hasReadOrWriteOnly))
   const text = withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
   return text.replace(/\\uFDD0/gi, '%')
@@ -303,6 +304,7 @@ function withTypedParts(document: object): object {
 }
 
 function typable(reader: Reader, value: object, { of, isMap }: Nesting): object {
+  if (of === 'content' && !isMap) return reader.node(value) // it knows no media types in components
   if (!isMap && !Array.isArray(value)) return typableSchema(reader, nodeOf(value))
   if (of === 'parameters' && Array.isArray(value))
     return value.filter((each) => !isIgnoredParameter(reader.node(each)))
@@ -421,7 +423,7 @@ function whole(schema: Readonly<Record<string, unknown>>): object {
 
 // openapi-typescript does not follow a component that is itself a `$ref`, and ignores the siblings of a path
 // item's `$ref`.
-function withoutAliases(document: object): object {
+function withoutAliases(document: object): Readonly<Record<string, unknown>> {
   const reader = new Reader(document)
   const { components, paths } = document as { readonly components?: object; readonly paths?: object }
   const direct = Object.entries(components ?? {}).map(([kind, parts]) => {
@@ -438,6 +440,20 @@ function withoutAliases(document: object): object {
     ...(components && { components: Object.fromEntries(direct) }),
     ...(paths && { paths: Object.fromEntries(whole) }),
   }
+}
+
+// openapi-typescript 7.13 reads no QUERY and no additional operations of a path: each gets a path of its own,
+// `QUERY /pets`, where it is what openapi-typescript makes of a POST.
+function withKnownMethods(document: Readonly<Record<string, unknown>>): object {
+  const entries = Object.entries(nodeOf(document.paths)).flatMap(([path, item]) => {
+    const { query: _, additionalOperations: __, ...known } = nodeOf(item)
+    const others = operationsIn(nodeOf(item)).filter(([method]) => operationIn(known, method) === undefined)
+    const made = others.map(([method, operation]) => {
+      return [`${method} ${path}`, { parameters: known.parameters ?? [], post: operation }]
+    })
+    return made.length === 0 ? [[path, item]] : [[path, known], ...made]
+  })
+  return { ...document, paths: Object.fromEntries(entries) }
 }
 
 // The operations of a shared path item get their types where it is used.

@@ -6,9 +6,9 @@ import { Readable } from 'node:stream'
 import type { Operation } from '../contract/contract.js'
 import type { SerializedResponse } from './response-serialization.js'
 
-/** Whether the responses of an operation have entity tags: it is a GET that declares a 304. */
+/** Whether the responses of an operation have entity tags: it is a GET or a QUERY that declares a 304. */
 export function hasEntityTags({ method, responses }: Operation): boolean {
-  return method === 'GET' && responses.has('304')
+  return (method === 'GET' || method === 'QUERY') && responses.has('304')
 }
 
 /**

@@ -1,0 +1,72 @@
+// The objects of OpenAPI 3.2 for Redocly's lint, whose line 1 reads such a document by the rules of 3.1 and
+// would refuse each field that 3.2 has added. Its line 2 (2.64.0) knows them, but takes each part of
+// `components.mediaTypes` for a map of media types, and an encoding within an encoding for a mistake.
+
+import { Oas3_1Types } from '@redocly/openapi-core'
+
+type NodeType = (typeof Oas3_1Types)['Root']
+type Properties = NodeType['properties']
+
+const types31: Readonly<Record<string, NodeType>> = Oas3_1Types
+
+const text = { type: 'string' } as const
+const flag = { type: 'boolean' } as const
+
+const mapOf = (type: string | typeof text): NodeType => ({ properties: {}, additionalProperties: () => type })
+
+// With more fields than in 3.1.
+function extended(name: string, properties: Properties): NodeType {
+  const known = types31[name] as NodeType
+  return { ...known, properties: { ...known.properties, ...properties } }
+}
+
+// The fields of a type of 3.1 that depend on its value.
+function allowedFields(name: string, value: unknown): readonly string[] {
+  return types31[name]?.allowed?.(value) ?? []
+}
+
+const encodings: Properties = {
+  encoding: 'EncodingMap',
+  prefixEncoding: 'EncodingList',
+  itemEncoding: 'Encoding',
+}
+const parameterStyle = {
+  enum: ['form', 'simple', 'label', 'matrix', 'spaceDelimited', 'pipeDelimited', 'deepObject', 'cookie'],
+}
+
+/** The types of Redocly for a document of OpenAPI 3.2. */
+export const types32: Record<string, NodeType> = {
+  ...types31,
+  Root: extended('Root', { $self: text }),
+  Server: extended('Server', { name: text }),
+  Tag: extended('Tag', { summary: text, parent: text, kind: text }),
+  Components: extended('Components', { mediaTypes: 'NamedMediaTypes' }),
+  NamedMediaTypes: mapOf('MediaType'),
+  PathItem: extended('PathItem', { query: 'Operation', additionalOperations: 'AdditionalOperations' }),
+  AdditionalOperations: mapOf('Operation'),
+  Parameter: extended('Parameter', {
+    in: { enum: ['query', 'querystring', 'header', 'path', 'cookie'] },
+    style: parameterStyle,
+  }),
+  MediaType: extended('MediaType', { itemSchema: 'Schema', ...encodings }),
+  Encoding: extended('Encoding', encodings),
+  EncodingList: { properties: {}, items: 'Encoding' },
+  Response: { ...extended('Response', { summary: text }), required: [] },
+  Example: extended('Example', { dataValue: { isExample: true }, serializedValue: text }),
+  Discriminator: extended('Discriminator', { defaultMapping: text }),
+  Xml: extended('Xml', { nodeType: { enum: ['element', 'attribute', 'text', 'cdata', 'none'] } }),
+  SecurityScheme: {
+    ...extended('SecurityScheme', { deprecated: flag, oauth2MetadataUrl: text }),
+    allowed: (value: { readonly type?: unknown } | undefined) => {
+      const metadata = value?.type === 'oauth2' ? ['oauth2MetadataUrl'] : []
+      return [...allowedFields('SecurityScheme', value), 'deprecated', ...metadata]
+    },
+  },
+  OAuth2Flows: extended('OAuth2Flows', { deviceAuthorization: 'DeviceAuthorization' }),
+  DeviceAuthorization: {
+    properties: { deviceAuthorizationUrl: text, tokenUrl: text, refreshUrl: text, scopes: 'Scopes' },
+    required: ['deviceAuthorizationUrl', 'tokenUrl', 'scopes'],
+    extensionsPrefix: 'x-',
+  },
+  Scopes: mapOf(text),
+}

@@ -1,0 +1,82 @@
+// The methods of operations: where each is in its path item, which ones are safe, and which cannot be served.
+
+import { METHODS } from 'node:http'
+import { isNode, mapValues } from './keywords.js'
+import { valueAt } from './pointer.js'
+import { type Node, nodeOf } from './reader.js'
+
+// The fields of a Path Item Object with an operation. `query` is of OpenAPI 3.2.
+const fields: readonly string[] = [
+  ...['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'],
+]
+const others = 'additionalOperations'
+
+/** The place of an operation within its path item, by its method as a request names it. */
+export function methodPlace(method: string): readonly string[] {
+  return hasField(method) ? [method.toLowerCase()] : [others, method]
+}
+
+/** The operations of a path item, with their methods. */
+export function operationsIn(item: Node): [method: string, operation: unknown][] {
+  const present = fields.filter((field) => item[field] !== undefined)
+  return [
+    ...present.map((field): [string, unknown] => [field.toUpperCase(), item[field]]),
+    ...Object.entries(nodeOf(item[others])).filter(([method]) => !hasField(method)),
+  ]
+}
+
+function hasField(method: string): boolean {
+  return fields.includes(method.toLowerCase())
+}
+
+/** The operation of a path item with a method. */
+export function operationIn(item: Node, method: string): unknown {
+  return valueAt(item, methodPlace(method))
+}
+
+/** A copy of a path item with `change` applied to each operation. */
+export function mapOperations(item: Node, change: (operation: unknown, method: string) => unknown): Node {
+  return mapValues(item, (each, key) => {
+    if (fields.includes(key)) return change(each, key.toUpperCase())
+    return key === others && isNode(each) ? mapValues(each, change) : each
+  })
+}
+
+// Of those registered as safe, OPTIONS is left out: operations with it may write here.
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'QUERY', 'PROPFIND', 'REPORT', 'SEARCH'])
+
+/** Whether an operation changes nothing (RFC 9110, section 9.2.1, and the registry of methods). */
+export function isSafe(method: string): boolean {
+  return safeMethods.has(method)
+}
+
+/** Why no request reaches an operation. */
+export interface MethodFault {
+  readonly method: string
+  readonly text: string
+  /** The place of the operation within its path item. */
+  readonly at: readonly string[]
+}
+
+/** The operations of a path item that no request reaches. */
+export function methodFaults(item: Node): MethodFault[] {
+  const additional = Object.keys(nodeOf(item[others]))
+  const inVain = additional.filter(hasField).map((method) => {
+    const text = `the method ${method} belongs in the field ${method.toLowerCase()} of the path`
+    return { method, text, at: [others, method] }
+  })
+  const unread = operationsIn(item).flatMap(([method]) => {
+    const fault = faultOf(method)
+    return fault === undefined
+      ? []
+      : { method, text: `the method ${method} ${fault}`, at: methodPlace(method) }
+  })
+  return [...inVain, ...unread]
+}
+
+// Node closes the connection at a method that it does not know. Methods are case-sensitive (RFC 9110, section
+// 9.1). Releases before 20.20 and 22.2 do not know QUERY.
+function faultOf(method: string): string | undefined {
+  if (method === 'TRACE' || method === 'CONNECT') return 'is not supported'
+  return METHODS.includes(method) ? undefined : 'is not one that Node reads'
+}
