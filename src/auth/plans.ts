@@ -1,6 +1,15 @@
-// The plans of the contract, and what it allows without one: `x-rate-limits`, which only this service reads.
+// The plans of the contract, what it allows without one, and what a request costs: `x-rate-limits` and
+// `x-rate-cost`, which only this service reads.
 
-import { type Contract, ContractError, type ExtensionReader, readContract } from '../openapi/index.js'
+import {
+  type Contract,
+  ContractError,
+  type ExtensionReader,
+  isPublic,
+  type Operation,
+  type OperationExtensionReader,
+  readContract,
+} from '../openapi/index.js'
 
 /** Request quotas per minute and per day. */
 export interface Quotas {
@@ -40,6 +49,9 @@ export interface ServiceContract extends Contract {
 /** What of the document only this service reads. */
 export const serviceExtensions = { 'x-rate-limits': readRateLimits }
 
+/** The same of its operations. */
+export const operationExtensions = { 'x-rate-cost': readRateCost }
+
 /**
  * Reads and checks the contract of the service.
  * @param readText replaces reading files from disk
@@ -49,7 +61,7 @@ export async function readServiceContract(
   file: string,
   readText?: (file: string) => Promise<string>,
 ): Promise<ServiceContract> {
-  const contract = await readContract(file, readText, serviceExtensions)
+  const contract = await readContract(file, readText, serviceExtensions, operationExtensions)
   const rateLimits = contract.extensions['x-rate-limits']
   return { ...contract, hasRateLimits: rateLimits !== undefined, rateLimits: rateLimits ?? unlimited }
 }
@@ -111,6 +123,41 @@ function checkScheme(reader: Reader, name: string, entry: SchemePlan, plans: Rat
   if (claim !== undefined && (typeof claim !== 'string' || claim === ''))
     reader.problem(`${place}: claim must be the name of a claim`)
   reader.allowOnly(place, { ...entry }, ['plan', 'claim'])
+}
+
+/** The requests that one of an operation counts as (`x-rate-cost`). */
+export function rateCost(operation: Operation | undefined): number {
+  return (operation?.extensions['x-rate-cost'] as number | undefined) ?? 1 // readRateCost returns it
+}
+
+/** The highest cost of an operation. */
+export function rateCostMax({ operations }: Pick<Contract, 'operations'>): number {
+  return Math.max(1, ...[...operations.values()].map(rateCost))
+}
+
+function readRateCost(
+  ...[value, reader, operation, extensions]: Parameters<OperationExtensionReader>
+): number {
+  const place = `${operation.method} ${operation.path}: x-rate-cost`
+  const isCost = Number.isSafeInteger(value) && (value as number) > 0
+  const cost = isCost ? (value as number) : 1
+  const limits = extensions['x-rate-limits'] as RateLimits | undefined
+  if (!isCost) reader.problem(`${place} must be an integer above 0`)
+  else if (limits === undefined) reader.warn(`${place} has no effect without x-rate-limits`)
+  else for (const text of tooCostly(cost, operation, limits)) reader.problem(`${place} ${cost} ${text}`)
+  return cost
+}
+
+// Such a request would be refused however long its caller waits.
+function tooCostly(cost: number, operation: Operation, { plans, anonymous }: RateLimits): string[] {
+  const fixed = [...plans].flatMap(([name, quotas]) => (quotas === 'custom' ? [] : [[name, quotas] as const]))
+  const ofPlans = fixed.flatMap(([name, { perMinute, perDay }]) => {
+    if (cost > perMinute) return [`exceeds the ${perMinute} requests per minute of the plan ${name}`]
+    return cost > perDay ? [`exceeds the ${perDay} requests per day of the plan ${name}`] : []
+  })
+  const isOfAddresses = isPublic(operation) && cost > anonymous.perMinute
+  const text = `exceeds the ${anonymous.perMinute} requests per minute of callers without a valid key`
+  return isOfAddresses ? [...ofPlans, text] : ofPlans
 }
 
 type Limits = Pick<ServiceContract, 'hasRateLimits' | 'rateLimits'>

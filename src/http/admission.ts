@@ -3,6 +3,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Client } from '../auth/client.js'
+import { rateCost } from '../auth/plans.js'
 import { requestPath } from '../lib/request-path.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
 import { type Contract, notFoundHandler, type Security } from '../openapi/index.js'
@@ -67,13 +68,15 @@ class Admission {
   async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { contract, security, rateLimiter } = this.parts
     if (!isCounted(request, contract)) return
-    const verdict = security.authenticate(request, request.matched?.config.operation)
+    const operation = request.matched?.config.operation
+    const verdict = security.authenticate(request, operation)
     const { caller, callers, refusal } = verdict instanceof Promise ? await verdict : verdict
     // Nobody can tell who it is: it counts against no quota.
     if (refusal !== undefined && refusal.statusCode >= 500) throw refusal
     request.client = caller
     request.callers = callers
-    await rateLimiter.count(request, reply)
+    // What is refused for its credential does not do what is costly.
+    await rateLimiter.count(request, reply, refusal === undefined ? rateCost(operation) : 1)
   }
 
   /** Sets the rate-limit headers for a request that was not counted, as this process remembers them. */

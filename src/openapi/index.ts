@@ -3,10 +3,10 @@
 
 export type { Contract, Operation, SecurityScheme } from './contract/contract.js'
 export { ContractError, type Problem } from './contract/contract-error.js'
-export type { ExtensionReader } from './contract/extensions.js'
+export type { ExtensionReader, OperationExtensionReader } from './contract/extensions.js'
 export { filesOf } from './contract/file-text.js'
 export { readContract } from './contract/read.js'
-export { credentialUsage } from './contract/security.js'
+export { credentialUsage, isPublic } from './contract/security.js'
 export { contractFiles } from './documents/contract-files.js'
 export { documentation } from './documents/page.js'
 export { type ErrorFacts, RequestError, type Violation } from './errors.js'

@@ -13,6 +13,7 @@ import { MemoryCounter } from './memory.js'
 import { RedisCounter } from './redis.js'
 import type { RedisConfig, RedisConnection } from './redis-connection.js'
 import type {
+  AddressWindow,
   ClientCounter,
   ClientWindows,
   KnownWindows,
@@ -45,7 +46,7 @@ export async function createCounters(
   const local = new MemoryCounter(ban)
   const counter = config.redisUrl === undefined ? local : await openRedis(config.redisUrl)
   return {
-    count: (client) => counter.count(client),
+    count: (client, cost) => counter.count(client, cost),
     reject: (client) => counter.reject(client),
     lastOf: (client) => counter.lastOf(client),
     lastOfAddress: (network) => counter.lastOfAddress(network),
@@ -77,11 +78,11 @@ class FallbackCounter implements ClientCounter, AddressStore, LastCounts {
     return this.connection.isUp ? 'redis' : 'memory_fallback'
   }
 
-  async count(client: Client): Promise<ClientWindows> {
+  async count(client: Client, cost?: number): Promise<ClientWindows> {
     const id = callerId(client)
     const requestedAtMs = elapsedMs()
     const known = this.#lastSeen.get(id)
-    const windows = await this.#try(id, (counter) => counter.count(client, known))
+    const windows = await this.#try(id, (counter) => counter.count(client, cost, known))
     this.#lastSeen.set(id, windows, requestedAtMs)
     return windows
   }
@@ -104,8 +105,8 @@ class FallbackCounter implements ClientCounter, AddressStore, LastCounts {
     return this.connection.isUp ? undefined : this.local.lastOfAddress(network)
   }
 
-  increment(network: string, windowMs: number): Promise<StoredWindow> {
-    return this.#try(network, (counter) => counter.increment(network, windowMs))
+  increment(network: string, windowMs: number, cost?: number, max?: number): Promise<AddressWindow> {
+    return this.#try(network, (counter) => counter.increment(network, windowMs, cost, max))
   }
 
   // The hash tag is the part of the Redis keys in braces.

@@ -7,6 +7,7 @@ import { elapsedMs } from '../lib/clock.js'
 import { callerId } from '../middleware/caller-id.js'
 import type { AddressStore } from './addresses.js'
 import {
+  type AddressWindow,
   type ClientCounter,
   type ClientWindows,
   dayMs,
@@ -33,12 +34,12 @@ class Window {
     return Math.max(0, this.#endsAt - nowMs)
   }
 
-  increment(lengthMs: number, nowMs: number): void {
+  increment(lengthMs: number, nowMs: number, by = 1): void {
     if (this.#endsAt <= nowMs) {
       this.#count = 0
       this.#endsAt = nowMs + lengthMs
     }
-    this.#count++
+    this.#count += by
   }
 
   /** Adopts a count made elsewhere if it is higher. */
@@ -79,18 +80,19 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
 
   constructor(readonly rules: RateLimits['ban']) {}
 
-  async count(client: Client, known?: KnownWindows): Promise<ClientWindows> {
+  async count(client: Client, cost = 1, known?: KnownWindows): Promise<ClientWindows> {
     const nowMs = elapsedMs()
     const { quotas } = client
     const windows = this.#windowsOf(client)
     if (known !== undefined)
       for (const name of ['ban', 'minute', 'day'] as const) windows[name].raise(known[name], nowMs)
     const { ban, minute, day } = windows
-    const isOpen = minute.current(nowMs) < quotas.perMinute && day.current(nowMs) < quotas.perDay
+    const isOpen =
+      minute.current(nowMs) + cost <= quotas.perMinute && day.current(nowMs) + cost <= quotas.perDay
     const isAdmitted = isOpen && ban.current(nowMs) === 0
     if (isAdmitted) {
-      minute.increment(minuteMs, nowMs)
-      day.increment(dayMs, nowMs)
+      minute.increment(minuteMs, nowMs, cost)
+      day.increment(dayMs, nowMs, cost)
     }
     return { isAdmitted, ...statesOf(windows, quotas, nowMs) }
   }
@@ -111,12 +113,13 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
     return windows && statesOf(windows, client.quotas, elapsedMs())
   }
 
-  async increment(network: string, windowMs: number): Promise<StoredWindow> {
+  async increment(network: string, windowMs: number, cost = 1, max = 0): Promise<AddressWindow> {
     const nowMs = elapsedMs()
     const window = this.#addresses.get(network) ?? new Window()
     this.#addresses.set(network, window)
-    window.increment(windowMs, nowMs)
-    return { current: window.current(nowMs), ttl: window.ttl(nowMs) }
+    const isCounted = cost === 1 || window.current(nowMs) + cost <= max
+    if (isCounted) window.increment(windowMs, nowMs, cost)
+    return { isCounted, current: window.current(nowMs), ttl: window.ttl(nowMs) }
   }
 
   lastOfAddress(network: string): StoredWindow | undefined {

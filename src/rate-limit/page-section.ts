@@ -1,9 +1,9 @@
-// The table of plans and quotas on the documentation page.
+// The tables of plans, quotas and costs on the documentation page.
 
-import type { ServiceContract } from '../auth/plans.js'
+import { rateCost, type ServiceContract } from '../auth/plans.js'
 
-/** The plans of the contract; nothing without `x-rate-limits`. */
-export function planSections({ hasRateLimits, rateLimits }: ServiceContract) {
+/** The plans of the contract, and what its costly operations take; nothing without `x-rate-limits`. */
+export function planSections({ hasRateLimits, rateLimits, operations }: ServiceContract) {
   if (!hasRateLimits) return []
   const { plans, anonymous, ban } = rateLimits
   const rows = [...plans].map(([name, quota]) =>
@@ -19,6 +19,22 @@ export function planSections({ hasRateLimits, rateLimits }: ServiceContract) {
       text:
         `A key with rejected requests in more than ${count(ban.rejections)} seconds of ` +
         `${count(ban.withinSeconds)} is banned for ${count(ban.banSeconds)} seconds.`,
+    },
+    ...costSections(operations),
+  ]
+}
+
+function costSections(operations: ServiceContract['operations']) {
+  const costly = [...operations.values()].filter((each) => rateCost(each) > 1)
+  if (costly.length === 0) return []
+  return [
+    {
+      title: 'Costs',
+      head: ['Operation', 'Counts as requests'],
+      rows: costly.map((each) => [`${each.method} ${each.path}`, count(rateCost(each))]),
+      text:
+        'One that costs more than what is left of a quota is refused, and takes nothing of it. ' +
+        'Any other operation counts as one request, as does what is refused for its credential.',
     },
   ]
 }

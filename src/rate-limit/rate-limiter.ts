@@ -21,8 +21,9 @@ export interface RateLimiter {
   /**
    * Counts a request of its client, or else of its address, and sets the headers. Rejects with
    * `rate_limit_exceeded` or `key_banned`
+   * @param cost the requests that it counts as
    */
-  count(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  count(request: FastifyRequest, reply: FastifyReply, cost: number): Promise<void>
   hasHeaders(reply: FastifyReply): boolean
   /** Sets the headers to the caller's last known windows, without counting or reading a counter. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
@@ -38,11 +39,11 @@ export const unlimited: RateLimiter = {
 /** Creates a rate limiter that counts clients by their plan, and requests without a valid key by address. */
 export function createRateLimiter(counters: Counters, anonymous: RateLimits['anonymous']): RateLimiter {
   return {
-    async count(request, reply) {
+    async count(request, reply, cost) {
       const { client } = request
       const decision = await (client === undefined
-        ? counters.address(request).then(decideOnAddress)
-        : decideOnClient(counters, client))
+        ? counters.address(request, cost).then((window) => decideOnAddress(window, cost))
+        : decideOnClient(counters, client, cost))
       setHeaders(reply, decision)
       if (decision.refusal !== undefined) refuse(request, decision.refusal)
     },
@@ -74,7 +75,7 @@ function lastDecision(
 
 function setHeaders(reply: FastifyReply, { window, windows, refusal }: Decision): void {
   const resetsAt = Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000)
-  reply.headers(rateLimitHeaders(window.max, refusal ? 0 : window.remaining, resetsAt))
+  reply.headers(rateLimitHeaders(window.max, window.remaining, resetsAt))
   reply.headers(windowHeaders(windows))
 }
 

@@ -9,12 +9,12 @@ import { oncePerIteration } from '../lib/shared-calls.js'
 import { callerId } from '../middleware/caller-id.js'
 import type { AddressStore } from './addresses.js'
 import {
+  type AddressWindow,
   type ClientCounter,
   type ClientWindows,
   dayMs,
   type KnownWindows,
   minuteMs,
-  type StoredWindow,
   secondMs,
   used,
   type WindowState,
@@ -38,8 +38,8 @@ const windows = `
 
 // KEYS: ban, minute, day.
 // ARGV: the number of requests (0 only reads), the quotas of the minute and the day, the lengths of the three
-// windows; then for each key the count and the ttl that the caller knows, below which no window starts. Most
-// requests are admitted, and their ttl comes from counting them. PTTL is called for the others alone.
+// windows; then for each key the count and the ttl that the caller knows, below which no window starts; then
+// what each of the requests costs. Most are admitted, and their ttl comes from counting them. PTTL is called for the others alone.
 const admit = `${windows}
   local current = redis.call('mget', unpack(KEYS))
   for i, key in ipairs(KEYS) do
@@ -51,11 +51,13 @@ const admit = `${windows}
     end
   end
   local ban, minute, day = unpack(current)
-  local admitted = math.min(tonumber(ARGV[1]), tonumber(ARGV[2]) - minute, tonumber(ARGV[3]) - day)
+  local cost = tonumber(ARGV[13])
+  local left = math.min(tonumber(ARGV[2]) - minute, tonumber(ARGV[3]) - day)
+  local admitted = math.min(tonumber(ARGV[1]), math.floor(left / cost))
   if ban == 0 and admitted > 0 then
     local minuteTtl, dayTtl
-    minute, minuteTtl = count(KEYS[2], admitted, ARGV[5])
-    day, dayTtl = count(KEYS[3], admitted, ARGV[6])
+    minute, minuteTtl = count(KEYS[2], admitted * cost, ARGV[5])
+    day, dayTtl = count(KEYS[3], admitted * cost, ARGV[6])
     return { admitted, 0, 0, minute, minuteTtl, day, dayTtl }
   end
   return { 0, ban, ttl(KEYS[1], ARGV[4]), minute, ttl(KEYS[2], ARGV[5]), day, ttl(KEYS[3], ARGV[6]) }
@@ -69,9 +71,17 @@ const reject = `${windows}
   return { count(KEYS[3], 1, ARGV[4]) }
 `
 
-// KEYS: the window of an address. ARGV: its length.
+// KEYS: the window of an address.
+// ARGV: its length, what the request costs, and the quota, within which alone one that costs more than one is
+// counted.
 const countAddress = `${windows}
-  return { count(KEYS[1], 1, ARGV[1]) }
+  local cost = tonumber(ARGV[2])
+  if cost > 1 then
+    local current = tonumber(redis.call('mget', KEYS[1])[1] or 0)
+    if current + cost > tonumber(ARGV[3]) then return { current, ttl(KEYS[1], ARGV[1]), 0 } end
+  end
+  local current, left = count(KEYS[1], cost, ARGV[1])
+  return { current, left, 1 }
 `
 
 type AdmitReply = readonly [
@@ -84,6 +94,7 @@ type AdmitReply = readonly [
   dayTtl: number,
 ]
 type CountReply = readonly [current: number, ttl: number]
+type AddressReply = readonly [...CountReply, counted: number]
 
 interface Scripts {
   admitClient(...args: Arguments): Promise<unknown>
@@ -111,6 +122,7 @@ function checkReply<Reply extends readonly number[]>(
 
 interface CountCall {
   readonly client: Client
+  readonly cost: number
   readonly known: KnownWindows | undefined
 }
 
@@ -130,16 +142,17 @@ export class RedisCounter implements ClientCounter, AddressStore {
     this.#redis = redis as (Redis | Cluster) & Scripts
   }
 
-  async count(client: Client, known?: KnownWindows): Promise<ClientWindows> {
-    const result = await this.#countInRedis({ client, known })
+  async count(client: Client, cost = 1, known?: KnownWindows): Promise<ClientWindows> {
+    const result = await this.#countInRedis({ client, cost, known })
     if (result instanceof Error) throw result
     return result
   }
 
   /** Reads a client's windows without counting a request. */
   async read(client: Client): Promise<ClientWindows> {
-    const reply = await this.#redis.admitClient(...this.#admitArguments(client, 0, undefined))
-    return windowsOf(client, this.#checkAdmitted(reply, 0), 1)
+    const call = { client, cost: 1, known: undefined }
+    const reply = await this.#redis.admitClient(...this.#admitArguments(call, 0))
+    return windowsOf(call, this.#checkAdmitted(reply, 0), 1)
   }
 
   async reject(client: Client): Promise<WindowState | undefined> {
@@ -151,27 +164,22 @@ export class RedisCounter implements ClientCounter, AddressStore {
     return ban === 0 ? undefined : state(ban, ttl, 1)
   }
 
-  async increment(network: string, windowMs: number): Promise<StoredWindow> {
-    const reply = await this.#redis.countAddress(`address:{${network}}`, windowMs)
-    const [current, ttl] = checkReply<CountReply>(reply, [any, windowMs])
-    return { current, ttl: ttl + lastMs }
+  async increment(network: string, windowMs: number, cost = 1, max = 0): Promise<AddressWindow> {
+    const reply = await this.#redis.countAddress(`address:{${network}}`, windowMs, cost, max)
+    const [current, ttl, counted] = checkReply<AddressReply>(reply, [any, windowMs, 1])
+    return { current, ttl: ttl + lastMs, isCounted: counted === 1 }
   }
 
   async #countAll(calls: readonly CountCall[]): Promise<(ClientWindows | Error)[]> {
-    const byClient = new Map<Client, CountCall[]>()
-    for (const call of calls) {
-      const same = byClient.get(call.client)
-      if (same === undefined) byClient.set(call.client, [call])
-      else same.push(call)
-    }
+    const groups = alike(calls)
     const replies = await this.#admitAll(
-      Array.from(byClient, ([client, same]) => this.#admitArguments(client, same.length, same.at(-1)?.known)),
+      groups.map((same) => this.#admitArguments(same.at(-1) as CountCall, same.length)),
     )
     const results = new Map<CountCall, ClientWindows | Error>()
-    for (const [i, [client, same]] of [...byClient].entries()) {
-      const outcome = this.#outcomeOf(replies[i] as Reply, same.length) // one for each client
+    for (const [i, same] of groups.entries()) {
+      const outcome = this.#outcomeOf(replies[i] as Reply, same.length) // one for each group
       for (const [index, call] of same.entries())
-        results.set(call, outcome instanceof Error ? outcome : windowsOf(client, outcome, index + 1))
+        results.set(call, outcome instanceof Error ? outcome : windowsOf(call, outcome, index + 1))
     }
     return calls.map((call) => results.get(call) as ClientWindows | Error)
   }
@@ -207,15 +215,33 @@ export class RedisCounter implements ClientCounter, AddressStore {
     return (await pipeline.exec()) ?? []
   }
 
-  #admitArguments(client: Client, requests: number, known: KnownWindows | undefined): Arguments {
+  #admitArguments({ client, cost, known }: CountCall, requests: number): Arguments {
     const { perMinute, perDay } = client.quotas
     const keys = keysOf(client, 'ban', 'minute', 'day')
     const lengths = [this.rules.banSeconds * 1000, minuteMs, dayMs]
     const before = known
       ? [known.ban, known.minute, known.day].flatMap((window) => [used(window), window.ttl])
       : [0, 0, 0, 0, 0, 0]
-    return [...keys, requests, perMinute, perDay, ...lengths, ...before]
+    return [...keys, requests, perMinute, perDay, ...lengths, ...before, cost]
   }
+}
+
+// The calls of each client, apart by their costs.
+function alike(calls: readonly CountCall[]): CountCall[][] {
+  const byClient = new Map<Client, CountCall[]>()
+  const others: CountCall[][] = []
+  for (const call of calls) {
+    const { client, cost } = call
+    const first = byClient.get(client)
+    const same =
+      first === undefined || first[0]?.cost === cost
+        ? first
+        : others.find(([each]) => each?.client === client && each.cost === cost)
+    if (same !== undefined) same.push(call)
+    else if (first === undefined) byClient.set(client, [call])
+    else others.push([call])
+  }
+  return [...byClient.values(), ...others]
 }
 
 type Arguments = (string | number)[]
@@ -232,11 +258,11 @@ function keysOf(client: Client, ...kinds: readonly string[]): string[] {
 
 // The windows after the nth of the requests that one call counted.
 function windowsOf(
-  { quotas }: Client,
+  { client: { quotas }, cost }: CountCall,
   [admitted, ban, banTtl, minute, minuteTtl, day, dayTtl]: AdmitReply,
   nth: number,
 ): ClientWindows {
-  const later = Math.max(0, admitted - nth)
+  const later = Math.max(0, admitted - nth) * cost
   return {
     isAdmitted: nth <= admitted,
     ban: state(ban, banTtl, 1),

@@ -21,13 +21,15 @@ export interface Decision {
 }
 
 /** Counts a client's request and decides on it. */
-export async function decideOnClient(counter: ClientCounter, client: Client): Promise<Decision> {
-  const { isAdmitted, ban, minute, day } = await counter.count(client)
+export async function decideOnClient(counter: ClientCounter, client: Client, cost = 1): Promise<Decision> {
+  const { isAdmitted, ban, minute, day } = await counter.count(client, cost)
   if (isAdmitted) return admitted(minute, day)
   const who = client.keyId === undefined ? 'caller' : 'key'
-  if (ban.remaining === 0) return banned(who, minute, day, ban)
+  if (ban.remaining === 0) return banned(who, minute, day, cost, ban)
   const begun = await counter.reject(client)
-  return begun === undefined ? usedUp(minute, day) : banned(who, minute, day, begun, !begun.isExceeded)
+  return begun === undefined
+    ? usedUp(minute, day, cost)
+    : banned(who, minute, day, cost, begun, !begun.isExceeded)
 }
 
 /** The decision on a client's request that neither window rejects. */
@@ -36,21 +38,27 @@ export function admitted(minute: WindowState, day: WindowState): Decision {
 }
 
 /** Decides on a request without a valid key, from its address's window after counting it. */
-export function decideOnAddress(window: WindowState): Decision {
+export function decideOnAddress(window: WindowState, cost = 1): Decision {
   const windows = { minute: window }
   if (!window.isExceeded) return { window, windows }
-  const reason = "This minute's requests without a valid key are used up."
+  const reason = reasonOf("This minute's requests without a valid key", window, cost)
   const refusal = { code: 'rate_limit_exceeded', window: 'address', waitMs: window.ttl, reason } as const
   return { window, windows, refusal }
 }
 
-// Reports the used-up window that resets last.
-function usedUp(minute: WindowState, day: WindowState): Decision {
-  const isDay = day.remaining === 0 && (minute.remaining > 0 || day.ttl >= minute.ttl)
+// Reports the used-up window that resets last. It may have some requests left, which cost less.
+function usedUp(minute: WindowState, day: WindowState, cost: number): Decision {
+  const isDay = day.remaining < cost && (minute.remaining >= cost || day.ttl >= minute.ttl)
   const [window, name] = isDay ? ([day, 'day'] as const) : ([minute, 'minute'] as const)
-  const reason = `This ${name}'s requests are used up.`
+  const reason = reasonOf(`This ${name}'s requests`, window, cost)
   const refusal = { code: 'rate_limit_exceeded', window: name, waitMs: window.ttl, reason } as const
   return { window, windows: { minute, day }, refusal }
+}
+
+function reasonOf(requests: string, { remaining }: WindowState, cost: number): string {
+  return remaining === 0
+    ? `${requests} are used up.`
+    : `${requests} are used up but for ${remaining}, and this one counts as ${cost}.`
 }
 
 // The wait covers windows that are used up beyond the end of the ban.
@@ -58,10 +66,11 @@ function banned(
   who: 'key' | 'caller',
   minute: WindowState,
   day: WindowState,
+  cost: number,
   ban: WindowState,
   beginsBan = false,
 ): Decision {
-  const usedUp = [minute, day].filter(({ remaining }) => remaining === 0)
+  const usedUp = [minute, day].filter(({ remaining }) => remaining < cost)
   const waitMs = Math.max(...[ban, ...usedUp].map(({ ttl }) => ttl))
   const during = (window: WindowState) => ({ ...window, remaining: 0, ttl: waitMs })
   const reason = `This ${who} is banned for continuing after 429 responses.`
@@ -73,7 +82,7 @@ function banned(
     beginsBan,
   } as const
   return {
-    window: fullest([minute, day]),
+    window: { ...fullest([minute, day]), remaining: 0 },
     windows: { minute: during(minute), day: during(day) },
     refusal,
   }

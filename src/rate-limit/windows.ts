@@ -28,10 +28,12 @@ export interface ClientWindows extends KnownWindows {
 /** Counts the requests of clients. */
 export interface ClientCounter {
   /**
-   * Counts a request in the minute and the day, unless the client is banned or one of the two is used up.
+   * Counts a request in the minute and the day, unless the client is banned or one of the two has less left
+   * than it costs. A rejected one takes nothing.
+   * @param cost the requests that it counts as
    * @param known windows counted elsewhere, such as in Redis before it failed: no window starts below them
    */
-  count(client: Client, known?: KnownWindows): Promise<ClientWindows>
+  count(client: Client, cost?: number, known?: KnownWindows): Promise<ClientWindows>
   /**
    * Counts a rejected request, one of each second: those sent at once could not know of the first 429.
    * Returns the ban if the request started one, or met one.
@@ -49,6 +51,12 @@ export interface LastCounts {
 export interface StoredWindow {
   readonly current: number
   readonly ttl: number
+}
+
+/** The window of an address after a request. */
+export interface AddressWindow extends StoredWindow {
+  /** Whether the request was counted: one that costs more than what is left is not. */
+  readonly isCounted: boolean
 }
 
 export const secondMs = 1_000

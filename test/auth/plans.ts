@@ -6,6 +6,8 @@ import {
   customPlan,
   fixedPlans,
   planOfCaller,
+  rateCost,
+  rateCostMax,
   readServiceContract,
   type ServiceContract,
 } from '../../src/auth/plans.js'
@@ -84,6 +86,115 @@ for (const [title, value, problem] of refused) {
     await t.rejects(read({ 'x-rate-limits': value }), { name: 'ContractError', message })
   })
 }
+
+const report = {
+  operationId: 'report',
+  summary: 'Report.',
+  responses: { 204: { description: 'Done.' }, '4XX': { description: 'Refused.' } },
+}
+function readReport(fields: object, more: object = { 'x-rate-limits': limits }) {
+  const paths = { '/report': { post: { ...report, ...fields } } }
+  const document = { openapi: '3.1.0', info: { title: 'Toys', version: '1' }, ...more, paths }
+  return readServiceContract('openapi.yaml', async () => stringify(document))
+}
+
+t.test('an operation has its cost, or counts as one request', async (t) => {
+  const costly = await readReport({ 'x-rate-cost': 50 })
+  t.equal(rateCost(costly.operations.get('report')), 50)
+  t.equal(rateCostMax(costly), 50)
+  t.match(planSections(costly)[1]?.rows, [['POST /report', '50']])
+  const plain = await readReport({})
+  t.equal(rateCost(plain.operations.get('report')), 1)
+  t.equal(rateCost(undefined), 1)
+  t.equal(rateCostMax(plain), 1)
+  t.equal(planSections(plain).length, 1)
+})
+
+const secured = { security: [{ key: [] }] }
+const withKey = {
+  components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+  'x-rate-limits': limits,
+}
+const refusedCosts: [title: string, cost: unknown, fields: object, more: object, problem: string][] = [
+  ...([0, -1, 1.5, '10', null, true] as const).map(
+    (cost) =>
+      [`${cost}`, cost, secured, withKey, 'must be an integer above 0'] as [
+        string,
+        unknown,
+        object,
+        object,
+        string,
+      ],
+  ),
+  [
+    'above the minute of a plan',
+    61,
+    secured,
+    withKey,
+    '61 exceeds the 60 requests per minute of the plan free',
+  ],
+  [
+    'above the day of a plan',
+    51,
+    secured,
+    {
+      ...withKey,
+      'x-rate-limits': { ...limits, plans: { tiny: { perMinute: 60, perDay: 50 } } },
+    },
+    '51 exceeds the 50 requests per day of the plan tiny',
+  ],
+  [
+    'above the minute of an address, of a public operation',
+    51,
+    { security: [{ key: [] }, {}] },
+    withKey,
+    '51 exceeds the 50 requests per minute of callers without a valid key',
+  ],
+]
+for (const [title, cost, fields, more, problem] of refusedCosts) {
+  t.test(`a cost ${title} is refused with its place`, async (t) => {
+    const contract = readReport({ ...fields, 'x-rate-cost': cost }, more)
+    const message = new RegExp(`^openapi.yaml:\\d+:\\d+: POST /report: x-rate-cost ${problem}$`)
+    await t.rejects(contract, { name: 'ContractError', message })
+  })
+}
+
+t.test('a cost that only callers with a key have may exceed what an address has', async (t) => {
+  t.equal(rateCostMax(await readReport({ ...secured, 'x-rate-cost': 60 }, withKey)), 60)
+})
+
+t.test('a cost without quotas is warned of', async (t) => {
+  const { warnings } = await readReport({ 'x-rate-cost': 10 }, {})
+  const text = 'POST /report: x-rate-cost has no effect without x-rate-limits'
+  t.match(
+    warnings.filter((each) => each.text === text),
+    [{ at: ['paths', '/report', 'post'] }],
+  )
+})
+
+t.test('a cost in the wrong place, or misspelt, is refused', async (t) => {
+  const read = (document: object) =>
+    readServiceContract('openapi.yaml', async () =>
+      stringify({
+        openapi: '3.1.0',
+        info: { title: 'Toys', version: '1' },
+        'x-rate-limits': limits,
+        ...document,
+      }),
+    )
+  const atTop = read({ 'x-rate-cost': 10, paths: {} })
+  await t.rejects(atTop, {
+    message: /^openapi.yaml:\d+:1: x-rate-cost belongs in an operation, not at the top/,
+  })
+  const { operations } = await read({ paths: { '/report': { 'x-rate-cost': 10, post: report } } })
+  t.match(operations.get('report')?.unsupported, [
+    'POST /report: x-rate-cost belongs in the operation, not in the path item',
+  ])
+  const misspelt = await readReport({ 'x-rate-costs': 10 })
+  t.match(misspelt.operations.get('report')?.unsupported, [
+    /x-rate-costs is unknown: did you mean x-rate-cost\?/,
+  ])
+})
 
 const partner = { type: 'http', scheme: 'bearer' }
 const components = { securitySchemes: { partner, staff: { $ref: '#/components/securitySchemes/partner' } } }

@@ -7,7 +7,12 @@ import type { Client } from '../../src/auth/client.js'
 import { callerId } from '../../src/middleware/caller-id.js'
 import { MemoryCounter } from '../../src/rate-limit/memory.js'
 import { RedisCounter } from '../../src/rate-limit/redis.js'
-import type { ClientCounter, ClientWindows, WindowState } from '../../src/rate-limit/windows.js'
+import {
+  type ClientCounter,
+  type ClientWindows,
+  minuteMs,
+  type WindowState,
+} from '../../src/rate-limit/windows.js'
 import { clientOf, clientOfKey } from '../fixtures/clients.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 
@@ -42,6 +47,72 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
       },
     )
   }
+
+  for (const [perMinute, perDay, costs] of [
+    [100, 10_000, [10, 10, 1, 50, 40, 30, 29, 1]],
+    [10_000, 100, [60, 50, 40, 1]],
+    [9, 100, [10, 9, 1]],
+  ] as const) {
+    const quotas = `${perMinute} per minute and ${perDay} per day`
+    t.test(`with ${quotas}, requests that cost ${costs.join(', ')} count alike in memory`, async (t) => {
+      const client = clientOfKey(`costs of ${quotas}`, perMinute, perDay)
+      const memory = new MemoryCounter(rules)
+      for (const cost of costs) {
+        const expected = await memory.count(client, cost)
+        t.match(await counts.count(client, cost), withoutTtl(expected), `${cost}`)
+      }
+    })
+  }
+
+  t.test('of 300 costly requests at once exactly those within the quota are admitted', async (t) => {
+    for (const counter of [counts, new MemoryCounter(rules)]) {
+      const client = clientOfKey('costly', 105)
+      const windows = await admitTogether(counter, client, 300, 10)
+      const admitted = windows.filter(isAdmitted).map(({ minute }) => minute.remaining)
+      t.strictSame(admitted, [95, 85, 75, 65, 55, 45, 35, 25, 15, 5])
+      for (const { isAdmitted, minute } of windows) if (!isAdmitted) t.equal(minute.remaining, 5)
+      t.match(await counter.count(client, 5), { isAdmitted: true, minute: { remaining: 0 } })
+    }
+  })
+
+  t.test('of requests at once with several costs each takes what it costs, or nothing', async (t) => {
+    for (const counter of [counts, new MemoryCounter(rules)]) {
+      const client = clientOfKey('mixed', 100)
+      const costs = Array.from({ length: 300 }, (_, i) => [1, 10, 30][i % 3] as number)
+      const windows = await Promise.all(costs.map((cost) => counter.count(client, cost)))
+      const taken = costs.filter((_, i) => windows[i]?.isAdmitted).reduce((sum, cost) => sum + cost, 0)
+      t.equal(taken, 100, 'cheap ones fill what costly ones leave')
+      t.match(await counter.count(client), { isAdmitted: false, minute: { remaining: 0 } })
+    }
+  })
+
+  t.test('a window has the form that releases without costs read and count on', async (t) => {
+    const client = clientOfKey('82', 100)
+    await counts.count(client, 30)
+    t.equal(await redis.get('{82}:minute'), '30')
+    await redis.incrby('{82}:minute', 1) // what such a release does
+    t.match(await counts.count(client, 60), { isAdmitted: true, minute: { remaining: 9 } })
+  })
+
+  t.test(
+    'an address is counted by what its requests cost, and none beyond the quota takes any',
+    async (t) => {
+      for (const counter of [counts, new MemoryCounter(rules)]) {
+        const take = (cost?: number) => counter.increment('192.0.2.9', minuteMs, cost, 25)
+        const taken = await Promise.all(Array.from({ length: 300 }, () => take(10)))
+        t.equal(taken.filter(({ isCounted }) => isCounted).length, 2)
+        t.match(taken.at(-1), { isCounted: false, current: 20 })
+        t.match(await take(), { isCounted: true, current: 21 })
+        t.match(await take(5), { isCounted: false, current: 21 })
+        t.match(await take(4), { isCounted: true, current: 25 })
+        isWithin((await take(4)).ttl, minuteMs + 1)
+      }
+
+      function isWithin(ttl: number, max: number) {
+        t.ok(ttl > 0 && ttl <= max, `${ttl}`)
+      }
+    },
+  )
 
   t.test('counts each caller by itself: a key by its id, others by their scheme and subject', async (t) => {
     const callers = [clientOfKey('81', 3), clientOf('jwt', '81', 3), clientOf('partner', '81', 3)]
@@ -93,12 +164,12 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
       redis: counts,
     })) {
       const client = clientOfKey(`known in ${where}`, 10, 20)
-      const { minute, day } = await counter.count(client, known)
+      const { minute, day } = await counter.count(client, 1, known)
       t.match({ minute, day }, { minute: { remaining: 3 }, day: { remaining: 7 } }, where)
       t.ok(minute.ttl > 3_000 && minute.ttl <= 5_001 && day.ttl > 48_000 && day.ttl <= 50_001)
-      t.match(await counter.count(client, known), { minute: { remaining: 2 } }, 'which is added once')
+      t.match(await counter.count(client, 1, known), { minute: { remaining: 2 } }, 'which is added once')
       const banned = { ...known, ban: state(1, 0, 3_000) }
-      t.match(await counter.count(client, banned), { isAdmitted: false, ban: { remaining: 0 } })
+      t.match(await counter.count(client, 1, banned), { isAdmitted: false, ban: { remaining: 0 } })
       t.match(await counter.count(client), { isAdmitted: false, minute: { remaining: 2 } })
     }
   })
@@ -239,8 +310,13 @@ async function aSecond(): Promise<void> {
   await setTimeout(1_010)
 }
 
-async function admitTogether(counts: ClientCounter, client: Client, times: number): Promise<ClientWindows[]> {
-  return Promise.all(Array.from({ length: times }, () => counts.count(client)))
+async function admitTogether(
+  counts: ClientCounter,
+  client: Client,
+  times: number,
+  cost?: number,
+): Promise<ClientWindows[]> {
+  return Promise.all(Array.from({ length: times }, () => counts.count(client, cost)))
 }
 
 function withoutTtl({ isAdmitted, ban, minute, day }: ClientWindows) {

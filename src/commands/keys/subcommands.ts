@@ -5,7 +5,7 @@ import { stringify } from 'lossless-json'
 import { type Logger, pino } from 'pino'
 import { createApiKey, hashApiKey } from '../../auth/api-key.js'
 import { type Client, toClient } from '../../auth/client.js'
-import type { ServiceContract } from '../../auth/plans.js'
+import { rateCostMax, type ServiceContract } from '../../auth/plans.js'
 import { scopesOf } from '../../auth/scopes.js'
 import {
   type ApiKey,
@@ -90,8 +90,8 @@ function newKey(values: Values, contract: ServiceContract): Omit<KeyTerms, 'crea
   return {
     name,
     plan,
-    perMinute: agreed ? quota('--per-minute', values['per-minute']) : null,
-    perDay: agreed ? quota('--per-day', values['per-day']) : null,
+    perMinute: agreed ? quota('--per-minute', values['per-minute'], rateCostMax(contract)) : null,
+    perDay: agreed ? quota('--per-day', values['per-day'], rateCostMax(contract)) : null,
     scopes: readScopes(values.scope ?? [], contract),
     expiresAt: values.expires === undefined ? null : expiry(values.expires),
   }
@@ -108,8 +108,9 @@ function readScopes(wanted: readonly string[], contract: ServiceContract): strin
 // The maximum of PostgreSQL's integer.
 const quotaMax = 2 ** 31 - 1
 
-function quota(option: string, text = ''): number {
-  return wholeNumber(option, text, 1, quotaMax)
+// With less than the most costly operation takes, a key could never call it.
+function quota(option: string, text = '', min: number): number {
+  return wholeNumber(option, text, min, quotaMax)
 }
 
 function expiry(text: string): Date {

@@ -186,6 +186,8 @@ export interface Operation {
   readonly isIdempotent: boolean
   /** `x-limits` of the operation, else the document's. */
   readonly limits: OperationLimits
+  /** Extensions of the operation that the engine does not know: what the readers handed in made of each. */
+  readonly extensions: Readonly<Record<string, unknown>>
   /**
    * Declarations the server does not support, a sentence each. With any, the operation can be a stub but have
    * no handler.

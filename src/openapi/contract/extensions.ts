@@ -9,6 +9,10 @@ import { type Faults, found, type Node, type Reader } from './reader.js'
 /** The document's extensions that the engine reads. */
 export const ownExtensions = ['x-limits', 'x-idempotency'] as const
 
+/** The extensions of an operation that the engine reads: of a deprecated one, and of any. */
+export const deprecatedExtensions = ['x-deprecated-at', 'x-sunset', 'x-after-sunset', 'x-successor'] as const
+export const operationExtensions = ['x-idempotent', 'x-limits', ...deprecatedExtensions] as const
+
 /**
  * The extensions in which a `$ref` is followed. All others are left alone.
  * @param others those of the document that have a reader of their own
@@ -121,6 +125,42 @@ export function readExtensions(reader: Reader, readers: ExtensionReaders): Reado
     return [name, reader.within([name], () => read(reader.document[name], reader))]
   })
   return Object.fromEntries(values)
+}
+
+/**
+ * Reads an extension of an operation that the engine does not know. It adds what is wrong to the reader,
+ * which knows the place.
+ * @param operation what the engine itself reads of it
+ * @param extensions those of the document, as their readers made them
+ */
+export type OperationExtensionReader = (
+  value: unknown,
+  reader: Reader,
+  operation: Operation,
+  extensions: Contract['extensions'],
+) => unknown
+
+/** By the names of the extensions. */
+export type OperationExtensionReaders = Readonly<Record<string, OperationExtensionReader>>
+
+/** The operations with the extensions that others read. */
+export function withExtensions(
+  reader: Reader,
+  operations: Contract['operations'],
+  readers: OperationExtensionReaders,
+  ofDocument: Contract['extensions'],
+): Contract['operations'] {
+  const read = (operation: Operation): Operation => {
+    const { definition, path, method } = operation
+    const given = Object.entries(readers).filter(([name]) => definition[name] !== undefined)
+    if (given.length === 0) return operation
+    const values = given.map(([name, readValue]) => {
+      const at = ['paths', path, method.toLowerCase()]
+      return [name, reader.within(at, () => readValue(definition[name], reader, operation, ofDocument))]
+    })
+    return { ...operation, extensions: Object.fromEntries(values) }
+  }
+  return new Map([...operations].map(([id, operation]) => [id, read(operation)]))
 }
 
 /** The place of the schema of error codes. */

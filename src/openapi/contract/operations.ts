@@ -7,7 +7,12 @@ import type { Contract, Operation, Schema } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
 import { readDeprecation } from './deprecation.js'
-import { ownExtensions, readOperationLimits } from './extensions.js'
+import {
+  deprecatedExtensions,
+  operationExtensions,
+  ownExtensions,
+  readOperationLimits,
+} from './extensions.js'
 import { isMediaType } from './media-types.js'
 import { isSafe, methodFaults, methodPlace, operationsIn } from './methods.js'
 import { moduleName, pathParameterNames, withRouteNames } from './names.js'
@@ -120,6 +125,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     limits: readOperationLimits(reader, place, node, result),
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
     isIdempotent: node['x-idempotent'] === true,
+    extensions: {},
     definition: node,
   }
   checkIdempotency(reader, place, node['x-idempotent'], operation)
@@ -180,16 +186,16 @@ export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'op
 
 // Extensions of the server in a place where they have no effect.
 function checkExtensions(reader: Reader, place: string, item: Node, node: Node): void {
-  const ofBoth = ['x-limits']
-  const ofDocument = [...ownExtensions, ...reader.extensions].filter((name) => !ofBoth.includes(name))
-  const ofDeprecated = ['x-deprecated-at', 'x-sunset', 'x-after-sunset', 'x-successor']
-  const ofOperation = ['x-idempotent', ...ofBoth, ...ofDeprecated]
+  const ofOperation = [...operationExtensions, ...reader.extensions.ofOperation]
+  const ofDocument = [...ownExtensions, ...reader.extensions.ofDocument].filter(
+    (name) => !ofOperation.includes(name),
+  )
   for (const name of ofDocument)
     if (name in item || name in node)
       reader.unsupported(`${place}: ${name} belongs at the top level of the document`)
   for (const name of ofOperation)
     if (name in item) reader.unsupported(`${place}: ${name} belongs in the operation, not in the path item`)
-  const mark = ofDeprecated.find((name) => name in node)
+  const mark = deprecatedExtensions.find((name) => name in node)
   if (mark !== undefined && node.deprecated !== true)
     reader.unsupported(`${place}: ${mark} requires deprecated: true`)
   const given = Object.keys(node).filter((name) => name.startsWith('x-'))

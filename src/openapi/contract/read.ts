@@ -9,11 +9,14 @@ import {
   type ExtensionReaders,
   errorCodePlace,
   knownExtensions,
+  type OperationExtensionReaders,
+  operationExtensions,
   type ReadBy,
   readErrorStatuses,
   readExtensions,
   readIdempotency,
   readLimits,
+  withExtensions,
 } from './extensions.js'
 import type { ReadText } from './file-text.js'
 import { readSource, type Source } from './files.js'
@@ -27,17 +30,19 @@ import { toOpenApi31, versionProblem } from './upgrade.js'
 /**
  * Reads and checks the contract.
  * @param readText replaces reading files from the folder of the contract: see `filesOf`
- * @param readers of extensions that the engine does not know
+ * @param readers of extensions of the document that the engine does not know
+ * @param operationReaders of extensions of operations
  * @throws {ContractError} with every problem, one per line: `openapi.yaml:12:7: message`
  */
 export async function readContract<Readers extends ExtensionReaders = Readonly<Record<never, never>>>(
   file: string,
   readText?: ReadText,
   readers?: Readers,
+  operationReaders: OperationExtensionReaders = {},
 ): Promise<Contract & { readonly extensions: ReadBy<Readers> }> {
-  const read = () => readSource(file, readText, Object.keys(readers ?? {}))
+  const read = () => readSource(file, readText, Object.keys({ ...readers, ...operationReaders }))
   const source = await read()
-  const { problems, contract } = toContract(source, readers)
+  const { problems, contract } = toContract(source, readers, operationReaders)
   if (problems.length > 0) throw new ContractError(linesOf(problems, source).join('\n'))
   // Not by this source: it would keep the files' lines as long as the server runs.
   const locate: Contract['locate'] = async (found) => (found.length === 0 ? [] : linesOf(found, await read()))
@@ -57,35 +62,47 @@ const dialects = [
 export function toContract(
   { document: written, text }: Pick<Source, 'document' | 'text'>,
   readers: ExtensionReaders = {},
+  operationReaders: OperationExtensionReaders = {},
 ): { readonly contract: Contract; readonly problems: readonly Problem[] } {
   const { document: whole, decided } = withDecisions(written)
   const { document, added } = addOmitted(whole)
   const specification = toOpenApi31(document)
-  const reader = new Reader(specification, Object.keys(readers), String(nodeOf(document).openapi))
+  const extensions = { ofDocument: Object.keys(readers), ofOperation: Object.keys(operationReaders) }
+  const reader = new Reader(specification, extensions, String(nodeOf(document).openapi))
   for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole)])
     reader.within(at, () => reader.warn(text))
   checkDocument(reader, nodeOf(document).openapi)
   const locate: Contract['locate'] = async (found) => found.map((each) => each.text)
-  const contract = { document, text, specification, locate, ...readDocument(reader, readers) }
+  const contract = {
+    document,
+    text,
+    specification,
+    locate,
+    ...readDocument(reader, readers, operationReaders),
+  }
   return { contract, problems: reader.problems }
 }
 
 function readDocument(
   reader: Reader,
   readers: ExtensionReaders,
+  operationReaders: OperationExtensionReaders,
 ): Omit<Contract, 'document' | 'text' | 'specification' | 'locate'> {
   const specification = JSON.stringify(reader.document)
   checkReferences(reader, specification)
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
+  const extensions = readExtensions(reader, readers)
+  const operations = withExtensions(reader, mounted.operations, operationReaders, extensions)
   const errors = reader.within(errorCodePlace, () => readErrorStatuses(reader, mounted))
   return {
     title: String(info.title),
     version: String(info.version),
     ...mounted,
+    operations,
     requestId: readRequestId(reader, mounted),
     ...errors,
-    extensions: readExtensions(reader, readers),
+    extensions,
     limits: reader.within(['x-limits'], () => readLimits(reader)),
     idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),
     warnings: reader.warnings,
@@ -97,9 +114,14 @@ function readDocument(
 function checkDocument(reader: Reader, version: unknown): void {
   const problem = versionProblem(version)
   if (problem !== undefined) reader.within(['openapi'], () => reader.problem(problem))
+  const { ofDocument, ofOperation } = reader.extensions
+  const known = knownExtensions(ofDocument)
+  const misplaced = [...operationExtensions, ...ofOperation].filter((name) => !known.includes(name))
   for (const name of Object.keys(reader.document)) {
-    for (const text of misspelt([name], knownExtensions(reader.extensions)))
-      reader.within([name], () => reader.problem(text))
+    const texts = misspelt([name], known)
+    if (misplaced.includes(name))
+      texts.push(`${name} belongs in an operation, not at the top level of the document`)
+    for (const text of texts) reader.within([name], () => reader.problem(text))
   }
   const { jsonSchemaDialect: dialect = dialects[0] } = reader.document
   if (!dialects.includes(String(dialect)))

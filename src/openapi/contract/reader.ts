@@ -62,12 +62,15 @@ export class Reader {
   #unsupported: string[] = []
 
   /**
-   * @param extensions those of the document that the engine does not know, and others read
+   * @param extensions those that the engine does not know, and others read
    * @param version of OpenAPI, in which the document was written
    */
   constructor(
     document: object,
-    readonly extensions: readonly string[] = [],
+    readonly extensions: {
+      readonly ofDocument: readonly string[]
+      readonly ofOperation: readonly string[]
+    } = { ofDocument: [], ofOperation: [] },
     readonly version = String((document as Node).openapi),
   ) {
     this.document = document as Node

@@ -86,6 +86,20 @@ for (const [title, args, message] of usageErrors) {
   })
 }
 
+t.test('a key whose quotas are below the cost of an operation is rejected', async (t) => {
+  const operations = new Map(
+    [...contract.operations].map(([id, each]) => [id, { ...each, extensions: { 'x-rate-cost': 10 } }]),
+  )
+  const create = (perMinute: string, perDay: string) =>
+    readSubcommand(
+      ['create', '--name', 'x', '--plan', customPlan, '--per-minute', perMinute, '--per-day', perDay],
+      { ...contract, operations },
+    )
+  t.throws(() => create('9', '10'), { message: /--per-minute must be a whole number from 10 / })
+  t.throws(() => create('10', '9'), { message: /--per-day must be a whole number from 10 / })
+  t.doesNotThrow(() => create('10', '10'))
+})
+
 t.test('wrong usage exits with 2, and creates no database', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const ended = await callCommand('keys', ['revoke', 'x'], { DATA_DIR: dataDir })
