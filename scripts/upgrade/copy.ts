@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import postgres from 'postgres'
+import { begin } from '../../src/database/begin.js'
 import type { RootSql, Sql } from '../../src/database/database.js'
 import { socketOption } from '../../src/database/driver/socket.js'
 import { valueTypes } from '../../src/database/driver/values.js'
@@ -27,7 +28,7 @@ export async function copyStore(from: EmbeddedServer, to: EmbeddedServer, folder
       select count(*)::int as users from pg_stat_activity where application_name = 'animal-store-user'`
     if (row?.users !== 1) throw new OperatorError(inUse)
     for (const each of [source, target]) await migrate(each, migrationsFolder)
-    const rows = await target.begin((transaction) => copyTables(source, transaction, folder))
+    const rows = await begin(target, (transaction) => copyTables(source, transaction, folder))
     await target`analyze`
     return rows
   } finally {
@@ -44,7 +45,14 @@ export function checkUnused(store: string): void {
 }
 
 function connectTo({ connection }: EmbeddedServer): RootSql {
-  return postgres({ ...connection, ...socketOption, max: 1, types: valueTypes, onnotice: () => {} })
+  return postgres({
+    ...connection,
+    ...socketOption,
+    max: 1,
+    types: valueTypes,
+    fetch_types: false,
+    onnotice: () => {},
+  })
 }
 
 async function copyTables(source: Sql, target: Sql, folder: string): Promise<string> {

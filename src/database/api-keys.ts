@@ -1,6 +1,7 @@
 // API keys in PostgreSQL. A key is stored as its hash alone.
 
 import { batched } from './batch.js'
+import { begin } from './begin.js'
 import type { RootSql, Sql } from './database.js'
 import { writeArray } from './driver/values.js'
 
@@ -59,7 +60,7 @@ export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<bigint> {
 
 /** Stores a key if the table is empty, safely under concurrent calls. Returns whether it did. */
 export async function insertFirstApiKey(sql: RootSql, key: NewApiKey): Promise<boolean> {
-  return sql.begin(async (transaction) => {
+  return begin(sql, async (transaction) => {
     await transaction`lock table api_keys in share row exclusive mode`
     const keys = await transaction`select 1 from api_keys limit 1`
     if (keys.length === 0) await insertApiKey(transaction, key)

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { ReservedSql } from 'postgres'
 import { OperatorError } from '../lib/operator-error.js'
+import { begin, isLastOf } from './begin.js'
 import type { RootSql, RootTransaction, Sql } from './database.js'
 import { codeOf } from './unavailable.js'
 
@@ -80,13 +81,7 @@ export async function lockPatiently<Result>(
   }
 }
 
-// Whether the connection is lost, and its session with it: an error of Node, of postgres.js, or of PostgreSQL
-// that is worse than ERROR. postgres.js 3.4.9 would write to a socket that it no longer has: nothing can
-// catch that.
-function isLastOf(error: unknown): boolean {
-  return codeOf(error) !== '' && (error as { severity?: unknown }).severity !== 'ERROR'
-}
-
+// Not called for a lost connection: as for `begin`, nothing could catch the error.
 async function giveBack(session: ReservedSql): Promise<void> {
   await session.unsafe(`${resetSession}; select pg_advisory_unlock_all()`)
   session.release()
@@ -145,12 +140,11 @@ async function attempt<Result>(
 ): Promise<Result> {
   const over = new AbortController()
   try {
-    const result = await sql.begin('isolation level read committed', async (transaction) => {
+    return await begin(sql, async (transaction) => {
       await transaction.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
       void watch(sql, await limitToClient(transaction, true), over.signal, onblocked)
       return run(transaction)
     })
-    return result as Result // postgres.js types it as an array of queries
   } finally {
     over.abort()
   }

@@ -2,6 +2,7 @@
 // has the session settings of requests, because behind a pooler the service cannot set them itself.
 
 import { OperatorError } from '../lib/operator-error.js'
+import { begin } from './begin.js'
 import type { Database, RootSql, RootTransaction } from './database.js'
 import { beginPatiently, type Patience } from './locks.js'
 import { migrationLockId } from './migrate.js'
@@ -76,15 +77,13 @@ async function set(
 
 /** @throws {OperatorError} when a transaction fails, as through a pooler that pools by statement */
 export async function checkTransactions(sql: RootSql): Promise<void> {
-  await sql
-    .begin((transaction) => transaction`select 1`)
-    .catch((cause: Error) => {
-      throw new OperatorError(
-        `The database is behind a connection pooler, through which a transaction fails: ${cause.message}
+  await begin(sql, (transaction) => transaction`select 1`).catch((cause: Error) => {
+    throw new OperatorError(
+      `The database is behind a connection pooler, through which a transaction fails: ${cause.message}
 Set the pooler to transaction or session pooling.`,
-        { cause },
-      )
-    })
+      { cause },
+    )
+  })
 }
 
 /**

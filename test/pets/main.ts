@@ -45,7 +45,7 @@ function bearer(key: string) {
 /** Connects to the embedded database of a service. */
 async function joinDatabase(t: Test, dataDir: string): Promise<postgres.Sql> {
   const server = await startEmbedded(dataDir, silent)
-  const sql = postgres({ ...server.connection, max: 2 })
+  const sql = postgres({ ...server.connection, max: 2, fetch_types: false })
   t.teardown(async () => {
     await sql.end({ timeout: 1 })
     await server.stop()

@@ -27,7 +27,7 @@ async function start(t: Test, dataDir: string): Promise<EmbeddedServer> {
 }
 
 async function query(t: Test, { connection }: EmbeddedServer): Promise<postgres.Sql> {
-  const sql = postgres({ ...connection, max: 1, backoff: () => 0.05, ...socketOption })
+  const sql = postgres({ ...connection, max: 1, fetch_types: false, backoff: () => 0.05, ...socketOption })
   t.teardown(() => sql.end({ timeout: 1 }))
   return sql
 }
@@ -37,7 +37,7 @@ async function query(t: Test, { connection }: EmbeddedServer): Promise<postgres.
  * statement whose connection is lost as it is sent.
  */
 async function ask({ connection }: EmbeddedServer, statement: string): Promise<unknown> {
-  const sql = postgres({ ...connection, max: 1, backoff: false, ...socketOption })
+  const sql = postgres({ ...connection, max: 1, fetch_types: false, backoff: false, ...socketOption })
   const rows = sql.unsafe(statement).catch(() => undefined)
   const late = delay(5_000, undefined, { ref: false }) // then the next attempt
   return Promise.race([rows, late]).finally(() => sql.end({ timeout: 0 }))

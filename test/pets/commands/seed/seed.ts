@@ -37,7 +37,7 @@ async function openDatabase(t: Test) {
   const env = { DATA_DIR: dataDir }
   const made = await callCommand('keys', ['create', '--name', 'x', ...ampleTerms], env)
   const server = await startEmbedded(dataDir, silent)
-  const sql = postgres({ ...server.connection, max: 2, onnotice: () => {} })
+  const sql = postgres({ ...server.connection, max: 2, fetch_types: false, onnotice: () => {} })
   t.teardown(async () => {
     await sql.end({ timeout: 1 })
     await server.stop()
