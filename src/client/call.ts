@@ -3,6 +3,7 @@
 import type { CredentialOptions, GivenCredentials } from './credentials.js'
 import type { GivenHeaders } from './headers.js'
 import type { RateLimit } from './rate-limit.js'
+import type { ItemStream } from './stream.js'
 
 /** Options of a single call, beside its credentials. */
 interface CommonOptions {
@@ -16,6 +17,20 @@ interface CommonOptions {
   readonly attemptsMax?: number | undefined
   /** The longest `Retry-After` that the call waits for, in milliseconds, instead of the client's. */
   readonly waitMaxMs?: number | undefined
+  /** The longest silence within a stream, in milliseconds, instead of the client's. */
+  readonly silenceMaxMs?: number | undefined
+}
+
+/** Options of a call whose response is a stream of items. */
+export interface StreamOptions {
+  /** Whether a stream of events connects again after its end, and after a cut. Default: true. */
+  readonly reconnect?: boolean | undefined
+}
+
+/** Options of a call whose response is a file. */
+export interface FileOptions {
+  /** Returns the file as it arrives, not when it has arrived. */
+  readonly stream: true
 }
 
 /** Options of a single call of any contract. */
@@ -23,6 +38,11 @@ export interface AnyCallOptions extends CommonOptions, GivenCredentials {}
 
 /** Options of a single call, with its own credentials in place of the client's. */
 export type CallOptions<Schemes> = CommonOptions & Partial<CredentialOptions<Schemes>>
+
+/** The media type that a call wants: `accept`. */
+export interface Accepting<Type extends string> {
+  readonly accept: Type
+}
 
 /** The request of an operation: its parameters by location, and its body. An int64 is a bigint. */
 export type RequestOf<Operation, Body, Schemes> = (Operation extends { parameters: infer Parameters }
@@ -77,6 +97,9 @@ export interface CallResult<Data> {
    */
   readonly next: ((options?: AnyCallOptions) => Promise<CallResult<Data>>) | undefined
 }
+
+/** Calls an operation whose response is a stream of items. @throws {TypeError} if it cannot be written */
+export type StreamCall<Request, Item> = (...args: Arguments<Request & StreamOptions>) => ItemStream<Item>
 
 /** Calls an operation. Rejects with an ApiError, or a TypeError if the request cannot be written. */
 export type Call<Request, Data> = (...args: Arguments<Request>) => Promise<CallResult<Data>>

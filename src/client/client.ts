@@ -4,19 +4,31 @@
 import type { AnyCallOptions, CallResult } from './call.js'
 import { type Clock, systemClock } from './clock.js'
 import { withoutKeys } from './credentials.js'
+import type { ApiError } from './error.js'
 import { exchange } from './exchange.js'
+import { headOf, streamOf } from './incoming.js'
 import { linkTo, resolveLink, targetOf } from './links.js'
 import { type AnyClientOptions, readCallOptions, readOptions, type Settings } from './options.js'
+import type { Outgoing } from './outgoing.js'
 import { readRateLimit } from './rate-limit.js'
 import { type CallRequest, writeNextRequest, writeRequest } from './request.js'
-import { readResponseBody, unexpected } from './response-body.js'
+import { declaredKind, readResponseBody, unexpected } from './response-body.js'
+import type { ItemStream } from './stream.js'
+import { type StreamRequest, streamItems } from './stream-call.js'
 import { type CalledOperation, type ClientTable, operationOf } from './table.js'
 
 type Result = Promise<CallResult<unknown>>
 
+/** The request of a call that returns one result. */
+export interface AnyCallRequest extends CallRequest {
+  /** Whether a file is returned as it arrives. */
+  readonly stream?: boolean | undefined
+}
+
 /** A client of any contract. */
 export interface AnyClient {
-  readonly operations: Readonly<Record<string, (request?: CallRequest) => Result>>
+  readonly operations: Readonly<Record<string, (request?: AnyCallRequest) => Result>>
+  stream(operation: string, request?: StreamRequest): ItemStream<unknown>
   pages(operation: string, request?: CallRequest): AsyncGenerator<CallResult<unknown>, void, undefined>
   items(operation: string, request?: CallRequest): AsyncGenerator<unknown, void, undefined>
 }
@@ -29,31 +41,51 @@ export function buildClient(
 ): AnyClient {
   const settings = readOptions(table, options, clock)
   const ids = Object.keys(table.operations)
-  const start = (id: string, sent?: CallRequest) => call(operationOf(table, id), sent, settings)
+  const start = (id: string, sent?: AnyCallRequest) => call(operationOf(table, id), sent, settings)
   return {
-    operations: Object.fromEntries(ids.map((id) => [id, (sent?: CallRequest) => start(id, sent)])),
+    operations: Object.fromEntries(ids.map((id) => [id, (sent?: AnyCallRequest) => start(id, sent)])),
+    stream: (id, sent) => streamItems(operationOf(table, id), sent, settings),
     pages: (id, sent) => pages(() => start(id, sent), sent?.signal),
     items: (id, sent) => items(pages(() => start(id, sent), sent?.signal)),
   }
 }
 
-async function call(operation: CalledOperation, sent: CallRequest = {}, settings: Settings): Result {
-  const { path, query, header, cookie, body, position, ...options } = sent
+async function call(operation: CalledOperation, sent: AnyCallRequest = {}, settings: Settings): Result {
+  const { path, query, header, cookie, body, position, accept, stream = false, ...options } = sent
   const own = readCallOptions(settings, options)
-  return requestPage(operation, writeRequest(operation, sent, own), own)
+  return requestPage(operation, writeRequest(operation, sent, own), own, stream)
 }
 
-async function requestPage(operation: CalledOperation, request: Request, settings: Settings): Result {
-  const response = await exchange(request, operation, settings)
+async function requestPage(
+  operation: CalledOperation,
+  request: Outgoing,
+  settings: Settings,
+  isFileLeft = false,
+): Result {
+  const kindOf = (response: Response) => declaredKind(operation, response)
+  const isLeft = (response: Response) =>
+    kindOf(response) === 'stream' || (isFileLeft && kindOf(response) === 'bytes')
+  const response = await exchange(request, operation, settings, isLeft)
+  if (kindOf(response) === 'stream') throw notAsked(operation, response)
+  const limits = { ...settings, operation: operation.id, signal: request.signal }
   return {
-    data: readResponseBody(operation, response, await response.arrayBuffer()),
-    response,
+    data: isLeft(response)
+      ? streamOf(response, limits)
+      : readResponseBody(operation, response, await response.arrayBuffer()),
+    response: isLeft(response) ? headOf(response) : response,
     rateLimit: readRateLimit(response.headers),
     ...nextPage(operation, request, response, settings),
   }
 }
 
-function nextPage(operation: CalledOperation, request: Request, response: Response, settings: Settings) {
+// It may never end.
+function notAsked(operation: CalledOperation, response: Response): ApiError {
+  void response.body?.cancel().catch(() => {})
+  const message = 'The response is a stream of items, which was not asked for by `accept`.'
+  return unexpected(message, operation, headOf(response))
+}
+
+function nextPage(operation: CalledOperation, request: Outgoing, response: Response, settings: Settings) {
   const given = linkTo('next', response.headers.get('Link'))
   if (given === undefined) return { position: undefined, next: undefined }
   const link = withoutKeys(given, Object.values(settings.table.securitySchemes))
@@ -69,7 +101,7 @@ function nextPage(operation: CalledOperation, request: Request, response: Respon
 // What a GET of the same path needs to go on; a link to another path can only be followed.
 function positionIn(
   link: string,
-  { method }: Request,
+  { method }: Outgoing,
   response: Response,
   { baseUrl }: Settings,
 ): string | undefined {

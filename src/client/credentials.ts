@@ -1,5 +1,6 @@
 // The credentials of a client, by the security scheme that each is for, and which of them a request has.
 
+import type { Outgoing } from './outgoing.js'
 import { pageOrigin } from './platform.js'
 import type { CalledOperation, ClientScheme, ClientTable } from './table.js'
 
@@ -173,15 +174,18 @@ function nameIn(pair: string): string {
   }
 }
 
-/** A request with credentials. One that is there already is replaced. */
-export async function withCredentials(request: Request, sent: readonly SentCredential[]): Promise<Request> {
-  const authorized = await withQuery(request, sent)
+/** The URL and the headers of a request, with credentials. One that is there already is replaced. */
+export function withCredentials(
+  request: Pick<Outgoing, 'url' | 'headers'>,
+  sent: readonly SentCredential[],
+): Pick<Outgoing, 'url' | 'headers'> {
+  const headers = new Headers(request.headers)
   for (const { scheme, text } of sent) {
-    if (scheme.in === 'cookie') addCookie(authorized.headers, scheme.name, text)
+    if (scheme.in === 'cookie') addCookie(headers, scheme.name, text)
     else if (scheme.in !== 'query')
-      authorized.headers.set(scheme.in === 'authorization' ? 'Authorization' : scheme.name, text)
+      headers.set(scheme.in === 'authorization' ? 'Authorization' : scheme.name, text)
   }
-  return authorized
+  return { url: withQuery(request.url, sent), headers }
 }
 
 // Browsers ignore the header and send their own cookies.
@@ -191,20 +195,16 @@ function addCookie(headers: Headers, name: string, text: string): void {
   headers.set('Cookie', others === null ? own : `${others}; ${own}`)
 }
 
-// The URL of a Request cannot be changed, and not all browsers copy a body as a stream.
-async function withQuery(request: Request, sent: readonly SentCredential[]): Promise<Request> {
+function withQuery(asked: string, sent: readonly SentCredential[]): string {
   const pairs = sent.flatMap(({ scheme, text }) =>
     scheme.in === 'query' ? `${encodeURIComponent(scheme.name)}=${encodeURIComponent(text)}` : [],
   )
-  if (pairs.length === 0) return request.clone()
+  if (pairs.length === 0) return asked
   const url = withoutKeys(
-    request.url,
+    asked,
     sent.map(({ scheme }) => scheme),
   )
-  const { method, headers } = request
-  const body = await request.clone().arrayBuffer()
-  const query = `${url.includes('?') ? '&' : '?'}${pairs.join('&')}`
-  return new Request(url + query, { method, headers, ...(body.byteLength > 0 && { body }) })
+  return `${url}${url.includes('?') ? '&' : '?'}${pairs.join('&')}`
 }
 
 /**

@@ -11,7 +11,9 @@ import {
 } from './credentials.js'
 import { ApiError } from './error.js'
 import { readError } from './error-response.js'
+import { cutBody, headOf } from './incoming.js'
 import type { Settings } from './options.js'
+import { isOneTime, type Outgoing, toRequest } from './outgoing.js'
 import { receive, unlessAborted } from './receive.js'
 import { asksForRetry, isRepeatable, waitBefore } from './retry.js'
 import type { CalledOperation } from './table.js'
@@ -20,21 +22,26 @@ import { mayRecover, unreachable } from './unreachable.js'
 /** What an exchange needs of the settings. */
 export type ExchangeOptions = Omit<Settings, 'baseUrl' | 'headers' | 'table'>
 
+/** Whether the body of a successful response is left to be read as it arrives. */
+export type LeavesBody = (response: Response) => boolean
+
 /**
- * Sends a request, with retries, and returns the successful response. Its body has been buffered.
+ * Sends a request, with retries, and returns the successful response. Its body has been buffered, or is left.
  * @throws {ApiError} of the last attempt
  */
 export async function exchange(
-  request: Request,
+  request: Outgoing,
   operation: CalledOperation,
   options: ExchangeOptions,
+  leaves: LeavesBody = () => false,
 ): Promise<Response> {
+  const isRepeated = isRepeatable(operation) && !isOneTime(request)
   const schemes = schemesFor(operation, options.credentials)
   const turn = options.queues.nextTurn()
   for (let attempt = 1; ; attempt++) {
-    const outcome = await sendInTurn(turn, schemes, request, operation, options)
+    const outcome = await sendInTurn(turn, schemes, request, operation, options, leaves)
     if (!(outcome instanceof ApiError)) return outcome
-    const waitMs = isRepeatable(operation) ? waitAfter(outcome, request.url, attempt, options) : undefined
+    const waitMs = isRepeated ? waitAfter(outcome, request.url, attempt, options) : undefined
     if (waitMs === undefined) throw outcome
     options.onRetry({ operation: operation.id, attempt, waitMs, error: outcome })
     // After a 429 it waits in the queue, with the others.
@@ -48,9 +55,10 @@ export async function exchange(
 async function sendInTurn(
   turn: number,
   schemes: readonly string[],
-  request: Request,
+  request: Outgoing,
   operation: CalledOperation,
   options: ExchangeOptions,
+  leaves: LeavesBody,
 ): Promise<Response | ApiError> {
   const { signal } = request
   const within = <Result>(what: string, run: (attempt: Attempt) => Promise<Result>) =>
@@ -59,7 +67,8 @@ async function sendInTurn(
   const sent = await within('key', (attempt) => unlessAborted(ask(), attempt.signal))
   if (sent instanceof ApiError) return sent
   const caller = { operation: operation.id, turn, signal, waitMaxMs: options.waitMaxMs }
-  const send = () => within('response', (attempt) => sendOnce(operation, request, sent, options, attempt))
+  const send = () =>
+    within('response', (attempt) => sendOnce(operation, request, sent, { ...options, leaves }, attempt))
   return options.queues
     .of(sent.map(({ text }) => text).join('\n'))
     .run(caller, send)
@@ -86,21 +95,21 @@ interface Attempt {
 
 async function sendOnce(
   operation: CalledOperation,
-  request: Request,
+  request: Outgoing,
   credentials: readonly SentCredential[],
-  { fetch, warnIfDeprecated }: ExchangeOptions,
+  { fetch, warnIfDeprecated, leaves }: ExchangeOptions & { readonly leaves: LeavesBody },
   attempt: Attempt,
 ): Promise<Response | ApiError> {
   const { signal } = attempt
-  const authorized = await withCredentials(request, credentials)
   const isFollowed = isSafe(request) && !credentials.some(staysWhenRedirected)
-  const sent = new Request(authorized, { signal, redirect: isFollowed ? 'follow' : 'manual' })
+  const redirect = isFollowed ? 'follow' : 'manual'
+  const { method, content } = request
+  const authorized = { ...withCredentials(request, credentials), method, content, signal }
+  const sent = toRequest(authorized, redirect)
   const onHead = (response: Response) => {
-    const url = withoutKeys(
-      response.url,
-      credentials.map(({ scheme }) => scheme),
-    )
-    attempt.head = url === response.url ? response : Object.defineProperty(response, 'url', { value: url })
+    hideKeys(response, request.url, credentials)
+    attempt.head = response
+    return response.ok && leaves(response)
   }
   const received = await receive(fetch, sent, signal, onHead).catch((cause: unknown) => {
     if (signal.aborted) throw cause
@@ -108,15 +117,23 @@ async function sendOnce(
   })
   if (attempt.head !== undefined) warnIfDeprecated(operation, attempt.head.headers) // errors have them, too
   if (received instanceof ApiError) return received
-  const copy = copyOf(received.response, received.body, request.url)
+  if (received.body === undefined) return received.response
+  const copy = copyOf(received.response, received.body)
   return copy.ok ? copy : readError(operation, copy, received.body)
+}
+
+// The URL of a response without the keys in its query; of one that says none, that of the request.
+function hideKeys(response: Response, asked: string, credentials: readonly SentCredential[]): void {
+  const schemes = credentials.map(({ scheme }) => scheme)
+  const url = withoutKeys(response.url || asked, schemes)
+  if (url !== response.url) Object.defineProperty(response, 'url', { value: url })
 }
 
 // The time limit includes the body. A timer instead of AbortSignal.any with AbortSignal.timeout: supported
 // versions of Node may garbage-collect the latter before it fires.
 async function limited<Result>(
   operation: CalledOperation,
-  request: Request,
+  request: Outgoing,
   { timeoutMs, what }: { readonly timeoutMs: number; readonly what: string },
   run: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result | ApiError> {
@@ -129,7 +146,7 @@ async function limited<Result>(
   try {
     return await run(attempt)
   } catch (cause) {
-    const details = { ...headOf(attempt, request.url), cause }
+    const details = { ...(attempt.head && { response: headOf(attempt.head) }), cause }
     if (request.signal.aborted) return aborted(operation, { ...details, cause: request.signal.reason })
     if (!controller.signal.aborted) throw cause
     const late = attempt.head === undefined ? `No ${what}` : 'Not the whole body of the response'
@@ -141,32 +158,22 @@ async function limited<Result>(
 }
 
 // `fetch` follows a redirect of a POST with a GET, whose response would pass for that of the POST.
-function isSafe({ method }: Request): boolean {
+function isSafe({ method }: Outgoing): boolean {
   return ['GET', 'HEAD', 'OPTIONS', 'QUERY'].includes(method)
 }
 
 // A response that can be read again, with the URL that it came from. The constructor accepts no body for a
 // status such as 204, not even an empty one, and not the status 0 of a redirect that a browser hides.
-function copyOf(response: Response, body: ArrayBuffer, asked: string): Response {
+function copyOf(response: Response, body: ArrayBuffer): Response {
   const { status, statusText, headers, url } = response
   if (status === 0) return response
   const copy = new Response(body.byteLength === 0 ? null : body, { status, statusText, headers })
-  return Object.defineProperty(copy, 'url', { value: url || asked })
+  return Object.defineProperty(copy, 'url', { value: url })
 }
 
-function headOf({ head }: Attempt, asked: string): { readonly response?: Response } {
-  return head === undefined ? {} : { response: copyOf(head, new ArrayBuffer(0), asked) }
-}
-
-function cut(operation: CalledOperation, url: string, attempt: Attempt, cause: unknown): ApiError {
-  const { head } = attempt
-  if (head === undefined) return unreachable(operation, url, cause)
-  const message = `The connection broke within the body of the response (HTTP status ${head.status}).`
-  return new ApiError('incomplete_answer', message, {
-    operation: operation.id,
-    ...headOf(attempt, url),
-    cause,
-  })
+function cut({ id }: CalledOperation, url: string, { head }: Attempt, cause: unknown): ApiError {
+  if (head === undefined) return unreachable({ id }, url, cause)
+  return cutBody({ operation: id, response: headOf(head), cause })
 }
 
 function aborted(

@@ -4,12 +4,13 @@
 import { type Calls, type Credentials, type Errors, table } from '../../generated/client.js'
 import type { components } from '../../generated/types.js'
 import type { CallOptions as AnyCallOptions, Arguments, CallResult } from './call.js'
-import { buildClient } from './client.js'
+import { type AnyCallRequest, buildClient } from './client.js'
 import type { CredentialOptions } from './credentials.js'
 import { ApiError } from './error.js'
 import { isDeclaredError } from './error-response.js'
 import { decode, decodeAny } from './json.js'
 import type { CommonOptions } from './options.js'
+import { isStreamCall } from './stream-call.js'
 import { operationOf, placeOfSchema } from './table.js'
 
 export type { Calls, Credentials } from '../../generated/client.js'
@@ -22,6 +23,7 @@ export { ApiError, type ApiErrorCode, type ClientErrorCode } from './error.js'
 export { encode as stringify } from './json.js'
 export type { Retry } from './options.js'
 export type { RateLimit } from './rate-limit.js'
+export type { ItemStream, Opened } from './stream.js'
 
 /** Options of a client. */
 export type ClientOptions = CommonOptions & CredentialOptions<Credentials>
@@ -79,9 +81,13 @@ export interface Client extends Calls {
  * credential that cannot be sent, a duration that is not a number
  */
 export function createClient(options: ClientOptions): Client {
-  const { operations, pages, items } = buildClient(table, options)
+  const { operations, stream, pages, items } = buildClient(table, options)
+  const entries = Object.entries(operations).map(([id, call]) => {
+    const isStream = (request?: AnyCallRequest) => isStreamCall(operationOf(table, id), request)
+    return [id, (request?: AnyCallRequest) => (isStream(request) ? stream(id, request) : call(request))]
+  })
   // The table and the types are generated from one contract.
-  return { ...operations, pages, items } as unknown as Client
+  return { ...Object.fromEntries(entries), pages, items } as unknown as Client
 }
 
 /**

@@ -19,6 +19,8 @@ export interface Limits {
   readonly attemptsMax: number
   /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. */
   readonly waitMaxMs: number
+  /** The longest time without a byte within a response that is read as it arrives; `Infinity` for any. */
+  readonly silenceMaxMs: number
 }
 
 /** A retry that is about to be waited for. */
@@ -48,6 +50,11 @@ export interface CommonOptions {
   readonly attemptsMax?: number | undefined
   /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. Default: 90,000. */
   readonly waitMaxMs?: number | undefined
+  /**
+   * The longest silence within a stream of items, or a file that is read as it arrives; what the service sends
+   * to keep a connection alive ends it. `Infinity` for any. Default: 60,000.
+   */
+  readonly silenceMaxMs?: number | undefined
   /** The calls of a key that are in flight at once; others wait for their turn. Default: 32. */
   readonly inFlightMax?: number | undefined
   /**
@@ -84,7 +91,7 @@ const longWaitMs = 5_000
 /** The settings of a client. @throws {TypeError} if an option is unknown or invalid */
 export function readOptions(table: ClientTable, options: AnyClientOptions, clock: Clock): Settings {
   const { baseUrl, key, security, headers, inFlightMax = 32, ...told } = options
-  const { timeoutMs, attemptsMax, waitMaxMs, warn, onRetry, fetch: send, ...others } = told
+  const { timeoutMs, attemptsMax, waitMaxMs, silenceMaxMs, warn, onRetry, fetch: send, ...others } = told
   for (const name of Object.keys(others)) throw new TypeError(`unknown option: ${name}`)
   for (const [name, value] of Object.entries({ warn, onRetry, fetch: send }))
     if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name} must be a function`)
@@ -96,7 +103,7 @@ export function readOptions(table: ClientTable, options: AnyClientOptions, clock
     table,
     credentials: credentialsOfClient(table, { key, security }),
     headers: readHeaders(agent, headers, table),
-    ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, defaults),
+    ...readLimits({ timeoutMs, attemptsMax, waitMaxMs, silenceMaxMs }, defaults),
     clock,
     queues: new CallQueues({
       inFlightMax: readNumber('inFlightMax', inFlightMax),
@@ -111,11 +118,12 @@ export function readOptions(table: ClientTable, options: AnyClientOptions, clock
 
 /** The settings of a call. @throws {TypeError} if an option is unknown or invalid */
 export function readCallOptions(settings: Settings, options: AnyCallOptions): Settings {
-  const { key, security, headers, signal: _, timeoutMs, attemptsMax, waitMaxMs, ...others } = options
+  const { key, security, headers, signal: _, ...limits } = options
+  const { timeoutMs, attemptsMax, waitMaxMs, silenceMaxMs, ...others } = limits
   for (const name of Object.keys(others)) throw new TypeError(`unknown call option: ${name}`)
   return {
     ...settings,
-    ...readLimits({ timeoutMs, attemptsMax, waitMaxMs }, settings),
+    ...readLimits({ timeoutMs, attemptsMax, waitMaxMs, silenceMaxMs }, settings),
     headers: readHeaders(settings.headers, headers, settings.table),
     credentials: new Map([...settings.credentials, ...readCredentials(settings.table, { key, security })]),
   }
@@ -136,7 +144,7 @@ function hasPublic({ operations }: ClientTable): boolean {
   return Object.values(operations).some(isPublic)
 }
 
-const defaults: Limits = { timeoutMs: 30_000, attemptsMax: 5, waitMaxMs: 90_000 }
+const defaults: Limits = { timeoutMs: 30_000, attemptsMax: 5, waitMaxMs: 90_000, silenceMaxMs: 60_000 }
 
 type Requirement = readonly [isMet: (value: number) => boolean, text: string]
 
@@ -144,8 +152,10 @@ const count: Requirement = [
   (value) => value > 0 && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY),
   'a whole number above 0, or Infinity',
 ]
+const positiveMs: Requirement = [(value) => value > 0, 'a number of milliseconds above 0, or Infinity']
 const requirements: Record<keyof Limits | 'inFlightMax', Requirement> = {
-  timeoutMs: [(value) => value > 0, 'a number of milliseconds above 0, or Infinity'],
+  timeoutMs: positiveMs,
+  silenceMaxMs: positiveMs,
   attemptsMax: count,
   waitMaxMs: [(value) => value >= 0, 'a number of milliseconds of at least 0, or Infinity'],
   inFlightMax: count,
@@ -156,7 +166,8 @@ function readLimits(given: { [Name in keyof Limits]?: number | undefined }, fall
     const { [name]: value = fallback[name] } = given
     return readNumber(name, value)
   }
-  return { timeoutMs: read('timeoutMs'), attemptsMax: read('attemptsMax'), waitMaxMs: read('waitMaxMs') }
+  const [timeoutMs, silenceMaxMs] = [read('timeoutMs'), read('silenceMaxMs')]
+  return { timeoutMs, silenceMaxMs, attemptsMax: read('attemptsMax'), waitMaxMs: read('waitMaxMs') }
 }
 
 function readNumber(name: keyof typeof requirements, value: unknown): number {

@@ -2,25 +2,25 @@
 // holds the one of a Request weakly, and a garbage collection after the header loses it. Another may know
 // none.
 
-/** A response, with its body, which can no longer be read from it. */
+/** A response, with its body, which can no longer be read from it; or one whose body is still to be read. */
 export interface Received {
   readonly response: Response
-  readonly body: ArrayBuffer
+  readonly body: ArrayBuffer | undefined
 }
 
 /**
  * Sends a request, and rejects with the signal's reason once that is aborted.
- * @param onHead is given the response when its status and headers have arrived
+ * @param onHead is given the response when its status and headers have arrived; whether its body is left
  */
 export function receive(
   fetch: (request: Request) => Promise<Response>,
   request: Request,
   signal: AbortSignal,
-  onHead: (response: Response) => void,
+  onHead: (response: Response) => boolean,
 ): Promise<Received> {
   const received = fetch(request).then(async (response) => {
-    onHead(response)
-    return { response, body: await readBody(response, signal) }
+    const isLeft = onHead(response) && !signal.aborted
+    return { response, body: isLeft ? undefined : await readBody(response, signal) }
   })
   return unlessAborted(received, signal)
 }

@@ -6,7 +6,7 @@ import type { ClientBody, ClientField, ClientTable } from './table.js'
 
 /** A body that `fetch` can send. */
 export interface EncodedBody {
-  readonly content: string | FormData | Uint8Array | Blob
+  readonly content: string | FormData | Uint8Array | Blob | ReadableStream<Uint8Array>
   /** Undefined for a FormData: `fetch` chooses its boundary and sets the Content-Type. */
   readonly mediaType: string | undefined
 }
@@ -41,13 +41,36 @@ function json(sent: Sent): string {
 // The type of a Blob takes precedence: if the contract declares a range, such as `image/*`, only the Blob
 // knows the type.
 function bytes(content: unknown, mediaType = 'application/octet-stream'): EncodedBody {
-  if (!isFile(content)) throw new TypeError('body must be a Uint8Array or a Blob')
+  if (content instanceof ReadableStream) return { content, mediaType }
+  if (isChunked(content)) return { content: streamOf(content), mediaType }
+  if (!isFile(content))
+    throw new TypeError('body must be a Uint8Array, a Blob, a ReadableStream, or iterate over Uint8Arrays')
   const own = content instanceof Blob ? content.type : ''
   return { content, mediaType: own || mediaType }
 }
 
 function isFile(value: unknown): value is Uint8Array | Blob {
   return value instanceof Uint8Array || value instanceof Blob
+}
+
+// Such as a Readable of Node.
+function isChunked(value: unknown): value is AsyncIterable<Uint8Array> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
+// ReadableStream.from does this, where it exists.
+function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await iterator.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    async cancel() {
+      await iterator.return?.()
+    },
+  })
 }
 
 // OpenAPI 3.1.1, section 4.8.15: one entry per array element, or one entry with a separator.

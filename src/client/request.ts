@@ -2,6 +2,7 @@
 
 import type { AnyCallOptions, Start } from './call.js'
 import { readHeaders } from './headers.js'
+import type { Outgoing } from './outgoing.js'
 import { type ParameterValues, writeParameters } from './parameters.js'
 import { writeRequestBody } from './request-body.js'
 import type { CalledOperation } from './table.js'
@@ -9,6 +10,8 @@ import type { CalledOperation } from './table.js'
 /** The request of a call, with its options. */
 export interface CallRequest extends AnyCallOptions, Start, ParameterValues {
   readonly body?: unknown
+  /** The media type of the response, of those that the contract declares. */
+  readonly accept?: string | undefined
 }
 
 /** Where requests are sent, and with which headers. */
@@ -22,22 +25,23 @@ const idempotencyKey = 'Idempotency-Key'
 /** Writes a request. @throws {TypeError} if a value cannot be written, such as a header with a line break */
 export function writeRequest(
   operation: CalledOperation,
-  { path, query, header, cookie, body, signal, position }: CallRequest,
+  { path, query, header, cookie, body, accept, signal, position }: CallRequest,
   { baseUrl, headers }: Target,
-): Request {
+): Outgoing {
   const written = writeParameters(operation, { path, query, header, cookie })
   const encoded = body === undefined ? undefined : writeRequestBody(body, operation.body, operation.schemas)
   const all = new Headers(headers)
   if (encoded?.mediaType !== undefined) all.set('Content-Type', encoded.mediaType)
+  if (accept !== undefined) all.set('Accept', accept)
   for (const [name, value] of Object.entries(written.headers)) all.set(name, value)
   if (operation.idempotent && !all.has(idempotencyKey)) all.set(idempotencyKey, randomKey())
-  return new Request(at(`${baseUrl}${written.target}`, position), {
+  return {
+    url: at(`${baseUrl}${written.target}`, position),
     method: operation.method,
     headers: all,
-    // Of a Uint8Array, the types of Node and of browsers differ.
-    ...(encoded && { body: encoded.content as NonNullable<RequestInit['body']> }),
-    ...(signal && { signal }),
-  })
+    content: encoded?.content,
+    signal: signal ?? never(),
+  }
 }
 
 /** Writes the request of a further page: a GET with the header and cookie parameters of the one before. */
@@ -45,11 +49,15 @@ export function writeNextRequest(
   url: string,
   sent: Headers,
   { signal, headers: own }: AnyCallOptions,
-): Request {
+): Outgoing {
   const headers = new Headers(sent)
   for (const name of ['Content-Type', idempotencyKey]) headers.delete(name)
   for (const [name, value] of Object.entries(readHeaders({}, own))) headers.set(name, value)
-  return new Request(url, { headers, ...(signal && { signal }) })
+  return { url, method: 'GET', headers, signal: signal ?? never() }
+}
+
+function never(): AbortSignal {
+  return new AbortController().signal
 }
 
 // The query of a page is that of the link to it.

@@ -2,7 +2,7 @@
 
 import { ApiError } from './error.js'
 import { decode } from './json.js'
-import { type CalledOperation, type ContentKind, ofStatus, type Place } from './table.js'
+import { type CalledOperation, type ClientStream, type ContentKind, ofStatus, type Place } from './table.js'
 
 /**
  * Decodes the body of an operation's response; undefined if it has none.
@@ -10,7 +10,7 @@ import { type CalledOperation, type ContentKind, ofStatus, type Place } from './
  */
 export function readResponseBody(operation: CalledOperation, response: Response, body: ArrayBuffer): unknown {
   const kind = kindOf(operation, response)
-  if (kind === 'none') return undefined
+  if (kind === 'none' || kind === 'stream') return undefined
   if (kind === 'bytes') return new Uint8Array(body)
   const text = new TextDecoder().decode(body)
   if (kind === 'text') return text
@@ -22,15 +22,29 @@ export function readResponseBody(operation: CalledOperation, response: Response,
 }
 
 function kindOf(operation: CalledOperation, response: Response): ContentKind | 'none' {
-  const declared = ofStatus(operation.contents, response.status)
+  const kind = declaredKind(operation, response)
+  if (kind !== undefined) return kind
+  const type = mediaTypeOf(response)
+  const message = type === '' ? 'The response has no media type.' : `The media type ${type} is not declared.`
+  throw unexpected(message, operation, response)
+}
+
+/** How the contract declares the body of a response; undefined if its media type is not declared. */
+export function declaredKind(
+  { contents }: CalledOperation,
+  response: Response,
+): ContentKind | 'none' | undefined {
+  const declared = ofStatus(contents, response.status)
   if (declared === undefined) return 'json'
   if (Object.keys(declared).length === 0) return 'none'
   const type = mediaTypeOf(response)
   // A range, such as `image/*`, applies to types that are not declared themselves.
-  const kind = declared[type] ?? declared[type.replace(/\/.*/, '/*')] ?? declared['*/*']
-  if (kind !== undefined) return kind
-  const message = type === '' ? 'The response has no media type.' : `The media type ${type} is not declared.`
-  throw unexpected(message, operation, response)
+  return declared[type] ?? declared[type.replace(/\/.*/, '/*')] ?? declared['*/*']
+}
+
+/** The stream that a response is, as the contract declares it. */
+export function streamIn({ streams }: CalledOperation, response: Response): ClientStream | undefined {
+  return ofStatus(streams, response.status)?.[mediaTypeOf(response)]
 }
 
 // Of a body whose type is not declared: any that is.

@@ -1,5 +1,7 @@
 // The table of the contract that the client uses at run time. generated/client.ts contains it.
 
+import type { Framing } from './framing.js'
+
 /**
  * What a schema says about the numbers in a value: `int64` and `number` about the value itself, a `$ref`, or
  * about its members. A number of no place is described by no schema, or is an integer that a number keeps.
@@ -28,7 +30,19 @@ export function placeOfSchema(name: string): Place {
 }
 
 /** How the body of a response is decoded. */
-export type ContentKind = 'json' | 'text' | 'bytes'
+export type ContentKind = 'json' | 'text' | 'bytes' | 'stream'
+
+/** How the items of a stream are read. */
+export interface ClientStream {
+  readonly framing: Framing
+  /** In an event whose data is JSON, or in an item of JSON. */
+  readonly numbers?: Place
+  /** The events whose data is text, by their names and by what the text may be; any without. */
+  readonly texts?: readonly {
+    readonly events?: readonly string[]
+    readonly texts?: readonly string[]
+  }[]
+}
 
 /** A body that is not `application/json`. */
 export interface ClientBody {
@@ -95,6 +109,10 @@ export interface ClientOperation {
   readonly contents?: Readonly<Record<string, Readonly<Record<string, ContentKind>>>>
   /** The numbers in response bodies of JSON, by status, `2xx` or `default`, and by media type. */
   readonly numbers?: Readonly<Record<string, Readonly<Record<string, Place | null>>>>
+  /** The responses that are streams of items, by status, `2xx` or `default`, and by media type. */
+  readonly streams?: Readonly<Record<string, Readonly<Record<string, ClientStream>>>>
+  /** No response but a stream has a body, if it is no error. */
+  readonly isStream?: true
   /** The operation that replaces this one. */
   readonly successor?: string
 }

@@ -5,7 +5,7 @@ import { pageOrigin } from './platform.js'
 import type { CalledOperation } from './table.js'
 
 /** The error of a request that `fetch` rejected. */
-export function unreachable({ id }: CalledOperation, url: string, cause: unknown): ApiError {
+export function unreachable({ id }: Pick<CalledOperation, 'id'>, url: string, cause: unknown): ApiError {
   const { origin } = new URL(url)
   const code = codeOf(cause)
   const redirects = redirectFault(cause)

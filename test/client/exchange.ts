@@ -8,7 +8,9 @@ import { type GivenKey, readCredentials } from '../../src/client/credentials.js'
 import type { ApiError } from '../../src/client/error.js'
 import { type ExchangeOptions, exchange } from '../../src/client/exchange.js'
 import type { Retry } from '../../src/client/options.js'
+import type { Outgoing } from '../../src/client/outgoing.js'
 import { CallQueues } from '../../src/client/queue.js'
+import type { EncodedBody } from '../../src/client/request-body.js'
 import { listen } from '../fixtures/listen.js'
 
 const get = { id: 'get', method: 'GET', path: '/', security: [['token']], schemas: {} }
@@ -16,7 +18,7 @@ const post = { ...get, id: 'post', method: 'POST' }
 
 function optionsOf(waits: number[], others: Partial<ExchangeOptions> = {}): ExchangeOptions {
   const clock = { now: Date.now, random: () => 1, wait: async (ms: number) => void waits.push(ms) }
-  const limits = { timeoutMs: 5_000, attemptsMax: 3, waitMaxMs: 90_000 }
+  const limits = { timeoutMs: 5_000, attemptsMax: 3, waitMaxMs: 90_000, silenceMaxMs: 60_000 }
   const queues = new CallQueues({ inFlightMax: 32, clock, onWait: () => {} })
   const credentials = credentialsOf('k')
   return {
@@ -33,6 +35,11 @@ function optionsOf(waits: number[], others: Partial<ExchangeOptions> = {}): Exch
 
 function credentialsOf(key: GivenKey) {
   return readCredentials({ securitySchemes: { token: { in: 'authorization', name: 'bearer' } } }, { key })
+}
+
+function creationAt(url: string, content: EncodedBody['content']): Outgoing {
+  const { signal } = new AbortController()
+  return { url, method: 'POST', headers: new Headers(), content, signal }
 }
 
 t.test(
@@ -134,7 +141,7 @@ t.test('a broken connection is retried only for idempotent requests', async (t) 
   t.equal(await (await exchange(new Request(url), get, optionsOf(waits))).text(), '[]')
   t.strictSame(waits, [500, 1_000])
   requests = 0
-  const creation = new Request(url, { method: 'POST', body: '{}' })
+  const creation = creationAt(url, '{}')
   await t.rejects(exchange(creation, post, optionsOf(waits)), { code: 'unreachable' })
   t.equal(requests, 1, 'a POST is sent once')
 })
@@ -147,9 +154,31 @@ t.test('each attempt sends the whole body', async (t) => {
     bodies.push(body)
     response.writeHead(bodies.length < 3 ? 503 : 200).end('{}')
   })
-  const request = new Request(url, { method: 'POST', body: '{"name":"Rex"}' })
+  const request = creationAt(url, '{"name":"Rex"}')
   await exchange(request, { ...post, idempotent: true }, optionsOf([]))
   t.strictSame(bodies, Array(3).fill('{"name":"Rex"}'))
+})
+
+t.test('a body that can be read once is sent once, as it is read', async (t) => {
+  const sizes: number[] = []
+  const url = await listen(t, async (request, response) => {
+    let size = 0
+    for await (const chunk of request) size += chunk.length
+    sizes.push(size)
+    response.writeHead(503).end('{}')
+  })
+  const chunks = new ReadableStream({
+    start(controller) {
+      for (const size of [3, 4]) controller.enqueue(new Uint8Array(size))
+      controller.close()
+    },
+  })
+  const idempotent = { ...post, idempotent: true } as const
+  await t.rejects(exchange(creationAt(url, chunks), idempotent, optionsOf([])), {
+    code: 'unexpected_answer',
+    status: 503,
+  })
+  t.strictSame(sizes, [7])
 })
 
 t.test('a refused connection is reported as unreachable, with each retry', async (t) => {

@@ -113,6 +113,7 @@ const keywords: [keyword: string, schema: object, value: unknown, schemas?: obje
   ['contains', { contains: int64 }, [big]],
   ['$defs', { $defs: { a: int64 } }, { a: big }],
   ['definitions', { definitions: { a: int64 } }, { a: big }],
+  ['contentSchema', { contentSchema: int64 }, big],
 ]
 t.test('every keyword with schemas is read, as the engine lists them', async (t) => {
   t.strictSame(new Set(keywords.map(([keyword]) => keyword)), new Set(schemaKeywords.keys()))

@@ -2,6 +2,7 @@
 
 import t from 'tap'
 import { clientTable } from '../../scripts/generate/client.js'
+import { toRequest } from '../../src/client/outgoing.js'
 import { type CallRequest, writeRequest } from '../../src/client/request.js'
 import { operationOf } from '../../src/client/table.js'
 import { toContract } from '../../src/openapi/tools.js'
@@ -56,7 +57,8 @@ const table = clientTable(toContract({ document, text: '' }).contract)
 
 function write(operation: string, request: object): Request {
   const target = { baseUrl: 'http://localhost', headers: {} }
-  return writeRequest(operationOf(table, operation), { path: { id: 1n }, ...request } as CallRequest, target)
+  const sent = { path: { id: 1n }, ...request } as CallRequest
+  return toRequest(writeRequest(operationOf(table, operation), sent, target), 'follow')
 }
 
 const circle: Record<string, unknown> = { name: 'x' }
@@ -123,8 +125,16 @@ const refused: [operation: string, request: object, message: string][] = [
   ['text', { body: { a: 1 } }, 'body must be a single value, not an object'],
   ['text', { body: Number.NaN }, 'body must not be NaN'],
   ['text', { body: lone }, 'body must not contain a lone surrogate'],
-  ['bytes', { body: 'text' }, 'body must be a Uint8Array or a Blob'],
-  ['bytes', { body: null }, 'body must be a Uint8Array or a Blob'],
+  [
+    'bytes',
+    { body: 'text' },
+    'body must be a Uint8Array, a Blob, a ReadableStream, or iterate over Uint8Arrays',
+  ],
+  [
+    'bytes',
+    { body: null },
+    'body must be a Uint8Array, a Blob, a ReadableStream, or iterate over Uint8Arrays',
+  ],
   ['form', { body: 'a=1' }, 'body must be an object with the fields of the form'],
   ['form', { body: null }, 'body must be an object with the fields of the form'],
   ['form', { body: new URLSearchParams('a=1') }, 'body must not be a URLSearchParams'],

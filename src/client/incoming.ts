@@ -1,0 +1,123 @@
+// The body of a response as it arrives: in chunks, until its end, an abort, a silence or a cut.
+
+import { startTimer } from './clock.js'
+import { ApiError } from './error.js'
+import { unlessAborted } from './receive.js'
+
+/** What ends a body early, beside its connection. */
+export interface BodyLimits {
+  /** The name of the operation. */
+  readonly operation: string
+  readonly signal: AbortSignal
+  /** The longest time without a byte, in milliseconds. */
+  readonly silenceMaxMs: number
+}
+
+/**
+ * The chunks of a response's body. Closes the connection when it is left.
+ * @throws {ApiError} `aborted`, `timeout`, or `incomplete_answer` if the connection broke
+ */
+export async function* chunksOf(
+  response: Response,
+  limits: BodyLimits,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = readerOf(response)
+  if (reader === undefined) return
+  try {
+    for (;;) {
+      const { done, value } = await readNext(reader, response, limits)
+      if (done) return
+      yield value
+    }
+  } finally {
+    // Not awaited: a stream may never settle it.
+    void reader.cancel().catch(() => {})
+  }
+}
+
+/** The bytes of a response as a stream of the platform. Closes the connection when it is cancelled. */
+export function streamOf(response: Response, limits: BodyLimits): ReadableStream<Uint8Array> {
+  const { signal, abort, release } = ownSignal(limits.signal)
+  const chunks = chunksOf(response, { ...limits, signal })
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await chunks.next().catch((error) => {
+        release()
+        throw error
+      })
+      if (!done) return controller.enqueue(value)
+      release()
+      controller.close()
+    },
+    cancel(reason) {
+      abort(reason) // ends a read that waits
+      void chunks.return()
+    },
+  })
+}
+
+/** A signal that is aborted with another, or by itself, until it is released. */
+export function ownSignal(outer: AbortSignal): {
+  readonly signal: AbortSignal
+  abort(reason: unknown): void
+  release(): void
+} {
+  const controller = new AbortController()
+  const forward = () => controller.abort(outer.reason)
+  const release = () => outer.removeEventListener('abort', forward)
+  if (outer.aborted) forward()
+  else outer.addEventListener('abort', forward, { once: true })
+  const abort = (reason: unknown) => {
+    release()
+    controller.abort(reason)
+  }
+  return { signal: controller.signal, abort, release }
+}
+
+type ChunkReader = ReadableStreamDefaultReader<Uint8Array>
+
+function readerOf({ body }: Response): ChunkReader | undefined {
+  if (body === null) return undefined
+  if (typeof body?.getReader === 'function') return body.getReader()
+  throw new TypeError('this platform cannot read a response while it arrives')
+}
+
+async function readNext(reader: ChunkReader, response: Response, limits: BodyLimits) {
+  const { operation, signal, silenceMaxMs } = limits
+  const details = { operation, response: headOf(response) }
+  const silent = new ApiError('timeout', `Nothing arrived for ${silenceMaxMs} ms.`, details)
+  try {
+    signal.throwIfAborted()
+    return await unlessSilent(unlessAborted(reader.read(), signal), silenceMaxMs, silent)
+  } catch (cause) {
+    if (cause === silent) throw silent
+    if (signal.aborted)
+      throw new ApiError('aborted', 'The call was aborted.', { ...details, cause: signal.reason })
+    throw cutBody({ ...details, cause })
+  }
+}
+
+/** The error of a body whose connection broke. */
+export function cutBody(details: {
+  readonly operation: string
+  readonly response: Response
+  readonly cause: unknown
+}): ApiError {
+  const { status } = details.response
+  const message = `The connection broke within the body of the response (HTTP status ${status}).`
+  return new ApiError('incomplete_answer', message, details)
+}
+
+function unlessSilent<Result>(promise: Promise<Result>, ms: number, error: ApiError): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const cancel = startTimer(ms, () => reject(error))
+    promise.then(resolve, reject).finally(cancel)
+  })
+}
+
+/** A response without its body, which is read apart. */
+export function headOf(response: Response): Response {
+  const { status, statusText, headers, url } = response
+  if (status === 0) return response
+  return Object.defineProperty(new Response(null, { status, statusText, headers }), 'url', { value: url })
+}

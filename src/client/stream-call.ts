@@ -1,0 +1,98 @@
+// A call whose response is a stream of items: its request, and how its items are read.
+
+import type { StreamOptions } from './call.js'
+import { exchange } from './exchange.js'
+import type { SentItem } from './framing.js'
+import { headOf } from './incoming.js'
+import { decode } from './json.js'
+import { readCallOptions, type Settings } from './options.js'
+import { isOneTime, type Outgoing } from './outgoing.js'
+import { type CallRequest, writeRequest } from './request.js'
+import { streamIn, unexpected } from './response-body.js'
+import { isRepeatable } from './retry.js'
+import { type Connection, type ItemStream, Stream } from './stream.js'
+import type { CalledOperation, ClientStream } from './table.js'
+
+/** The request of a call whose response is a stream. */
+export interface StreamRequest extends CallRequest, StreamOptions {}
+
+const lastEventIdHeader = 'Last-Event-ID'
+
+/** Whether the response of a call is a stream of items: the only kind, or the one that the call wants. */
+export function isStreamCall(
+  { streams = {}, isStream }: CalledOperation,
+  { accept }: CallRequest = {},
+): boolean {
+  if (accept === undefined) return isStream === true
+  return Object.values(streams).some((types) => Object.hasOwn(types, accept))
+}
+
+/** Calls an operation whose response is a stream. @throws {TypeError} if the request cannot be written */
+export function streamItems(
+  operation: CalledOperation,
+  sent: StreamRequest = {},
+  settings: Settings,
+): ItemStream<unknown> {
+  const { path, query, header, cookie, body, position, accept, reconnect = true, ...options } = sent
+  const own = readCallOptions(settings, options)
+  const request = writeRequest(operation, { ...sent, accept: accept ?? typesOf(operation) }, own)
+  return new Stream({
+    operation,
+    signal: request.signal,
+    silenceMaxMs: own.silenceMaxMs,
+    clock: own.clock,
+    lastEventId: request.headers.get(lastEventIdHeader) ?? '',
+    // Only what takes effect once may be sent again.
+    reconnects: reconnect && isRepeatable(operation) && !isOneTime(request),
+    connect: (lastEventId, signal) => connect(operation, after(lastEventId, { ...request, signal }), own),
+    read: (item, response) => readItem(operation, item, response),
+    onLost: (error, waitMs) => own.onRetry({ operation: operation.id, attempt: 1, waitMs, error }),
+  })
+}
+
+function typesOf({ streams = {} }: CalledOperation): string {
+  return [...new Set(Object.values(streams).flatMap(Object.keys))].join(', ')
+}
+
+// In UTF-8, as the WHATWG HTML standard says, of which a header has a character for each byte.
+function after(lastEventId: string, request: Outgoing): Outgoing {
+  if (lastEventId === (request.headers.get(lastEventIdHeader) ?? '')) return request
+  const headers = new Headers(request.headers)
+  const bytes = Array.from(new TextEncoder().encode(lastEventId), (byte) => String.fromCharCode(byte))
+  headers.set(lastEventIdHeader, bytes.join(''))
+  return { ...request, headers }
+}
+
+async function connect(operation: CalledOperation, request: Outgoing, own: Settings): Promise<Connection> {
+  const isStream = (response: Response) => streamIn(operation, response) !== undefined
+  const response = await exchange(request, operation, own, isStream)
+  const stream = streamIn(operation, response)
+  if (stream !== undefined) return { response, framing: stream.framing }
+  if (response.status === 204) return { response, framing: undefined } // an event source ends for good
+  const type = response.headers.get('Content-Type') ?? 'no media type'
+  throw unexpected(`The response is no stream of items, but of ${type}.`, operation, headOf(response))
+}
+
+function readItem(operation: CalledOperation, item: SentItem, response: Response): unknown {
+  const stream = streamIn(operation, response) as ClientStream // it was connected as one
+  const { data = '', ...event } = item
+  if (stream.framing !== 'sse') return json(operation, stream, data, response)
+  const isText = stream.texts?.some(({ events, texts }) => {
+    const isNamed = events?.includes(item.event ?? 'message') ?? true
+    return isNamed && (texts?.includes(data) ?? true)
+  })
+  return { ...event, data: isText ? data : json(operation, stream, data, response) }
+}
+
+function json(
+  operation: CalledOperation,
+  { numbers }: ClientStream,
+  data: string,
+  response: Response,
+): unknown {
+  try {
+    return decode(data, numbers, operation.schemas)
+  } catch (cause) {
+    throw unexpected('An item of the stream is not JSON.', operation, headOf(response), cause)
+  }
+}

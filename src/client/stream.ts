@@ -1,0 +1,190 @@
+// A stream of items: connects when it is read, and after a lost connection goes on where it was, if the
+// framing tells where: events have ids (Server-Sent Events), lines of JSON have none.
+
+import type { Clock } from './clock.js'
+import { ApiError } from './error.js'
+import { type Framing, itemReader, type SentItem } from './framing.js'
+import { chunksOf, headOf, ownSignal } from './incoming.js'
+import { type RateLimit, readRateLimit } from './rate-limit.js'
+import { unexpected } from './response-body.js'
+import type { CalledOperation } from './table.js'
+
+/** The response that a stream is read from. */
+export interface Opened {
+  /** The response with its status and headers; its body is what the stream reads. */
+  readonly response: Response
+  /** The quota that is closest to its end, if the response tells. */
+  readonly rateLimit: RateLimit | undefined
+}
+
+/** The items of a response as they arrive. It can be iterated over once; leaving it closes the connection. */
+export interface ItemStream<Item> extends AsyncGenerator<Item, void, undefined> {
+  /** Connects, unless it is connected, and resolves with the response, before an item has arrived. */
+  open(): Promise<Opened>
+  /** Closes the connection, and ends an iteration that waits for an item. */
+  close(): void
+  /** The id of the last event, to go on later: `header: { 'Last-Event-ID': … }`. Empty if none had one. */
+  readonly lastEventId: string
+}
+
+/** A response, and how its items are read. */
+export interface Connection {
+  readonly response: Response
+  /** Undefined if it has no items, and there will be none. */
+  readonly framing: Framing | undefined
+}
+
+/** Where a stream comes from. */
+export interface StreamSource {
+  readonly operation: CalledOperation
+  readonly signal: AbortSignal
+  readonly silenceMaxMs: number
+  readonly clock: Clock
+  /** After which event it begins; empty for none. */
+  readonly lastEventId: string
+  /** Whether it connects again after the end of a connection. */
+  readonly reconnects: boolean
+  /** Sends the request, with retries. */
+  connect(lastEventId: string, signal: AbortSignal): Promise<Connection>
+  /** Reads an item. @throws {ApiError} if it is not what the contract says */
+  read(item: SentItem, response: Response): unknown
+  /** Is told about a connection that was lost, before the wait for another. */
+  onLost(error: ApiError, waitMs: number): void
+}
+
+// Unless the server says otherwise. A connection without an event doubles the wait, up to the longest: an event
+// that the server cannot write would be asked for again and again.
+const reconnectMs = 2_000
+const reconnectMaxMs = 30_000
+
+/** The stream of a source. */
+export class Stream implements ItemStream<unknown> {
+  readonly #own: ReturnType<typeof ownSignal>
+  readonly #items: AsyncGenerator<unknown, void, undefined>
+  #connecting: Promise<Connection> | undefined
+  #isClosed = false
+  // Connections in a row without an event.
+  #empty = 0
+  #retryMs = reconnectMs
+  #lastEventId: string
+
+  constructor(readonly source: StreamSource) {
+    this.#lastEventId = source.lastEventId
+    this.#own = ownSignal(source.signal)
+    // A stream that was opened, and is not iterated over, has nothing else that closes its connection.
+    this.#own.signal.addEventListener('abort', () => this.#discard())
+    this.#items = this.#iterate()
+  }
+
+  get lastEventId(): string {
+    return this.#lastEventId
+  }
+
+  async open(): Promise<Opened> {
+    const response = headOf((await this.#connect()).response)
+    return { response, rateLimit: readRateLimit(response.headers) }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#own.abort(undefined)
+    void this.#items.return()
+  }
+
+  next(): Promise<IteratorResult<unknown, void>> {
+    return this.#items.next()
+  }
+
+  async return(): Promise<IteratorResult<unknown, void>> {
+    this.close()
+    return { done: true, value: undefined }
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<unknown, void>> {
+    this.close()
+    throw error
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  #connect(): Promise<Connection> {
+    this.#connecting ??= this.source.connect(this.#lastEventId, this.#own.signal)
+    return this.#connecting
+  }
+
+  #discard(): void {
+    const cancel = ({ response }: Connection) => response.body?.cancel()
+    this.#connecting?.then(cancel).catch(() => {}) // it is being read: then it ends by itself
+  }
+
+  async *#iterate(): AsyncGenerator<unknown, void, undefined> {
+    try {
+      for (;;) {
+        const { response, framing } = await this.#connect()
+        if (framing === undefined) return
+        const lost = yield* this.#itemsOf(response, framing)
+        const goesOn = this.source.reconnects && framing === 'sse'
+        if (!goesOn && lost !== undefined) throw lost
+        if (!goesOn) return
+        this.#connecting = undefined
+        await this.#waitAfter(lost)
+      }
+    } catch (error) {
+      if (!this.#isClosed) throw error
+    } finally {
+      this.#own.release()
+    }
+  }
+
+  // Returns the error of a connection that was lost.
+  async *#itemsOf(
+    response: Response,
+    framing: Framing,
+  ): AsyncGenerator<unknown, ApiError | undefined, undefined> {
+    const { operation, silenceMaxMs, read } = this.source
+    this.#empty++
+    try {
+      const limits = { operation: operation.id, signal: this.#own.signal, silenceMaxMs }
+      for await (const item of itemsIn(chunksOf(response, limits), framing)) {
+        this.#lastEventId = item.id ?? this.#lastEventId
+        this.#retryMs = item.retry ?? this.#retryMs
+        if (item.data === undefined) continue
+        this.#empty = 0
+        yield read(item, response)
+      }
+      return undefined
+    } catch (error) {
+      if (error instanceof RangeError) throw unexpected(error.message, operation, headOf(response), error)
+      if (error instanceof ApiError && isLost(error)) return error
+      throw error
+    }
+  }
+
+  async #waitAfter(lost: ApiError | undefined): Promise<void> {
+    const { operation, clock, onLost } = this.source
+    const doubled = this.#retryMs * 2 ** Math.max(0, this.#empty - 1)
+    const longest = Math.max(this.#retryMs, reconnectMaxMs)
+    const waitMs = Math.min(doubled, longest) * (1 + clock.random() / 2) // spreads those that lost theirs together
+    if (lost !== undefined) onLost(lost, waitMs)
+    await clock.wait(waitMs, this.#own.signal).catch((cause) => {
+      throw new ApiError('aborted', 'The call was aborted.', { operation: operation.id, cause })
+    })
+  }
+}
+
+async function* itemsIn(
+  chunks: AsyncIterable<Uint8Array>,
+  framing: Framing,
+): AsyncGenerator<SentItem, void, undefined> {
+  const decoder = new TextDecoder()
+  const reader = itemReader(framing)
+  for await (const chunk of chunks) yield* reader.push(decoder.decode(chunk, { stream: true }))
+  yield* reader.push(decoder.decode())
+  yield* reader.end()
+}
+
+function isLost({ code }: ApiError): boolean {
+  return code === 'timeout' || code === 'incomplete_answer'
+}
