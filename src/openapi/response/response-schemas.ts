@@ -1,7 +1,7 @@
 // The schemas of responses for Fastify's serializer, fast-json-stringify. References are inlined: it would
 // resolve them itself.
 
-import type { Operation, Schema } from '../contract/contract.js'
+import type { Content, Operation, Schema } from '../contract/contract.js'
 import { type AnySchema, mapSchemas, schemasIn } from '../contract/keywords.js'
 import { Reader } from '../contract/reader.js'
 import { exactNumbers } from '../contract/upgrade.js'
@@ -69,7 +69,7 @@ export function createResponseSchemas(
   const isWhollyWritable = createWritableCheck(reader)
   return ({ responses }) => {
     const declared = [...responses.values()].map(({ key, contents }) => {
-      return [key, contents.filter(({ kind }) => kind === 'json')] as const
+      return [key, contents.flatMap((each) => inJson(each) ?? [])] as const
     })
     const schemas = declared.flatMap(([, contents]) => contents.map(({ schema = {} }) => schema))
     if (!schemas.every(isWhollyWritable)) return undefined
@@ -82,6 +82,14 @@ export function createResponseSchemas(
       }),
     )
   }
+}
+
+// What of a body is written as JSON: of a stream each item, or the data of each event if it has one schema.
+function inJson({ mediaType, kind, schema, framing, data }: Content): Content | undefined {
+  if (kind !== 'stream') return kind === 'json' ? { mediaType, kind, schema } : undefined
+  if (framing !== 'sse') return { mediaType, kind, schema }
+  const properties = (schema as { properties?: { data?: Schema } }).properties
+  return data?.length === 1 && data[0]?.isJson ? { mediaType, kind, schema: properties?.data } : undefined
 }
 
 function createWritableCheck(reader: Reader): (schema: AnySchema) => boolean {

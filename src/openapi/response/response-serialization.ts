@@ -5,8 +5,10 @@ import type { FastifyReply } from 'fastify'
 import { stringify } from 'lossless-json'
 import type { Content, Operation } from '../contract/contract.js'
 import { essence, responseContent } from '../contract/media-types.js'
+import type { Items } from './item-stream.js'
 import { endWithResponse, mayStream } from './response-stream.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
+import { createStreamSerializer } from './stream-serialization.js'
 
 /** The response that a handler returns, its types erased. */
 export interface HandlerResponse {
@@ -44,6 +46,9 @@ export function createSerializer(
 ): (reply: FastifyReply, response: HandlerResponse) => SerializedResponse {
   const { id, responses, isIdempotent } = operation
   const streams = mayStream(operation)
+  const toStream = createStreamSerializer(operation, check, (reply, status, type, value) =>
+    toJson(reply, status, type, value, isExact),
+  )
   const contentsOf = byStatus(new Map([...responses].map(([status, { contents }]) => [status, contents])))
   return (reply, { status, headers: own = {}, body }) => {
     if (streams && body instanceof Readable) endWithResponse(body, reply)
@@ -54,6 +59,11 @@ export function createSerializer(
     const content = responseContent(contentsOf(status) ?? [], given)
     if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
     const type = contentType(content, given)
+    if (content.kind === 'stream') {
+      headers['content-type'] = type
+      // The cast is safe: the check has found them iterable.
+      return { status, headers, body: toStream(reply, status, content, body as Items) }
+    }
     if (body instanceof Readable) {
       if (isIdempotent) throw new ResponseError(`${id} ${status}`, 'a stream cannot be stored')
       headers['content-type'] = type
@@ -61,7 +71,7 @@ export function createSerializer(
     }
     const isJson = content.kind === 'json'
     const textOrBytes = isJson
-      ? toJson(reply, status, essence(type), body, isExact)
+      ? (toJson(reply, status, essence(type), body, isExact) ?? '')
       : (body as string | Uint8Array)
     const sent = toSend(textOrBytes, headers)
     headers['content-type'] = type
@@ -101,17 +111,25 @@ function toText(
   return texts
 }
 
-// JSON and text are sent in UTF-8.
+// JSON and text are sent in UTF-8; the types of streams have no other charset.
 function contentType({ mediaType, kind }: Content, given = mediaType): string {
-  return kind === 'bytes' || /;\s*charset=/i.test(given) ? given : `${given}; charset=utf-8`
+  return kind === 'bytes' || kind === 'stream' || /;\s*charset=/i.test(given)
+    ? given
+    : `${given}; charset=utf-8`
 }
 
 // By the serializer that Fastify compiled from the schema, for objects and arrays whose every number it can
 // write; else by lossless-json.
-function toJson(reply: FastifyReply, status: number, type: string, body: unknown, isExact: boolean): string {
+function toJson(
+  reply: FastifyReply,
+  status: number,
+  type: string,
+  body: unknown,
+  isExact: boolean,
+): string | undefined {
   const isGeneral = isExact || typeof body !== 'object'
   const write = isGeneral ? undefined : reply.getSerializationFunction(String(status), type)
-  return (write && written(write, body)) ?? stringify(body) ?? ''
+  return (write && written(write, body)) ?? stringify(body)
 }
 
 // Undefined if a field that the schema does not declare contains a bigint.

@@ -12,6 +12,7 @@ import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
+import { isItems } from './item-stream.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -29,8 +30,9 @@ export class ResponseError extends Error {
   constructor(
     place: string,
     readonly problem: string,
+    options?: ErrorOptions,
   ) {
-    super(`${place}: ${problem}`)
+    super(`${place}: ${problem}`, options)
   }
 }
 
@@ -54,7 +56,15 @@ export interface ResponseCheck {
   body(status: number, body: unknown, contentType?: string): void
   /** What `body` would throw; undefined if the contract declares the body. */
   fault(status: number, body: unknown, contentType?: string): ContentFault | undefined
+  /**
+   * What is wrong with the items of a stream, one by one.
+   * @param content of a response of the operation
+   */
+  itemFault(content: Content): ItemFault
 }
+
+/** The JSON Pointer of what is wrong in an item, and the problem; undefined if the contract allows the item. */
+export type ItemFault = (item: unknown) => { readonly at: string; readonly problem: string } | undefined
 
 /** Why a body is not the declared one. */
 export interface ContentFault {
@@ -109,7 +119,10 @@ export function createResponseChecks(
         { headerProblems, bodyFault: bodyCheck(compile, isSent ? contents : contents.map(withoutSchema)) },
       ]
     })
-    return responseCheck(id, byStatus(new Map(checks)))
+    const contents = isImplemented ? [...responses.values()].flatMap((each) => each.contents) : []
+    const streams = contents.filter(({ kind }) => kind === 'stream')
+    const itemFaults = new Map(streams.map((each) => [each, itemCheck(compileBody, each)]))
+    return responseCheck(id, byStatus(new Map(checks)), itemFaults)
   }
 }
 
@@ -121,7 +134,11 @@ interface StatusCheck {
   readonly bodyFault: (body: unknown, contentType?: string) => ContentFault | undefined
 }
 
-function responseCheck(id: string, declared: (status: number) => StatusCheck | undefined): ResponseCheck {
+function responseCheck(
+  id: string,
+  declared: (status: number) => StatusCheck | undefined,
+  itemFaults: ReadonlyMap<Content, ItemFault>,
+): ResponseCheck {
   const fail = (status: number, problem: string) => {
     throw new ResponseError(`${id} ${status}`, problem)
   }
@@ -145,6 +162,7 @@ function responseCheck(id: string, declared: (status: number) => StatusCheck | u
         ? because('the status is not declared')
         : checks.bodyFault(body, contentType)
     },
+    itemFault: (content) => itemFaults.get(content) ?? (() => ({ at: '', problem: 'cannot be checked' })),
   }
 }
 
@@ -221,6 +239,8 @@ function contentCheck(
   compile: Compile,
   { kind, schema }: Content,
 ): (body: unknown) => ContentFault | undefined {
+  if (kind === 'stream')
+    return (body) => (isItems(body) ? undefined : because('the body must be an iterable of items'))
   const errorsOf = schema === undefined ? undefined : compile(kind === 'bytes' ? withBytes(schema) : schema)
   return (body) => {
     if (kind === 'text' && typeof body !== 'string') return because('the body must be text')
@@ -231,5 +251,15 @@ function contentCheck(
     if (errors === undefined) return undefined
     const { instancePath = '', message = 'cannot be checked' } = errors[0] ?? {}
     return { problem: `body at "${instancePath}" ${message}`, errors }
+  }
+}
+
+function itemCheck(compile: Compile, { schema = true }: Content): ItemFault {
+  const errorsOf = compile(schema)
+  return (item) => {
+    const errors = errorsOf(item)
+    if (errors === undefined) return undefined
+    const { instancePath: at = '', message: problem = 'cannot be checked' } = errors[0] ?? {}
+    return { at, problem }
   }
 }

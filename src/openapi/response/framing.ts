@@ -1,0 +1,102 @@
+// The items of a stream as text: server-sent events (WHATWG HTML, section 9.2), lines of JSON, and JSON text
+// sequences (RFC 7464).
+
+import type { Content, EventData } from '../contract/contract.js'
+
+/** How the items of a stream are written. */
+export interface Framing {
+  /**
+   * The text of an item.
+   * @param toJson undefined of a value that JSON does not have
+   * @throws {FramingError} of one that cannot be written
+   */
+  readonly frame: (item: unknown, toJson: (value: unknown) => string | undefined) => string
+  /** What is sent in a silence; empty if every client would take it for an item. */
+  readonly keepAlive: string
+}
+
+/** An item that is not valid, or that its format cannot express. */
+export class FramingError extends Error {
+  override name = 'FramingError'
+
+  /** @param at the JSON Pointer of what is wrong in it */
+  constructor(
+    problem: string,
+    readonly at = '',
+  ) {
+    super(problem)
+  }
+}
+
+/** The framing of a stream. */
+export function framingOf({ framing, mediaType, data = [] }: Content): Framing {
+  // A comment. An empty line after it would be an empty event to some clients, once there was an id.
+  if (framing === 'sse')
+    return { frame: (item, toJson) => eventText(item as Event, data, toJson), keepAlive: ':\n' }
+  // RFC 7464, section 2.1: between two separators there is no item.
+  if (framing === 'sequence')
+    return { frame: (item, toJson) => `\x1e${jsonText(item, toJson)}\n`, keepAlive: '\x1e' }
+  // Readers of NDJSON skip empty lines; to those of JSON Lines each line is a value.
+  const keepAlive = /ndjson/i.test(mediaType) ? '\n' : ''
+  return { frame: (item, toJson) => `${jsonText(item, toJson)}\n`, keepAlive }
+}
+
+type ToJson = (value: unknown) => string | undefined
+
+function jsonText(value: unknown, toJson: ToJson): string {
+  return toJson(value) ?? fail('is not a value of JSON')
+}
+
+interface Event {
+  readonly event?: unknown
+  readonly id?: unknown
+  readonly retry?: unknown
+  readonly data?: unknown
+}
+
+const fieldNames: readonly string[] = ['event', 'id', 'retry', 'data']
+
+function eventText(item: Event, forms: readonly EventData[], toJson: ToJson): string {
+  const other = Object.keys(item).find((name) => !fieldNames.includes(name))
+  if (other !== undefined) fail(`has the field ${other}, which events do not have`)
+  const { event, id, retry, data } = item
+  let text = ''
+  if (event !== undefined) text += `event: ${fieldText('event', event)}\n`
+  if (id !== undefined) text += `id: ${fieldText('id', id)}\n`
+  if (retry !== undefined) text += `retry: ${retryText(retry)}\n`
+  if (data !== undefined) text += dataLines(isText(data, event, forms) ? data : jsonText(data, toJson))
+  return `${text}\n`
+}
+
+// A line break would begin another field; of an id with a NUL, clients keep nothing.
+function fieldText(name: string, value: unknown): string {
+  if (typeof value !== 'string') return fail(`has no text as ${name}`)
+  if (/[\r\n\0]/.test(value)) return fail(`has a line break or NUL in ${name}`)
+  return value
+}
+
+function retryText(value: unknown): string {
+  const text = String(value)
+  return /^\d+$/.test(text) ? text : fail('has no whole number as retry')
+}
+
+// Clients read each of the three line breaks as LF.
+function dataLines(text: string): string {
+  if (!/[\r\n]/.test(text)) return `data: ${text}\n`
+  return text
+    .split(/\r\n|\r|\n/)
+    .map((line) => `data: ${line}\n`)
+    .join('')
+}
+
+// Whether data is written as it is, and not as JSON.
+function isText(data: unknown, event: unknown, forms: readonly EventData[]): data is string {
+  if (typeof data !== 'string') return false
+  return forms.some(({ isJson, events, texts }) => {
+    return !isJson && (events?.includes(event as string) ?? true) && (texts?.includes(data) ?? true)
+  })
+}
+
+function fail(problem: string): never {
+  throw new FramingError(problem)
+}
