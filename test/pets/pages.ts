@@ -46,7 +46,7 @@ t.test('docs/using-the-api.md has the tables of /docs, which are those of the co
   documentation(app, contract, { sections: planSections(contract) })
   const { description } = (await app.inject('/docs/contract.json')).json().info
   const page = readPage('docs/using-the-api.md')
-  for (const heading of ['Plans and quotas', 'Limits', 'Error codes', 'Deprecated operations']) {
+  for (const heading of ['Plans and quotas', 'Limits', 'Deprecated operations']) {
     const [, section = heading] = description.split(`\n\n## ${heading}\n\n`)
     t.match(page, section.split('\n\n')[0], heading)
   }

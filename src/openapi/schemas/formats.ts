@@ -1,5 +1,5 @@
 // The formats of strings that are validated. What passes is what the RFC allows and PostgreSQL stores, so
-// that neither a handler nor a statement checks it again; docs/decisions.md says where that is narrower.
+// that neither a handler nor a statement checks it again; values.md says where that is narrower.
 
 import { isIPv6 } from 'node:net'
 import ajvFormats from 'ajv-formats'
