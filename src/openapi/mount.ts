@@ -7,6 +7,7 @@ import type {
   FastifyRequest,
   HTTPMethods,
   onRequestAsyncHookHandler,
+  onSendHookHandler,
   RouteOptions,
 } from 'fastify'
 import glue from 'fastify-openapi-glue'
@@ -18,13 +19,15 @@ import { essence } from './contract/media-types.js'
 import { routeName } from './contract/names.js'
 import { problemOf } from './contract/operations.js'
 import { unmetSecurity } from './contract/security.js'
+import { takesUploads } from './contract/uploads.js'
 import { checkUrl, ownError } from './errors.js'
 import { placeOfFault } from './fault-place.js'
 import { glueSpecification, isOfGlue } from './glue-specification.js'
 import { hasRoute, notFoundHandler } from './not-found.js'
-import { readBody } from './request/body.js'
+import { BodyMemory } from './request/body-memory.js'
 import { createParameterReader } from './request/parameter-styles.js'
-import { decorateRequests } from './request/request-parts.js'
+import { receiveBody } from './request/receive.js'
+import { decorateRequests, responseTo } from './request/request-parts.js'
 import { requestSchemas } from './request/request-schemas.js'
 import {
   checkMediaType,
@@ -32,6 +35,7 @@ import {
   createValidatorCompiler,
   parseBody,
 } from './request/request-validation.js'
+import { uploadOf } from './request/upload.js'
 import { type Addition, additionProblems, missingCodes, ownAddition } from './response/additions.js'
 import {
   addSunsetWarnings,
@@ -78,6 +82,8 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
    * security made of them, for an application that authenticates requests before they reach their operation.
    */
   readonly security?: CheckList | Security
+  /** What the bodies of all requests in flight may hold together. By default any number of bytes. */
+  readonly bodies?: BodyMemory
   /** What the server adds to the responses, to be checked against the contract. By default nothing. */
   readonly additions?: readonly Addition[]
   /** Where callers reach the operations. By default each request says it. */
@@ -114,7 +120,7 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
     const shared = sharedIn(scope, parts)
     scope.setErrorHandler(parts.errorHandler ?? errorHandler(contract, parts))
     decorateRequests(scope)
-    readBodiesAsBytes(scope, contract)
+    receiveBodies(scope, parts)
     await addRoutes(scope, shared)
     noteSecurity(shared)
     scope.addHook('onReady', async () => {
@@ -169,12 +175,15 @@ function addOthers<Resource>(
 
 // Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed
 // because glue warns of a type without a parser.
-function readBodiesAsBytes(app: FastifyInstance, contract: Contract): void {
-  const bodies = [...contract.operations.values()].flatMap(({ body }) => body ?? [])
-  const declared = bodies.flatMap(({ mediaTypes }) => mediaTypes.map(essence))
+function receiveBodies<Resource>(
+  app: FastifyInstance,
+  { contract, bodies: memory = new BodyMemory() }: MountParts<Resource>,
+): void {
+  const declaredBodies = [...contract.operations.values()].flatMap(({ body }) => body ?? [])
+  const declared = declaredBodies.flatMap(({ mediaTypes }) => mediaTypes.map(essence))
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...new Set(declared), '*'], ({ headers, routeOptions }, payload, done) =>
-    readBody(payload, headers['content-length'], routeOptions.bodyLimit, done),
+  app.addContentTypeParser([...new Set(declared), '*'], (request, payload, done) =>
+    receiveBody(request, payload, memory, done),
   )
 }
 
@@ -264,15 +273,19 @@ function implemented<Resource>(
   const { contract, prefix, compile } = shared
   const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
   const readParameters = collect(operation, shared, () => createParameterReader(operation, prefix, compile))
-  const checkType: Check = (request) => checkMediaType(request, operation)
+  const checkType: onRequestAsyncHookHandler = async (request, reply) => {
+    request[responseTo] = reply.raw
+    return checkMediaType(request, operation)
+  }
   const parse: Check = (request) => parseBody(request, operation)
   return {
     schema: { ...requestSchemas(operation, contract.specification), ...(response && { response }) },
     validatorCompiler: validatorCompiler(operation, shared),
     attachValidation: true, // checkRequest reports what it found
-    onRequest: [...first, ...hooks(sunsetCheck(operation), checkType)],
+    onRequest: [...first, ...hooks(sunsetCheck(operation)), checkType],
     preValidation: hooks(renamePathParameters(operation), parse, readParameters),
     preHandler: hook((request) => checkRequest(request, operation)),
+    ...(takesUploads(operation) && { onSend: closeIfUnread }),
     handler: createRouteHandler(
       operation,
       handler,
@@ -280,6 +293,12 @@ function implemented<Resource>(
       shared,
     ),
   }
+}
+
+// The rest of a body that its handler did not read is not received: where the next request begins is unknown.
+const closeIfUnread: onSendHookHandler = (request, reply, payload, done) => {
+  if (uploadOf(request)?.hasArrived === false) reply.header('Connection', 'close')
+  done(null, payload)
 }
 
 // Fastify compiles once all routes are added, and would stop at the first schema that fails.

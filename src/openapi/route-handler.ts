@@ -5,8 +5,11 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from './address.js'
 import type { Contract, Operation } from './contract/contract.js'
+import { takesUploads } from './contract/uploads.js'
 import { type ErrorFacts, factsOf, RequestError } from './errors.js'
+import { handing } from './request/body-memory.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
+import { receiving } from './request/upload.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
 import { hasEntityTags, isKnownTo, withEntityTag } from './response/entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './response/error-forms.js'
@@ -95,7 +98,9 @@ export function createRouteHandler<Resource>(
     return { status, headers, body, sent }
   }
 
-  const respond = around.reduceRight((inner, wrap) => wrap(inner, operation), run)
+  const innermost = takesUploads(operation) ? receiving(run) : run
+  const wrapped = around.reduceRight((inner, wrap) => wrap(inner, operation), innermost)
+  const respond = operation.body === undefined ? wrapped : handing(wrapped)
   const streams = mayStream(operation)
   return async (request, reply) => {
     const response = await respond(request, reply)

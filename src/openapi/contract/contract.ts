@@ -46,6 +46,16 @@ export interface Content {
   readonly fields?: ReadonlyMap<string, Field>
   /** For a form: any other field (`additionalProperties`). */
   readonly additionalField?: Field | undefined
+  /** For a request body that streams. */
+  readonly upload?: Upload
+}
+
+/** What of a body streams: all of it, or the one file of a form; and what of it is validated as it arrives. */
+export interface Upload {
+  /** The field of the file; undefined for a body of bytes. */
+  readonly field: string | undefined
+  readonly minLength: number
+  readonly maxLength: number
 }
 
 /** How the data of a kind of server-sent event is written. */

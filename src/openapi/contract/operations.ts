@@ -21,6 +21,7 @@ import { type Faults, found, type Node, type Reader } from './reader.js'
 import { readResponses } from './responses.js'
 import { isPublic, readRequirements, readSecuritySchemes } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
+import { takesUploads, withUploads } from './uploads.js'
 
 /** The place of an operation. */
 export function placeOf({ path, method }: Pick<Operation, 'path' | 'method'>): Pointer {
@@ -121,6 +122,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     path,
     route: routeOf(path),
     ...result,
+    body: withUploads(reader, place, result.body, reader.node(node['x-limits']).bodyBytes),
     unsupported,
     limits: readOperationLimits(reader, place, node, result),
     deprecation: node.deprecated === true ? readDeprecation(reader, place, node) : undefined,
@@ -149,6 +151,7 @@ function checkIdempotency(reader: Reader, place: string, mark: unknown, operatio
   const faults: Faults = [
     [mark !== true, 'must be true or false'],
     [isStreamed, 'is not for a stream of items, which is not stored'],
+    [takesUploads(operation), 'is not for a body that streams: a repetition is recognized by its whole body'],
     [isSafe(method) || method === 'OPTIONS', `is not for ${method}, which changes nothing`],
     [!hasKey, 'requires the header parameter Idempotency-Key'],
     [

@@ -161,7 +161,9 @@ function parametersType(
 // JSON, text and forms as their values, anything else as bytes.
 function bodyType({ id, body }: Operation, notation: Notation): string {
   if (body === undefined) return 'undefined'
-  const types = body.contents.map((content) => requestType(id, content, notation))
+  const types = body.contents.map((content) => {
+    return requestType(id, content, notation, content.upload === undefined ? 'Uint8Array' : 'ByteStream')
+  })
   return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ') || 'never'
 }
 

@@ -107,10 +107,25 @@ function percentDecoded(text: string): Buffer {
   return Buffer.from(decoded, 'latin1')
 }
 
-function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
+/** The boundary of a form's parts. @throws {RequestError} `invalid_request` */
+export function boundaryOf(contentType: string): string {
   const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType)
   if (boundary === null) throw malformed('its Content-Type names no boundary')
-  const name = boundary[1] ?? boundary[2] ?? ''
+  return boundary[1] ?? boundary[2] ?? ''
+}
+
+/**
+ * The name of a part, in a list, by its headers alone.
+ * @param head from the end of the boundary to the empty line
+ */
+export function partNames(head: Uint8Array, contentType: string): string[] {
+  const boundary = boundaryOf(contentType)
+  const part = Buffer.concat([Buffer.from(`--${boundary}`), head, Buffer.from(`\r\n--${boundary}--`)])
+  return multipartEntries(part, contentType).map(({ name }) => name)
+}
+
+function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
+  const name = boundaryOf(contentType)
   const options = { boundary: name, maxParts: partsMax, maxFileSize: bytes.length }
   try {
     return [...parseMultipart(withoutPreamble(bytes, name), options)].map(entryOfPart)
@@ -136,6 +151,7 @@ function entryOf(name: string | undefined, bytes: Buffer, mediaType: string | un
   return { name, text: () => decodeText(bytes), bytes, mediaType }
 }
 
-function malformed(reason: string): RequestError {
+/** The error of a body that is not a form. */
+export function malformed(reason: string): RequestError {
   return ownError('invalid_request', `The body is not a valid form: ${reason}.`)
 }

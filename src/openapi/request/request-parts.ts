@@ -1,6 +1,7 @@
 // What the engine keeps on a request. Its keys are symbols: a plugin may have put something else under a
 // name, as @fastify/cookie does under `cookies`.
 
+import type { ServerResponse } from 'node:http'
 import type { ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Verdict } from '../security/verdict.js'
@@ -12,14 +13,27 @@ export const readErrors: unique symbol = Symbol('openapi.readErrors')
 /** The plan that it was judged by, and the verdict: who sent it (security/). */
 export const judgedBy: unique symbol = Symbol('openapi.judgedBy')
 export const judgedAs: unique symbol = Symbol('openapi.judgedAs')
+/** Where it is responded to, for a body that is released with its response. */
+export const responseTo: unique symbol = Symbol('openapi.responseTo')
+/** Its body, if that holds memory to give back and no handler has it yet. */
+export const bodyInHand: unique symbol = Symbol('openapi.bodyInHand')
+/** Its body, if that streams. */
+export const upload: unique symbol = Symbol('openapi.upload')
 
 declare module 'fastify' {
   interface FastifyRequest {
     [judgedBy]: object | undefined
+    [responseTo]: ServerResponse | undefined
+    [bodyInHand]: BodyInHand | undefined
     [judgedAs]: Verdict | undefined
     [readCookies]: object | undefined
     [readErrors]: Partial<Record<RequestPart, readonly ErrorObject[]>> | undefined
   }
+}
+
+/** A body in memory, or one that streams, until its handler has settled. */
+export interface BodyInHand {
+  release(): void
 }
 
 /** Fastify's name for a part of a request; it has none for cookies. */
@@ -37,7 +51,8 @@ export interface RequestParts {
 
 /** Gives all requests of an instance the same shape, which is fast. */
 export function decorateRequests(app: FastifyInstance): void {
-  for (const key of [readCookies, readErrors, judgedBy, judgedAs]) app.decorateRequest(key, undefined)
+  const keys = [readCookies, readErrors, judgedBy, judgedAs, responseTo, bodyInHand, upload]
+  for (const key of keys) app.decorateRequest(key, undefined)
 }
 
 /** The parts of a request that has been validated, as handlers receive them. */

@@ -9,20 +9,21 @@ import type { AnySchema } from '../contract/keywords.js'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import { jsonPointer } from '../contract/pointer.js'
-import { ownError, type RequestError, type Violation } from '../errors.js'
+import { ownError, type RequestError } from '../errors.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withExcuses } from '../schemas/defaulted.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
 import { withEvaluations } from '../schemas/evaluated.js'
 import { createExplain, errorsMax, everyError, explaining, type Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
-import { describePlaces, errorAt, joinViolations, shownMax, withPath } from '../schemas/messages.js'
+import { describePlaces, errorAt, withPath } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
 import { type RequestPart, readErrors } from './request-parts.js'
+import { invalid, violation } from './violations.js'
 
 const parts = [
   { name: 'path', httpPart: 'params' },
@@ -182,23 +183,6 @@ export function checkRequest(request: FastifyRequest, operation: Operation): voi
     ).map(({ pointer, problem, sentence }) => violation(name, pointer, problem, sentence))
   })
   if (violations.length > 0) throw invalid(violations, areAll)
-}
-
-type Found = Violation & { readonly sentence: string }
-
-function violation(
-  part: Violation['in'],
-  pointer: string,
-  detail: string,
-  sentence = `${part} ${detail}`,
-): Found {
-  return { in: part, pointer, detail, sentence }
-}
-
-function invalid(violations: readonly Found[], areAll = true): RequestError {
-  const sentences = violations.map(({ sentence }) => sentence)
-  const shown = violations.slice(0, shownMax).map(({ sentence: _, ...each }) => each)
-  return ownError('invalid_request', joinViolations(sentences, areAll), { violations: shown })
 }
 
 // The query parser makes an array of a repeated parameter. Parameters without a `form` are single values.

@@ -2,12 +2,15 @@ import { PassThrough } from 'node:stream'
 import t from 'tap'
 import type { RequestError } from '../../../src/openapi/index.js'
 import { readBody } from '../../../src/openapi/request/body.js'
+import { BodyMemory } from '../../../src/openapi/request/body-memory.js'
 
 const bodyBytes = 10
 
 function read(payload: PassThrough, length?: string): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) =>
-    readBody(payload, length, bodyBytes, (error, body) => (error ? reject(error) : resolve(body))),
+    readBody(payload, length, { max: bodyBytes, memory: new BodyMemory() }, (error, body) =>
+      error ? reject(error) : resolve(body),
+    ),
   )
 }
 

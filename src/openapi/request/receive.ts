@@ -1,0 +1,95 @@
+// Receives the body of a request as its operation takes it: whole, or while it arrives.
+
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import type { Content, Operation } from '../contract/contract.js'
+import { contentFor } from '../contract/media-types.js'
+import { bodyTooLarge, type RequestError } from '../errors.js'
+import { readBody } from './body.js'
+import { type BodyMemory, HeldBytes, putInHand } from './body-memory.js'
+import { upload as uploadKey } from './request-parts.js'
+import { noteErrors } from './request-validation.js'
+import { Upload, type UploadLimits, uploadBytes } from './upload.js'
+import { readUploadForm } from './upload-form.js'
+import { invalidBody } from './violations.js'
+
+/** Receives what becomes the request's body, or why there is none. */
+type OnReceived = (error: Error | null, body?: unknown) => void
+
+/** Receives a body, whose media type has been accepted. */
+export function receiveBody(
+  request: FastifyRequest,
+  payload: Readable,
+  memory: BodyMemory,
+  onReceived: OnReceived,
+): void {
+  const { config, bodyLimit: max } = request.routeOptions
+  const length = request.headers['content-length']
+  const content = length === '0' ? undefined : streamedContent(request, config.operation)
+  if (content?.upload !== undefined) {
+    const { minLength, maxLength, field } = content.upload
+    const ofBody = field === undefined ? { minLength, maxLength } : anyLength
+    const limits = { max, isRequired: config.operation?.body?.required === true, ...ofBody }
+    const received = startUpload(request, payload, memory, limits)
+    if (!(received instanceof Upload)) onReceived(received)
+    else if (field === undefined) onReceived(null, received)
+    else receiveForm(request, received, content, onReceived)
+    return
+  }
+  readBody(payload, length, { max, memory }, (error, body, held) => {
+    if (held !== undefined && error === null) putInHand(request, held)
+    onReceived(error, body)
+  })
+}
+
+const anyLength = { minLength: 0, maxLength: Number.POSITIVE_INFINITY }
+
+function streamedContent(
+  { mediaType }: FastifyRequest,
+  operation: Operation | undefined,
+): Content | undefined {
+  return mediaType === undefined ? undefined : contentFor(operation?.body?.contents ?? [], mediaType)
+}
+
+// Nothing is read yet: a client that waits for `100 Continue` uploads nothing that is refused.
+function startUpload(
+  request: FastifyRequest,
+  payload: Readable,
+  memory: BodyMemory,
+  limits: UploadLimits,
+): Upload | RequestError {
+  const refusal = lengthRefusal(request.headers['content-length'], limits)
+  if (refusal !== undefined) return refusal
+  const held = new HeldBytes(memory)
+  if (!held.grow(uploadBytes)) return memory.refusal
+  const upload = new Upload(payload, limits, held)
+  request[uploadKey] = upload
+  putInHand(request, upload)
+  return upload
+}
+
+function lengthRefusal(
+  declared: string | undefined,
+  { max, minLength, maxLength }: UploadLimits,
+): RequestError | undefined {
+  if (declared === undefined) return undefined
+  const length = Number(declared)
+  if (length > max) return bodyTooLarge(max)
+  if (length > maxLength) return invalidBody([], `must have at most ${maxLength} bytes`)
+  return length < minLength ? invalidBody([], `must have at least ${minLength} bytes`) : undefined
+}
+
+function receiveForm(
+  request: FastifyRequest,
+  upload: Upload,
+  content: Content,
+  onReceived: OnReceived,
+): void {
+  readUploadForm(upload, request.headers['content-type'] ?? '', content).then(
+    ({ value, faults }) => {
+      noteErrors(request, 'body', faults)
+      onReceived(null, value)
+    },
+    (error) => onReceived(upload.failure ?? error),
+  )
+}

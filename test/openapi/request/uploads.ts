@@ -1,0 +1,404 @@
+// Bodies that reach their handler while they arrive, over real connections.
+
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import Fastify from 'fastify'
+import t from 'tap'
+import { generateOperations } from '../../../src/openapi/generate/index.js'
+import { mount } from '../../../src/openapi/index.js'
+import { BodyMemory } from '../../../src/openapi/request/body-memory.js'
+import {
+  anyError,
+  type buildEngine,
+  contractWith,
+  done,
+  type Engine,
+  type Handler,
+  startEngine,
+} from '../../fixtures/engine.js'
+import { until } from '../../fixtures/until.js'
+
+const max = 2_000_000
+const limits = { 'x-limits': { bodyBytes: max } }
+const bytes = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }
+const short = {
+  'application/octet-stream': { schema: { type: 'string', format: 'binary', minLength: 5, maxLength: 10 } },
+}
+const photo = {
+  type: 'object',
+  required: ['title', 'photo'],
+  additionalProperties: false,
+  properties: {
+    title: { type: 'string', maxLength: 9 },
+    count: { type: 'integer' },
+    photo: { type: 'string', format: 'binary', minLength: 1, maxLength: 100_000 },
+  },
+}
+const form = { 'multipart/form-data': { schema: photo, encoding: { photo: { contentType: 'image/png' } } } }
+const ok = { 200: { description: 'The length.', content: { 'application/json': {} } }, default: anyError }
+const contract = await contractWith({
+  add: { ...limits, requestBody: { content: bytes }, responses: ok },
+  addSome: { ...limits, requestBody: { required: true, content: bytes }, responses: ok },
+  addShort: { ...limits, requestBody: { content: short }, responses: ok },
+  addPhoto: { ...limits, requestBody: { content: form }, responses: ok },
+  addSmall: { 'x-limits': { bodyBytes: 1_048_576 }, requestBody: { content: bytes }, responses: ok },
+})
+
+const lengthOf = async (body: Readable | undefined) => ({
+  status: 200,
+  body: body ? (await buffer(body)).length : 'none',
+})
+const read: Handler = ({ body }) => lengthOf(body)
+const readPhoto: Handler = async ({ body: { photo, ...fields } }) => {
+  return { status: 200, body: { ...fields, length: photo ? (await buffer(photo)).length : 'none' } }
+}
+const readers = {
+  add: read,
+  addSome: read,
+  addShort: read,
+  addPhoto: readPhoto,
+  addSmall: async ({ body }: { body: Uint8Array }) => ({ status: 200, body: body.constructor.name }),
+}
+
+const octets = { 'content-type': 'application/octet-stream' }
+
+interface Sent {
+  readonly status: number
+  readonly headers: http.IncomingHttpHeaders
+  readonly body: unknown
+}
+
+/** Sends a request, in these chunks; with `Content-Length` if `headers` have it. */
+async function post(
+  { origin }: Engine,
+  path: string,
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  headers: http.OutgoingHttpHeaders = {},
+): Promise<Sent> {
+  const request = http.request(origin + path, { method: 'POST', headers: { ...octets, ...headers } })
+  const responded = once(request, 'response') as Promise<[http.IncomingMessage]>
+  pipeline(Readable.from(chunks), request).catch(() => {}) // the server may not read all of it
+  const [response] = await responded
+  const text = String(await buffer(response))
+  return { status: Number(response.statusCode), headers: response.headers, body: text && JSON.parse(text) }
+}
+
+function* blocks(count: number, size = 65_536): Generator<Buffer> {
+  for (let i = 0; i < count; i++) yield Buffer.alloc(size, i)
+}
+
+t.test('a body of bytes arrives as a stream, with and without a length', async (t) => {
+  const engine = await startEngine(t, contract, readers)
+  t.match(await post(engine, '/add', blocks(20)), { status: 200, body: 20 * 65_536 })
+  t.match(await post(engine, '/add', [Buffer.alloc(7)], { 'content-length': 7 }), { status: 200, body: 7 })
+  t.match(await post(engine, '/add', [], { 'content-length': 0 }), { status: 200, body: 'none' })
+  t.match(await post(engine, '/add', [Buffer.alloc(max)], { 'content-length': max }), {
+    status: 200,
+    body: max,
+  })
+  const oneByOne = Array.from(Buffer.alloc(65_000), (byte) => Buffer.from([byte]))
+  t.match(await post(engine, '/add', oneByOne), { status: 200, body: 65_000 })
+  t.match(
+    await post(engine, '/addSmall', [Buffer.alloc(7)]),
+    { body: 'Buffer' },
+    'a smaller limit, and it is in memory',
+  )
+})
+
+const refused: [title: string, path: string, size: number, status: number, message: string][] = [
+  ['beyond the limit', '/add', max + 1, 413, `The body is longer than ${max} bytes.`],
+  ['longer than its schema allows', '/addShort', 11, 400, 'body must have at most 10 bytes'],
+  ['shorter than its schema allows', '/addShort', 4, 400, 'body must have at least 5 bytes'],
+]
+
+for (const [title, path, size, status, message] of refused) {
+  t.test(`a body ${title} is refused before its handler if its length is known, else midway`, async (t) => {
+    let begun = 0
+    const count: Handler = (request, context) => {
+      begun++
+      return read(request, context)
+    }
+    const engine = await startEngine(t, contract, { add: count, addShort: count })
+    const known = await post(engine, path, [Buffer.alloc(size)], { 'content-length': size })
+    t.match(known, { status, body: { status, message } })
+    t.equal(begun, 0)
+    const chunked = await post(engine, path, [Buffer.alloc(size)])
+    t.match(chunked, { status, body: { status, message } })
+    t.equal(begun, 1)
+    t.match(await post(engine, '/add', [Buffer.alloc(3)]), { status: 200, body: 3 })
+  })
+}
+
+t.test('a required body must have a byte, also in chunks', async (t) => {
+  const engine = await startEngine(t, contract, readers)
+  const message = 'body is required'
+  t.match(await post(engine, '/addSome', [], { 'content-length': 0 }), { status: 400, body: { message } })
+  t.match(await post(engine, '/addSome', []), { status: 400, body: { message } })
+})
+
+t.test('whatever a handler makes of a body that fails, its request is refused', async (t) => {
+  const engine = await startEngine(t, contract, {
+    add: async ({ body }) => ({ status: 200, body: await buffer(body).catch(() => 'never mind') }),
+    addShort: async ({ body }) => {
+      await buffer(body).catch(() => {})
+      throw new Error('the disk is full')
+    },
+  })
+  t.match(await post(engine, '/add', blocks(40)), { status: 413 })
+  t.match(await post(engine, '/addShort', [Buffer.alloc(11)]), { status: 400 })
+  t.strictSame(engine.log, [])
+})
+
+const careless: [title: string, handler: Handler][] = [
+  ['does not read its body', async () => ({ status: 200, body: 'done' })],
+  [
+    'reads a part of it',
+    async ({ body }) => ({ status: 200, body: (await body[Symbol.asyncIterator]().next()).done }),
+  ],
+  [
+    'breaks off',
+    async ({ body }) => {
+      for await (const _ of body) break
+      return { status: 200, body: 'done' }
+    },
+  ],
+]
+
+for (const [title, handler] of careless) {
+  t.test(`a handler that ${title} responds, and holds nothing afterwards`, async (t) => {
+    const memory = new BodyMemory(10_000_000)
+    const engine = await startEngine(t, contract, { add: handler }, buildWith(memory))
+    t.match(await post(engine, '/add', blocks(2)), { status: 200 })
+    const sent = await post(engine, '/add', endless())
+    t.match(sent, { status: 200, headers: { connection: 'close' } })
+    await until(() => memory.held === 0)
+  })
+}
+
+async function* endless(): AsyncGenerator<Buffer> {
+  for (let i = 0; i < 10_000; i++) {
+    yield Buffer.alloc(1_000)
+    await new Promise(setImmediate)
+  }
+}
+
+t.test('a handler that throws midway responds 500, and holds nothing afterwards', async (t) => {
+  const memory = new BodyMemory(10_000_000)
+  const engine = await startEngine(
+    t,
+    contract,
+    {
+      add: async ({ body }) => {
+        for await (const _ of body) throw new Error('the disk is full')
+        return { status: 200, body: 1 }
+      },
+    },
+    buildWith(memory),
+  )
+  t.match(await post(engine, '/add', endless()), { status: 500, headers: { connection: 'close' } })
+  t.match(engine.log, [{ err: { message: 'the disk is full' } }])
+  await until(() => memory.held === 0)
+})
+
+t.test('a client that leaves ends the stream of its handler', async (t) => {
+  const memory = new BodyMemory(10_000_000)
+  let failure: Error | undefined
+  const engine = await startEngine(
+    t,
+    contract,
+    {
+      add: async ({ body }) => {
+        await buffer(body).catch((error) => {
+          failure = error
+        })
+        return { status: 200, body: 1 }
+      },
+    },
+    buildWith(memory),
+  )
+  const socket = net.connect(Number(new URL(engine.origin).port))
+  socket.write(
+    'POST /add HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\nContent-Length: 100\r\n\r\nabc',
+  )
+  await until(() => memory.held > 0)
+  socket.destroy()
+  await until(() => failure !== undefined && memory.held === 0)
+  t.strictSame(engine.log, [])
+})
+
+/** A form of these parts, each a header section and its content. */
+const partsOf = (...parts: [headers: string, content: string | Buffer][]) =>
+  Buffer.concat([
+    ...parts.flatMap(([headers, content]) => [
+      Buffer.from(`--b\r\n${headers}\r\n\r\n`),
+      Buffer.from(content),
+      Buffer.from('\r\n'),
+    ]),
+    Buffer.from('--b--\r\n'),
+  ])
+const field = (name: string) => `Content-Disposition: form-data; name="${name}"`
+const file = `${field('photo')}; filename="a.png"\r\nContent-Type: image/png`
+const multipart = { 'content-type': 'multipart/form-data; boundary=b' }
+const title: [string, string] = [field('title'), 'Rex']
+
+t.test('a form streams its file behind its fields, however its bytes are split', async (t) => {
+  const engine = await startEngine(t, contract, readers)
+  const content = Buffer.from('\r\n--a \r\n--\r\n--bb'.slice(0, 12).repeat(500))
+  const whole = partsOf(title, [field('count'), '3'], [file, content])
+  const splits = [[whole], ...[1, 2, 3, 7, 64, 1000].map((size) => split(whole, size))]
+  for (const chunks of splits)
+    t.match(await post(engine, '/addPhoto', chunks, multipart), {
+      status: 200,
+      body: { title: 'Rex', count: 3, length: content.length },
+    })
+  for (let at = whole.length - 40; at < whole.length; at++)
+    t.match(await post(engine, '/addPhoto', [whole.subarray(0, at), whole.subarray(at)], multipart), {
+      body: { length: content.length },
+    })
+  const withText = Buffer.concat([Buffer.from('a preamble\r\n'), whole, Buffer.from('an epilogue')])
+  t.match(await post(engine, '/addPhoto', [withText], multipart), { body: { length: content.length } })
+})
+
+function split(bytes: Buffer, size: number): Buffer[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+    bytes.subarray(i * size, (i + 1) * size),
+  )
+}
+
+const many = Array.from({ length: 1_001 }, (): [string, string] => [field('title'), 'x'])
+const badForms: [title: string, form: Buffer, status: number, message: string | RegExp][] = [
+  ['with a field behind the file', partsOf([file, 'x'], title), 400, /body.title is required/],
+  [
+    'with another field behind the file',
+    partsOf(title, [file, 'x'], [field('count'), '3']),
+    400,
+    'body.photo must be the last part of the form: it is read as it arrives',
+  ],
+  [
+    'with the file twice',
+    partsOf(title, [file, 'x'], [file, 'y']),
+    400,
+    'body.photo must be the last part of the form: it is read as it arrives',
+  ],
+  [
+    'with a field that is too long',
+    partsOf([field('title'), 'too long by far'], [file, 'x']),
+    400,
+    'body.title must have at most 9 characters',
+  ],
+  [
+    'with a file of another type',
+    partsOf(title, [file.replace('image/png', 'image/gif'), 'x']),
+    400,
+    'body.photo must be of type image/png',
+  ],
+  ['with an empty file', partsOf(title, [file, '']), 400, 'body.photo must have at least 1 bytes'],
+  [
+    'with a file that is too long',
+    partsOf(title, [file, Buffer.alloc(100_001)]),
+    400,
+    'body.photo must have at most 100000 bytes',
+  ],
+  ['without the file', partsOf(title), 400, 'body.photo is required'],
+  [
+    'with an unknown field',
+    partsOf(title, [field('more'), 'x'], [file, 'x']),
+    400,
+    'body.more is not a known field',
+  ],
+  [
+    'with a part without a name',
+    partsOf(title, ['Content-Disposition: form-data', 'x'], [file, 'x']),
+    400,
+    /a field without a name/,
+  ],
+  ['with a part without headers', partsOf(['', 'x'], [file, 'x']), 400, /not a valid form/],
+  ['whose file is cut', partsOf(title, [file, 'xyz']).subarray(0, -12), 400, /not a valid form/],
+  ['whose fields are cut', partsOf(title, [file, 'xyz']).subarray(0, 30), 400, /not a valid form/],
+  ['whose end is cut', partsOf(title, [file, 'xyz']).subarray(0, -4), 400, /not a valid form/],
+  ['of 1,001 parts', partsOf(...many, [file, 'x']), 400, /not a valid form/],
+  [
+    'with a header section of 1 MB',
+    partsOf([`${field('title')}\r\nX: ${'x'.repeat(1_000_000)}`, 'x'], [file, 'x']),
+    400,
+    /not a valid form/,
+  ],
+  [
+    'with 1 MiB before its file',
+    partsOf([field('title'), 'x'.repeat(1_200_000)], [file, 'x']),
+    413,
+    'What comes before the file is longer than 1048576 bytes.',
+  ],
+  ['that is no form', Buffer.from('{}'), 400, /not a valid form/],
+]
+
+for (const [title, whole, status, message] of badForms) {
+  t.test(`a form ${title} is refused`, async (t) => {
+    const memory = new BodyMemory(10_000_000)
+    const engine = await startEngine(t, contract, readers, buildWith(memory))
+    for (const chunks of [[whole], split(whole, 1_000)]) {
+      t.match(await post(engine, '/addPhoto', chunks, multipart), { status, body: { status, message } })
+    }
+    await until(() => memory.held === 0)
+    t.strictSame(engine.log, [])
+  })
+}
+
+t.test('a form whose handler does not read its file is refused all the same, if it is invalid', async (t) => {
+  const engine = await startEngine(t, contract, {
+    addPhoto: async ({ body }) => ({ status: 200, body: body.title }),
+  })
+  t.match(await post(engine, '/addPhoto', [partsOf(title, [file, 'x'])], multipart), {
+    status: 200,
+    body: 'Rex',
+  })
+  t.match(await post(engine, '/addPhoto', [partsOf([file, 'x'])], multipart), { status: 400 })
+})
+
+t.test('an upload of an idempotent operation, and several files in memory, are told', async (t) => {
+  const key = { in: 'header', name: 'Idempotency-Key', schema: { type: 'string' } }
+  const idempotent = {
+    ...limits,
+    'x-idempotent': true,
+    parameters: [key],
+    requestBody: { content: bytes },
+    responses: { ...done, 409: anyError, 422: anyError },
+  }
+  const security = { security: [{ key: [] }], securitySchemes: {} }
+  await t.rejects(contractWith({ add: idempotent }, security), {
+    message:
+      /POST \/add: x-idempotent is not for a body that streams: a repetition is recognized by its whole body/,
+  })
+  const files = {
+    type: 'object',
+    properties: { a: { type: 'string', format: 'binary' }, b: { type: 'string', format: 'binary' } },
+  }
+  const { warnings } = await contractWith({
+    add: { ...limits, requestBody: { content: { 'multipart/form-data': { schema: files } } }, responses: ok },
+  })
+  t.match(warnings, [
+    {
+      text: 'POST /add: the request body multipart/form-data has several files, so each is read into memory',
+    },
+  ])
+})
+
+t.test('the generated type of a body that streams is a Readable', async (t) => {
+  const text = generateOperations(contract)
+  t.match(text, /body: ByteStream \| undefined/)
+  t.match(text, /WithFiles<.*, 'photo', ByteStream>/)
+  t.match(text, /addSmall[\s\S]*body: Uint8Array/)
+})
+
+function buildWith(bodies: BodyMemory): typeof buildEngine {
+  return async (contract, handlerOf, loggerInstance) => {
+    const app = Fastify({ ...(loggerInstance && { loggerInstance }) })
+    const handlers = [...contract.operations.values()].map((each) => [each.name, handlerOf(each)])
+    await mount(app, { contract, handlers: Object.fromEntries(handlers), bodies })
+    return app as never // Fastify's type names its logger
+  }
+}
