@@ -4,14 +4,20 @@
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { ClientBody, ClientField, ClientOperation, ClientTable } from '../../src/client/table.js'
+import type {
+  ClientBody,
+  ClientField,
+  ClientOperation,
+  ClientStream,
+  ClientTable,
+  ContentKind,
+} from '../../src/client/table.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import {
   generateTypes,
   hasDefault,
   importOf,
   type Notation,
-  namedType,
   notationOf,
   requestType,
 } from '../../src/openapi/generate/index.js'
@@ -23,6 +29,7 @@ import {
   essence,
   extendedBy,
   type Field,
+  framingOf,
   isPublic,
   isRange,
   nodeOf,
@@ -32,6 +39,7 @@ import {
   type Response,
   schemasIn,
 } from '../../src/openapi/tools.js'
+import { callTypes, contentTypes, goodAnswers, isStream } from './client-calls.js'
 import { header } from './header.js'
 import { NumberPlaces } from './number-places.js'
 
@@ -58,7 +66,7 @@ ${errors}
 }
 `
   const imports = [
-    importOf(['Call', 'RequestOf', 'StatusOf', 'Unfilled'], text, '../src/client/call.js'),
+    importOf(typesOfCalls, text, '../src/client/call.js'),
     importOf(['UsernamePassword'], text, '../src/client/credentials.js'),
     "import type { ClientTable } from '../src/client/table.js'\n",
     importOf(['WithFiles'], text, './operations.js'),
@@ -70,6 +78,10 @@ ${text}
 export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 2)} as const
 `
 }
+
+const typesOfCalls = [
+  ...['Accepting', 'Call', 'FileBody', 'FileOptions', 'RequestOf', 'StatusOf', 'StreamCall', 'Unfilled'],
+]
 
 /** The operations of the contract, and where their values have numbers. */
 export function clientTable(contract: Contract): ClientTable {
@@ -165,13 +177,12 @@ export interface ${name} extends RequestOf<operations[${JSON.stringify(operation
 }
 
 function callType(operation: Operation, request: string, notation: Notation): string {
-  const answers = goodAnswers(operation).flatMap((answer) => bodyTypes(operation, answer, notation))
-  const data = [...new Set(answers)].join(' | ') || 'unknown'
+  const types = callTypes(operation, request, notation)
   const comment = documentation(operation).map((line) => `   * ${line}`.trimEnd())
   return `  /**
 ${comment.join('\n')}
    */
-  readonly ${memberName(operation)}: Call<${request}, ${data}>`
+  readonly ${memberName(operation)}: ${types.join('\n    & ')}`
 }
 
 // The statuses with the same body share a line.
@@ -199,9 +210,8 @@ function errorStatus({ status }: Response, errors: readonly Response[]): string 
 }
 
 // The types of a response's body, one for each media type.
-function bodyTypes({ id }: Operation, { key, contents }: Response, notation: Notation): string[] {
-  const at = `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content']`
-  const types = contents.map((content) => dataType(content, at, notation))
+function bodyTypes(operation: Operation, answer: Response, notation: Notation): string[] {
+  const types = contentTypes(operation, answer, notation)
   return types.length > 0 ? [...new Set(types)] : ['undefined']
 }
 
@@ -213,18 +223,13 @@ function keyOf(name: string): string {
   return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name)
 }
 
-function dataType(content: Content, at: string, notation: Notation): string {
-  if (content.kind !== 'json') return content.kind === 'text' ? 'string' : 'Uint8Array'
-  const type = namedType(content, notation) ?? `${at}[${JSON.stringify(content.mediaType)}]`
-  return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type
-}
-
 // The body of a request; properties with a default may be absent.
 function sentType(operation: Operation, document: object, notation: Notation): string {
   const { id, body } = operation
   if (body === undefined) return '{ readonly body?: never }'
   const sent = sentContent(operation)
-  const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, 'Uint8Array | Blob')
+  const files = sent?.kind === 'bytes' ? 'FileBody' : 'Uint8Array | Blob'
+  const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, files)
   const filled = filledNames(document, sent?.schema).map((name) => JSON.stringify(name))
   const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
   return `{ readonly body${body.required ? '' : '?'}: ${whole} }`
@@ -280,13 +285,6 @@ function deprecationText({ deprecatedAt, sunset, successor }: NonNullable<Operat
   return `since ${day(deprecatedAt)}${end}.${successor === undefined ? '' : ` Use \`${successor}\` instead.`}`
 }
 
-// The responses a call may resolve with: 2xx, or `default` if there is none.
-function goodAnswers({ responses }: Operation): Response[] {
-  const all = [...responses.values()]
-  const declared = all.filter(({ status }) => /^2(\d\d|xx)$/.test(status))
-  return declared.length > 0 ? declared : all.filter(({ status }) => status === 'default')
-}
-
 function errorAnswers({ responses }: Operation): Response[] {
   return [...responses.values()].filter(({ status }) => /^([45]|default$)/.test(status))
 }
@@ -298,6 +296,7 @@ function tableEntry(operation: Operation, contract: Contract, places: NumberPlac
   const answers = [...new Set([...goodAnswers(operation), ...errors])]
   const numbers = numbersOf(answers, places)
   const contents = contentsOf(answers)
+  const streams = streamsOf(operation, places)
   const successor = contract.operations.get(deprecation?.successor ?? '')
   return {
     method,
@@ -309,6 +308,8 @@ function tableEntry(operation: Operation, contract: Contract, places: NumberPlac
     ...(errors.length > 0 && { errors: errorContents(errors, contract.document) }),
     ...(Object.keys(contents).length > 0 && { contents }),
     ...(Object.keys(numbers).length > 0 && { numbers }),
+    ...(Object.keys(streams).length > 0 && { streams }),
+    ...(isStream(operation) && { isStream: true }),
     ...(successor !== undefined && { successor: clientName(successor) }),
   }
 }
@@ -386,12 +387,46 @@ function ofSpecial<Each>(
   return found.filter(([status, each]) => isSpecial(each) || isIn(status))
 }
 
-function kindsOf(contents: readonly Content[]): Record<string, 'json' | 'text' | 'bytes'> {
-  const kinds = contents.map(({ mediaType, kind }): [string, 'json' | 'text' | 'bytes'] => [
-    essence(mediaType),
-    kind === 'json' || kind === 'text' ? kind : 'bytes',
-  ])
+function kindsOf(contents: readonly Content[]): Record<string, ContentKind> {
+  const known: readonly ContentKind[] = ['json', 'text', 'stream']
+  const kinds = contents.map(({ mediaType, kind }) => {
+    return [essence(mediaType), known.find((each) => each === kind) ?? 'bytes'] as const
+  })
   return Object.fromEntries(kinds)
+}
+
+function streamsOf(operation: Operation, places: NumberPlaces): NonNullable<ClientOperation['streams']> {
+  const found = goodAnswers(operation).flatMap(({ status, contents }) => {
+    const streams = contents.flatMap((each) => {
+      const stream = streamOf(each, operation, places)
+      return stream === undefined ? [] : [[essence(each.mediaType), stream] as const]
+    })
+    return streams.length === 0 ? [] : [[status, Object.fromEntries(streams)] as const]
+  })
+  return Object.fromEntries(found)
+}
+
+function streamOf(content: Content, { limits }: Operation, places: NumberPlaces): ClientStream | undefined {
+  const { framing, schema, data = [] } = content
+  if (framing === undefined) return undefined
+  const items = framing === 'sse' ? dataSchemas(schema) : [schema ?? {}]
+  const numbers = places.of(items.length === 1 ? items[0] : { anyOf: items })
+  const texts = data.filter(({ isJson }) => !isJson)
+  return {
+    framing,
+    ...(framingOf(content).keepAlive !== '' && { keepAliveMs: limits.keepAliveMs }),
+    ...(numbers !== undefined && { numbers }),
+    ...(texts.length > 0 && {
+      texts: texts.map(({ events, texts }) => ({ ...(events && { events }), ...(texts && { texts }) })),
+    }),
+  }
+}
+
+// Of the data of each kind of event.
+function dataSchemas(schema: AnySchema | undefined): unknown[] {
+  const { oneOf, anyOf } = nodeOf(schema)
+  const kinds = [oneOf, anyOf].find(Array.isArray) ?? [schema]
+  return kinds.map((each) => nodeOf(nodeOf(each).properties).data ?? {})
 }
 
 function bodyOf(content: Content | undefined, places: NumberPlaces): { readonly body?: ClientBody } {

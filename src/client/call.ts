@@ -39,6 +39,9 @@ export interface AnyCallOptions extends CommonOptions, GivenCredentials {}
 /** Options of a single call, with its own credentials in place of the client's. */
 export type CallOptions<Schemes> = CommonOptions & Partial<CredentialOptions<Schemes>>
 
+/** The body of a request that is a file. One that is no Uint8Array and no Blob is sent as it is read, once. */
+export type FileBody = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
+
 /** The media type that a call wants: `accept`. */
 export interface Accepting<Type extends string> {
   readonly accept: Type
@@ -61,7 +64,7 @@ export interface Start {
 /** What is sent: a field that may be absent may also be undefined, under `exactOptionalPropertyTypes` too. */
 export type Given<Value> = Value extends readonly unknown[]
   ? { [Index in keyof Value]: Given<Value[Index]> }
-  : Value extends Uint8Array | Blob
+  : Value extends FileBody
     ? Value
     : Value extends object
       ? { [Name in keyof Value]: Given<Value[Name]> | (object extends Pick<Value, Name> ? undefined : never) }
@@ -70,7 +73,7 @@ export type Given<Value> = Value extends readonly unknown[]
 /** A request body in which the fields with these names are optional, because they have a default. */
 export type Unfilled<Body, Names extends PropertyKey> = Body extends readonly unknown[]
   ? { [Index in keyof Body]: Unfilled<Body[Index], Names> }
-  : Body extends Uint8Array | Blob
+  : Body extends FileBody
     ? Body
     : Body extends object
       ? { [Name in keyof Body as Name extends Names ? never : Name]: Unfilled<Body[Name], Names> } & {

@@ -19,6 +19,8 @@ import { type CalledOperation, type ClientTable, operationOf } from './table.js'
 
 type Result = Promise<CallResult<unknown>>
 
+const fileSilenceMs = 60_000
+
 /** The request of a call that returns one result. */
 export interface AnyCallRequest extends CallRequest {
   /** Whether a file is returned as it arrives. */
@@ -67,7 +69,8 @@ async function requestPage(
     kindOf(response) === 'stream' || (isFileLeft && kindOf(response) === 'bytes')
   const response = await exchange(request, operation, settings, isLeft)
   if (kindOf(response) === 'stream') throw notAsked(operation, response)
-  const limits = { ...settings, operation: operation.id, signal: request.signal }
+  const { silenceMaxMs = fileSilenceMs } = settings
+  const limits = { silenceMaxMs, operation: operation.id, signal: request.signal }
   return {
     data: isLeft(response)
       ? streamOf(response, limits)

@@ -10,6 +10,7 @@ import { ApiError } from './error.js'
 import { isDeclaredError } from './error-response.js'
 import { decode, decodeAny } from './json.js'
 import type { CommonOptions } from './options.js'
+import type { ItemStream } from './stream.js'
 import { isStreamCall } from './stream-call.js'
 import { operationOf, placeOfSchema } from './table.js'
 
@@ -37,13 +38,21 @@ export type OperationId = keyof Calls
 /** The request of an operation: its parameters by location, and its body. An int64 is a bigint. */
 export type CallRequest<Id extends OperationId> = NonNullable<Parameters<Calls[Id]>[0]>
 
-/** The body of an operation's successful response. */
+/** The body of an operation's successful response; of one that returns a stream, see CallItem. */
 export type CallData<Id extends OperationId> =
   ReturnType<Calls[Id]> extends Promise<CallResult<infer Data>> ? Data : never
 
+/** An item of an operation that returns a stream, and nothing else. */
+export type CallItem<Id extends OperationId> =
+  ReturnType<Calls[Id]> extends ItemStream<infer Item> ? Item : never
+
 /** The operations that return arrays. */
 export type PagedId = {
-  [Id in OperationId]: CallData<Id> extends readonly unknown[] ? Id : never
+  [Id in OperationId]: ReturnType<Calls[Id]> extends Promise<CallResult<infer Data>>
+    ? Data extends readonly unknown[]
+      ? Id
+      : never
+    : never
 }[OperationId]
 
 /**

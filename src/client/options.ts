@@ -19,8 +19,8 @@ export interface Limits {
   readonly attemptsMax: number
   /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. */
   readonly waitMaxMs: number
-  /** The longest time without a byte within a response that is read as it arrives; `Infinity` for any. */
-  readonly silenceMaxMs: number
+  /** The longest time without a byte within a response that is read as it arrives; undefined: see the client. */
+  readonly silenceMaxMs: number | undefined
 }
 
 /** A retry that is about to be waited for. */
@@ -51,8 +51,9 @@ export interface CommonOptions {
   /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. Default: 90,000. */
   readonly waitMaxMs?: number | undefined
   /**
-   * The longest silence within a stream of items, or a file that is read as it arrives; what the service sends
-   * to keep a connection alive ends it. `Infinity` for any. Default: 60,000.
+   * The longest silence within a stream of items, or a file that is read as it arrives; `Infinity` for any. What
+   * the service sends to keep a connection alive ends it. Default: that three of these are lost, 60,000 for a file,
+   * and any within a stream that has none of them (JSON Lines).
    */
   readonly silenceMaxMs?: number | undefined
   /** The calls of a key that are in flight at once; others wait for their turn. Default: 32. */
@@ -144,7 +145,7 @@ function hasPublic({ operations }: ClientTable): boolean {
   return Object.values(operations).some(isPublic)
 }
 
-const defaults: Limits = { timeoutMs: 30_000, attemptsMax: 5, waitMaxMs: 90_000, silenceMaxMs: 60_000 }
+const defaults: Limits = { timeoutMs: 30_000, attemptsMax: 5, waitMaxMs: 90_000, silenceMaxMs: undefined }
 
 type Requirement = readonly [isMet: (value: number) => boolean, text: string]
 
@@ -162,12 +163,17 @@ const requirements: Record<keyof Limits | 'inFlightMax', Requirement> = {
 }
 
 function readLimits(given: { [Name in keyof Limits]?: number | undefined }, fallback: Limits): Limits {
-  const read = (name: keyof Limits) => {
+  const read = (name: Exclude<keyof Limits, 'silenceMaxMs'>) => {
     const { [name]: value = fallback[name] } = given
     return readNumber(name, value)
   }
-  const [timeoutMs, silenceMaxMs] = [read('timeoutMs'), read('silenceMaxMs')]
-  return { timeoutMs, silenceMaxMs, attemptsMax: read('attemptsMax'), waitMaxMs: read('waitMaxMs') }
+  const { silenceMaxMs = fallback.silenceMaxMs } = given
+  return {
+    timeoutMs: read('timeoutMs'),
+    attemptsMax: read('attemptsMax'),
+    waitMaxMs: read('waitMaxMs'),
+    silenceMaxMs: silenceMaxMs === undefined ? undefined : readNumber('silenceMaxMs', silenceMaxMs),
+  }
 }
 
 function readNumber(name: keyof typeof requirements, value: unknown): number {

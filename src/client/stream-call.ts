@@ -16,6 +16,8 @@ import type { CalledOperation, ClientStream } from './table.js'
 /** The request of a call whose response is a stream. */
 export interface StreamRequest extends CallRequest, StreamOptions {}
 
+// Three of them may be lost, or late.
+const keepAlivesMax = 4
 const lastEventIdHeader = 'Last-Event-ID'
 
 /** Whether the response of a call is a stream of items: the only kind, or the one that the call wants. */
@@ -39,7 +41,6 @@ export function streamItems(
   return new Stream({
     operation,
     signal: request.signal,
-    silenceMaxMs: own.silenceMaxMs,
     clock: own.clock,
     lastEventId: request.headers.get(lastEventIdHeader) ?? '',
     // Only what takes effect once may be sent again.
@@ -67,8 +68,10 @@ async function connect(operation: CalledOperation, request: Outgoing, own: Setti
   const isStream = (response: Response) => streamIn(operation, response) !== undefined
   const response = await exchange(request, operation, own, isStream)
   const stream = streamIn(operation, response)
-  if (stream !== undefined) return { response, framing: stream.framing }
-  if (response.status === 204) return { response, framing: undefined } // an event source ends for good
+  const { framing, keepAliveMs = Number.POSITIVE_INFINITY } = stream ?? {}
+  const silenceMaxMs = own.silenceMaxMs ?? keepAliveMs * keepAlivesMax
+  // A 204 ends an event source for good.
+  if (framing !== undefined || response.status === 204) return { response, framing, silenceMaxMs }
   const type = response.headers.get('Content-Type') ?? 'no media type'
   throw unexpected(`The response is no stream of items, but of ${type}.`, operation, headOf(response))
 }
@@ -78,7 +81,7 @@ function readItem(operation: CalledOperation, item: SentItem, response: Response
   const { data = '', ...event } = item
   if (stream.framing !== 'sse') return json(operation, stream, data, response)
   const isText = stream.texts?.some(({ events, texts }) => {
-    const isNamed = events?.includes(item.event ?? 'message') ?? true
+    const isNamed = events === undefined || (item.event !== undefined && events.includes(item.event))
     return isNamed && (texts?.includes(data) ?? true)
   })
   return { ...event, data: isText ? data : json(operation, stream, data, response) }

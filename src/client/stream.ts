@@ -32,13 +32,14 @@ export interface Connection {
   readonly response: Response
   /** Undefined if it has no items, and there will be none. */
   readonly framing: Framing | undefined
+  /** The longest time without a byte. */
+  readonly silenceMaxMs: number
 }
 
 /** Where a stream comes from. */
 export interface StreamSource {
   readonly operation: CalledOperation
   readonly signal: AbortSignal
-  readonly silenceMaxMs: number
   readonly clock: Clock
   /** After which event it begins; empty for none. */
   readonly lastEventId: string
@@ -122,9 +123,9 @@ export class Stream implements ItemStream<unknown> {
   async *#iterate(): AsyncGenerator<unknown, void, undefined> {
     try {
       for (;;) {
-        const { response, framing } = await this.#connect()
+        const { framing, ...connection } = await this.#connect()
         if (framing === undefined) return
-        const lost = yield* this.#itemsOf(response, framing)
+        const lost = yield* this.#itemsOf(connection, framing)
         const goesOn = this.source.reconnects && framing === 'sse'
         if (!goesOn && lost !== undefined) throw lost
         if (!goesOn) return
@@ -140,10 +141,10 @@ export class Stream implements ItemStream<unknown> {
 
   // Returns the error of a connection that was lost.
   async *#itemsOf(
-    response: Response,
+    { response, silenceMaxMs }: Omit<Connection, 'framing'>,
     framing: Framing,
   ): AsyncGenerator<unknown, ApiError | undefined, undefined> {
-    const { operation, silenceMaxMs, read } = this.source
+    const { operation, read } = this.source
     this.#empty++
     try {
       const limits = { operation: operation.id, signal: this.#own.signal, silenceMaxMs }

@@ -35,6 +35,8 @@ export type ContentKind = 'json' | 'text' | 'bytes' | 'stream'
 /** How the items of a stream are read. */
 export interface ClientStream {
   readonly framing: Framing
+  /** After how long a silence the service sends something else than an item; undefined: never. */
+  readonly keepAliveMs?: number
   /** In an event whose data is JSON, or in an item of JSON. */
   readonly numbers?: Place
   /** The events whose data is text, by their names and by what the text may be; any without. */

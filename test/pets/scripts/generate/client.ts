@@ -89,3 +89,81 @@ for (const [title, ids, names] of named) {
     t.strictSame(Object.keys(operations).sort(), names)
   })
 }
+
+const pet = { type: 'object', properties: { id: { type: 'integer', format: 'int64' } } }
+const petPlace = { properties: { id: 'int64' } }
+const petJson = { type: 'string', contentMediaType: 'application/json', contentSchema: pet }
+const eventOf = (data: object, others = {}) => ({ required: ['data'], properties: { data, ...others } })
+const streams: [title: string, content: object, entry: object][] = [
+  [
+    'lines of JSON',
+    { 'application/x-ndjson': { itemSchema: pet } },
+    { 'application/x-ndjson': { framing: 'lines', keepAliveMs: 15_000, numbers: petPlace } },
+  ],
+  [
+    'lines of JSON of which none may be empty',
+    { 'application/jsonl': { itemSchema: {} } },
+    { 'application/jsonl': { framing: 'lines' } },
+  ],
+  [
+    'a sequence of JSON, and of any JSON',
+    { 'application/json-seq': { itemSchema: {} }, 'application/geo+json-seq': { itemSchema: pet } },
+    {
+      'application/json-seq': { framing: 'sequence', keepAliveMs: 15_000 },
+      'application/geo+json-seq': { framing: 'sequence', keepAliveMs: 15_000, numbers: petPlace },
+    },
+  ],
+  [
+    'events of JSON',
+    { 'text/event-stream': { itemSchema: eventOf(petJson) } },
+    { 'text/event-stream': { framing: 'sse', keepAliveMs: 15_000, numbers: petPlace } },
+  ],
+  [
+    'events of text',
+    { 'text/event-stream': { itemSchema: eventOf({ type: 'string' }) } },
+    { 'text/event-stream': { framing: 'sse', keepAliveMs: 15_000, texts: [{}] } },
+  ],
+  [
+    'events of JSON, of text with a name, and with a last one',
+    {
+      'text/event-stream': {
+        itemSchema: {
+          oneOf: [
+            eventOf(petJson, { event: { const: 'added' } }),
+            eventOf({ type: 'string' }, { event: { enum: ['note', 'end'] } }),
+            eventOf({ const: '[DONE]' }),
+          ],
+        },
+      },
+    },
+    {
+      'text/event-stream': {
+        framing: 'sse',
+        keepAliveMs: 15_000,
+        numbers: petPlace,
+        texts: [{ events: ['note', 'end'] }, { texts: ['[DONE]'] }],
+      },
+    },
+  ],
+]
+for (const [title, content, entry] of streams) {
+  t.test(`the client knows a stream of ${title}`, async (t) => {
+    const responses = { 200: { content }, 204: {} }
+    const { x } = operationsOf({ operationId: 'x', responses })
+    const slow = operationsOf({ operationId: 'x', responses, 'x-limits': { keepAliveMs: 7 } }).x
+    const written = JSON.stringify({ 200: entry }).replaceAll('15000', '7')
+    t.equal(JSON.stringify(slow?.streams), written, 'as often as x-limits say')
+    t.strictSame(x?.streams, { 200: entry })
+    t.equal(x?.isStream, true)
+    const kinds = Object.keys(content).map((type) => [type, 'stream'] as const)
+    t.strictSame(x?.contents, { 200: Object.fromEntries(kinds), 204: {} })
+  })
+}
+
+t.test('a stream beside another body, and one that is an error, have to be asked for', async (t) => {
+  const content = { 'application/x-ndjson': { itemSchema: pet } }
+  const both = { content: { ...content, 'application/json': { schema: pet } } }
+  t.equal(operationsOf({ operationId: 'x', responses: { 200: both } }).x?.isStream, undefined)
+  const error = { operationId: 'x', responses: { 200: { content }, 400: { content } } }
+  t.strictSame(Object.keys(operationsOf(error).x?.streams ?? {}), ['200'])
+})

@@ -1,0 +1,81 @@
+// The types of the client's functions: what a call of an operation returns, by the media type that it wants.
+
+import type { Notation } from '../../src/openapi/generate/index.js'
+import { namedType } from '../../src/openapi/generate/index.js'
+import type { Operation } from '../../src/openapi/index.js'
+import { type Content, essence, isRange, type Response } from '../../src/openapi/tools.js'
+
+/** The responses a call may resolve with: 2xx, or `default` if there is none. */
+export function goodAnswers({ responses }: Operation): Response[] {
+  const all = [...responses.values()]
+  const declared = all.filter(({ status }) => /^2(\d\d|xx)$/.test(status))
+  return declared.length > 0 ? declared : all.filter(({ status }) => status === 'default')
+}
+
+/** Whether a call that names no media type returns a stream: no response has another kind of body. */
+export function isStream(operation: Operation): boolean {
+  const contents = goodAnswers(operation).flatMap((answer) => answer.contents)
+  return contents.length > 0 && contents.every(({ kind }) => kind === 'stream')
+}
+
+/** The type of each content of a response. */
+export function contentTypes({ id }: Operation, { key, contents }: Response, notation: Notation): string[] {
+  const at = `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content']`
+  return contents.map((content) => dataType(content, at, notation))
+}
+
+function dataType(content: Content, at: string, notation: Notation): string {
+  if (content.kind !== 'json' && content.kind !== 'stream')
+    return content.kind === 'text' ? 'string' : 'Uint8Array'
+  const type = namedType(content, notation) ?? `${at}[${JSON.stringify(content.mediaType)}]`
+  return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type
+}
+
+interface Received {
+  readonly name: string
+  readonly kind: Content['kind']
+  readonly type: string
+}
+
+/**
+ * The types of an operation's function: one for each media type that a call may want, and at last that of a call
+ * that wants none, because TypeScript infers from the last.
+ */
+export function callTypes(operation: Operation, request: string, notation: Notation): string[] {
+  const answers = goodAnswers(operation)
+  const received = answers.flatMap((answer) => receivedIn(operation, answer, notation))
+  const mayBeEmpty = answers.some(({ contents }) => contents.length === 0)
+  const names = [...new Set(received.map(({ name }) => name))].filter((name) => !isRange(name))
+  const wanted = names.length > 1 ? names : []
+  return [
+    ...wanted.flatMap((name) => {
+      const own = received.filter((each) => each.name === name)
+      return typesOf(`${request} & Accepting<${JSON.stringify(name)}>`, own, mayBeEmpty)
+    }),
+    ...typesOf(request, received, mayBeEmpty),
+  ]
+}
+
+function receivedIn(operation: Operation, answer: Response, notation: Notation): Received[] {
+  const types = contentTypes(operation, answer, notation)
+  return answer.contents.map(({ kind, mediaType }, i) => {
+    return { name: essence(mediaType), kind, type: types[i] ?? 'unknown' }
+  })
+}
+
+// A stream has to be wanted, if there is something else.
+function typesOf(request: string, received: readonly Received[], mayBeEmpty: boolean): string[] {
+  const whole = received.filter(({ kind }) => kind !== 'stream')
+  if (whole.length === 0 && received.length > 0) return [`StreamCall<${request}, ${union(received)}>`]
+  const empty = mayBeEmpty ? [{ type: 'undefined' }] : []
+  const isFile = whole.length > 0 && whole.every(({ kind }) => kind === 'bytes')
+  const file = union([{ type: 'ReadableStream<Uint8Array>' }, ...empty])
+  return [
+    ...(isFile ? [`Call<${request} & FileOptions, ${file}>`] : []),
+    `Call<${request}, ${union([...whole, ...empty])}>`,
+  ]
+}
+
+function union(received: readonly Pick<Received, 'type'>[]): string {
+  return [...new Set(received.map(({ type }) => type))].join(' | ') || 'unknown'
+}
