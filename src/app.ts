@@ -23,9 +23,10 @@ import { Lifetimes, type Timeouts } from './http/lifetime.js'
 import { RefusedConnections } from './http/refused-connections.js'
 import { RequestContext } from './http/request-context.js'
 import { addSecurityTxt } from './http/security-txt.js'
+import { Streams } from './http/streams.js'
 import { trustedProxies } from './http/trusted-proxies.js'
 import { purgeRegularly } from './middleware/idempotency.js'
-import { LoadShedder, shed } from './middleware/load-shedding.js'
+import { LoadShedder, shed, shedStreams } from './middleware/load-shedding.js'
 import { transactional } from './middleware/writes.js'
 import {
   contractFiles,
@@ -33,6 +34,7 @@ import {
   documentation,
   type ErrorBodyOf,
   isStub,
+  mayStream,
   mount,
   type Operation,
 } from './openapi/index.js'
@@ -71,8 +73,9 @@ export interface AppParts {
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, contract, pools, log, handlers, schemes, services, errorBody } = parts
-  const lifetimes = new Lifetimes(createTimeoutsOf(config, contract))
-  const loadShedder = new LoadShedder(config.workMax)
+  const streams = new Streams(config.shutdownTimeoutMs)
+  const lifetimes = new Lifetimes(createTimeoutsOf(config, contract), streams)
+  const loadShedder = new LoadShedder(config.workMax, config.streamsMax)
   const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
   const app = createServer(config, contract, log, lifetimes, createSecurityHeaders(address), errorBody)
 
@@ -95,6 +98,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     loadShedder,
   })
   const isClosing = addGracefulClose(app)
+  streams.add(app)
 
   // The service's own routes, then the contract's, which validate request and response of the handler.
   const findFault = await addHealth(app, contract, { pools, counters, isClosing })
@@ -106,6 +110,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const additions = additionsTo(contract, security)
   documentation(app, contract, { address, additions, sections: planSections(contract) })
   const { keepHours } = contract.idempotency
+  const streaming = new Set([...contract.operations.values()].filter(mayStream))
+  const signalOf = ({ lifetime }: FastifyRequest, operation: Operation) =>
+    streaming.has(operation) ? lifetime?.ofStream : lifetime
   const byName: Readonly<Record<string, { readonly sharesTransaction?: boolean } | undefined>> = handlers
   const sharesTransactions = ({ name }: Operation) => byName[name]?.sharesTransaction === true
   await mount<Sql>(app, {
@@ -114,9 +121,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     address,
     security,
     // What wraps each handler, outermost first.
-    around: [shed(loadShedder), transactional(pools.writes, { keepHours, sharesTransactions })],
+    around: [
+      shed(loadShedder),
+      transactional(pools.writes, { keepHours, sharesTransactions }),
+      shedStreams(loadShedder),
+    ],
     // A safe operation reads; the others have the statements of their transaction.
-    context: (request, _operation, sql = pools.reads.sqlUntil(request.lifetime)) =>
+    context: (request, operation, sql = pools.reads.sqlUntil(signalOf(request, operation))) =>
       new RequestContext(request, sql, services),
     additions,
     errorBody,

@@ -75,6 +75,8 @@ export interface Config {
   readonly connectionsPerAddressMax: number | undefined
   /** Running handlers and look-ups of known API keys, and as many look-ups of unknown ones. */
   readonly workMax: number
+  /** Responses in flight whose body is a stream. */
+  readonly streamsMax: number
   /** How long startup waits for an unavailable database. */
   readonly startTimeoutMs: number
   /** A warning for each variable whose name is nearly that of a known one. */
@@ -183,6 +185,7 @@ function readVariables(
     connectionsMax: read('CONNECTIONS_MAX', 10_000, integerBetween(1, 1_000_000)),
     connectionsPerAddressMax: optional('CONNECTIONS_PER_ADDRESS_MAX', integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 4_000, integerBetween(1, 1_000_000)),
+    streamsMax: read('STREAMS_MAX', 4_000, integerBetween(1, 1_000_000)),
   }
 }
 

@@ -48,6 +48,7 @@ const defaults = {
   connectionsMax: 10_000,
   connectionsPerAddressMax: undefined,
   workMax: 4_000,
+  streamsMax: 4_000,
 }
 
 t.test('an empty environment gives the defaults, frozen', async (t) => {
@@ -116,6 +117,7 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['CONNECTIONS_MAX', '1', 'connectionsMax', 1],
   ['CONNECTIONS_PER_ADDRESS_MAX', '1', 'connectionsPerAddressMax', 1],
   ['WORK_MAX', '1', 'workMax', 1],
+  ['STREAMS_MAX', '1', 'streamsMax', 1],
   ['DATABASE_CONNECTIONS', '3', 'databaseConnections', 3],
   ['DATABASE_CONNECTIONS', '10000', 'databaseConnections', 10_000],
 ]
@@ -309,6 +311,7 @@ const rejected: [variable: string, ...texts: string[]][] = [
   ['OTEL_SDK_DISABLED', 'yes', '1'],
   ['OTEL_TRACES_EXPORTER', 'console', 'otlp,console'],
   ['WORK_MAX', '0', '1000001'],
+  ['STREAMS_MAX', '0', '1000001'],
   ['PGTARGETSESSIONATTRS', 'any', 'primary'],
 ]
 

@@ -1,9 +1,10 @@
 // Batching: inputs that arrive at the same time share one statement or transaction. The round trip of a small
 // statement costs PostgreSQL and the driver more than its execution, and each write waits for the disk.
 
+import { afterReading } from '../lib/after-reading.js'
 import { oncePerTick } from '../lib/shared-calls.js'
 import type { Sql } from './database.js'
-import { abandoned } from './driver/connection.js'
+import { abandoned, noConnection } from './driver/connection.js'
 import type { ConnectionSource, Probe, Signal } from './driver/sql.js'
 import { isUnavailable } from './unavailable.js'
 
@@ -110,9 +111,21 @@ export class BatchQueue<Target, Input, Output> {
   /** Returns the output for an input; STATEMENT_ABANDONED if `signal` aborts before it is sent. */
   add(input: Input, signal: Signal | undefined): Promise<Output> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ input, signal, resolve, reject })
+      const caller = { input, signal, resolve, reject }
+      this.#waiting.push(caller)
       this.#sendOrSchedule()
+      if (signal?.waitMs !== undefined) this.#limitWait(caller, signal.waitMs)
     })
+  }
+
+  #limitWait(caller: Caller<Input, Output>, waitMs: number): void {
+    const giveUp = () => {
+      const index = this.#waiting.indexOf(caller)
+      if (index < 0) return
+      this.#waiting.splice(index, 1)
+      caller.reject(noConnection(waitMs))
+    }
+    setTimeout(() => afterReading(giveUp), waitMs).unref()
   }
 
   get #canSend(): boolean {

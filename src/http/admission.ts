@@ -6,7 +6,7 @@ import type { Client } from '../auth/client.js'
 import { rateCost } from '../auth/plans.js'
 import { requestPath } from '../lib/request-path.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
-import { type Contract, notFoundHandler, type Security } from '../openapi/index.js'
+import { type Contract, notFoundHandler, onlyStreams, type Security } from '../openapi/index.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { malformed } from './faults.js'
@@ -38,6 +38,7 @@ export interface AdmissionParts {
 export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void {
   const { contract, loadShedder } = parts
   const admission = new Admission(parts)
+  const streaming = new Set([...contract.operations.values()].filter(onlyStreams))
   const refuseUnknown = notFoundHandler(app, contract)
   app.decorate('admission', admission)
   app.decorateRequest('matched', undefined)
@@ -50,7 +51,9 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
     if (!isMalformed && !request.is404) request.matched = request.routeOptions
     setCommonHeaders(request, reply)
     const isAmbiguous = closeIfAmbiguous(request.raw)
-    if (request.matched?.config.operation !== undefined) loadShedder.check()
+    const operation = request.matched?.config.operation
+    if (operation !== undefined) loadShedder.check()
+    if (operation !== undefined && streaming.has(operation)) loadShedder.check('streams')
     await admission.admit(request, reply)
     if (isAmbiguous || isMalformed) throw malformed()
     if (request.matched === undefined) refuseUnknown(request)

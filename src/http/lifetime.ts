@@ -4,6 +4,7 @@
 // `finish`, does not run when the connection was reset.
 
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Signal } from '../database/driver/sql.js'
 import { afterReading } from '../lib/after-reading.js'
@@ -11,6 +12,7 @@ import { unavailable } from '../middleware/unavailable.js'
 import type { RequestError } from '../openapi/index.js'
 import { hasArrived } from './connections.js'
 import { tooSlow } from './faults.js'
+import type { Streams } from './streams.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -46,6 +48,8 @@ export class Lifetime implements Signal {
   /** Since when the service waits for its peer, and how long it has waited before. */
   #waitsSince: number | undefined
   #waitedMs = 0
+  /** Of a response whose body is a stream: the bytes that its connection had sent before. */
+  #bytesBefore: number | undefined
   /** How long the service took, without the waits for its peer. Known once the lifetime has ended. */
   serviceMs = 0
 
@@ -74,6 +78,32 @@ export class Lifetime implements Signal {
     this.#timer = setTimeout(this.onTimeout, handlerTimeoutMs, this).unref()
   }
 
+  /** The response begins, and its body is a stream, which has no time limit. */
+  beginStream(): void {
+    clearTimeout(this.#timer)
+    this.#lastStartMs = Number.POSITIVE_INFINITY
+    this.#bytesBefore = this.#socket.bytesWritten
+  }
+
+  get isStream(): boolean {
+    return this.#bytesBefore !== undefined
+  }
+
+  /** The bytes of a response whose body is a stream, as sent. */
+  get streamedBytes(): number | undefined {
+    return this.#bytesBefore === undefined ? undefined : this.#socket.bytesWritten - this.#bytesBefore
+  }
+
+  /** That of the response, if it was sent or, of a stream, begun. */
+  get status(): number | undefined {
+    const { sent, statusCode } = this.reply
+    return sent || this.isStream ? statusCode : undefined
+  }
+
+  get #socket(): Socket {
+    return this.reply.request.raw.socket
+  }
+
   /** The service has nothing left to do until its peer has sent its body, or read the response. */
   beginWait(): void {
     this.#waitsSince ??= performance.now()
@@ -87,11 +117,16 @@ export class Lifetime implements Signal {
 
   /** The response is sent, or the peer has disconnected. */
   get isOver(): boolean {
-    return this.#hasFailed || this.reply.sent || this.reply.request.raw.socket.destroyed
+    return this.#hasFailed || this.reply.sent || this.#socket.destroyed
   }
 
   get aborted(): boolean {
     return this.isOver || performance.now() > this.#lastStartMs
+  }
+
+  /** For the statements of a response that may be a stream. */
+  get ofStream(): Signal {
+    return new StreamSignal(this)
   }
 
   get statementTimeoutMs(): number | undefined {
@@ -120,6 +155,11 @@ export class Lifetime implements Signal {
     this.#controller?.abort()
   }
 
+  /** Aborts the signal before the end: of a stream that the server ends. */
+  abort(): void {
+    this.#controller?.abort()
+  }
+
   /** Clears the timer, aborts the signal, and determines `serviceMs`. */
   end(): void {
     clearTimeout(this.#timer)
@@ -130,13 +170,36 @@ export class Lifetime implements Signal {
   }
 }
 
+/**
+ * A stream has no time limit that would end the wait of its statements: each may wait for a connection as long as
+ * a handler has.
+ */
+class StreamSignal implements Signal {
+  constructor(readonly lifetime: Lifetime) {}
+
+  get aborted(): boolean {
+    return this.lifetime.aborted
+  }
+
+  get statementTimeoutMs(): number | undefined {
+    return this.lifetime.statementTimeoutMs
+  }
+
+  get waitMs(): number {
+    return this.lifetime.timeouts.handlerTimeoutMs
+  }
+}
+
 /** The requests in flight: at most one of a connection. */
 export class Lifetimes {
   readonly #bySocket = new WeakMap<Socket, Lifetime | undefined>()
   readonly #onEnd: OnEnd[] = []
 
   /** @param timeoutsOf those of a request's operation */
-  constructor(readonly timeoutsOf: (request: FastifyRequest) => Timeouts) {}
+  constructor(
+    readonly timeoutsOf: (request: FastifyRequest) => Timeouts,
+    readonly streams: Streams,
+  ) {}
 
   /**
    * Adds the hooks that track every request. One that does not arrive in time gets 408, a late response 503.
@@ -157,8 +220,12 @@ export class Lifetimes {
       request.lifetime?.arrive()
       done()
     })
-    app.addHook('onSend', (request, _reply, payload, done) => {
+    app.addHook('onSend', (request, reply, payload, done) => {
       request.lifetime?.beginWait()
+      if (payload instanceof Readable && request.method !== 'HEAD') {
+        request.lifetime?.beginStream()
+        this.streams.begin(reply, payload)
+      }
       done(null, payload)
     })
     app.addHook('onResponse', (request, reply, done) => {

@@ -35,16 +35,21 @@ export class RequestLog extends LogController {
     else request.log.info(line, 'request')
   }
 
-  /** Logs a request whose connection closed before its response was sent. */
+  // The engine logs what fails a stream. It ends prematurely whenever its client leaves.
+  override streamError(): void {}
+
+  /** Logs a request whose connection closed before its response was sent, or all of it. */
   requestAborted(request: FastifyRequest, reply: FastifyReply): void {
-    request.log.info(this.#lineOf(request, reply), 'request aborted')
+    const status = request.lifetime?.isStream ? reply.statusCode : undefined
+    request.log.info(this.#lineOf(request, reply, status), 'request aborted')
   }
 
   #lineOf(request: FastifyRequest, { elapsedTime }: FastifyReply, status?: number): object {
     const { method, matched, client, reason, lifetime } = request
     const [ms, serviceMs] = [toMicroseconds(elapsedTime), toMicroseconds(lifetime?.serviceMs ?? elapsedTime)]
     const address = this.isAddressLogged ? clientAddress(request) : undefined
-    return { method, route: matched?.url, status, ms, serviceMs, ...namesOf(client), address, reason }
+    const { streamedBytes: bytes } = lifetime ?? {}
+    return { method, route: matched?.url, status, ms, serviceMs, bytes, ...namesOf(client), address, reason }
   }
 }
 

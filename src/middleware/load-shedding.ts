@@ -1,48 +1,68 @@
 // Load shedding: refuses requests beyond a limit before any work, so that the others are served in time.
 
-import type { Around } from '../openapi/index.js'
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { type Around, mayStream, onlyStreams, type SerializedResponse } from '../openapi/index.js'
 import { unavailable } from './unavailable.js'
 
 /** The 503 of a shed request. One for all: a stack trace for each would cost a twentieth of a refusal. */
 export const overload = unavailable(new Error('WORK_MAX requests are in flight'))
+/** That of a stream. */
+export const tooManyStreams = unavailable(new Error('STREAMS_MAX streams are in flight'))
 
 /**
  * What takes a slot. Look-ups of unknown keys have as many slots of their own: a flood of guesses takes none
- * from clients whose keys are known.
+ * from clients whose keys are known. So have streams, which last: idle ones keep no request out.
  */
-type Lane = 'work' | 'unknown keys'
+type Lane = 'work' | 'unknown keys' | 'streams'
 
-/** Limits concurrent work: running handlers and look-ups of keys. */
+/** Limits concurrent work: running handlers, look-ups of keys, and streams. */
 export class LoadShedder {
-  readonly #inFlight: Record<Lane, number> = { work: 0, 'unknown keys': 0 }
-  #refused = 0
+  readonly #max: Record<Lane, number>
+  readonly #inFlight: Record<Lane, number> = { work: 0, 'unknown keys': 0, streams: 0 }
+  readonly #refused: Record<Lane, number> = { work: 0, 'unknown keys': 0, streams: 0 }
 
-  /** @param max of each lane. A request that is still arriving is in none, so slow clients take no slot. */
-  constructor(readonly max: number) {}
+  /**
+   * @param max of requests and of look-ups of unknown keys. A request that is still arriving is in no lane, so
+   * slow clients take no slot
+   */
+  constructor(max: number, streamsMax = max) {
+    this.#max = { work: max, 'unknown keys': max, streams: streamsMax }
+  }
 
   /** The handlers and the look-ups of known keys that are running. */
   get inFlight(): number {
     return this.#inFlight.work
   }
 
-  /** The number of requests refused because `max` was reached. */
+  /** The responses in flight whose body is a stream. */
+  get streamsInFlight(): number {
+    return this.#inFlight.streams
+  }
+
+  /** The number of requests and look-ups refused because their maximum was reached. */
   get refused(): number {
-    return this.#refused
+    return this.#refused.work + this.#refused['unknown keys']
+  }
+
+  /** The number of streams refused because their maximum was reached. */
+  get streamsRefused(): number {
+    return this.#refused.streams
   }
 
   /**
-   * Throws `overload` if no slot is free, before the request costs its client's quota, a look-up and a body.
+   * Throws a 503 if no slot is free, before the request costs its client's quota, a look-up and a body.
    * `run` checks again: the slot may be taken by the time the body has arrived.
    */
   check(lane: Lane = 'work'): void {
-    if (this.#inFlight[lane] < this.max) return
-    this.#refused++
-    throw overload
+    if (this.#inFlight[lane] < this.#max[lane]) return
+    this.#refused[lane]++
+    throw lane === 'streams' ? tooManyStreams : overload
   }
 
   /**
    * Runs a handler or a look-up in a slot, released when it settles, even if its request has ended before.
-   * @throws `overload` if no slot is free
+   * @throws a 503 if no slot is free
    */
   async run<Result>(work: () => Promise<Result>, lane: Lane = 'work'): Promise<Result> {
     this.check(lane)
@@ -53,9 +73,36 @@ export class LoadShedder {
       this.#inFlight[lane]--
     }
   }
+
+  /** Resolves with a response that may be a stream, whose slot is then released when it ends. */
+  runStream(respond: () => Promise<SerializedResponse>): Promise<SerializedResponse> {
+    return new Promise((resolve, reject) => {
+      const work = async () => {
+        const response = await respond()
+        resolve(response)
+        if (response.body instanceof Readable) await finished(response.body).catch(() => {})
+      }
+      this.run(work, 'streams').catch(reject)
+    })
+  }
 }
 
 /** Runs each handler in a slot of the shedder. */
 export function shed<Resource>(loadShedder: LoadShedder): Around<Resource> {
   return (respond) => (request, reply, resource) => loadShedder.run(() => respond(request, reply, resource))
+}
+
+/**
+ * Gives each stream a slot of its own. An operation that only streams takes it before any work; another when its
+ * handler has returned a stream, within its transaction, which a refusal undoes.
+ */
+export function shedStreams<Resource>(loadShedder: LoadShedder): Around<Resource> {
+  return (respond, operation) => {
+    if (!mayStream(operation)) return respond
+    if (onlyStreams(operation)) return (...call) => loadShedder.runStream(() => respond(...call))
+    return async (...call) => {
+      const response = await respond(...call)
+      return response.body instanceof Readable ? loadShedder.runStream(async () => response) : response
+    }
+  }
 }

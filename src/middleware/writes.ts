@@ -8,7 +8,13 @@ import { abandoned } from '../database/driver/connection.js'
 import type { ConnectionSource, Signal } from '../database/driver/sql.js'
 import { type TransactionSql, transactionsOn, transactOnDemand } from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
-import { type Around, type Operation, RequestError, type SerializedResponse } from '../openapi/index.js'
+import {
+  type Around,
+  mayStream,
+  type Operation,
+  RequestError,
+  type SerializedResponse,
+} from '../openapi/index.js'
 import { claim, type KeyedRequest, keyedRequest, type Outcome, store } from './idempotency.js'
 import { storeResponses } from './stored-responses.js'
 
@@ -31,13 +37,16 @@ export function transactional(pool: ConnectionSource, options: WritesOptions): A
   pool.probes.add((sql) => storeResponses(sql, []))
   return (respond, operation) => {
     if (operation.isSafe) return respond
-    // A shared transaction has no time limit of its own.
-    const isShared = options.sharesTransactions(operation) && operation.limits.timeoutMs === undefined
+    const streams = mayStream(operation)
+    // A shared transaction has no time limit of its own, and a stream needs statements behind its transaction.
+    const isAlone = operation.limits.timeoutMs !== undefined || streams
+    const isShared = options.sharesTransactions(operation) && !isAlone
     const respondOnce = isShared ? together(pool, options.keepHours) : apart(pool, options.keepHours)
     return async (request, reply) => {
       const outcome = await respondOnce({
         keyed: keyedRequest(request, operation),
         signal: request.lifetime,
+        afterwards: streams ? request.lifetime?.ofStream : undefined,
         run: (sql) => respond(request, reply, sql),
       })
       if (outcome instanceof RequestError) throw outcome
@@ -49,6 +58,8 @@ export function transactional(pool: ConnectionSource, options: WritesOptions): A
 interface Call {
   readonly keyed: KeyedRequest | undefined
   readonly signal: Signal | undefined
+  /** For the statements of a stream, which begins once the transaction is committed. */
+  readonly afterwards: Signal | undefined
   readonly run: (sql: Sql) => Promise<SerializedResponse>
 }
 
@@ -64,7 +75,10 @@ function apart(pool: ConnectionSource, keepHours: number): (call: Call) => Promi
   }
 }
 
-async function withoutKey(pool: ConnectionSource, { run, signal }: Call): Promise<SerializedResponse> {
+async function withoutKey(
+  pool: ConnectionSource,
+  { run, signal, afterwards }: Call,
+): Promise<SerializedResponse> {
   let refusal: SerializedResponse | undefined
   const respond = async (sql: Sql) => {
     const response = await run(sql)
@@ -73,7 +87,7 @@ async function withoutKey(pool: ConnectionSource, { run, signal }: Call): Promis
     throw refused
   }
   try {
-    return await transactOnDemand(pool, signal, respond)
+    return await transactOnDemand(pool, signal, respond, afterwards)
   } catch (error) {
     if (error !== refused || refusal === undefined) throw error
     return refusal

@@ -21,7 +21,7 @@ export type { Addition } from './response/additions.js'
 export type { ErrorBodyOf } from './response/error-forms.js'
 export { errorHandler, errorResponses } from './response/error-response.js'
 export type { SerializedResponse } from './response/response-serialization.js'
-export { EndlessBody, mayStream } from './response/response-stream.js'
+export { EndlessBody, mayStream, onlyStreams } from './response/response-stream.js'
 export type { Around, Handlers } from './route-handler.js'
 export { securityAddition } from './security/addition.js'
 export type {

@@ -24,6 +24,8 @@ import { measureRequests } from './request-metrics.js'
 interface Load {
   readonly inFlight: number
   readonly refused: number
+  readonly streamsInFlight: number
+  readonly streamsRefused: number
 }
 
 /** The measured parts of the application. */
@@ -57,6 +59,7 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
   measureClientConnections(app, registry, refusedConnections)
   measureCounters(registry, counters)
   measureLoad(registry, loadShedder)
+  measureStreams(registry, loadShedder)
   measureStatements(registry, pools)
   measureStalls(registry, pools)
   measureConnections(registry, pools.keys.sql)
@@ -124,6 +127,26 @@ function measureLoad(registry: Registry, loadShedder: Load): void {
     collect() {
       this.reset()
       this.inc(loadShedder.refused)
+    },
+  })
+}
+
+function measureStreams(registry: Registry, loadShedder: Load): void {
+  new Gauge({
+    name: 'animal_store_streams_in_flight',
+    help: 'Responses in flight whose body is a stream',
+    registers: [registry],
+    collect() {
+      this.set(loadShedder.streamsInFlight)
+    },
+  })
+  new Counter({
+    name: 'animal_store_stream_refusals_total',
+    help: 'Streams refused with 503 because STREAMS_MAX was reached',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(loadShedder.streamsRefused)
     },
   })
 }

@@ -8,6 +8,9 @@ import type { Operation } from '../openapi/index.js'
 /** Buckets in seconds, from a cached response to the default HANDLER_TIMEOUT_MS. */
 export const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+// From a short download to a feed that a deployment ends after a day.
+const streamBuckets = [0.1, 1, 10, 60, 600, 3_600, 21_600, 86_400]
+
 // Further keys are counted as `other`; the log has each key.
 const keysMax = 200
 const otherKeys = 'other'
@@ -19,7 +22,12 @@ const aborted = 'aborted'
 
 /** Measures every request, aborted ones too. */
 export function measureRequests(registry: Registry, lifetimes: Lifetimes): void {
-  const observers = [observeTimes(registry), observeRefusals(registry), observeDeprecated(registry)]
+  const observers = [
+    observeTimes(registry),
+    observeStreams(registry),
+    observeRefusals(registry),
+    observeDeprecated(registry),
+  ]
   lifetimes.onEnd((request, reply) => {
     const operation = request.matched?.config.operation
     for (const observe of observers) observe(request, reply, operation)
@@ -30,17 +38,32 @@ function observeTimes(registry: Registry): Observe {
   const seconds = new Histogram({
     name: 'animal_store_request_seconds',
     help:
-      'Time of the service, without waits for the client, by operation (none: not in the contract) and ' +
-      'status (aborted: the connection closed before the response)',
+      'Time of the service, without waits for the client, until the response or, of a stream, its begin, by ' +
+      'operation (none: not in the contract) and status (aborted: the connection closed before the response)',
     labelNames: ['operation', 'status'],
     buckets: secondsBuckets,
     registers: [registry],
   })
-  return ({ lifetime }, { sent, statusCode, elapsedTime }, operation) => {
-    const status = sent ? statusCode : aborted
+  return ({ lifetime }, { elapsedTime }, operation) => {
+    const status = lifetime?.status ?? aborted
     // A client that sends its body slowly, or reads the response slowly, must not look like a slow service.
     const ms = lifetime?.serviceMs ?? elapsedTime
     seconds.observe({ operation: operation?.id ?? 'none', status }, ms / 1000)
+  }
+}
+
+// Apart: how long a feed lasts says nothing of how fast the service is.
+function observeStreams(registry: Registry): Observe {
+  const seconds = new Histogram({
+    name: 'animal_store_stream_seconds',
+    help: 'How long responses whose body is a stream lasted, by operation and whether the whole body was sent',
+    labelNames: ['operation', 'whole'],
+    buckets: streamBuckets,
+    registers: [registry],
+  })
+  return ({ lifetime }, { sent, elapsedTime }, operation) => {
+    if (!lifetime?.isStream) return
+    seconds.observe({ operation: operation?.id ?? 'none', whole: String(sent) }, elapsedTime / 1000)
   }
 }
 

@@ -67,10 +67,12 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
     }
     done()
   })
-  lifetimes.onEnd((request, reply) => {
+  lifetimes.onEnd((request) => {
     const span = spans.get(request)
     if (span === undefined || request.matched?.config.isProbe) return
-    setAttributes(span, request, reply.sent ? reply.statusCode : undefined)
+    setAttributes(span, request, request.lifetime?.status)
+    const { streamedBytes } = request.lifetime ?? {}
+    if (streamedBytes !== undefined) span.setAttribute('http.response.size', streamedBytes)
     if (config.isAddressLogged) span.setAttribute('client.address', clientAddress(request))
     span.end()
   })

@@ -319,6 +319,11 @@ export function connectionClosed(): Error {
   return codedError('CONNECTION_CLOSED', 'the connection to the database was closed')
 }
 
+/** The error of a statement that waited for a connection as long as it may. */
+export function noConnection(waitMs: number): Error {
+  return codedError('STATEMENT_ABANDONED', `statement not sent: no connection was free within ${waitMs} ms`)
+}
+
 /** The error of a statement that was not sent because its caller stopped waiting. */
 export function abandoned(): Error {
   return codedError('STATEMENT_ABANDONED', 'statement not sent: its caller stopped waiting')

@@ -3,12 +3,14 @@
 // however late, and slows down when it is saturated (porsager/postgres issue 747).
 
 import { unlessAborted } from '../../lib/abort.js'
+import { afterReading } from '../../lib/after-reading.js'
 import { singleFlight } from '../../lib/shared-calls.js'
 import { isReadOnly, isUnavailable } from '../unavailable.js'
 import {
   abandoned,
   type Connection,
   connectionClosed,
+  noConnection,
   observe,
   type StatementObserver,
 } from './connection.js'
@@ -64,10 +66,9 @@ export class Pool implements ConnectionSource {
     this.sql = this.sqlUntil(undefined)
   }
 
-  /** Statements for a caller that waits until `signal` is aborted: none is sent after that. */
   sqlUntil(signal: Signal | undefined): Sql {
     const source = { pool: this, signal, probes: this.probes }
-    return createSql(this.#template, (query) => this.#dispatch(query, signal), source)
+    return createSql(this.#template, (query) => this.dispatch(query, signal), source)
   }
 
   sqlBy(dispatch: (query: Query) => void): Sql {
@@ -163,7 +164,7 @@ export class Pool implements ConnectionSource {
     await this.#template.end()
   }
 
-  #dispatch(query: Query, signal: Signal | undefined): void {
+  dispatch(query: Query, signal: Signal | undefined): void {
     observe(query, this.observer)
     this.#enqueue({
       signal,
@@ -179,6 +180,18 @@ export class Pool implements ConnectionSource {
   #enqueue(waiter: Waiter): void {
     this.#queue.push(waiter)
     this.#serve()
+    const waitMs = waiter.signal?.waitMs
+    if (waitMs !== undefined && this.#queue.at(-1) === waiter) this.#limitWait(waiter, waitMs)
+  }
+
+  #limitWait(waiter: Waiter, waitMs: number): void {
+    const giveUp = () => {
+      const index = this.#queue.indexOf(waiter)
+      if (index < 0) return
+      this.#queue.splice(index, 1)
+      waiter.fail(noConnection(waitMs))
+    }
+    setTimeout(() => afterReading(giveUp), waitMs).unref()
   }
 
   #release(connection: Connection): void {

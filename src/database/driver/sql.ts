@@ -8,6 +8,8 @@ export interface Signal {
   readonly aborted: boolean
   /** Of the caller's statements in a transaction, if it has less time than others. */
   readonly statementTimeoutMs?: number | undefined
+  /** How long a statement may wait for a connection. Undefined for a caller whose time is limited anyway. */
+  readonly waitMs?: number | undefined
 }
 
 /** postgres.js with its own pool. It reads int8 as bigint. */
@@ -54,6 +56,8 @@ export const prepared = { prepare: true } as const
 
 /** Lends its connections. */
 export interface ConnectionSource {
+  /** Statements for a caller that waits until `signal` is aborted: none is sent after that. */
+  sqlUntil(signal: Signal | undefined): Sql
   /** Run by the readiness probe. */
   readonly probes: Set<Probe>
   /**
@@ -63,6 +67,8 @@ export interface ConnectionSource {
   hold<Result>(signal: Signal | undefined, run: (held: HeldConnection) => Promise<Result>): Promise<Result>
   /** Statements that `dispatch` sends. */
   sqlBy(dispatch: (query: Query) => void): Sql
+  /** Sends a statement that another tag has made, as one of `sqlUntil`. */
+  dispatch(query: Query, signal: Signal | undefined): void
 }
 
 /** A slot on a connection. */

@@ -35,27 +35,35 @@ export function transactionsOn(pool: ConnectionSource, signal?: Signal) {
 /**
  * Calls `run` in a transaction that begins with its first statement, and as `transactionsOn` does: without a
  * statement it takes no connection. The statements are independent (see `independentStatements`).
+ * @param afterwards for statements that are sent once `run` has resolved, as a stream does: each by itself.
+ * Without it they are not sent
  */
 export function transactOnDemand<Result>(
   pool: ConnectionSource,
   signal: Signal | undefined,
   run: (sql: Sql) => Promise<Result>,
+  afterwards?: Signal,
 ): Promise<Result> {
   return repeatIfOutdated(signal, async () => {
     let transaction: Begun<Result> | undefined
+    let isAfter = false
     const begin = () => {
       transaction ??= beginAround(pool, signal, () => work)
       return transaction.statements
     }
     const sql = pool.sqlBy((query) => {
-      begin().then(
-        ({ dispatch }) => dispatch(query),
-        (error) => query.reject(error),
-      )
+      if (isAfter) pool.dispatch(query, afterwards)
+      else
+        begin().then(
+          ({ dispatch }) => dispatch(query),
+          (error) => query.reject(error),
+        )
     })
-    const part: IndependentSql['part'] = async (run) => (await begin()).part(run)
+    const part: IndependentSql['part'] = async (run) =>
+      isAfter ? transactionsOn(pool, afterwards)(run) : (await begin()).part(run)
     const work = run(Object.assign(sql, { part }))
     await work.catch(() => {}) // it is the transaction's error, if there is one
+    isAfter = afterwards !== undefined
     return transaction?.outcome ?? work
   })
 }

@@ -22,6 +22,13 @@ export function mayStream({ isIdempotent, responses }: Operation): boolean {
   return !isIdempotent && contents.some(({ kind }) => kind !== 'json' && kind !== 'text')
 }
 
+/** Whether all that a handler may return as a success are streams of items. */
+export function onlyStreams({ responses }: Operation): boolean {
+  const successes = [...responses.values()].filter(({ status }) => status.startsWith('2'))
+  const contents = successes.flatMap((response) => response.contents)
+  return contents.length > 0 && contents.every(({ kind }) => kind === 'stream')
+}
+
 /** Destroys a body once its response is over, whether it was sent or not. */
 export function endWithResponse(body: Readable, { raw }: FastifyReply): void {
   body.on('error', () => {}) // an error that nobody listens to ends the process
@@ -66,7 +73,7 @@ function isOver({ raw }: FastifyRequest, reply: FastifyReply): boolean {
 
 // A feed without items begins without them, so that its client knows that it is connected. Not at once: an
 // outage of what its first item is read from can still become a 503.
-const beginMs = 250
+const beginMs = 50
 
 // Waits until a body has bytes, has ended, or was destroyed because its response is over.
 async function firstBytes(body: Readable): Promise<void> {

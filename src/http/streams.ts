@@ -1,0 +1,83 @@
+// The streams in flight. No time limit of a request ends a response whose body is a stream: its source does, and
+// whatever is here. Its client leaves, also by closing its half; takes no byte for as long as `connectionTimeout`;
+// or the server closes.
+
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { EndlessBody } from '../openapi/index.js'
+
+type Stream = { readonly reply: FastifyReply; readonly body: EndlessBody }
+
+export class Streams {
+  readonly #endless = new Set<Stream>()
+  #isClosing = false
+
+  /** @param shutdownMs within which all streams end when the server closes */
+  constructor(readonly shutdownMs: number) {}
+
+  /**
+   * Ends streams of items when the server closes. Those of bytes end by themselves: ended before, they would look
+   * whole.
+   */
+  add(app: FastifyInstance): void {
+    app.addHook('preClose', async () => {
+      this.#isClosing = true
+      for (const stream of this.#endless) this.#close(stream)
+    })
+  }
+
+  /** The response to a request begins. */
+  begin(reply: FastifyReply, body: Readable): void {
+    const { request, raw } = reply
+    raw.on('timeout', () => endStalled(request, raw.writableLength, body))
+    if (!(body instanceof EndlessBody)) return
+    const stream = { reply, body }
+    const stopListening = leaveWithHalf(request)
+    this.#endless.add(stream)
+    body.once('close', () => {
+      this.#endless.delete(stream)
+      stopListening()
+    })
+    if (this.#isClosing) this.#close(stream)
+  }
+
+  // Clients of events reconnect, elsewhere. Other items may have an end, which has half of the time to come.
+  #close({ reply, body }: Stream): void {
+    const isFeed = String(reply.getHeader('content-type')).startsWith('text/event-stream')
+    const finish = () => this.#finish(reply, body)
+    if (isFeed) finish()
+    else setTimeoutOf(reply, finish, this.shutdownMs / 2)
+  }
+
+  // What the handler throws because its signal is aborted comes behind the end, and is no failure. A client that
+  // does not read the end would keep the server.
+  #finish(reply: FastifyReply, body: EndlessBody): void {
+    const { request } = reply
+    request.reason = 'server closes'
+    body.finish()
+    request.lifetime?.abort()
+    setTimeoutOf(reply, () => request.raw.socket.destroy(), this.shutdownMs / 4)
+  }
+}
+
+function setTimeoutOf({ raw }: FastifyReply, run: () => void, ms: number): void {
+  const timer = setTimeout(run, ms).unref()
+  raw.once('close', () => clearTimeout(timer))
+}
+
+// Node's timeout counts from the last byte in either direction. A feed may have nothing to say for longer.
+function endStalled(request: FastifyRequest, bytesLeft: number, body: Readable): void {
+  const isRead = bytesLeft === 0
+  if (isRead && body instanceof EndlessBody) return
+  request.reason = isRead ? 'no bytes to send' : 'not read by the client'
+  request.raw.socket.destroy()
+}
+
+// A client that has gone sends the same as one that only closes its half. For a response that ends, the server
+// goes on; here it would notice when it has written twice, and no client half closes a feed that it reads.
+function leaveWithHalf({ raw: { socket } }: FastifyRequest): () => void {
+  const leave = () => socket.destroy()
+  socket.once('end', leave)
+  if (socket.readableEnded) leave()
+  return () => socket.off('end', leave)
+}
