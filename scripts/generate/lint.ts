@@ -157,6 +157,8 @@ function severityOf({
   if (fields.some((field) => ['externalDocs', 'contact', 'license'].includes(field))) return 'warn'
   // Supported without a type.
   if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off'
+  // Of OpenAPI 3.2, and supported in any document: other tools may refuse it.
+  if (/\/itemSchema$/.test(pointer) && /is not expected here/.test(message)) return 'warn'
   // Keywords of 3.0 in a 3.1 document, which are supported.
   const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
   return isOld && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity

@@ -202,9 +202,11 @@ function textOf(reader: Reader, schemas: readonly unknown[]): AnySchema {
 
 // A schema that says all that several say.
 function whole(schemas: readonly unknown[]): AnySchema {
+  const isConstant = schemas.some((each) => typeof nodeOf(each).const === 'string')
   const texts = new Map(schemas.map((each) => [JSON.stringify(each), each]))
-  const [first, ...others] = [...texts.values()].filter((each) => each !== true) as AnySchema[]
-  if (first === undefined) return true
+  texts.delete('true')
+  if (isConstant) texts.delete(JSON.stringify(fields.event)) // the same, for a better type
+  const [first = true, ...others] = [...texts.values()] as AnySchema[]
   return others.length === 0 ? first : { allOf: [first, ...others] }
 }
 

@@ -16,7 +16,7 @@ export interface Notation {
 // What generated code itself declares, imports or uses.
 const reserved = new Set(
   [
-    'Blob Call Calls ClientTable Digit ErrorBody ErrorCode Errors Exclude FileOf LowerCase Lowercase',
+    'AsyncIterable Blob Call Calls ClientTable Digit Extract ItemIn ItemOf Items Iterable ErrorBody ErrorCode Errors Exclude FileOf LowerCase Lowercase',
     'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
     'Unfilled WithDefaults WithFiles',
   ].flatMap((names) => names.split(' ')),

@@ -86,6 +86,22 @@ export type WithFiles<Form, Names extends PropertyKey, File = Uint8Array> = {
 
 `,
   ],
+  [
+    'Items',
+    `/** A stream of items. */
+export type Items<Item> = AsyncIterable<Item> | Iterable<Item>
+
+type ItemIn<Response> = Response extends { body: infer Body }
+  ? Extract<Body, AsyncIterable<unknown>> extends AsyncIterable<infer Item>
+    ? Item
+    : never
+  : never
+
+/** An item of the streams of an operation: \`async function* feed(): AsyncGenerator<ItemOf<'watch'>>\`. */
+export type ItemOf<Id extends OperationId> = ItemIn<Operations[Id]['response']>
+
+`,
+  ],
 ] as const
 
 function errorTypes(
@@ -177,6 +193,7 @@ export function requestType(id: string, content: Content, notation: Notation, by
 
 function contentType({ kind, types, fields = new Map() }: Content, type: string, bytes: string): string {
   if (kind === 'bytes') return bytes
+  if (kind === 'stream') return `Items<${type}>`
   if (kind === 'text' && types === undefined) return 'string'
   const files = [...fields].flatMap(([name, field]) => (field.kind === 'file' ? [quote(name)] : []))
   if (files.length === 0) return type

@@ -7,9 +7,11 @@ import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'ty
 import { isBig } from '../../lib/exact-number.js'
 import type { Contract } from '../contract/contract.js'
 import { hasOtherThanText } from '../contract/discriminator.js'
+import { withSchemaOfItem } from '../contract/items.js'
 import {
   isNode,
   mapMembers,
+  mapValues,
   type Nesting,
   outermost,
   partsOf,
@@ -266,6 +268,7 @@ function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefin
 // - The JSON of a parameter's `content` would be a string.
 // - The header parameters that OpenAPI ignores would have types, and an extension in `responses` would be a
 //   response.
+// - It knows no itemSchema, and nothing of the values of events.
 // - A discriminator's mapping may only have references, not names of schemas.
 // - Comments are written by JSON.stringify, which takes no bigint. The types have `const` and `enum` exactly.
 function withTypedParts(document: object): object {
@@ -305,6 +308,8 @@ function withTypedParts(document: object): object {
 
 function typable(reader: Reader, value: object, { of, isMap }: Nesting): object {
   if (of === 'content' && !isMap) return reader.node(value) // it knows no media types in components
+  if (of === 'content')
+    return mapValues(value, (media, mediaType) => withSchemaOfItem(reader, mediaType, media))
   if (!isMap && !Array.isArray(value)) return typableSchema(reader, nodeOf(value))
   if (of === 'parameters' && Array.isArray(value))
     return value.filter((each) => !isIgnoredParameter(reader.node(each)))

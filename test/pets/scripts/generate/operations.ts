@@ -25,6 +25,9 @@ const answering = (responses: string) => `responses: {${responses}}`
 const one = (content: string) => `{description: It., content: ${content}}`
 const pet = "{application/json: {schema: {$ref: '#/components/schemas/Pet'}}}"
 
+const events =
+  "{text/event-stream: {schema: {oneOf: [{type: object, required: [event, data], properties: {event: {const: added}, data: {$ref: '#/components/schemas/Pet'}}}, {type: object, required: [data], properties: {data: {const: '[DONE]'}}}]}}}"
+
 // Of each: what a handler takes or gives, rightly and wrongly.
 const rows: readonly (readonly [
   name: string,
@@ -216,6 +219,36 @@ const rows: readonly (readonly [
     "async () => ({ status: 204, headers: { 'X-A': 'a' } })",
     "async () => ({ status: 204, headers: { 'X-A': 'a', 'X-B': 'b' } })",
     /TS2353: .*''X-B'' does not exist in type '\{ 'X-A'\?: string; \}'/,
+  ],
+  [
+    'feed',
+    answering(`'200': ${one("{application/jsonl: {schema: {$ref: '#/components/schemas/Pet'}}}")}`),
+    "async () => ({ status: 200, body: (async function* () { yield { id: 1n, name: '', categoryId: 1n } })() })",
+    'async () => ({ status: 200, body: (async function* () { yield { id: 1n } })() })',
+    /not assignable/,
+  ],
+  [
+    'listed',
+    answering(`'200': ${one("{application/json-seq: {schema: {$ref: '#/components/schemas/Pet'}}}")}`),
+    "async () => ({ status: 200, body: [{ id: 1n, name: '', categoryId: 1n }] })",
+    "async () => ({ status: 200, body: [{ id: 1n, name: '', categoryId: 1n, grams: 1 }] })",
+    /not assignable/,
+  ],
+  [
+    'eventFeed',
+    answering(`'200': ${one(events)}`),
+    "async () => ({ status: 200, body: [{ event: 'added', id: '1', data: { id: 1n, name: '', categoryId: 1n } }, { data: '[DONE]' }] })",
+    "async () => ({ status: 200, body: [{ event: 'added', data: '[STOP]' }] })",
+    /not assignable/,
+  ],
+  [
+    'textFeed',
+    answering(
+      `'200': ${one('{application/json: {schema: {type: string}}, text/event-stream: {schema: {type: string}}}')}`,
+    ),
+    "async () => ({ status: 200, headers: { 'Content-Type': 'text/event-stream' }, body: [{ data: 'a', retry: 1 }] })",
+    "async () => ({ status: 200, headers: { 'Content-Type': 'text/event-stream' }, body: [{ data: 'a', comment: '' }] })",
+    /comment/,
   ],
   [
     'bodiless',
