@@ -17,6 +17,6 @@ t.test('each suite has a process', async (t) => {
   const names = readdirSync(path.join(projectRoot, 'test/suites'), { recursive: true, encoding: 'utf8' })
   const programs = names
     .filter((name) => name.endsWith('.mjs'))
-    .map((name) => name.replace(/^1-|\.mjs$/g, ''))
+    .map((name) => name.replace(/(?<=^|\/)\d-|\.mjs$/g, ''))
   t.strictSame(programs.sort(), [...suiteNames].sort())
 })

@@ -23,14 +23,19 @@ export interface Haproxy {
 }
 
 /**
- * Starts HAProxy, and waits until it forwards requests. It asks each instance for `/readyz` ten times a second,
- * so that a short run is enough to take one out.
+ * Starts HAProxy, and waits until it forwards requests. It asks each instance for `/readyz`, and takes it out
+ * after three failures.
  * @param directory for its file
+ * @param checkMs between two of these requests: short, so that a short run is enough to take one out
  */
-export async function startHaproxy(directory: string, instances: readonly [Ports, Ports]): Promise<Haproxy> {
+export async function startHaproxy(
+  directory: string,
+  instances: readonly [Ports, Ports],
+  checkMs: number,
+): Promise<Haproxy> {
   const own = await freePort()
   const file = path.join(directory, 'haproxy.cfg')
-  writeFileSync(file, configurationOf(own, instances))
+  writeFileSync(file, configurationOf(own, instances, checkMs))
   const child = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
   const origin = `http://127.0.0.1:${own}`
   const isForwarding = () =>
@@ -45,13 +50,13 @@ export async function startHaproxy(directory: string, instances: readonly [Ports
   return { origin, stop: () => kill(child) }
 }
 
-function configurationOf(own: number, instances: readonly [Ports, Ports]): string {
+function configurationOf(own: number, instances: readonly [Ports, Ports], checkMs: number): string {
   const given = readFileSync(path.join(projectRoot, 'deploy/haproxy/haproxy.cfg'), 'utf8')
   const servers = instances.map(
     ({ port, metricsPort }, i) => `    server s${i} 127.0.0.1:${port} port ${metricsPort}\n`,
   )
   return given
     .replace('bind :3000', `bind 127.0.0.1:${own}`)
-    .replace('inter 2s', 'inter 100ms')
+    .replace('inter 2s', `inter ${checkMs}ms`)
     .replace(/( {4}server .*\n)+/, servers.join(''))
 }

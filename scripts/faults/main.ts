@@ -77,7 +77,7 @@ const scenarios: readonly (readonly [name: string, scenario: Scenario, skip?: st
   ['migrate-behind-reader', (environment) => migrateBehindReader(environment, 5_000)],
   ['send-chunks', (environment) => sendChunks(environment, 55)],
   ['refuse-chunks', (environment) => sendRefusedChunks(environment, 300)],
-  ['leave-unread', (environment) => leaveUnread(environment, 100, 1_000)],
+  ['leave-unread', (environment) => leaveUnread(environment, 100, 1_000, 100)],
   ['refuse-spans', (environment) => refuseSpans(environment, 4)],
   ['stall-commits', (environment) => stallCommits(environment, 30_000)],
   ['lose-writes', (environment) => loseWrites(environment, 15_000), noHaproxy],

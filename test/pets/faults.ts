@@ -54,7 +54,7 @@ const scenarios: [
   ['a standby that requests read from is killed', (environment) => loseStandby(environment, 'kill')],
   ['a standby that requests read from is frozen', (environment) => loseStandby(environment, 'freeze')],
   ['the only synchronous standby is frozen', (environment) => stallCommits(environment, 5_000)],
-  ['writes fail behind HAProxy', (environment) => loseWrites(environment, 1_000), haproxyIsMissing],
+  ['writes fail behind HAProxy', (environment) => loseWrites(environment, 2_000), haproxyIsMissing],
   ['the certificate of PostgreSQL is replaced by a wrong one', replaceCertificate],
   ['connections have a short lifetime', (environment) => recycleConnections(environment, 3_000)],
   ['clients reset their connections', (environment) => resetConnections(environment, 2)],
@@ -77,9 +77,9 @@ const scenarios: [
   ['callers without a valid key flood it', (environment) => floodWithoutKey(environment, 1_500)],
   ['the migration lock is held', (environment) => holdMigrationLock(environment, 1)],
   ['a migration waits for a long reader', (environment) => migrateBehindReader(environment, 2_000)],
-  ['bodies arrive in chunks of one byte', (environment) => sendChunks(environment, 55)],
+  ['bodies arrive in chunks of one byte', (environment) => sendChunks(environment, 25)],
   ['refused bodies arrive in chunks of one byte', (environment) => sendRefusedChunks(environment, 100)],
-  ['pipelined requests are left unread', (environment) => leaveUnread(environment, 100, 200)],
+  ['pipelined requests are left unread', (environment) => leaveUnread(environment, 100, 200, 30)],
 ]
 
 // Only a hang exceeds these. The two limits that every run waits for are shorter.

@@ -10,11 +10,13 @@ const bodyBytes = 65_000
 const memoryMax = 100 * 2 ** 20
 // Small enough that a process which keeps an object for each chunk runs out of it.
 const smallHeap = { NODE_OPTIONS: '--max-old-space-size=256' }
+// On a busy machine all of these bodies take longer than the service's default.
+const patient = { REQUEST_TIMEOUT_MS: '120000' }
 
 /** Creates pets from bodies in chunks of one byte, all at once. */
 export function sendChunks(environment: Environment, count: number): Promise<Report> {
   const title = `${count} creates of ${bodyBytes} bytes in chunks of one byte, with a heap of 256 MiB`
-  return withService(environment, title, smallHeap, (run) => {
+  return withService(environment, title, { ...smallHeap, ...patient }, (run) => {
     const create = `POST /v1/pets HTTP/1.1\r\n${keyOf(environment)}${json}`
     return flood(environment, run, Array(count).fill(create), new Set(['201']))
   })
@@ -23,7 +25,7 @@ export function sendChunks(environment: Environment, count: number): Promise<Rep
 /** Sends such bodies with requests that are refused, most of them without a key. */
 export function sendRefusedChunks(environment: Environment, count: number): Promise<Report> {
   const title = `${count} refused requests, each with ${bodyBytes} chunks of one byte`
-  return withService(environment, title, smallHeap, (run) => {
+  return withService(environment, title, { ...smallHeap, ...patient }, (run) => {
     const heads = [
       `POST /v1/pets HTTP/1.1\r\n${json}`,
       'POST /nothing HTTP/1.1\r\n',

@@ -6,8 +6,13 @@ import { connect, longestOf, within, withService } from './parts.js'
 
 const memoryMax = 150 * 2 ** 20
 
-/** Sends pipelined requests on many connections and reads none of the responses. */
-export function leaveUnread(environment: Environment, count: number, requests: number): Promise<Report> {
+/** Sends pipelined requests on many connections, reads none of the responses, and looks so many times. */
+export function leaveUnread(
+  environment: Environment,
+  count: number,
+  requests: number,
+  looks: number,
+): Promise<Report> {
   const title = `${count} connections with ${requests} unread requests each`
   return withService(environment, title, {}, async ({ origin, pid, load }) => {
     const auth = `Authorization: Bearer ${environment.database.key}\r\n`
@@ -19,7 +24,7 @@ export function leaveUnread(environment: Environment, count: number, requests: n
     try {
       for (const [i, socket] of sockets.entries())
         socket.pause().write(`GET ${heads[i % heads.length]}Host: x\r\n\r\n`.repeat(requests))
-      const othersMs = await longestOf(100, async () => {
+      const othersMs = await longestOf(looks, async () => {
         await environment.delay(20)
         grown = Math.max(grown, residentBytes(pid) - before)
         return load.untilServed()

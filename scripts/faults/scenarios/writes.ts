@@ -45,9 +45,10 @@ export function loseWrites(environment: Environment, forMs: number): Promise<Rep
     await prepareServiceRole(sql, { name: role, password: 'x' }, Number(shortTime.HANDLER_TIMEOUT_MS))
     const url = urlOf(replication.primary).replace('//postgres@', `//${role}@`)
     const own = environment.on({ key, sql, env: { DATABASE_URL: url } })
-    return behindHaproxy(own, (origin, metrics) =>
+    // Out after three checks: before the fault ends.
+    return behindHaproxy(own, Math.min(2_000, forMs / 5), (origin, metrics) =>
       own.run(title, origin, async (load, ledger) => {
-        const callers = new Callers(origin, key)
+        const callers = new Callers(own, origin)
         const play = { own, replication, metrics, callers, ledger, forMs }
         const effects: Effect[] = []
         for (const fault of faults) effects.push(await playOne(fault, play))
@@ -113,15 +114,15 @@ function outcomeOf(
   }
 }
 
-// Callers that read and create without a pause, and count each status.
+// Callers that read and create with the pauses of the load, and count each status.
 class Callers {
   reads = 0
   failedReads = 0
   readonly creates = new Map<number, number>()
 
   constructor(
+    readonly environment: Environment,
     readonly origin: string,
-    readonly key: string,
   ) {}
 
   async callUntil(end: Promise<void>): Promise<void> {
@@ -129,8 +130,12 @@ class Callers {
     const ended = end.finally(() => {
       isOn = false
     })
+    const { clients } = this.environment
     const repeat = async (call: () => Promise<void>) => {
-      while (isOn) await call()
+      while (isOn) {
+        await call()
+        if (clients.pauseMs > 0) await this.environment.delay(clients.pauseMs)
+      }
     }
     const readers = Array.from({ length: 4 }, () => repeat(() => this.#read()))
     const writers = Array.from({ length: 4 }, () => repeat(() => this.#create()))
@@ -148,7 +153,10 @@ class Callers {
   }
 
   async #send(method: string, query: string, body?: string): Promise<number> {
-    const headers = { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' }
+    const headers = {
+      authorization: `Bearer ${this.environment.database.key}`,
+      'content-type': 'application/json',
+    }
     const request = { method, headers, ...(body !== undefined && { body }) }
     const response = await fetch(`${this.origin}/v1/pets${query}`, request)
     await response.arrayBuffer()
@@ -180,6 +188,7 @@ async function notReported(metrics: readonly string[], cause: string): Promise<s
 /** Runs `act` with the address of HAProxy before two instances, and those of their metrics. */
 function behindHaproxy(
   environment: Environment,
+  checkMs: number,
   act: (origin: string, metrics: readonly string[]) => Promise<Report>,
 ): Promise<Report> {
   return inTemporaryDirectory(async (directory) => {
@@ -191,10 +200,8 @@ function behindHaproxy(
       return { port: Number(new URL(service.origin).port), metricsPort }
     }
     try {
-      const haproxy = await startHaproxy(directory, [
-        await start(metricsPorts[0]),
-        await start(metricsPorts[1]),
-      ])
+      const instances = [await start(metricsPorts[0]), await start(metricsPorts[1])] as const
+      const haproxy = await startHaproxy(directory, [...instances], checkMs)
       try {
         return await act(
           haproxy.origin,
