@@ -320,7 +320,7 @@ function parameterOf({ name, in: location, form, schema }: Parameter, places: Nu
   return {
     name,
     in: location,
-    ...(form && { form: { style: form.style, explode: form.explode } }),
+    ...(form && { form: { style: form.style, explode: form.explode, ...bodyOf(form.content, places) } }),
     ...(numbers && { numbers }),
   }
 }

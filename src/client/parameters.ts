@@ -2,8 +2,9 @@
 // JSON and cookies.
 
 import { encode } from './json.js'
+import { writeRequestBody } from './request-body.js'
 import { checkJson, elementsOf, memberAt, membersOf, replacement, type Sent, textOf } from './sendable.js'
-import type { CalledOperation, ClientForm, ClientParameter } from './table.js'
+import type { CalledOperation, ClientBody, ClientForm, ClientParameter } from './table.js'
 
 /** The parameters of a request, by location. */
 export interface ParameterValues {
@@ -75,10 +76,23 @@ function writeIn(operation: Called, location: Location, name: string, value: unk
   const { form, numbers } = parameterOf(operation, location, name)
   const places = numbers === undefined ? [] : [numbers]
   const sent = { at: memberAt(location, name), value, places, schemas: operation.schemas }
-  const one = location === 'header' ? bare : encoded
+  if (form.style === 'whole') return writeWhole(sent, form.body)
+  const one = location === 'header' ? bare : form.style === 'cookie' ? cookieText : encoded
   return form.style === 'json'
     ? write(name, json(sent), plain[location], one)
     : write(name, textsOf(sent), form, one)
+}
+
+// A form is percent-encoded by itself (OpenAPI 3.2, Parameter Locations).
+function writeWhole({ at, value, schemas }: Sent, body: ClientBody | undefined): string {
+  const { content } = writeRequestBody(value, body, schemas, at)
+  return body?.kind === 'form' ? String(content) : encoded(String(content))
+}
+
+// Nothing is escaped (OpenAPI 3.2, Style Values), so what would end the value cannot be sent.
+const cookieText: Write = (text) => {
+  if (/[^ -:<-~]/.test(text)) throw new TypeError(`a cookie cannot be ${text}: escape it`)
+  return text
 }
 
 // The styles have no form for a value within an element or a field.
@@ -154,6 +168,8 @@ function write(name: string, texts: Texts, { style, explode }: ClientForm, one: 
         .join('&')
     case 'form':
       return pairs.join('&')
+    case 'cookie':
+      return pairs.join('; ')
     case 'spaceDelimited':
       return named(all.join('%20'))
     case 'pipeDelimited':

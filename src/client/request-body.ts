@@ -15,14 +15,16 @@ type Entry = readonly [name: string, value: string | Blob]
 
 /**
  * Encodes a body, as JSON by default.
+ * @param at its name, for messages
  * @throws {TypeError} if it, or a value in it, cannot be sent as it is
  */
 export function writeRequestBody(
   value: unknown,
   { kind, mediaType, fields = {}, numbers }: ClientBody = { kind: 'json', mediaType: 'application/json' },
   schemas: ClientTable['schemas'] = {},
+  at = 'body',
 ): EncodedBody {
-  const sent = { at: 'body', value, places: numbers === undefined ? [] : [numbers], schemas }
+  const sent = { at, value, places: numbers === undefined ? [] : [numbers], schemas }
   if (kind === 'json') return { content: json(sent), mediaType }
   if (kind === 'text') return { content: textOf(sent), mediaType }
   if (kind === 'bytes') return bytes(value, mediaType)
@@ -77,7 +79,7 @@ function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
 function entriesOf(form: Sent, fields: NonNullable<ClientBody['fields']>): Entry[] {
   const { value } = form
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new TypeError('body must be an object with the fields of the form')
+    throw new TypeError(`${form.at} must be an object with the fields of the form`)
   return membersOf(form, value).flatMap(({ name, ...each }): Entry[] => {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined
     if (!Array.isArray(each.value)) return [[name, single(each, field)]]

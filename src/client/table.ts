@@ -76,9 +76,11 @@ export interface ClientParameter {
 
 /** How the value of a parameter is serialized. */
 export interface ClientForm {
-  /** A style of OpenAPI, or `json`. */
+  /** A style of OpenAPI, `json`, or `whole`: the value is the whole query. */
   readonly style: string
   readonly explode: boolean
+  /** Of the whole query: what it is; JSON by default. */
+  readonly body?: ClientBody
 }
 
 /** How the credential of a security scheme is sent. */

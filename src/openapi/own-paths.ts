@@ -3,10 +3,12 @@
 import type { Contract, Operation } from './contract/contract.js'
 import type { Problem } from './contract/contract-error.js'
 import { problemOf } from './contract/operations.js'
+import { isOpenApi32 } from './contract/upgrade.js'
 
 /** The contract as files, the page that shows it, its text, and the catalogue that names them. */
 export const documentPaths = {
   yaml: '/openapi.yaml',
+  yaml31: '/openapi-3.1.yaml', // of a contract of OpenAPI 3.2
   yaml30: '/openapi-3.0.yaml',
   json: '/openapi.json',
   page: '/docs',
@@ -26,7 +28,9 @@ export function operationAt(path: string, { prefix, operations }: Contract): Ope
  * @param others the paths of other parts of the server
  */
 export function replacedPaths(contract: Contract, others: readonly string[]): Problem[] {
-  return [...others, ...Object.values(documentPaths)].flatMap((path) => {
+  const { yaml31, ...documents } = documentPaths
+  const own = isOpenApi32(contract.document) ? [yaml31] : []
+  return [...others, ...own, ...Object.values(documents)].flatMap((path) => {
     const operation = operationAt(path, contract)
     return operation ? [problemOf(operation, `${operation.id} replaces the service's own ${path}`)] : []
   })

@@ -95,7 +95,7 @@ export interface Response {
  * string.
  */
 export interface ParameterForm {
-  /** OpenAPI's `style`; `json` for a parameter with `content`. */
+  /** OpenAPI's `style`; `json` for a parameter with `content`; `whole` for one that is the whole query. */
   readonly style:
     | 'form'
     | 'simple'
@@ -104,7 +104,9 @@ export interface ParameterForm {
     | 'spaceDelimited'
     | 'pipeDelimited'
     | 'deepObject'
+    | 'cookie'
     | 'json'
+    | 'whole'
   readonly explode: boolean
   readonly shape: 'primitive' | 'array' | 'primitiveOrArray' | 'object'
   /** For an object: the names of its properties. */
@@ -113,12 +115,14 @@ export interface ParameterForm {
   readonly allowsAdditional: boolean
   /** `allowEmptyValue`: an empty value counts as absent. */
   readonly allowEmptyValue: boolean
+  /** Of the whole query (`in: querystring`): what it is. */
+  readonly content?: Content
 }
 
 /** A Parameter Object of an operation. */
 export interface Parameter {
   readonly name: string
-  /** `path`, `query`, `header` or `cookie`. */
+  /** `path`, `query`, also for the whole query, `header` or `cookie`. */
   readonly in: string
   readonly required: boolean
   readonly hasDefault: boolean

@@ -2,6 +2,7 @@
 // OpenAPI leaves undefined.
 
 import { typesOf } from './allowed-types.js'
+import { readContents } from './content.js'
 import type { Parameter, ParameterForm } from './contract.js'
 import { partsOf, schemasIn, subschemasOf } from './keywords.js'
 import { isJson } from './media-types.js'
@@ -15,7 +16,7 @@ const styles: Readonly<Record<string, readonly ParameterForm['style'][]>> = {
   path: ['simple', 'label', 'matrix'],
   query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
   header: ['simple'],
-  cookie: ['form'],
+  cookie: ['form', 'cookie'],
 }
 
 // OpenAPI 3.1.1, section 4.8.12.2.1: these are ignored as parameters, because responses, bodies and security
@@ -42,7 +43,9 @@ export function readParameters(
   for (const name of names.filter((each, index) => names.indexOf(each) < index)) {
     reader.problem(`${place}: the parameter ${name} is declared twice`)
   }
-  const parameters = effectiveParameters(reader, item, node).map((each) =>
+  const effective = effectiveParameters(reader, item, node)
+  checkQuerystring(reader, place, effective)
+  const parameters = effective.map((each) =>
     readParameter(reader, `${place}: the ${each.in} parameter ${each.name}`, path, each),
   )
   checkNames(reader, place, parameters)
@@ -66,12 +69,24 @@ function identity({ name, in: location }: Node): string {
   return `${location}.${location === 'header' ? String(name).toLowerCase() : name}`
 }
 
+// OpenAPI 3.2, Parameter Object: the whole query is one parameter.
+function checkQuerystring(reader: Reader, place: string, parameters: readonly Node[]): void {
+  const [whole, ...others] = parameters.filter((each) => each.in === 'querystring')
+  const parts = parameters.filter((each) => each.in === 'query')
+  const [other] = [...others, ...parts]
+  if (whole !== undefined && other !== undefined)
+    reader.problem(
+      `${place}: ${whole.name} is in the querystring, and so must be alone: remove ${other.name}`,
+    )
+}
+
 function readParameter(reader: Reader, place: string, path: string, node: Node): Parameter {
+  if (node.in === 'querystring') return readQuerystring(reader, place, node)
   const name = String(node.name)
   const location = String(node.in)
   const problem = (text: string) => reader.problem(`${place} ${text}`)
   const unsupported = (text: string) => reader.unsupported(`${place} ${text}`)
-  if (styles[location] === undefined) problem('must be in path, query, header or cookie')
+  if (styles[location] === undefined) problem('must be in path, query, querystring, header or cookie')
   // Every JavaScript object inherits these, so validation would not notice that the parameter is missing.
   if (name === '__proto__' || (location === 'header' && name.toLowerCase() === 'constructor')) {
     problem('has a name that JavaScript reserves')
@@ -90,6 +105,27 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
     hasDefault: schema.default !== undefined,
     schema,
     form: hasContent ? jsonForm : readForm(unsupported, path, node, schema),
+  }
+}
+
+function readQuerystring(reader: Reader, place: string, node: Node): Parameter {
+  const [media, ...others] = Object.entries(reader.node(node.content))
+  if (media === undefined || others.length > 0 || node.schema !== undefined)
+    reader.problem(`${place} must have content with one media type, and no schema`)
+  const [content] = readContents(reader, place, node.content, 'request')
+  if (content !== undefined && !['json', 'form', 'text'].includes(content.kind))
+    reader.unsupported(
+      `${place} has content of type ${content.mediaType}: only JSON, forms and text are supported`,
+    )
+  const schema = nodeOf(content?.schema)
+  const form = content && { ...jsonForm, style: 'whole' as const, content }
+  return {
+    name: String(node.name),
+    in: 'query',
+    required: node.required === true,
+    hasDefault: false,
+    schema,
+    form,
   }
 }
 
@@ -148,7 +184,7 @@ function formOf(
   const style = (node.style ?? ownStyle) as ParameterForm['style']
   return {
     style,
-    explode: (node.explode ?? (style === 'form' || style === 'deepObject')) as boolean,
+    explode: (node.explode ?? ['form', 'cookie', 'deepObject'].includes(style)) as boolean,
     shape,
     names: shape === 'object' ? namesOf(schema) : [],
     allowsAdditional: shape === 'object' && allowsAdditional(schema),
@@ -157,17 +193,21 @@ function formOf(
 }
 
 // Combinations without an example in OpenAPI 3.1.1, section 4.8.12.6.
-function undefinedCombinations(location: string, { style, explode, shape }: ParameterForm): Faults {
+function undefinedCombinations(location: string, { style, explode, shape, names }: ParameterForm): Faults {
   const isDelimited = style === 'spaceDelimited' || style === 'pipeDelimited'
-  const isExplodedForm = style === 'form' && explode
+  const isExplodedForm = (style === 'form' || style === 'cookie') && explode
   return [
     [isDelimited && explode, `cannot have the style ${style} with explode: true`],
     [isDelimited && shape === 'primitive', `has the style ${style}, which is for arrays and objects`],
     [style === 'deepObject' && !explode, 'cannot have the style deepObject with explode: false'],
     [style === 'deepObject' && shape !== 'object', 'has the style deepObject, which is for objects'],
     [
-      location === 'cookie' && explode && shape !== 'primitive',
-      'must have explode: false, because a cookie has a single value',
+      location === 'cookie' && style === 'form' && explode && shape !== 'primitive',
+      'must have explode: false or style: cookie, because a cookie has a single value',
+    ],
+    [
+      style === 'cookie' && explode && shape === 'object' && names.length === 0,
+      'must name its properties, because browsers send other cookies',
     ],
     [
       shape === 'primitiveOrArray' && !isExplodedForm,
@@ -263,7 +303,7 @@ function checkNames(reader: Reader, place: string, parameters: readonly Paramete
   }
 }
 
-/** Whether each property of an object is sent as a parameter: `?R=100&G=200`. */
+/** Whether each property of an object is sent as a parameter, or a cookie: `?R=100&G=200`. */
 export function isExplodedObject(form: ParameterForm | undefined): form is ParameterForm {
-  return form?.style === 'form' && form.explode && form.shape === 'object'
+  return (form?.style === 'form' || form?.style === 'cookie') && form.explode && form.shape === 'object'
 }

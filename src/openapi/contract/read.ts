@@ -55,6 +55,7 @@ function linesOf(problems: readonly Problem[], { locate }: Source): string[] {
 
 const dialects = [
   'https://spec.openapis.org/oas/3.1/dialect/base',
+  'https://spec.openapis.org/oas/3.2/dialect/2025-09-17',
   'https://json-schema.org/draft/2020-12/schema',
 ]
 

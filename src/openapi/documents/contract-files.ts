@@ -8,10 +8,12 @@ import { isSeq, parseDocument, stringify as toYaml } from 'yaml'
 import { type Address, type AddressOptions, addressOf } from '../address.js'
 import type { Contract } from '../contract/contract.js'
 import { nodeOf } from '../contract/reader.js'
+import { isOpenApi32 } from '../contract/upgrade.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { apiCatalog } from './api-catalog.js'
 import { addAsset } from './assets.js'
 import { toOpenApi30 } from './openapi-3.0.js'
+import { withoutOpenApi32 } from './openapi-3.1.js'
 
 const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
 
@@ -52,8 +54,8 @@ export function withBase(
 }
 
 /**
- * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1, and
- * the API catalogue. An operation of the contract at one of these takes precedence. The public URL is the
+ * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1,
+ * `/openapi-3.1.yaml` if the contract is of 3.2, and the API catalogue. An operation of the contract at one of these takes precedence. The public URL is the
  * only server; without one the contract's follow the one at which the caller reached the service.
  */
 export function contractFiles(app: FastifyInstance, contract: Contract, options?: AddressOptions): void {
@@ -70,6 +72,8 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   }
   const json = () => String(stringify(document))
   add(documentPaths.yaml, yamlType, () => yamlWith(servers, contract.text) ?? json())
+  if (isOpenApi32(document))
+    add(documentPaths.yaml31, yamlType, () => toYaml(withoutOpenApi32(document), simpleYaml))
   add(documentPaths.yaml30, yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
   add(documentPaths.json, 'application/json; charset=utf-8', json)
   apiCatalog(app, contract, address)

@@ -12,6 +12,7 @@ import {
 } from '../contract/keywords.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { isOpenApi30 } from '../contract/upgrade.js'
+import { withoutOpenApi32 } from './openapi-3.1.js'
 
 const unknownKeywords = [
   ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$vocabulary', '$comment', '$defs'],
@@ -20,10 +21,10 @@ const unknownKeywords = [
   ...['const', 'contentEncoding', 'contentMediaType', 'contentSchema', 'examples'],
 ]
 
-/** Converts an OpenAPI 3.1 document to 3.0. Returns a 3.0 document unchanged. */
+/** Converts a document of OpenAPI 3.1 or 3.2 to 3.0. Returns a 3.0 document unchanged. */
 export function toOpenApi30(document: object): object {
   if (isOpenApi30(document)) return document
-  const { openapi: _, jsonSchemaDialect: __, webhooks: ___, ...known } = document as Node
+  const { openapi: _, jsonSchemaDialect: __, webhooks: ___, ...known } = withoutOpenApi32(document) as Node
   const { info, components = {}, ...others } = known
   const { pathItems, schemas, securitySchemes, ...kept } = components as Node
   const schemes = Object.entries(nodeOf(securitySchemes))

@@ -2,6 +2,7 @@
 // every reference followed.
 
 import type { Contract, Operation } from '../contract/contract.js'
+import { isJson } from '../contract/media-types.js'
 import { effectiveParameters } from '../contract/parameters.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { withDates } from './page-document.js'
@@ -134,12 +135,13 @@ const marks: readonly (readonly [mark: string, text: string])[] = [
 
 // What stands beside a schema describes its use here, and what stands in it every use.
 function itemOf(name: string, required: boolean, { schema, ...item }: Node, reader: Reader): ItemOutline {
-  const [content] = Object.values(nodeOf(item.content))
+  const [[mediaType, content] = []] = Object.entries(nodeOf(item.content))
   const used = schema ?? reader.node(content).schema
   const target = reader.node(used)
   const isMarked = (mark: string) => item[mark] === true || target[mark] === true
   const type = [
-    shortSchema(used, reader) + (content === undefined ? '' : ' as JSON'),
+    shortSchema(used, reader) +
+      (mediaType === undefined ? '' : ` as ${isJson(mediaType) ? 'JSON' : mediaType}`),
     ...marks.filter(([mark]) => isMarked(mark)).map(([, text]) => text),
   ].join(', ')
   return { name, required, type, description: textOf(item.description) || textOf(target.description) }

@@ -8,6 +8,7 @@ import type { Contract, Operation, Requirement } from '../contract/contract.js'
 import { isNode } from '../contract/keywords.js'
 import { operationIn } from '../contract/methods.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
+import { isOpenApi32 } from '../contract/upgrade.js'
 import { type Addition, serverErrors } from '../response/additions.js'
 import { ownServer } from './contract-files.js'
 import { exampleRequest } from './example-request.js'
@@ -151,7 +152,7 @@ export function describedSections(
   return [
     '## OpenAPI document',
     '[openapi.yaml](openapi.yaml), [openapi.json](openapi.json), ' +
-      '[openapi-3.0.yaml](openapi-3.0.yaml) (for tools that do not support 3.1). ' +
+      `${olderDocuments(contract)}. ` +
       '[llms.txt](llms.txt) says the same as this page, in plain text.',
     ...others.flatMap(({ title, head, rows, text }) => [`## ${title}`, table(head, rows), text]),
     '## Limits',
@@ -160,6 +161,12 @@ export function describedSections(
     table(['Code and status', 'Meaning'], errors(contract, additions)),
     ...deprecations(all, contract),
   ]
+}
+
+function olderDocuments({ document }: Contract): string {
+  const oldest = '[openapi-3.0.yaml](openapi-3.0.yaml)'
+  if (!isOpenApi32(document)) return `${oldest} (for tools that do not support 3.1)`
+  return `[openapi-3.1.yaml](openapi-3.1.yaml), ${oldest} (for tools that do not support 3.2)`
 }
 
 function limits(

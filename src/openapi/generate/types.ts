@@ -265,7 +265,7 @@ function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefin
 // - The target of a `$ref` into an `allOf`, a media type or the parameters of a path has no type. It is
 //   copied to a schema or parameter of its own, and the `$ref` changed to that.
 // - `$defs` would be a property of the type; what refers to a definition refers to its copy.
-// - The JSON of a parameter's `content` would be a string.
+// - The JSON of a parameter's `content` would be a string, and the whole query no parameter.
 // - The header parameters that OpenAPI ignores would have types, and an extension in `responses` would be a
 //   response.
 // - It knows no itemSchema, and nothing of the values of events.
@@ -394,7 +394,8 @@ function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): ob
   if (typeof name !== 'string' || typeof location !== 'string' || content === undefined)
     return whole(withOneOf(node))
   const [media] = Object.values(nodeOf(content))
-  return { ...node, schema: nodeOf(media).schema ?? {} }
+  const known = location === 'querystring' ? 'query' : location
+  return { ...node, in: known, schema: nodeOf(media).schema ?? {} }
 }
 
 // openapi-typescript makes a union of the alternatives of an `anyOf` and of what stands beside it, but of a

@@ -5,14 +5,16 @@
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import { requestPath } from '../../lib/request-path.js'
-import type { Operation, Parameter, ParameterForm } from '../contract/contract.js'
+import type { Content, Operation, Parameter, ParameterForm } from '../contract/contract.js'
 import { isExplodedObject } from '../contract/parameters.js'
 import { jsonPointer } from '../contract/pointer.js'
 import { RequestError } from '../errors.js'
 import type { Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt, withPath } from '../schemas/messages.js'
+import { readText } from '../schemas/text.js'
 import { queryOfParameters } from '../security/query-keys.js'
+import { type Form, readForm } from './forms.js'
 import { decode, exceptFor, invalidText, splitPair } from './parameter-text.js'
 import { type RequestPart, readCookies } from './request-parts.js'
 import { parametersSchema } from './request-schemas.js'
@@ -104,7 +106,7 @@ export function createParameterReader(
     for (const { location, reads, sentIn } of readers) {
       const sent = sentIn(request)
       const values = location.values(request)
-      const errors = reads.flatMap((read) => read(sent, values))
+      const errors = reads.flatMap((read) => read(sent, values, request))
       // The rest are simple parameters, and unknown ones.
       if (location.in === 'query')
         for (const [name, texts] of sent) values[name] = oneOrList(texts.map(decodeQuery))
@@ -121,7 +123,7 @@ function oneOrList(texts: readonly string[]): unknown {
   return texts.length === 1 ? texts[0] : texts
 }
 
-type Read = (sent: Sent, values: Values) => ErrorObject[]
+type Read = (sent: Sent, values: Values, request: FastifyRequest) => ErrorObject[]
 
 // Removes a parameter's texts from `sent`, and adds its value to `values`.
 function createRead(
@@ -131,12 +133,14 @@ function createRead(
   compile: CompileValidator,
 ): Read {
   const { form } = parameter
+  if (form.content !== undefined) return createReadWhole(parameter, form.content, compile)
   const name = location.in === 'header' ? parameter.name.toLowerCase() : parameter.name
   const validate = form.style === 'json' ? compile(parameter.schema, 'json') : undefined
   const fieldOf = createFieldOf(parameter, parameters)
+  const coded = form.style === 'cookie' ? { ...location, decode: (text: string) => text.trim() } : location
   return (sent, values) => {
     try {
-      const given = fieldOf ? readFields(sent, fieldOf, location.decode) : readOne(sent, name, form, location)
+      const given = fieldOf ? readFields(sent, fieldOf, coded.decode) : readOne(sent, name, form, coded)
       const value = given === undefined ? absentValue(parameter) : given
       if (value === undefined) return []
       values[name] = value
@@ -147,6 +151,35 @@ function createRead(
     }
     return validate === undefined ? [] : errorsOf(validate, name, values)
   }
+}
+
+// The whole query, with nothing of it left to other parameters.
+function createReadWhole({ name }: Parameter, content: Content, compile: CompileValidator): Read {
+  const validate = content.schema === undefined ? undefined : compile(content.schema, 'json')
+  return (sent, values, request) => {
+    sent.clear()
+    const text = queryOfParameters(request)
+    if (text === '') return []
+    try {
+      const { value, faults } = readWhole(text, content)
+      values[name] = value
+      const found = faults.map((each) => withPath(each, (path) => jsonPointer([name]) + path))
+      return [...found, ...(validate === undefined ? [] : exceptFor(errorsOf(validate, name, values), found))]
+    } catch (error) {
+      if (!(error instanceof StyleError)) throw error
+      values[name] = ''
+      return [errorAt([name], error.message)]
+    }
+  }
+}
+
+// Of a form, `+` is a blank (OpenAPI 3.2, URL Percent-Encoding).
+function readWhole(text: string, content: Content): Form {
+  if (content.kind === 'form') return readForm(Buffer.from(text), content.mediaType, content)
+  const decoded = decode(text.replaceAll('+', '%2B'))
+  if (decoded === undefined || decoded.includes('\0')) throw new StyleError(invalidText)
+  const value = content.kind === 'json' ? readJson(decoded) : readText(decoded, content.types)
+  return { value: value as Form['value'], faults: [] }
 }
 
 // The schema of a JSON parameter is not part of the schema that Ajv takes defaults from.
@@ -176,7 +209,7 @@ const once = 'must be given once'
 
 // For an object whose fields are sent as separate parameters: returns the field of a parameter's name.
 function createFieldOf(
-  { name, form }: StyledParameter,
+  { name, in: location, form }: StyledParameter,
   parameters: readonly Parameter[],
 ): ((sentName: string) => string | undefined) | undefined {
   if (form.style === 'deepObject') {
@@ -184,12 +217,13 @@ function createFieldOf(
       sentName.startsWith(`${name}[`) ? /^\[([^[\]]+)\]$/.exec(sentName.slice(name.length))?.[1] : undefined
   }
   if (!isExplodedObject(form)) return undefined
-  const others = parameters.filter((each) => each.in === 'query' && each.name !== name)
+  const others = parameters.filter((each) => each.in === location && each.name !== name)
   const taken = new Set(
     others.flatMap((each) => (isExplodedObject(each.form) ? each.form.names : [each.name])),
   )
   return (sentName) => {
-    const isField = form.names.includes(sentName) || (form.allowsAdditional && !taken.has(sentName))
+    const isOther = location === 'query' && form.allowsAdditional && !taken.has(sentName)
+    const isField = form.names.includes(sentName) || isOther
     return isField ? sentName : undefined
   }
 }
@@ -215,15 +249,15 @@ function readOne(sent: Sent, name: string, form: ParameterForm, location: Locati
   sent.delete(name)
   if (texts === undefined || (form.allowEmptyValue && texts.every((each) => each === ''))) return undefined
   const { style, explode, shape } = form
-  if (style === 'form' && explode && shape === 'array') return texts.map(location.decode)
-  if (style === 'form' && explode && shape === 'primitiveOrArray')
-    return oneOrList(texts.map(location.decode))
+  const isExploded = (style === 'form' || style === 'cookie') && explode
+  if (isExploded && shape === 'array') return texts.map(location.decode)
+  if (isExploded && shape === 'primitiveOrArray') return oneOrList(texts.map(location.decode))
   const [text = '', ...others] = texts
   if (others.length > 0) throw new StyleError(once)
-  return readText(text, name, form, location)
+  return readStyled(text, name, form, location)
 }
 
-function readText(text: string, name: string, form: ParameterForm, location: Location): unknown {
+function readStyled(text: string, name: string, form: ParameterForm, location: Location): unknown {
   const { style, explode, shape } = form
   const { decode } = location
   switch (style) {

@@ -1,6 +1,6 @@
 // The schemas of an operation's requests, one for each part of a request.
 
-import type { Content, Operation, Parameter, Schema } from '../contract/contract.js'
+import type { Content, Operation, Parameter, ParameterForm, Schema } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { essence } from '../contract/media-types.js'
 import { Reader } from '../contract/reader.js'
@@ -33,18 +33,22 @@ export function requestSchemas(operation: Operation, document: object): RequestS
 }
 
 /**
- * The schema of all parameters in one location; undefined if there are none. JSON parameters are validated
- * separately.
+ * The schema of all parameters in one location; undefined if there are none. JSON, and a whole query, are
+ * validated separately.
  */
 export function parametersSchema({ parameters }: Operation, location: Parameter['in']): Schema | undefined {
   const here = parameters.filter((each) => each.in === location)
   if (here.length === 0) return undefined
-  const properties = here.map(({ name, form, schema }) => [name, form?.style === 'json' ? {} : schema])
+  const properties = here.map(({ name, form, schema }) => [name, isSeparate(form) ? {} : schema])
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
     required: here.filter(({ required }) => required).map(({ name }) => name),
   }
+}
+
+function isSeparate(form: ParameterForm | undefined): boolean {
+  return form?.style === 'json' || form?.style === 'whole'
 }
 
 function bodySchema({ kind, fields, schema = true }: Content, document: object): AnySchema {

@@ -193,7 +193,7 @@ function repetitions({ query }: FastifyRequest, { parameters }: Operation): Erro
     .map(({ name }) => errorAt([name], 'must be given once'))
 }
 
-// The fields of an exploded object are sent without the name of the object.
+// The fields of an exploded object are sent without the name of the object, and a whole query without its own.
 function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   const { missingProperty, additionalProperty, unevaluatedProperty } = error.params
   const ofField = [missingProperty, additionalProperty, unevaluatedProperty].some(
@@ -201,7 +201,7 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   )
   const path = ofField ? `${error.instancePath}/` : error.instancePath
   const object = parameters
-    .filter(({ form }) => isExplodedObject(form))
+    .filter(({ form }) => form?.style === 'whole' || isExplodedObject(form))
     .map(({ name }) => jsonPointer([name]))
     .find((each) => path.startsWith(`${each}/`))
   return object === undefined ? error : withPath(error, (at) => at.slice(object.length))

@@ -1,10 +1,13 @@
-// Each feature of OpenAPI 3.1 that the engine supports, as a document of OpenAPI 3.0.
+// Each feature of OpenAPI 3.1 and 3.2 that the engine supports, as a document of OpenAPI 3.0.
 
 import t from 'tap'
 import { parse, stringify } from 'yaml'
 import { contractOf, readFeatures, runCase } from '../../../scripts/features/features.js'
 import { toOpenApi30 } from '../../../src/openapi/documents/openapi-3.0.js'
 import { problemsOf } from '../../fixtures/openapi-problems.js'
+
+// What a client of the converted document does not know of.
+const lost = /^(QUERY|additionalOp|in querystring, (JSON|text)|style: cookie, of an)/
 
 t.test('a feature of OpenAPI 3.1 allows no less after conversion to 3.0', async (t) => {
   for (const feature of await readFeatures()) {
@@ -14,6 +17,7 @@ t.test('a feature of OpenAPI 3.1 allows no less after conversion to 3.0', async 
     // The validator takes such a field for a reference.
     const isRead = !/named \$ref|\(data\)/.test(feature.feature)
     if (isRead) t.strictSame(await problemsOf(document), [], feature.feature)
+    if (lost.test(feature.feature)) continue
     const { outcomes, refused } = await runCase({ ...feature, text: stringify(document) })
     t.strictSame(refused, undefined, feature.feature)
     const given = (feature.calls ?? []).map(({ message }) => message === undefined)
