@@ -26,7 +26,7 @@ export function contentTypes({ id }: Operation, { key, contents }: Response, not
 
 function dataType(content: Content, at: string, notation: Notation): string {
   if (content.kind !== 'json' && content.kind !== 'stream')
-    return content.kind === 'text' ? 'string' : 'Uint8Array'
+    return content.kind === 'text' || content.kind === 'csv' ? 'string' : 'Uint8Array'
   const type = namedType(content, notation) ?? `${at}[${JSON.stringify(content.mediaType)}]`
   return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type
 }

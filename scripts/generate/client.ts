@@ -390,7 +390,8 @@ function ofSpecial<Each>(
 function kindsOf(contents: readonly Content[]): Record<string, ContentKind> {
   const known: readonly ContentKind[] = ['json', 'text', 'stream']
   const kinds = contents.map(({ mediaType, kind }) => {
-    return [essence(mediaType), known.find((each) => each === kind) ?? 'bytes'] as const
+    const decoded = kind === 'csv' ? 'text' : kind
+    return [essence(mediaType), known.find((each) => each === decoded) ?? 'bytes'] as const
   })
   return Object.fromEntries(kinds)
 }
@@ -440,7 +441,7 @@ function bodyOf(content: Content | undefined, places: NumberPlaces): { readonly 
   })
   return {
     body: {
-      kind: kind as ClientBody['kind'], // a request body is no stream of items
+      kind: kind as ClientBody['kind'], // a request body is no stream of items, and no CSV
       ...(!isRange(mediaType) && { mediaType: essence(mediaType) }),
       ...(special.length > 0 && { fields: Object.fromEntries(special) }),
       ...(numbers && { numbers }),

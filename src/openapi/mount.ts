@@ -18,12 +18,14 @@ import type { AnySchema } from './contract/keywords.js'
 import { essence } from './contract/media-types.js'
 import { routeName } from './contract/names.js'
 import { problemOf } from './contract/operations.js'
+import { refusesUnacceptable, successContents } from './contract/responses.js'
 import { unmetSecurity } from './contract/security.js'
 import { takesUploads } from './contract/uploads.js'
 import { checkUrl, ownError } from './errors.js'
 import { placeOfFault } from './fault-place.js'
 import { glueSpecification, isOfGlue } from './glue-specification.js'
 import { hasRoute, notFoundHandler } from './not-found.js'
+import { createPreference } from './request/accept.js'
 import { BodyMemory } from './request/body-memory.js'
 import { createParameterReader } from './request/parameter-styles.js'
 import { receiveBody } from './request/receive.js'
@@ -282,7 +284,7 @@ function implemented<Resource>(
     schema: { ...requestSchemas(operation, contract.specification), ...(response && { response }) },
     validatorCompiler: validatorCompiler(operation, shared),
     attachValidation: true, // checkRequest reports what it found
-    onRequest: [...first, ...hooks(sunsetCheck(operation)), checkType],
+    onRequest: [...first, ...hooks(sunsetCheck(operation), acceptCheck(operation)), checkType],
     preValidation: hooks(renamePathParameters(operation), parse, readParameters),
     preHandler: hook((request) => checkRequest(request, operation)),
     ...(takesUploads(operation) && { onSend: closeIfUnread }),
@@ -299,6 +301,20 @@ function implemented<Resource>(
 const closeIfUnread: onSendHookHandler = (request, reply, payload, done) => {
   if (uploadOf(request)?.hasArrived === false) reply.header('Connection', 'close')
   done(null, payload)
+}
+
+// Where the contract declares a 406. Elsewhere a client gets what there is (RFC 9110, section 12.5.1).
+function acceptCheck(operation: Operation): Check | undefined {
+  if (!refusesUnacceptable(operation)) return undefined
+  const contents = successContents(operation)
+  const prefer = createPreference(contents)
+  const types = contents.map(({ mediaType }) => mediaType).join(' or ')
+  return ({ headers }) => {
+    if (prefer(headers.accept) !== undefined) return
+    throw ownError('not_acceptable', `The response is of type ${types}, which Accept does not allow.`, {
+      headers: { Vary: 'Accept' },
+    })
+  }
 }
 
 // Fastify compiles once all routes are added, and would stop at the first schema that fails.

@@ -5,8 +5,10 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from './address.js'
 import type { Contract, Operation } from './contract/contract.js'
+import { successContents } from './contract/responses.js'
 import { takesUploads } from './contract/uploads.js'
 import { type ErrorFacts, factsOf, RequestError } from './errors.js'
+import { createPreference } from './request/accept.js'
 import { handing } from './request/body-memory.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
 import { receiving } from './request/upload.js'
@@ -77,6 +79,7 @@ export function createRouteHandler<Resource>(
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
   const serialize = createSerializer(operation, check, isExact)
   const isConditional = hasEntityTags(operation)
+  const partsOf = partsWith(operation)
 
   // A declared 4xx that a handler throws is a response like one that it returns.
   const responseOfError = (error: unknown, requestId: string): HandlerResponse => {
@@ -88,7 +91,7 @@ export function createRouteHandler<Resource>(
   }
 
   const run: Respond<Resource> = async (request, reply, resource) => {
-    const returned = handler(requestParts(request), context(request, operation, resource))
+    const returned = handler(partsOf(request), context(request, operation, resource))
     const serialized = serialize(reply, await returned.catch((error) => responseOfError(error, request.id)))
     const response = isConditional ? withEntityTag(serialized) : serialized
     const { status, headers, body } = response
@@ -118,6 +121,17 @@ export function createRouteHandler<Resource>(
       .code(304)
       .removeHeader('content-type')
       .send(request.method === 'HEAD' ? body : undefined)
+  }
+}
+
+// With the media type that the client prefers, or else the first, if successes declare several.
+function partsWith(operation: Operation): (request: FastifyRequest) => RequestParts {
+  const contents = successContents(operation)
+  const [first] = contents
+  if (contents.length < 2 || first === undefined) return requestParts
+  const prefer = createPreference(contents)
+  return (request) => {
+    return { ...requestParts(request), accept: prefer(request.headers.accept) ?? first.mediaType }
   }
 }
 

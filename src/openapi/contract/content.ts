@@ -3,6 +3,7 @@
 
 import { typesOf, unionOf } from './allowed-types.js'
 import type { Content, Field, Schema } from './contract.js'
+import { columnsOf } from './csv.js'
 import { framingOf, readItems } from './items.js'
 import { partsOf, type Subschema, subschemasOf } from './keywords.js'
 import { elementsOf, essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
@@ -48,7 +49,7 @@ function checkTypes(reader: Reader, declared: readonly Declared[]): void {
   }
 }
 
-// Undefined if the server cannot validate it; for a form, the reasons.
+// Undefined if the server cannot validate it; for a form and CSV, the reasons.
 function readContent(reader: Reader, declared: Declared, use: Use): Content | readonly string[] | undefined {
   const { mediaType, media } = declared
   const isBody = use === 'request'
@@ -61,6 +62,8 @@ function readContent(reader: Reader, declared: Declared, use: Use): Content | re
   const schema = media.schema === undefined ? undefined : nodeOf(reader.dereferenced(media.schema))
   const isForm = name === 'application/x-www-form-urlencoded' || name === 'multipart/form-data'
   if (isForm && isBody && schema !== undefined) return readForm(reader, declared, schema)
+  const columns = name === 'text/csv' && !isBody ? columnsOf(schema ?? {}) : undefined
+  if (columns !== undefined) return readCsv(reader, declared, columns)
   if (name.startsWith('text/') && !isRange(name) && !isFile(schema ?? {}))
     return readText(mediaType, schema, isBody)
   return isBytes(schema ?? {}, isBody && isRange(name)) ? { mediaType, kind: 'bytes', schema } : undefined
@@ -95,6 +98,17 @@ function unsupported({ place, mediaType }: Declared): string {
   return isRange(mediaType)
     ? `${place} ${mediaType} is not supported with its schema: name a single media type, or ${fix}`
     : `${place} ${mediaType} cannot be validated against its schema: ${fix}`
+}
+
+function readCsv(
+  reader: Reader,
+  { place, mediaType, media }: Declared,
+  columns: readonly string[] | string,
+): Content | readonly string[] {
+  if (typeof columns === 'string') return [`${place} ${mediaType} cannot be written as CSV: ${columns}`]
+  if (!isUtf8(mediaType)) return [`${place} ${mediaType} cannot be written as CSV: it is sent in UTF-8`]
+  reader.checkRefs(media.schema)
+  return { mediaType, kind: 'csv', schema: media.schema as Schema, columns }
 }
 
 function readText(mediaType: string, schema: Node | undefined, isBody: boolean): Content | undefined {

@@ -30,10 +30,10 @@ export interface Field {
 export interface Content {
   /** As in the contract: possibly with parameters, or a range such as `image/*`. */
   readonly mediaType: string
-  readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes' | 'stream'
+  readonly kind: 'json' | 'text' | 'csv' | 'form' | 'multipart' | 'bytes' | 'stream'
   /**
-   * For JSON and forms, with `$ref`s; undefined allows any value. For a stream: that of an item, as a handler
-   * returns it.
+   * For JSON, CSV and forms, with `$ref`s; undefined allows any value. For a stream: that of an item, as a
+   * handler returns it.
    */
   readonly schema?: Schema | boolean | undefined
   /** For a stream: how each item is framed. */
@@ -42,6 +42,8 @@ export interface Content {
   readonly data?: readonly EventData[]
   /** For text: the schema types it may be converted to; undefined leaves it a string. */
   readonly types?: readonly string[] | undefined
+  /** For CSV: the names of the fields, in the order of their columns. */
+  readonly columns?: readonly string[]
   /** For a form: its declared fields. */
   readonly fields?: ReadonlyMap<string, Field>
   /** For a form: any other field (`additionalProperties`). */

@@ -13,6 +13,7 @@ export const ownErrorStatuses = {
   insufficient_scope: 403,
   route_not_found: 404,
   method_not_allowed: 405,
+  not_acceptable: 406,
   operation_gone: 410,
   body_too_large: 413,
   uri_too_long: 414,

@@ -5,6 +5,7 @@ import type { Contract, Operation } from './contract.js'
 import type { Problem } from './contract-error.js'
 import { defaultIdempotency, defaultKeepAliveMs, defaultLimits, ownErrorStatuses } from './defaults.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
+import { refusesUnacceptable } from './responses.js'
 
 /** The document's extensions that the engine reads. */
 export const ownExtensions = ['x-limits', 'x-idempotency'] as const
@@ -183,16 +184,22 @@ export function readErrorStatuses(
     else if (!isErrorStatus(statuses[code]))
       reader.problem(`ErrorCode: x-enumStatuses must map ${code} to a status from 400 to 599`)
   }
-  const ends = [...operations.values()].some(({ deprecation }) => deprecation?.afterSunset === 'gone')
-  for (const code of Object.keys(ownErrorStatuses)) {
-    const isSent = code === 'operation_gone' ? ends : !securityCodes.includes(code)
-    if (isSent && !codes.includes(code)) reader.problem(missingCode(code).text)
-  }
+  const unsent = unsentCodes([...operations.values()])
+  for (const code of Object.keys(ownErrorStatuses))
+    if (!unsent.includes(code) && !codes.includes(code)) reader.problem(missingCode(code).text)
   return { describesErrors: true, errorStatuses: new Map(Object.entries(statuses)) as Map<string, number> }
 }
 
-// Which of them are sent, only the checks of an application tell (mount).
-const securityCodes = ['missing_credentials', 'invalid_credentials', 'insufficient_scope']
+// Those that no operation declares to be sent. Which of the security codes are, only the checks of an
+// application tell (mount).
+function unsentCodes(operations: readonly Operation[]): readonly string[] {
+  const ends = operations.some(({ deprecation }) => deprecation?.afterSunset === 'gone')
+  return [
+    ...['missing_credentials', 'invalid_credentials', 'insufficient_scope'],
+    ...(ends ? [] : ['operation_gone']),
+    ...(operations.some(refusesUnacceptable) ? [] : ['not_acceptable']),
+  ]
+}
 
 /** The problem of a code that the server sends, and `ErrorCode` does not have. */
 export function missingCode(code: string): Problem {

@@ -1,8 +1,10 @@
 // Response Objects: statuses, headers and content.
 
+import { isDeepStrictEqual } from 'node:util'
 import { misspelt } from '../../lib/misspelt.js'
 import { readContents, type Use } from './content.js'
-import type { Header, Operation, Response } from './contract.js'
+import type { Content, Header, Operation, Response } from './contract.js'
+import { essence, responseContent } from './media-types.js'
 import { isToken } from './names.js'
 import { shapesOf } from './parameters.js'
 import { found, type Node, type Reader } from './reader.js'
@@ -100,4 +102,47 @@ export function errorsAmong(responses: Operation['responses']): Response[] {
 // `default` is for errors alone where a success is declared by its status.
 function isOfErrors(status: string, all: readonly string[]): boolean {
   return /^[45]/.test(status) || (status === 'default' && all.some((each) => /^[23]/.test(each)))
+}
+
+/** The responses that are no errors. */
+export function successesAmong(responses: Operation['responses']): Response[] {
+  const errors = errorsAmong(responses)
+  return [...responses.values()].filter((each) => !errors.includes(each))
+}
+
+/** The contents of an operation's successes, one for each media type, in the order of the document. */
+export function successContents({ responses }: Pick<Operation, 'responses'>): readonly Content[] {
+  const contents = new Map<string, Content>()
+  for (const content of successesAmong(responses).flatMap((each) => each.contents)) {
+    const name = essence(content.mediaType)
+    if (!contents.has(name)) contents.set(name, content)
+  }
+  return [...contents.values()]
+}
+
+/** Whether a request whose `Accept` has none of its media types is refused: the operation declares a 406. */
+export function refusesUnacceptable(operation: Pick<Operation, 'responses'>): boolean {
+  return operation.responses.has('406') && successContents(operation).length > 0
+}
+
+/** Whether `Accept` may change the responses of an operation. */
+export function dependsOnAccept(operation: Pick<Operation, 'responses'>): boolean {
+  return successContents(operation).length > 1 || refusesUnacceptable(operation)
+}
+
+/**
+ * The contents that a body may be written as whose handler names no media type, in the order of the document:
+ * in a success, all that are written from one value, because they have the same schema.
+ */
+export function silentContents(response: Response, responses: Operation['responses']): readonly Content[] {
+  const { contents } = response
+  const silent = responseContent(contents, undefined)
+  if (silent === undefined) return []
+  if (!isWritten(silent) || errorsAmong(responses).includes(response)) return [silent]
+  return contents.filter((each) => isWritten(each) && isDeepStrictEqual(each.schema, silent.schema))
+}
+
+// From a value, as another could be from the same one.
+function isWritten({ kind }: Content): boolean {
+  return kind === 'json' || kind === 'csv'
 }

@@ -3,8 +3,8 @@
 // declared statuses, each with its headers and body.
 
 import type { Content, Contract, Operation, Response, SecurityScheme } from '../contract/contract.js'
-import { essence, isRange, responseContent } from '../contract/media-types.js'
-import { errorsAmong } from '../contract/responses.js'
+import { essence, isRange } from '../contract/media-types.js'
+import { errorsAmong, silentContents, successContents } from '../contract/responses.js'
 import { credentialPlace, isPublic } from '../contract/security.js'
 import { serverErrors } from '../response/additions.js'
 import { importOf, type Notation, namedType, notationOf, primitiveType } from './notation.js'
@@ -144,7 +144,7 @@ function operationType(operation: Operation, notation: Notation): string {
       query: ${parametersType(operation, 'query', notation)}
       headers: ${parametersType(operation, 'header', notation)}
       cookies: ${parametersType(operation, 'cookie', notation)}
-      body: ${bodyType(operation, notation)}
+      body: ${bodyType(operation, notation)}${acceptType(operation)}
     }
     response:
 ${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}
@@ -172,6 +172,12 @@ function parametersType(
   const given = notation.hasReadOrWriteOnly ? `Writable<${all}>` : all
   const full = defaults.length > 0 ? `WithDefaults<${given}, ${defaults.join(' | ')}>` : given
   return location === 'header' ? `LowerCase<${full}>` : full
+}
+
+// What the client prefers, if there are several.
+function acceptType(operation: Operation): string {
+  const contents = successContents(operation)
+  return contents.length < 2 ? '' : `\n      accept: ${contents.map(typeName).join(' | ')}`
 }
 
 // JSON, text and forms as their values, anything else as bytes.
@@ -229,8 +235,8 @@ function statusTypes({ responses }: Operation): [response: Response, status: str
   ]
 }
 
-// One type per media type; the one used without a `Content-Type` does not require the header. All media types
-// of bytes share a type, so that a handler can choose among them.
+// One type per media type; those used without a `Content-Type` share one, which does not require the header. All
+// media types of bytes share a type, so that a handler can choose among them.
 function answerTypes(operation: Operation, response: Response, status: string, notation: Notation): string[] {
   const { headers, contents } = response
   const declared = declaredType(operation, response)
@@ -242,13 +248,13 @@ function answerTypes(operation: Operation, response: Response, status: string, n
   const isRequired = own.some(({ required }) => required)
   if (contents.length === 0)
     return [`{ status: ${status}${headersType(names, isRequired)}; body?: undefined }`]
-  const silent = responseContent(contents, undefined)
-  const files = contents.filter((content) => content.kind === 'bytes' && content !== silent)
+  const silent = silentContents(response, operation.responses)
+  const files = contents.filter((content) => content.kind === 'bytes' && !silent.includes(content))
   return contents.flatMap((content) => {
-    const alike = files.includes(content) ? files : [content]
+    const alike = [silent, files].find((group) => group.includes(content)) ?? [content]
     if (content !== alike[0]) return []
     const body = responseType(operation, response, content, notation, bytesOf(operation))
-    const isSilent = content === silent
+    const isSilent = alike === silent
     const named =
       contents.length > 1 || !isSilent
         ? [`'Content-Type'${isSilent ? '?' : ''}: ${alike.map(typeName).join(' | ')}`]

@@ -47,6 +47,8 @@ export interface RequestParts {
   readonly headers: unknown
   readonly cookies: unknown
   readonly body: unknown
+  /** The media type that the client prefers, where successes declare several. */
+  readonly accept?: string
 }
 
 /** Gives all requests of an instance the same shape, which is fast. */

@@ -8,7 +8,7 @@ import { ownErrorStatuses } from '../contract/defaults.js'
 import { missingCode } from '../contract/extensions.js'
 import { isRange } from '../contract/media-types.js'
 import { problemOf } from '../contract/operations.js'
-import { errorsAmong } from '../contract/responses.js'
+import { dependsOnAccept, errorsAmong, refusesUnacceptable } from '../contract/responses.js'
 import {
   type ErrorFacts,
   factsOf,
@@ -36,17 +36,19 @@ export interface Addition {
 
 /** What the engine itself adds. */
 export const ownAddition: Addition = {
-  headers: ['deprecation', 'sunset', 'link', 'accept-encoding', 'etag', 'cache-control'],
+  headers: ['deprecation', 'sunset', 'link', 'accept-encoding', 'etag', 'cache-control', 'vary'],
   always: (operation, contract) => [
     {
       ...deprecationHeaders(operation, contract)?.(anyUrl(contract)),
       ...(hasEntityTags(operation) && { ETag: '"any"', 'Cache-Control': revalidated }),
+      ...(dependsOnAccept(operation) && { Vary: 'Accept' }),
     },
   ],
-  errors: ({ body, deprecation }) => [
-    ...(deprecation?.afterSunset === 'gone' ? [anyOwn('operation_gone')] : []),
+  errors: (operation) => [
+    ...(operation.deprecation?.afterSunset === 'gone' ? [anyOwn('operation_gone')] : []),
     ...ofAny.map(anyOwn),
-    ...(body === undefined ? [] : ofBody.map(anyOwn)),
+    ...(operation.body === undefined ? [] : ofBody.map(anyOwn)),
+    ...(refusesUnacceptable(operation) ? [anyOwn('not_acceptable')] : []),
   ],
 }
 

@@ -17,19 +17,23 @@ export function hasEntityTags({ method, responses }: Operation): boolean {
 export const revalidated = 'private, no-cache'
 
 /**
- * Gives a 200 its `ETag` and `Cache-Control`, unless the handler has set its own. A stream has none: its bytes
- * are not known before they are sent.
+ * Gives a 200 its `ETag` and `Cache-Control`, unless the handler has set its own. Those of two media types
+ * differ, even if their bytes do not (RFC 9110, section 8.8.1). A stream has none: its bytes are not known
+ * before they are sent.
  */
 export function withEntityTag(response: SerializedResponse): SerializedResponse {
   const { status, headers, body = '' } = response
   if (status !== 200 || body instanceof Readable) return response
-  const tag = entityTag(headers.link, body)
+  const tag = entityTag(headers, body)
   return { ...response, headers: { 'cache-control': revalidated, etag: tag, ...headers } }
 }
 
-// Strong: of the same bytes, and the same links. SHA-1 is the fastest here, and protects nothing.
-function entityTag(link: string | string[] | undefined, body: string | Buffer): string {
-  return `"${hash('sha1', link === undefined ? body : `${link}\n${textOf(body)}`, 'base64url')}"`
+// Strong: of the same bytes, the same links and, where `Accept` chooses, the same type. SHA-1 is the fastest
+// here, and protects nothing.
+function entityTag(headers: SerializedResponse['headers'], body: string | Buffer): string {
+  const { link, vary, 'content-type': type } = headers
+  const others = [link, vary && type].filter((each) => each !== undefined)
+  return `"${hash('sha1', others.length === 0 ? body : [...others, textOf(body)].join('\n'), 'base64url')}"`
 }
 
 // Each byte is a character, since bytes that are no UTF-8 would all be the same one.

@@ -3,8 +3,11 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { stringify } from 'lossless-json'
-import type { Content, Operation } from '../contract/contract.js'
-import { essence, responseContent } from '../contract/media-types.js'
+import type { Content, Operation, Response } from '../contract/contract.js'
+import { essence, responseContent, sentType } from '../contract/media-types.js'
+import { dependsOnAccept, silentContents, successesAmong } from '../contract/responses.js'
+import { createPreference } from '../request/accept.js'
+import { createCsvWriter, type WriteCsv } from './csv.js'
 import type { Items } from './item-stream.js'
 import { endWithResponse, mayStream } from './response-stream.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
@@ -49,16 +52,19 @@ export function createSerializer(
   const toStream = createStreamSerializer(operation, check, (reply, status, type, value) =>
     toJson(reply, status, type, value, isExact),
   )
-  const contentsOf = byStatus(new Map([...responses].map(([status, { contents }]) => [status, contents])))
+  const statuses = [...responses.values()].map((each) => [each.status, statusParts(each, operation)] as const)
+  const partsOf = byStatus(new Map(statuses))
   return (reply, { status, headers: own = {}, body }) => {
     if (streams && body instanceof Readable) endWithResponse(body, reply)
     const headers = toText(own, id, status)
-    const given = headers['content-type']?.toString()
+    const parts = partsOf(status)
+    const given = headers['content-type']?.toString() ?? parts?.preferredBy?.(reply)
     check.body(status, body, given)
+    if (parts?.isVaried) headers.vary = headers.vary === undefined ? 'Accept' : `${headers.vary}, Accept`
     if (body === undefined) return { status, headers, body }
-    const content = responseContent(contentsOf(status) ?? [], given)
+    const content = responseContent(parts?.contents ?? [], given)
     if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
-    const type = contentType(content, given)
+    const type = sentType(content, given)
     if (content.kind === 'stream') {
       headers['content-type'] = type
       // The cast is safe: the check has found them iterable.
@@ -69,13 +75,55 @@ export function createSerializer(
       headers['content-type'] = type
       return { status, headers, body }
     }
-    const isJson = content.kind === 'json'
-    const textOrBytes = isJson
-      ? (toJson(reply, status, essence(type), body, isExact) ?? '')
-      : (body as string | Uint8Array)
+    const textOrBytes =
+      content.kind === 'json'
+        ? (toJson(reply, status, essence(type), body, isExact) ?? '')
+        : toTextOrBytes(parts?.csvOf(content), body, id, status)
     const sent = toSend(textOrBytes, headers)
     headers['content-type'] = type
     return { status, headers, body: sent }
+  }
+}
+
+/** What the responses of a status are written with. */
+interface StatusParts {
+  readonly contents: readonly Content[]
+  readonly csvOf: (content: Content) => WriteCsv | undefined
+  /** The media type of a body whose handler names none, where the request may prefer one of several. */
+  readonly preferredBy: ((reply: FastifyReply) => string | undefined) | undefined
+  readonly isVaried: boolean
+}
+
+function statusParts(response: Response, operation: Operation): StatusParts {
+  const { contents } = response
+  const tables = contents.filter(({ kind }) => kind === 'csv')
+  const writers = new Map(tables.map((each) => [each, createCsvWriter(each)]))
+  return {
+    contents,
+    csvOf: (content) => writers.get(content),
+    preferredBy: preferenceAmong(silentContents(response, operation.responses)),
+    isVaried: dependsOnAccept(operation) && successesAmong(operation.responses).includes(response),
+  }
+}
+
+// A client that accepts none of them gets the first (RFC 9110, section 12.5.1).
+function preferenceAmong(contents: readonly Content[]): StatusParts['preferredBy'] {
+  if (contents.length < 2) return undefined
+  const prefer = createPreference(contents)
+  return ({ request }) => prefer(request.headers.accept) ?? contents[0]?.mediaType
+}
+
+function toTextOrBytes(
+  writeCsv: WriteCsv | undefined,
+  body: unknown,
+  id: string,
+  status: number,
+): string | Uint8Array {
+  if (writeCsv === undefined) return body as string | Uint8Array // as validated
+  try {
+    return writeCsv(body as Parameters<WriteCsv>[0])
+  } catch (error) {
+    throw new ResponseError(`${id} ${status}`, `body cannot be written as CSV: ${(error as Error).message}`)
   }
 }
 
@@ -109,13 +157,6 @@ function toText(
     texts[name.toLowerCase()] = Array.isArray(value) ? value.map(String) : text
   }
   return texts
-}
-
-// JSON and text are sent in UTF-8; the types of streams have no other charset.
-function contentType({ mediaType, kind }: Content, given = mediaType): string {
-  return kind === 'bytes' || kind === 'stream' || /;\s*charset=/i.test(given)
-    ? given
-    : `${given}; charset=utf-8`
 }
 
 // By the serializer that Fastify compiled from the schema, for objects and arrays whose every number it can
