@@ -51,6 +51,7 @@ function rangeOf(type: string, types: readonly string[]): string | undefined {
 function compareMedia(content: Spot, was: string, is: string): void {
   const media = inside(content, content.before[was], content.after[is])
   compareSchemas(child(media, 'schema'))
+  compareSchemas(child(media, 'itemSchema'))
   compareOpaque(media, ['encoding'], () => `encoding of ${is}`)
   if (was !== is) report(content, 'minor', `media type ${was} -> ${is}`, is, was)
 }

@@ -1,7 +1,9 @@
-// Limits: sizes (`x-limits`), quotas (`x-rate-limits`), how long responses are stored (`x-idempotency`).
+// Limits: sizes and times (`x-limits`), quotas (`x-rate-limits`) and what an operation takes of them (`x-rate-cost`),
+// how long responses are stored (`x-idempotency`).
 
-import { report, type Spot } from './comparison.js'
-import { describeChange } from './node.js'
+import { defaultLimits } from '../../src/openapi/tools.js'
+import { claim, report, type Spot } from './comparison.js'
+import { describeChange, type Node } from './node.js'
 import { child, partOf } from './references.js'
 import { compareKeys, compareValue } from './rules.js'
 
@@ -27,6 +29,28 @@ export function compareLimits(root: Spot): void {
     (scheme) => comparePlanOf(scheme, plans),
     () => 'plan of its callers ',
   )
+}
+
+/**
+ * Reports changed limits of an operation. Its own are in place of the document's: without any a smaller body, or
+ * the one request that it counted as, are what they were.
+ */
+export function compareOwnLimits(operation: Spot): void {
+  const { before, after, comparison } = operation
+  const { documents } = comparison
+  const limits = { ...child(operation, 'x-limits'), where: 'x-limits' }
+  const [was, is] = [bodyLimit(limits.before, documents.before), bodyLimit(limits.after, documents.after)]
+  compareValue(limits, 'bodyBytes', () => (is < was ? 'major' : 'minor'))
+  // How long it may take, and when it is silent, is the service's to decide.
+  for (const name of ['timeoutMs', 'keepAliveMs', 'silenceMs']) compareValue(limits, name, () => 'minor')
+  const [cost, newCost] = [before, after].map((node) => numberOr(node['x-rate-cost'], 1)) as [number, number]
+  if (cost === newCost) claim(operation, 'x-rate-cost')
+  else compareValue(operation, 'x-rate-cost', () => (newCost > cost ? 'major' : 'minor'))
+}
+
+function bodyLimit(own: Node, document: Node): number {
+  const ofDocument = numberOr(Object(document['x-limits']).bodyBytes, defaultLimits.bodyBytes)
+  return numberOr(own.bodyBytes, ofDocument)
 }
 
 // Callers get the quotas of another plan, of which either may be lower.

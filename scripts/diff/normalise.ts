@@ -1,7 +1,15 @@
 // Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them,
 // so that equivalent documents have no difference. Documentation is not changed.
 
-import { essence, isJson, isOpenApi30, schemaKeywords, toSchema31 } from '../../src/openapi/tools.js'
+import {
+  essence,
+  isJson,
+  isOpenApi30,
+  Reader,
+  schemaKeywords,
+  toSchema31,
+  withSchemaOfItem,
+} from '../../src/openapi/tools.js'
 import { filtered, isNode, keyed, lookUp, type Node, nodesOf } from './node.js'
 import {
   annotations,
@@ -46,11 +54,12 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   parameter: { schema: 'schema', content: 'media*' },
   body: { content: 'media*' },
-  response: { headers: 'namedHeader*', content: 'media*' },
-  statusResponse: { headers: 'namedHeader*', content: 'media*' }, // keyed by status
+  response: { headers: 'namedHeader*', content: 'received*' },
+  statusResponse: { headers: 'namedHeader*', content: 'received*' }, // keyed by status
   header: { schema: 'schema', content: 'media*' },
   namedHeader: { schema: 'schema', content: 'media*' }, // keyed by the header's name
   media: { schema: 'schema', itemSchema: 'schema', encoding: 'encoding*' },
+  received: { schema: 'schema', itemSchema: 'schema', encoding: 'encoding*' }, // possibly a stream of items
   encoding: { headers: 'namedHeader*' },
   schema: Object.fromEntries(
     [...schemaKeywords].map(([keyword, { holds }]) => [keyword, holds === 'map' ? 'schema*' : 'schema']),
@@ -77,12 +86,14 @@ class Normaliser {
   /** Kinds of targets, by `$ref`. */
   readonly #refs = new Map<string, string>()
   readonly #is30: boolean
+  readonly #reader: Reader
 
   constructor(
     readonly document: Node,
     readonly tables: Tables,
   ) {
     this.#is30 = isOpenApi30(document)
+    this.#reader = new Reader(document)
   }
 
   convert(value: unknown, kind: string): unknown {
@@ -90,8 +101,7 @@ class Normaliser {
     if (!isNode(value)) return value
     if (this.#converted.has(value)) return this.#converted.get(value)
     this.#inProgress.add(value)
-    // Also in 3.1, as the server reads it: many documents still use `nullable` there.
-    const entries = Object.entries(kind === 'schema' ? toSchema31(value) : value).map(([key, each]) => {
+    const entries = Object.entries(this.#rewritten(value, kind)).map(([key, each]) => {
       const inner = kind.endsWith('*') ? kind.slice(0, -1) : shapes[kind]?.[key]
       return [key, inner === undefined ? each : this.convert(each, inner)]
     })
@@ -103,6 +113,17 @@ class Normaliser {
     this.#converted.set(value, normalised)
     this.tables.origins.set(normalised, value)
     return normalised
+  }
+
+  #rewritten(value: Node, kind: string): Node {
+    // Also in 3.1, as the server reads it: many documents still use `nullable` there.
+    if (kind === 'schema') return toSchema31(value)
+    if (kind !== 'received*') return value
+    // A stream by the schema of its items, wherever the document has it, and of the JSON that an event is.
+    const items = Object.entries(value).map(([type, media]) => {
+      return [type, withSchemaOfItem(this.#reader, type, media)]
+    })
+    return Object.fromEntries(items)
   }
 
   /** Converts the targets of all references, directly or indirectly. */
@@ -140,6 +161,7 @@ class Normaliser {
       case 'statusResponse*':
         return renamed(node, (status) => (/^[1-5]xx$/i.test(status) ? status.toUpperCase() : status))
       case 'media*':
+      case 'received*':
         return renamed(node, mediaType)
       default:
         return node

@@ -5,6 +5,7 @@ import { compareCallbacks } from './callbacks.js'
 import { type Bump, claim, report, type Spot, wholeNode } from './comparison.js'
 import { compareContent } from './content.js'
 import { compareDeprecated, compareDeprecation, isGone } from './deprecation.js'
+import { compareOwnLimits } from './limits.js'
 import { eachEntry, eachKey, type Node } from './node.js'
 import {
   nameless,
@@ -88,6 +89,7 @@ function compareParts(operation: Spot, was: Operation, is: Operation): void {
   }
   // Without it, a client that repeats requests would repeat their effects.
   compareFlag(operation, 'x-idempotent', ['minor', 'idempotent'], ['major', 'no longer idempotent'])
+  compareOwnLimits(operation)
   compareSecurity(operation)
   compareOwnServers(operation, { before: was.item, after: is.item })
   compareParameters(operation, was, is)

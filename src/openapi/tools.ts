@@ -4,10 +4,11 @@
 export type { Content, Field, Parameter, Response, Schema } from './contract/contract.js'
 export type { Problem } from './contract/contract-error.js'
 export { withDecisions } from './contract/decided.js'
-export { ownErrorStatuses } from './contract/defaults.js'
+export { defaultLimits, ownErrorStatuses } from './contract/defaults.js'
 export { sunsets } from './contract/deprecation.js'
 export { filesOf, type ReadText, UnreadFile } from './contract/file-text.js'
 export { readSource } from './contract/files.js'
+export { withSchemaOfItem } from './contract/items.js'
 export {
   type AnySchema,
   dataFields,

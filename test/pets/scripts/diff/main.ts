@@ -639,6 +639,28 @@ t.test('what the server reads is compared, not how it is written', async (t) => 
   for (const [title, change] of same) t.strictSame(edit(typed, change), [], title)
 })
 
+t.test('a stream is the same however its version of OpenAPI describes the items', async (t) => {
+  const toy = { type: 'object', properties: { name: { type: 'string' } } }
+  const documentOf = (openapi: string, content: object) => {
+    const get = { operationId: 'watch', responses: { 200: { description: 'Toys.', content } } }
+    return { openapi, info: { title: 'Toys', version: '1.0.0' }, paths: { '/toys': { get } } }
+  }
+  const json = { type: 'string', contentMediaType: 'application/json', contentSchema: toy }
+  const eventOf = (data: object) => ({ type: 'object', required: ['data'], properties: { data } })
+  const pairs: readonly (readonly [type: string, old: object, next: object])[] = [
+    ['application/jsonl', { schema: toy }, { itemSchema: toy }],
+    ['application/json-seq', { schema: toy }, { schema: { type: 'array', items: toy } }],
+    ['text/event-stream', { schema: { type: 'string' } }, { itemSchema: eventOf({ type: 'string' }) }],
+    ['text/event-stream', { schema: toy }, { itemSchema: eventOf(json) }],
+    ['text/event-stream', { schema: eventOf(toy) }, { itemSchema: eventOf(json) }],
+  ]
+  for (const [type, old, next] of pairs) {
+    const [before, after] = [documentOf('3.1.0', { [type]: old }), documentOf('3.2.0', { [type]: next })]
+    t.strictSame(diffContracts(before, after), [], JSON.stringify([type, old]))
+    t.strictSame(diffContracts(after, before), [], JSON.stringify([type, next]))
+  }
+})
+
 t.test('a higher version in the path of every URL is enough for a breaking change', async (t) => {
   const api = (prefix: string, ...paths: string[]) => ({
     info: { version: '1.0.0' },
