@@ -2,11 +2,11 @@
 // characters: whoever sends a text that nearly matches would stop the server. recheck finds them.
 
 import { createRequire } from 'node:module'
-import type { Diagnostics } from 'recheck'
 import type { Schema } from '../contract/contract.js'
 import type { Pointer, Problem } from '../contract/contract-error.js'
 import { schemaPlaces } from '../contract/schema-places.js'
 import { toRegExp } from '../schemas/patterns.js'
+import { installedStore, type Judgement, type JudgementStore } from './judgements.js'
 
 const require = createRequire(import.meta.url)
 
@@ -16,12 +16,18 @@ export interface SlowPattern extends Problem {
   readonly isExponential: boolean
 }
 
-/** The patterns of a document that may take long for a text of the length that their schema allows. */
-export function slowPatterns(document: object): SlowPattern[] {
+/**
+ * The patterns of a document that may take long for a text of the length that their schema allows.
+ * @param store what was found by runs before this one, and will be by later ones
+ */
+export function slowPatterns(
+  document: object,
+  store: JudgementStore = installedStore({ bounded, fewTrials }),
+): SlowPattern[] {
   const places = schemaPlaces(document).flatMap(({ schema, at }) => patternsOf(schema, at))
-  const judge = createJudge()
+  const judgements = judgeAll(new Set(places.map(({ pattern }) => pattern)), store)
   return places.flatMap(({ pattern, lengthMax, at }) => {
-    const fault = faultOf(judge(pattern), lengthMax)
+    const fault = faultOf(judgements.get(pattern) ?? null, lengthMax)
     return fault === undefined ? [] : [{ ...fault, text: `the pattern ${pattern} ${fault.text}`, at }]
   })
 }
@@ -45,12 +51,11 @@ function patternsOf({ pattern, maxLength, patternProperties }: Schema, at: Point
 // About 10 ms: 3,162 digits take 6.4 ms with \d+$, and 65,000 take 2.8 s.
 const stepsMax = 10_000_000
 
-function faultOf(found: Judgement, lengthMax: number): Omit<SlowPattern, 'at'> | undefined {
+function faultOf(found: Judgement | string, lengthMax: number): Omit<SlowPattern, 'at'> | undefined {
   if (typeof found === 'string') return { isExponential: false, text: found }
-  if (found?.status !== 'vulnerable') return undefined
-  const { complexity, attack } = found
-  const isExponential = complexity.type === 'exponential'
-  const degree = complexity.type === 'exponential' ? Number.POSITIVE_INFINITY : complexity.degree
+  if (found === null) return undefined
+  const isExponential = found.degree === 'exponential'
+  const degree = found.degree === 'exponential' ? Number.POSITIVE_INFINITY : found.degree
   if (lengthMax ** degree <= stepsMax) return undefined
   const growth = isExponential
     ? 'each further character multiplies its time'
@@ -58,31 +63,32 @@ function faultOf(found: Judgement, lengthMax: number): Omit<SlowPattern, 'at'> |
   const bound = isExponential
     ? 'L'
     : `Add a maxLength of at most ${Math.floor(stepsMax ** (1 / degree))}, or l`
-  const text = `backtracks: ${growth}, as in ${attack.pattern}. ${bound}et only one of its repetitions match it`
+  const text = `backtracks: ${growth}, as in ${found.attack}. ${bound}et only one of its repetitions match it`
   return { isExponential, text }
 }
-
-/** What recheck found, or why a pattern was not judged. */
-type Judgement = Diagnostics | string | undefined
 
 // Of each pattern, and of all. One that is tried with texts takes 40 to 400 ms, others 1 to 40 ms.
 const eachMs = 10_000
 const allMs = 60_000
 
-function createJudge(): (pattern: string) => Judgement {
+// The judgement of each pattern, or why it was not judged.
+function judgeAll(
+  patterns: ReadonlySet<string>,
+  store: JudgementStore,
+): ReadonlyMap<string, Judgement | string> {
   const end = performance.now() + allMs
-  return (pattern) => {
-    const known = judged.get(pattern)
-    if (known !== undefined) return known
-    if (performance.now() > end) return 'was not judged: there are too many to judge in a minute'
-    const found = judgementOf(pattern)
-    judged.set(pattern, found)
-    return found
+  const known = patterns.size > 0 ? store.read() : new Map<string, Judgement>()
+  const count = known.size
+  const judgements = new Map<string, Judgement | string>()
+  for (const pattern of patterns) {
+    const found = known.get(pattern)
+    const judgement = found === undefined ? judgementOf(pattern, performance.now() > end) : found
+    judgements.set(pattern, judgement)
+    if (typeof judgement !== 'string') known.set(pattern, judgement)
   }
+  if (known.size > count) store.keep(known)
+  return judgements
 }
-
-// For the contracts that a process reads after each other.
-const judged = new Map<string, Judgement>()
 
 // In characters that are read, not in time, so that a busy machine finds the same.
 const bounded = {
@@ -100,17 +106,25 @@ const fewTrials = {
   ...{ mutationSize: 20, crossoverSize: 10 },
 }
 
-function judgementOf(pattern: string): Judgement {
+function judgementOf(pattern: string, isLate: boolean): Judgement | string {
+  if (isLate) return 'was not judged: there are too many to judge in a minute'
   const check = loadCheck()
   if (check === undefined)
     return 'was not judged, because recheck is not installed: npm install --save-dev recheck@4'
   const expression = expressionOf(pattern)
-  if (expression === undefined) return undefined // an error where it is compiled
+  if (expression === undefined) return null // an error where it is compiled
   const { source, flags } = expression
   const quick = check(source, flags, { ...bounded, ...fewTrials })
   const isSure = quick.status !== 'vulnerable' || quick.checker === 'automaton'
   const found = isSure ? quick : check(source, flags, bounded)
-  if (found.status !== 'unknown') return found
+  if (found.status === 'safe') return null
+  if (found.status === 'vulnerable') {
+    const { complexity, attack } = found
+    return {
+      degree: complexity.type === 'exponential' ? 'exponential' : complexity.degree,
+      attack: attack.pattern,
+    }
+  }
   const { kind } = found.error
   return `was not judged (recheck: ${kind}): make sure that only one of its repetitions matches a character`
 }

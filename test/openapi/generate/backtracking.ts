@@ -1,5 +1,13 @@
 import t from 'tap'
 import { slowPatterns } from '../../../src/openapi/generate/backtracking.js'
+import {
+  installedStore,
+  type Judgement,
+  type JudgementStore,
+} from '../../../src/openapi/generate/judgements.js'
+
+// So that each is judged here.
+const none: JudgementStore = { read: () => new Map(), keep: () => {} }
 
 const multiplied = 'backtracks: each further character multiplies its time, as in '
 const grown = (degree: number) =>
@@ -31,7 +39,7 @@ const cases: [title: string, schema: object, text: string | undefined][] = [
 
 for (const [title, schema, text] of cases) {
   t.test(`a pattern is judged: ${title}`, async (t) => {
-    const found = slowPatterns({ components: { schemas: { A: { properties: { b: schema } } } } })
+    const found = slowPatterns({ components: { schemas: { A: { properties: { b: schema } } } } }, none)
     const { pattern } = schema as { readonly pattern: string }
     t.match(found[0]?.text, text && `the pattern ${pattern} ${text}`)
     t.equal(found[0]?.isExponential, text?.startsWith(multiplied))
@@ -60,4 +68,34 @@ t.test('patterns are found wherever schemas are', async (t) => {
       'components schemas A propertyNames pattern',
     ]),
   )
+})
+
+t.test('a pattern is judged once, and again by other rules', async (t) => {
+  const kept: Map<string, Judgement>[] = []
+  const store: JudgementStore = {
+    read: () => new Map(kept.at(-1)),
+    keep: (all) => void kept.push(new Map(all)),
+  }
+  const judged = (...patterns: string[]) =>
+    slowPatterns(
+      { components: { schemas: Object.fromEntries(patterns.map((pattern) => [pattern, { pattern }])) } },
+      store,
+    )
+  const found = judged('^(a+)+$', '^a$')
+  t.strictSame(
+    kept.map((each) => [...each.keys()]),
+    [['^(a+)+$', '^a$']],
+  )
+  t.strictSame(judged('^(a+)+$', '^a$'), found)
+  t.equal(kept.length, 1, 'nothing new is kept')
+  kept.push(new Map([['^a$', { degree: 2, attack: "'b'" }]]))
+  t.match(judged('^a$'), [
+    { isExponential: false, text: /to the power of 2, as in 'b'\. Add a maxLength of at most 3162/ },
+  ])
+  const rules = { test: 'kept' }
+  t.strictSame(installedStore(rules).read(), new Map())
+  installedStore(rules).keep(kept.at(-1) ?? new Map())
+  t.teardown(() => installedStore(rules).keep(new Map()))
+  t.strictSame(installedStore(rules).read(), kept.at(-1))
+  t.strictSame(installedStore({ test: 'other' }).read(), new Map())
 })
