@@ -1,9 +1,10 @@
-// What handlers use besides the database: a mailer, a clock, the client of another API. A handler gets them
+// What handlers use besides the database: a mailer, a clock, the client of another API, webhooks. A handler gets them
 // as `services` in its context. They are made once, before the server listens.
 
 import type { Logger } from 'pino'
 import type { Config } from './config.js'
 import type { Pools } from './database/database.js'
+import type { Contract } from './openapi/index.js'
 
 /** What services are made of. */
 export interface ServiceParts {
@@ -11,12 +12,14 @@ export interface ServiceParts {
   readonly config: Config
   readonly pools: Pools
   readonly log: Logger
+  readonly contract: Contract
 }
 
 /** Makes the services. If it rejects, the service does not start. */
 export async function createServices(_parts: ServiceParts) {
   return {
     // mailer: createMailer(parts.config.mailUrl),
+    // ...createOutgoing<Webhooks, Callbacks>(parts.contract), // src/openapi/webhooks.md
 
     /** Runs when the service stops: after the last response, and before the database is closed. */
     async close(): Promise<void> {},

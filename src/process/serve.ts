@@ -46,7 +46,7 @@ export async function serve(parts: ServeParts): Promise<RunningService> {
 
 async function listen({ config, contract, database, log }: ServeParts): Promise<FastifyInstance> {
   const { pools } = database
-  const services = await createServices({ config, pools, log })
+  const services = await createServices({ config, pools, log, contract })
   const parts = { config, contract, handlers, schemes, errorBody, services, pools, log }
   const app = await buildApp(parts)
   // In a burst, connections beyond the backlog (Node's default: 511) would retry for seconds.

@@ -1,6 +1,7 @@
 // The Contract: everything the server and the tools read from openapi.yaml, as plain data.
 
 import type { Problem } from './contract-error.js'
+import type { UrlPart } from './runtime-expressions.js'
 
 /** A JSON Schema. */
 export type Schema = { readonly [keyword: string]: unknown }
@@ -213,6 +214,22 @@ export interface Operation {
   readonly definition: Readonly<Record<string, unknown>>
 }
 
+/** A request that the service sends: of a webhook, or of a callback. */
+export interface SentRequest {
+  /** In words: `the webhook petSold`. */
+  readonly place: string
+  /** In upper case. */
+  readonly method: string
+  /** Headers, except for those of a signature. */
+  readonly parameters: readonly Parameter[]
+  /** JSON. */
+  readonly body: (Content & { readonly required: boolean }) | undefined
+  /** Of a callback: the parts of its URL. */
+  readonly url: readonly UrlPart[]
+  /** The Operation Object with these parameters, in OpenAPI 3.1. */
+  readonly definition: Readonly<Record<string, unknown>>
+}
+
 /** Everything the server reads from the contract: plain data, and how to find its places. */
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
@@ -226,6 +243,10 @@ export interface Contract {
   /** The path of the servers' URLs, under which all operations are served. */
   readonly prefix: string
   readonly operations: ReadonlyMap<string, Operation>
+  /** The requests of webhooks that can be sent, by name. */
+  readonly webhooks: ReadonlyMap<string, SentRequest>
+  /** The requests of callbacks that can be sent, by the name of their operation and their own. */
+  readonly callbacks: ReadonlyMap<string, ReadonlyMap<string, SentRequest>>
   readonly securitySchemes: ReadonlyMap<string, SecurityScheme>
   /** The schema that a client's own `X-Request-Id` must match. */
   readonly requestId: Schema

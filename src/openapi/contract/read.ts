@@ -24,6 +24,7 @@ import { addOmitted } from './omitted.js'
 import { readOperations, readRequestId } from './operations.js'
 import { endlessRefs, pointerKeys } from './pointer.js'
 import { circular, nodeOf, Reader } from './reader.js'
+import { readCallbacks, readWebhooks } from './sent-requests.js'
 import { uncheckedKeywords } from './unchecked.js'
 import { toOpenApi31, versionProblem } from './upgrade.js'
 
@@ -101,6 +102,8 @@ function readDocument(
     version: String(info.version),
     ...mounted,
     operations,
+    webhooks: readWebhooks(reader),
+    callbacks: readCallbacks(reader, operations),
     requestId: readRequestId(reader, mounted),
     ...errors,
     extensions,

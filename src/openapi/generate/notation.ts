@@ -16,9 +16,10 @@ export interface Notation {
 // What generated code itself declares, imports or uses.
 const reserved = new Set(
   [
-    'AsyncIterable Blob Call Calls ClientTable Digit Extract ItemIn ItemOf Items Iterable ErrorBody ErrorCode Errors Exclude FileOf LowerCase Lowercase',
+    'AsyncIterable Blob Call Callbacks Calls ClientTable Digit Extract ItemIn ItemOf Items Iterable ErrorBody',
+    'ErrorCode Errors Exclude FileOf LowerCase Lowercase',
     'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
-    'Unfilled WithDefaults WithFiles',
+    'Unfilled Webhooks WithDefaults WithFiles',
   ].flatMap((names) => names.split(' ')),
 )
 
@@ -55,6 +56,12 @@ export function namedType(
   if (Object.keys(siblings).length > 0 || !names.has(name)) return undefined
   used.add(name)
   return isList ? `${name}[]` : name
+}
+
+/** A literal type of a text. */
+export function quote(text: string): string {
+  const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
+  return `'${escaped.replaceAll("'", "\\'")}'`
 }
 
 const primitives = new Map([

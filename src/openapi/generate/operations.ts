@@ -7,7 +7,8 @@ import { essence, isRange } from '../contract/media-types.js'
 import { errorsAmong, silentContents, successContents } from '../contract/responses.js'
 import { credentialPlace, isPublic } from '../contract/security.js'
 import { serverErrors } from '../response/additions.js'
-import { importOf, type Notation, namedType, notationOf, primitiveType } from './notation.js'
+import { importOf, type Notation, namedType, notationOf, primitiveType, quote } from './notation.js'
+import { sentRequestTypes } from './sent-requests.js'
 import { generateTypes } from './types.js'
 
 /**
@@ -47,8 +48,8 @@ export type OperationId = keyof Operations
 /** The security schemes, and the credential that a request carries for each: what its check gets. */
 export type SecuritySchemes = {${schemes && `\n${schemes}\n`}}
 
-${errorTypes(contract, ordered, ownCodes, notation)}`
-  const shared = ['components', 'operations', 'Readable', 'Writable']
+${errorTypes(contract, ordered, ownCodes, notation)}${sentRequestTypes(contract, notation)}`
+  const shared = ['components', 'operations', 'Readable', 'webhooks', 'Writable']
   const streams = members.includes('ByteStream') ? `${streamImport}\n` : ''
   const imports = importOf(shared, text, './types.js', [...notation.used].sort())
   return `${streams}${imports && `${imports}\n`}${text}`
@@ -123,11 +124,6 @@ export type ErrorCode = ${code}
 /** The bodies of errors. */
 export type ErrorBody = ${body}
 `
-}
-
-function quote(text: string): string {
-  const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
-  return `'${escaped.replaceAll("'", "\\'")}'`
 }
 
 function operationType(operation: Operation, notation: Notation): string {

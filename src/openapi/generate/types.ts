@@ -23,6 +23,7 @@ import { isIgnoredParameter } from '../contract/parameters.js'
 import { resolvePointer } from '../contract/pointer.js'
 import { nodeOf, nodesOf, Reader } from '../contract/reader.js'
 import { rounded } from '../contract/upgrade.js'
+import { sentItems } from './sent-requests.js'
 
 // Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a
 // second of every run.
@@ -45,7 +46,8 @@ const {
 /** The text of types.ts. */
 export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
-  const document = withTypedParts(withKnownMethods(withoutAliases(contract.document))) as OpenAPI3
+  const whole = { ...withoutAliases(contract.document), webhooks: sentItems(contract) }
+  const document = withTypedParts(withKnownMethods(whole)) as OpenAPI3
   const nodes = transformSchema(document, nesting(document, contract.hasReadOrWriteOnly))
   const text = withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
   return text.replace(/\\uFDD0/gi, '%')

@@ -13,6 +13,7 @@ import { problemsOf } from '../../../scripts/package/compile.js'
 import { buildEngine } from '../../../scripts/package/engine.js'
 import { projectRoot } from '../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
+import { listen } from '../../fixtures/listen.js'
 import { pack, startRegistry } from '../../fixtures/registry.js'
 import { send, sendRaw } from '../../fixtures/send.js'
 import { until } from '../../fixtures/until.js'
@@ -24,14 +25,16 @@ const built = temporaryDirectory(t)
 t.strictSame(buildEngine(projectRoot, built), [], 'it compiles')
 
 const readme = readFileSync(path.join(built, 'README.md'), 'utf8')
+const webhooks = readFileSync(path.join(built, 'webhooks.md'), 'utf8')
 // Commands, and files, which begin with their name.
-const blocks = [...readme.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language, text = '']) => ({
-  text,
-  file: language === 'sh' ? undefined : /^(?:#|\/\/) (\S+)\n/.exec(text)?.[1],
-}))
-const [install = '', generate = '', start = '', startClub = ''] = blocks.flatMap(({ text, file }) =>
-  file ? [] : [text],
+const blocks = [...(readme + webhooks).matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
+  ([, language, text = '']) => ({
+    text,
+    file: language === 'sh' ? undefined : /^(?:#|\/\/) (\S+)\n/.exec(text)?.[1],
+  }),
 )
+const [install = '', generate = '', start = '', startClub = '', generateShop = '', startShop = ''] =
+  blocks.flatMap(({ text, file }) => (file ? [] : [text]))
 
 const folder = temporaryDirectory(t, { 'package.json': '{ "type": "module" }' })
 const env: Record<string, string> = {
@@ -118,6 +121,29 @@ t.test('its example of security, as printed', async (t) => {
   t.match(await games('DELETE', { 'x-key': 'sesame' }), { status: 401 })
 })
 
+t.test('its example of webhooks, as printed', async (t) => {
+  const received: { url: unknown; headers: Record<string, unknown>; body: string }[] = []
+  const origin = await listen(t, async (request, response) => {
+    const body = (await request.toArray()).join('')
+    received.push({ url: request.url, headers: request.headers, body })
+    response.writeHead(204).end()
+  })
+  const secrets = [1, 2].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`)
+  t.match(await shell(generateShop), { code: 0, stderr: '' })
+  const shop = { ...env, RECEIVER: origin, SECRETS: secrets.join(' ') }
+  const { stdout } = await run('bash', ['-ec', startShop], { cwd: folder, env: shop })
+  t.equal(stdout, '204\n204\n')
+  t.match(received, [
+    {
+      url: '/',
+      body: '{"petId":9007199254740993,"price":12.5}',
+      headers: { 'x-shop': '4', 'webhook-id': 'sale_81' },
+    },
+    { url: '/exported', body: '{"rows":2}', headers: { 'webhook-id': undefined } },
+  ])
+  t.equal(String(received[0]?.headers['webhook-signature']).split(' ').length, 2)
+})
+
 /** Runs a block of the page until it listens. The end of the test stops it. */
 async function startServer(
   t: Test,
@@ -177,6 +203,25 @@ t.test('nor does a list of checks that lacks one, or has one of another kind', a
   t.match(lacking?.join('\n'), /'key' is missing/)
   t.match(unknown?.join('\n'), /'kye' does not exist/)
   t.match(other?.join('\n'), /'passwords' does not exist/)
+})
+
+t.test('nor does a webhook or a callback that is not as declared', async (t) => {
+  const shop = readFileSync(path.join(folder, 'shop.ts'), 'utf8')
+  const slips: [slip: string, from: string, to: string, problem: RegExp][] = [
+    [
+      'a rounded number',
+      '9007199254740993n',
+      '9007199254740993',
+      /'number' is not assignable to type 'bigint'/,
+    ],
+    ['no header', "headers: { 'X-Shop': 4 }, ", '', /'headers' is missing/],
+    ['no signature', ", 'unsigned'", '', /Expected 2 arguments, but got 1/],
+    ['no body', '{ body: { rows: 2 } }', '{}', /'body' is missing/],
+    ['another name', 'webhooks.petSold', 'webhooks.petBought', /'petBought' does not exist/],
+  ]
+  const [printed, ...others] = compile([shop, ...slips.map(([, from, to]) => shop.replace(from, to))])
+  t.strictSame(printed, [])
+  for (const [i, [slip, , , problem]] of slips.entries()) t.match(others[i]?.join('\n'), problem, slip)
 })
 
 /** The problems of each text, compiled together: the types of Node and Fastify take seconds. */
@@ -250,8 +295,8 @@ t.test('its pages link only to pages that are in the package', (t) => {
       ([, target = '']) => target,
     ),
   )
-  t.strictSame([...new Set(links)].sort(), ['openapi-features.md', 'values.md'])
-  t.strictSame(pages.sort(), ['README.md', 'openapi-features.md', 'values.md'])
+  t.strictSame([...new Set(links)].sort(), ['openapi-features.md', 'values.md', 'webhooks.md'])
+  t.strictSame(pages.sort(), ['README.md', 'openapi-features.md', 'values.md', 'webhooks.md'])
   t.end()
 })
 

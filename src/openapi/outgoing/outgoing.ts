@@ -1,0 +1,105 @@
+// The requests of webhooks and callbacks: a typed function for each, which validates what the service is about to
+// send, and signs it. Sending, and sending again, is the application's.
+
+import { stringify } from 'lossless-json'
+import type { Contract, Header, Response, SentRequest } from '../contract/contract.js'
+import { createResponseChecks, type ResponseCheck, ResponseError } from '../response/response-validation.js'
+import { type Asked, urlOf } from './callback-url.js'
+import { type Signing, signatureOf } from './signature.js'
+
+/** A request to send: what `fetch` takes beside the URL. */
+export interface OutgoingRequest {
+  readonly method: string
+  readonly headers: Record<string, string>
+  readonly body?: string
+}
+
+/** What a request is made of: the values of its headers, and its body. */
+interface Values {
+  readonly headers?: object | undefined
+  readonly body?: unknown
+}
+
+/**
+ * Makes a request.
+ * @param signing what it is signed with, or that it is not
+ * @throws {Error} that names the place, if the contract does not declare the values
+ */
+export type Make<Request> = (request: Request, signing: Signing | 'unsigned') => OutgoingRequest
+
+/** The functions of webhooks, of the type that `contract-engine generate` writes for a contract. */
+export type Webhooks<Requests> = { readonly [Name in keyof Requests]: Make<Requests[Name]> }
+
+/** The functions of callbacks, by operation. */
+export type Callbacks<Operations> = {
+  readonly [Id in keyof Operations]: {
+    readonly [Name in keyof Operations[Id]]: Make<Operations[Id][Name]> & {
+      /** The URL that a request of the operation gave; undefined if it is none of HTTP. */
+      urlOf(request: Asked): URL | undefined
+    }
+  }
+}
+
+/** Creates the functions. @throws {Error} that names a request whose schema cannot be compiled */
+export function createOutgoing<Requests = Record<never, never>, Operations = Record<never, never>>(
+  contract: Contract,
+): { readonly webhooks: Webhooks<Requests>; readonly callbacks: Callbacks<Operations> } {
+  const checkOf = createResponseChecks(contract.specification)
+  const makeOf = (request: SentRequest) => createMake(request, checkOf(declared(request), true))
+  const callbackOf = (request: SentRequest) =>
+    Object.assign(makeOf(request), { urlOf: (asked: Asked) => urlOf(request.url, asked) })
+  const callbacks = [...contract.callbacks].map(([id, requests]) => [id, mapped(requests, callbackOf)])
+  // The types are generated from the same contract.
+  return {
+    webhooks: mapped(contract.webhooks, makeOf) as Webhooks<Requests>,
+    callbacks: Object.fromEntries(callbacks) as Callbacks<Operations>,
+  }
+}
+
+function mapped<Made>(
+  requests: ReadonlyMap<string, SentRequest>,
+  make: (request: SentRequest) => Made,
+): object {
+  return Object.fromEntries([...requests].map(([name, request]) => [name, make(request)]))
+}
+
+// The service is the authority of what it sends, and so, as in a response, may send what is readOnly, and not what
+// is writeOnly (JSON Schema Validation 2020-12, section 9.4).
+const status = 200
+
+function declared({ place, parameters, body }: SentRequest) {
+  const headers = parameters.map((each): Header => ({ ...each, setByServer: false }))
+  const key = String(status)
+  const response: Response = { status: key, key, headers, contents: body === undefined ? [] : [body] }
+  return { id: place, responses: new Map([[key, response]]) }
+}
+
+function createMake({ place, method, body: declaredBody }: SentRequest, check: ResponseCheck): Make<Values> {
+  const { mediaType = '', required = false } = declaredBody ?? {}
+  return ({ headers: given = {}, body: value }, signing) => {
+    const headers = textsOf(given)
+    try {
+      check.head(status, (name) => headers[name])
+    } catch (error) {
+      throw error instanceof ResponseError ? new Error(`${place}: ${error.problem}`) : error
+    }
+    if (value === undefined && required) throw new Error(`${place}: the body is missing`)
+    const fault = value === undefined ? undefined : check.fault(status, value)
+    if (fault !== undefined) throw new Error(`${place}: ${fault.problem}`)
+    const body = value === undefined ? undefined : stringify(value)
+    return {
+      method,
+      headers: {
+        ...headers,
+        ...(body !== undefined && { 'content-type': mediaType }),
+        ...(signing !== 'unsigned' && signatureOf(body ?? '', signing)),
+      },
+      ...(body !== undefined && { body }),
+    }
+  }
+}
+
+function textsOf(headers: object): Record<string, string> {
+  const given = Object.entries(headers).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [name.toLowerCase(), String(value)]))
+}
