@@ -6,7 +6,7 @@ import path from 'node:path'
 import { copyPage, copyPages, problemsOf, programOf, write } from './compile.js'
 
 const source = 'src/openapi'
-const pages = ['openapi-features.md', 'values.md', 'webhooks.md']
+const pages = ['openapi-features.md', 'streams.md', 'values.md', 'webhooks.md']
 
 /** Builds the package in a folder. Returns the compile errors, a line each; with errors it writes nothing. */
 export function buildEngine(root: string, folder: string): string[] {

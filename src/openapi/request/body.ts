@@ -7,15 +7,13 @@ import { type BodyMemory, HeldBytes, uncountedBytes } from './body-memory.js'
 
 const nothing = Buffer.alloc(0)
 
-/** Receives the body, or why there is none. */
-export type OnBody = (error: Error | null, body?: Buffer) => void
+/** Receives the body, and what it holds if that is counted; or why there is none. */
+export type OnBody = (error: Error | null, body?: Buffer, held?: HeldBytes) => void
 
 export interface BodyLimits {
   /** That of the operation. */
   readonly max: number
   readonly memory: BodyMemory
-  /** Called for a body that is counted: whoever has the request releases what it holds. */
-  readonly onHeld: (held: HeldBytes) => void
 }
 
 /**
@@ -25,10 +23,10 @@ export interface BodyLimits {
 export function readBody(
   payload: Readable,
   length: string | undefined,
-  limits: BodyLimits,
+  { max, memory }: BodyLimits,
   onBody: OnBody,
 ): void {
-  const refusal = refusalOf(Number(length ?? 0), limits)
+  const refusal = refusalOf(Number(length ?? 0), max, memory)
   if (refusal !== undefined) {
     onBody(refusal)
     return
@@ -37,10 +35,11 @@ export function readBody(
     onBody(null, nothing)
     return
   }
-  const body = new GrowingBuffer(limits)
+  const body = new GrowingBuffer(max, memory)
   const end = (error: Error | null) => {
     payload.off('data', read).off('end', onEnd).off('error', onError)
-    onBody(error, body.bytes)
+    if (error !== null) body.held?.release()
+    onBody(error, body.bytes, body.held)
   }
   const read = (chunk: Buffer | string) => {
     // A stream of the application's preParsing hooks may emit text.
@@ -58,7 +57,7 @@ export function readBody(
 }
 
 // Before its first byte is asked for.
-function refusalOf(length: number, { max, memory }: BodyLimits): RequestError | undefined {
+function refusalOf(length: number, max: number, memory: BodyMemory): RequestError | undefined {
   if (length > max) return bodyTooLarge(max)
   return length <= uncountedBytes || memory.hasRoom(length, length) ? undefined : memory.refusal
 }
@@ -67,16 +66,19 @@ function refusalOf(length: number, { max, memory }: BodyLimits): RequestError | 
 export class GrowingBuffer {
   #buffer = nothing
   #length = 0
-  #held: HeldBytes | undefined
+  /** Undefined for a few bytes. */
+  held: HeldBytes | undefined
 
-  constructor(readonly limits: BodyLimits) {}
+  constructor(
+    readonly max: number,
+    readonly memory: BodyMemory,
+  ) {}
 
   /** Returns why the bytes cannot be appended, if they cannot. */
   append(chunk: Buffer): RequestError | undefined {
     const length = this.#length + chunk.length
-    const { max, memory } = this.limits
-    if (length > max) return bodyTooLarge(max)
-    if (length > this.#buffer.length && !this.#grow(length)) return memory.refusal
+    if (length > this.max) return bodyTooLarge(this.max)
+    if (length > this.#buffer.length && !this.#grow(length)) return this.memory.refusal
     this.#length += chunk.copy(this.#buffer, this.#length)
     return undefined
   }
@@ -87,18 +89,14 @@ export class GrowingBuffer {
 
   // To double the size, so that each byte is copied twice on average. Most bodies are one chunk.
   #grow(least: number): boolean {
-    const size = Math.min(Math.max(least, 2 * this.#buffer.length), this.limits.max)
-    if (size > uncountedBytes && !this.#hold().grow(size)) return false
+    const size = Math.min(Math.max(least, 2 * this.#buffer.length), this.max)
+    if (size > uncountedBytes) {
+      this.held ??= new HeldBytes(this.memory)
+      if (!this.held.grow(size)) return false
+    }
     const grown = Buffer.allocUnsafe(size)
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown
     return true
-  }
-
-  #hold(): HeldBytes {
-    if (this.#held !== undefined) return this.#held
-    this.#held = new HeldBytes(this.limits.memory)
-    this.limits.onHeld(this.#held)
-    return this.#held
   }
 }

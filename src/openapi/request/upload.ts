@@ -168,13 +168,10 @@ export class Upload extends Readable implements BodyInHand {
     this.fail(error)
   }
 
-  /** Fails unless all has arrived: the connection has closed, or the request has its response. */
-  cut(): void {
+  // A connection that closes within the body may do so without an error.
+  readonly #onClose = (): void => {
     if (!this.#hasEnded) this.fail(Object.assign(new Error('the body was cut'), { statusCode: 400 }))
   }
-
-  // It may do so without an error.
-  readonly #onClose = (): void => this.cut()
 
   #endWait(): void {
     if (this.#waitsSince === undefined) return

@@ -4,6 +4,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
+import net from 'node:net'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -25,16 +26,17 @@ const built = temporaryDirectory(t)
 t.strictSame(buildEngine(projectRoot, built), [], 'it compiles')
 
 const readme = readFileSync(path.join(built, 'README.md'), 'utf8')
-const webhooks = readFileSync(path.join(built, 'webhooks.md'), 'utf8')
 // Commands, and files, which begin with their name.
-const blocks = [...(readme + webhooks).matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
-  ([, language, text = '']) => ({
+const blocks = ['README.md', 'webhooks.md', 'streams.md'].flatMap((page) => {
+  const found = readFileSync(path.join(built, page), 'utf8').matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)
+  return [...found].map(([, language, text = '']) => ({
     text,
     file: language === 'sh' ? undefined : /^(?:#|\/\/) (\S+)\n/.exec(text)?.[1],
-  }),
-)
-const [install = '', generate = '', start = '', startClub = '', generateShop = '', startShop = ''] =
-  blocks.flatMap(({ text, file }) => (file ? [] : [text]))
+  }))
+})
+const commands = blocks.flatMap(({ text, file }) => (file ? [] : [text]))
+const [install = '', generate = '', start = '', startClub = '', ...others] = commands
+const [generateShop = '', startShop = '', startFeed = ''] = others
 
 const folder = temporaryDirectory(t, { 'package.json': '{ "type": "module" }' })
 const env: Record<string, string> = {
@@ -142,6 +144,28 @@ t.test('its example of webhooks, as printed', async (t) => {
     { url: '/exported', body: '{"rows":2}', headers: { 'webhook-id': undefined } },
   ])
   t.equal(String(received[0]?.headers['webhook-signature']).split(' ').length, 2)
+})
+
+t.test('its example of a stream, as printed', async (t) => {
+  const { origin, log } = await startServer(t, startFeed)
+  let received = ''
+  const socket = net.connect(Number(new URL(origin).port), '127.0.0.1')
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    received += text
+  })
+  socket.write('GET /toys HTTP/1.1\r\nHost: a\r\nLast-Event-ID: 0\r\n\r\n')
+  await new Promise((resolve) => socket.on('close', resolve))
+  const ball = 'event: made\nid: 1\ndata: {"id":9007199254740993,"name":"Ball"}\n\n'
+  t.match(received, /^HTTP\/1\.1 200 OK\r\n.*content-type: text\/event-stream\r\n/is)
+  t.ok(received.includes(`\r\n\r\n${ball.length.toString(16)}\r\n${ball}\r\n`), 'each is a chunk')
+  t.match(received, /data: \{"id":1,"name":"Kite"\}\n\n\r\n.*data: \{"id":2,"name":"Kite"\}\n\n\r\n$/s)
+  await until(() => log.some(({ level }) => level === 50))
+  t.match(log.at(-1), {
+    msg: 'response failed',
+    err: { message: 'watchToys 200: body at "/3/data/name" must be string' },
+  })
+  const invalid = await send(`${origin}/toys`, 'GET', { 'last-event-id': 'x' })
+  t.match(invalid, { status: 400, body: { code: 'invalid_request' } })
 })
 
 /** Runs a block of the page until it listens. The end of the test stops it. */
@@ -295,8 +319,9 @@ t.test('its pages link only to pages that are in the package', (t) => {
       ([, target = '']) => target,
     ),
   )
-  t.strictSame([...new Set(links)].sort(), ['openapi-features.md', 'values.md', 'webhooks.md'])
-  t.strictSame(pages.sort(), ['README.md', 'openapi-features.md', 'values.md', 'webhooks.md'])
+  const linked = ['openapi-features.md', 'streams.md', 'values.md', 'webhooks.md']
+  t.strictSame([...new Set(links)].sort(), linked)
+  t.strictSame(pages.sort(), ['README.md', ...linked])
   t.end()
 })
 
