@@ -2,9 +2,10 @@
 
 import { effectiveParameters, isJson, Reader } from '../../src/openapi/tools.js'
 import { compareCallbacks } from './callbacks.js'
-import { type Bump, claim, report, type Spot, wholeNode } from './comparison.js'
+import { type Bump, report, type Spot, wholeNode } from './comparison.js'
 import { compareContent } from './content.js'
-import { compareDeprecated, compareDeprecation, isGone } from './deprecation.js'
+import { compareDeprecation, isGone } from './deprecation.js'
+import { compareField, compareRequired } from './fields.js'
 import { compareOwnLimits } from './limits.js'
 import { eachEntry, eachKey, type Node } from './node.js'
 import {
@@ -16,11 +17,9 @@ import {
   prefixOf,
 } from './operation-pairs.js'
 import { child, inside, resolve, same } from './references.js'
-import { compareFlag, compareKeys, compareValue, isFilledIn, reportEffect } from './rules.js'
-import { compareSchemas } from './schemas.js'
+import { compareFlag, compareKeys, compareValue, isFilledIn } from './rules.js'
 import { compareSecurity } from './security.js'
 import { compareOwnServers } from './servers.js'
-import { typesOf } from './simplify.js'
 
 /** Reports removed, added and changed operations. */
 export function compareOperations(root: Spot, { kept, removed, added }: OperationPairs): void {
@@ -140,42 +139,6 @@ function parametersIn(document: Node, { path, item, node }: Operation): Readonly
 function compareParameter(parameter: Spot): void {
   compareValue(parameter, 'allowEmptyValue', (_, isAllowed) => (isAllowed ? 'minor' : 'major'))
   compareField(parameter)
-}
-
-// A parameter or header.
-function compareField(field: Spot): void {
-  compareRequired(field)
-  compareDeprecated(field)
-  const schema = child(field, 'schema')
-  const before = serialisationOf(field.before, schema.before)
-  const after = serialisationOf(field.after, schema.after)
-  if (before !== after) {
-    report(field, 'major', `serialisation ${before} -> ${after}`, 'style', 'explode', 'allowReserved')
-  }
-  const contents = [before, after].filter((each) => each === byContent)
-  if (contents.length === 2) compareContent(child(field, 'content'))
-  else if (contents.length === 0) compareSchemas(schema)
-  // A schema is not compared with a content.
-  else claim(field, 'schema', 'content')
-}
-
-const byContent = 'content'
-
-// Applies the defaults of `style` and `explode` (OpenAPI 3.1, section 4.8.12.2.1). A value has none.
-function serialisationOf(parameter: Node, schema: Node): string {
-  if (parameter.content !== undefined) return byContent
-  const { style = ['query', 'cookie'].includes(String(parameter.in)) ? 'form' : 'simple' } = parameter
-  const { explode = style === 'form', allowReserved = false } = parameter
-  const many = style === 'simple' ? ['object'] : ['object', 'array']
-  const isExploded = explode && typesOf(schema).some((type) => many.includes(type))
-  return [style, isExploded && 'exploded', allowReserved && 'reserved characters'].filter(Boolean).join(', ')
-}
-
-function compareRequired(spot: Spot): void {
-  const [before, after] = [spot.before.required === true, spot.after.required === true]
-  if (before && !after) reportEffect(spot, ['widens'], 'required -> optional', 'required')
-  const effects = isFilledIn(child(spot, 'schema')) ? [] : (['narrows'] as const)
-  if (!before && after) reportEffect(spot, effects, 'optional -> required', 'required')
 }
 
 function compareBody(operation: Spot): void {
