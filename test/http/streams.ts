@@ -107,6 +107,7 @@ t.test('a feed outlives the time of a handler, and has its signal all along', as
   await until(() => feed.state.ended === 1)
   t.equal(feed.state.aborted, 1)
   t.match(reader.text, /cache-control: no-store\r\n/i)
+  t.match(reader.text, /x-accel-buffering: no\r\n/i)
   t.match(reader.text, /x-ratelimit-remaining: \d+\r\n/i)
   await until(() => lineOf(service, '/events').length === 1)
   const [line] = lineOf(service, '/events')

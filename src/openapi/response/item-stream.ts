@@ -3,6 +3,7 @@
 
 import type { FastifyBaseLogger } from 'fastify'
 import type { OperationLimits } from '../contract/contract.js'
+import { itemTurn } from './item-turns.js'
 import { EndlessBody } from './response-stream.js'
 
 /** The items of a stream, as a handler returns them. */
@@ -79,6 +80,8 @@ export class ItemStream extends EndlessBody {
     this.#waitsSince = performance.now()
     const { done, value } = await this.#next()
     this.#waitsSince = undefined
+    const turn = itemTurn()
+    if (turn !== undefined) await turn
     if (this.#isOver) return
     if (done) return this.finish()
     const text = this.#source.write(value, this.#index)

@@ -62,6 +62,8 @@ export async function sendStream(
   // What a HEAD leaves out has a length that nobody knows.
   if (isHead) return reply.code(status).send(Readable.from([]))
   body.on('error', (err) => cut(request, reply, err, name))
+  // Or nginx collects items until its buffers are full.
+  if (body instanceof EndlessBody) reply.header('x-accel-buffering', 'no')
   if (body.readableLength === 0) reply.raw.once('pipe', () => sendHead(reply))
   return reply.code(status).send(body)
 }

@@ -1,0 +1,29 @@
+import t from 'tap'
+import { itemTurn } from '../../../src/openapi/response/item-turns.js'
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+t.test('items wait for a later turn of the event loop, in order, if there are many', async (t) => {
+  await nextTurn() // of a test before
+  const written: number[] = []
+  const turns = Array.from({ length: 100 }, (_, i) => {
+    const turn = itemTurn()
+    if (turn === undefined) written.push(i)
+    return turn?.then(() => written.push(i))
+  })
+  const inTurn = [written.length]
+  while (written.length < turns.length) {
+    await nextTurn()
+    inTurn.push(written.length)
+  }
+  t.strictSame(
+    inTurn,
+    Array.from({ length: 13 }, (_, i) => Math.min(8 * (i + 1), 100)),
+  )
+  t.strictSame(
+    written,
+    turns.map((_, i) => i),
+  )
+  await nextTurn()
+  t.equal(itemTurn(), undefined, 'and none does when they are written')
+})
