@@ -1,31 +1,31 @@
-// How many items are written in a turn of the event loop, of all streams together. An event for a thousand readers
+// How long items are written in a turn of the event loop, of all streams together. An event for a thousand readers
 // of a feed would keep requests waiting until the last reader has it: each is validated, and written to a socket.
 
-// About a sixth of a millisecond: a request needs several turns.
+// A request needs several turns.
+const turnMs = 0.25
+// Of those that waited, each of another stream.
 const perTurn = 8
 
 const waiting: (() => void)[] = []
-let left = perTurn
+let endsMs = 0
 let isScheduled = false
 
 /** Undefined if an item may be written in this turn, else a promise of a later one, in order. */
 export function itemTurn(): Promise<void> | undefined {
+  const now = performance.now()
   if (!isScheduled) {
+    endsMs = now + turnMs
     isScheduled = true
     setImmediate(beginTurn)
   }
-  if (left > 0) {
-    left--
-    return undefined
-  }
+  if (waiting.length === 0 && now < endsMs) return undefined
   return new Promise((resolve) => waiting.push(resolve))
 }
 
-// Nobody waits as long as there is something left.
 function beginTurn(): void {
   const next = waiting.splice(0, perTurn)
-  left = perTurn - next.length
-  isScheduled = waiting.length > 0
+  isScheduled = next.length > 0
+  endsMs = performance.now() + turnMs
   if (isScheduled) setImmediate(beginTurn)
   for (const resolve of next) resolve()
 }
