@@ -1,0 +1,236 @@
+// A feed of events as its readers get it: curl, an EventSource of a browser, httpx-sse of Python, and the
+// client; across an item that the service cannot write, and a restart.
+
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { clientTable } from '../../../scripts/generate/client.js'
+import { freePort } from '../../../scripts/lib/port.js'
+import { buildClient } from '../../../src/client/client.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
+import { buildEngine, contractOf, type HandlerRequest } from '../../fixtures/engine.js'
+import { until } from '../../fixtures/until.js'
+import { browserIsMissing, openPage } from '../fixtures/browser.js'
+
+const run = promisify(execFile)
+const toy = {
+  type: 'object',
+  required: ['id'],
+  properties: { id: { type: 'integer', format: 'int64' }, name: { type: 'string' } },
+}
+const data = { type: 'string', contentMediaType: 'application/json', contentSchema: toy }
+const itemSchema = {
+  type: 'object',
+  required: ['id', 'data'],
+  properties: { id: { type: 'string' }, event: { const: 'toy' }, retry: { type: 'integer' }, data },
+}
+const contract = await contractOf({
+  openapi: '3.2.0',
+  paths: {
+    '/feed': {
+      get: {
+        operationId: 'watchToys',
+        parameters: [{ in: 'header', name: 'Last-Event-ID', schema: { type: 'string' } }],
+        responses: { 200: { description: 'Toys.', content: { 'text/event-stream': { itemSchema } } } },
+      },
+    },
+  },
+})
+
+/** A service whose feed has the ids from 1, as far as they have been added. */
+class Feed {
+  readonly port: number
+  #last = 0
+  #broken = 0
+  #app: Awaited<ReturnType<typeof buildEngine>> | undefined
+  #waiting: (() => void)[] = []
+  /** What each reader sent as the id of its last event. */
+  readonly asked: (string | undefined)[] = []
+
+  constructor(port: number) {
+    this.port = port
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/feed`
+  }
+
+  async start(): Promise<void> {
+    this.#app = await buildEngine(contract, () => (request: HandlerRequest) => this.#read(request))
+    await this.#app.listen({ port: this.port, host: '127.0.0.1' })
+  }
+
+  async stop(): Promise<void> {
+    this.#app?.server.closeAllConnections()
+    await this.#app?.close()
+  }
+
+  /** @param isBroken whether the item is not valid, when it is read first */
+  add(isBroken = false): void {
+    this.#last++
+    if (isBroken) this.#broken = this.#last
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  async #read({ headers }: HandlerRequest) {
+    const after = (headers as Record<string, string | undefined>)['last-event-id']
+    this.asked.push(after)
+    return { status: 200, body: this.#itemsAfter(Number(after ?? 0)) }
+  }
+
+  async *#itemsAfter(after: number) {
+    for (let id = after + 1; ; id++) {
+      while (id > this.#last) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+      const isBroken = id === this.#broken
+      if (isBroken) this.#broken = 0
+      const data = isBroken ? { name: 'no id' } : { id: BigInt(id) + 2n ** 60n }
+      yield { event: 'toy', id: String(id), retry: 50, data }
+    }
+  }
+}
+
+async function startFeed(t: Test): Promise<Feed> {
+  const feed = new Feed(await freePort())
+  await feed.start()
+  t.teardown(() => feed.stop())
+  return feed
+}
+
+// Adds what a reader has to get, with all that may go wrong between.
+async function play(feed: Feed, count: () => number | Promise<number>): Promise<void> {
+  const reached = (least: number) => until(async () => (await count()) >= least)
+  feed.add()
+  await reached(1)
+  feed.add()
+  feed.add(true)
+  await reached(3)
+  await feed.stop()
+  feed.add()
+  await feed.start()
+  await reached(4)
+  feed.add()
+  await reached(5)
+}
+
+const ids = ['1', '2', '3', '4', '5']
+
+t.test('the client reads each event once, across a broken item and a restart', async (t) => {
+  const feed = await startFeed(t)
+  const retries: string[] = []
+  const client = buildClient(clientTable(contract), {
+    baseUrl: new URL(feed.url).origin,
+    onRetry: ({ error }) => void retries.push(error.code),
+  })
+  const read: unknown[] = []
+  const reading = (async () => {
+    for await (const item of client.stream('watchToys')) if (read.push(item) === ids.length) break
+  })()
+  await play(feed, () => read.length)
+  await reading
+  const event = (id: string) => ({ event: 'toy', id, retry: 50, data: { id: BigInt(id) + 2n ** 60n } })
+  t.strictSame(read, ids.map(event))
+  t.strictSame([...new Set(feed.asked)], [undefined, '2', '3'])
+  t.ok(retries.includes('incomplete_answer'), retries.join())
+})
+
+t.test('an EventSource reads each event once', { skip: browserIsMissing }, async (t) => {
+  const feed = await startFeed(t)
+  const page = await openPage(t)
+  const origin = new URL(feed.url).origin
+  await page.route(`${origin}/page`, (route) => route.fulfill({ contentType: 'text/html', body: '' }))
+  await page.goto(`${origin}/page`)
+  await page.evaluate(`{
+    window.read = []
+    const source = new EventSource('/feed')
+    source.addEventListener('toy', ({ lastEventId, data }) => window.read.push([lastEventId, data]))
+  }`)
+  await play(feed, () => page.evaluate('window.read.length'))
+  const expected = ids.map((id) => [id, `{"id":${BigInt(id) + 2n ** 60n}}`])
+  t.strictSame(await page.evaluate('window.read'), expected)
+})
+
+// As httpx-sse's own page reconnects.
+const python = `
+import sys, time, httpx
+from httpx_sse import connect_sse
+last, wait, count = "", 0.05, 0
+while count < 5:
+    try:
+        headers = {"Last-Event-ID": last} if last else {}
+        with httpx.Client(timeout=20) as client, connect_sse(client, "GET", sys.argv[1], headers=headers) as source:
+            for event in source.iter_sse():
+                last, wait, count = event.id, (event.retry or 50) / 1000, count + 1
+                print(event.id, event.event, event.data, flush=True)
+                if count == 5: break
+    except httpx.TransportError as error:
+        print(type(error).__name__, file=sys.stderr)
+    time.sleep(wait)
+`
+const interpreter = process.env.PYTHON ?? 'python3'
+const pythonIsMissing = await run(interpreter, ['-c', 'import httpx_sse']).then(
+  () => false,
+  () => 'httpx-sse is not installed',
+)
+
+t.test('httpx-sse reads each event once', { skip: pythonIsMissing }, async (t) => {
+  const feed = await startFeed(t)
+  const file = path.join(temporaryDirectory(t), 'read.py')
+  writeFileSync(file, python)
+  const child = spawn(interpreter, [file, feed.url])
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    printed += text
+  })
+  await play(feed, () => printed.split('\n').length - 1)
+  await once(child, 'close')
+  t.equal(printed, ids.map((id) => `${id} toy {"id":${BigInt(id) + 2n ** 60n}}\n`).join(''))
+})
+
+const curlIsMissing = await run('curl', ['--version']).then(
+  () => false,
+  () => 'curl is not installed',
+)
+
+t.test('curl prints each event as it comes, and tells a cut', { skip: curlIsMissing }, async (t) => {
+  const feed = await startFeed(t)
+  const child = spawn('curl', ['-sSN', feed.url])
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    printed += text
+  })
+  for (const id of [1, 2]) {
+    feed.add()
+    await until(() => printed.includes(`id: ${id}\n`))
+  }
+  feed.add(true)
+  const [code] = await once(child, 'close')
+  t.equal(code, 18, 'a partial file')
+  t.equal(printed.match(/^data: /gm)?.length, 2)
+})
+
+t.test('a slow reader gets each event, and the feed waits for it', async (t) => {
+  const total = 20_000
+  const text = 'x'.repeat(1_000)
+  let produced = 0
+  const app = await buildEngine(contract, () => async () => ({
+    status: 200,
+    body: (async function* () {
+      while (produced < total) yield { id: String(++produced), data: { id: 1n, name: text } }
+    })(),
+  }))
+  t.teardown(() => app.close())
+  const baseUrl = await app.listen({ port: 0, host: '127.0.0.1' })
+  const stream = buildClient(clientTable(contract), { baseUrl }).stream('watchToys', { reconnect: false })
+  await stream.next()
+  await new Promise((resolve) => setTimeout(resolve, 500)) // in which a feed that does not wait would end
+  t.ok(produced < total / 2, `${produced} of ${total}`)
+  let count = 1
+  for await (const item of stream) {
+    count++
+    if (count === total) t.match(item, { id: String(total) })
+  }
+  t.equal(count, total)
+})
