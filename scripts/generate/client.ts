@@ -66,7 +66,7 @@ ${errors}
 }
 `
   const imports = [
-    importOf(typesOfCalls, text, '../src/client/call.js'),
+    importOf(typesOfCalls, text, '../src/client/call.js', plainTypesIn(text)),
     importOf(['UsernamePassword'], text, '../src/client/credentials.js'),
     "import type { ClientTable } from '../src/client/table.js'\n",
     importOf(['WithFiles'], text, './operations.js'),
@@ -79,9 +79,12 @@ export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 
 `
 }
 
-const typesOfCalls = [
-  ...['Accepting', 'Call', 'FileBody', 'FileOptions', 'RequestOf', 'StatusOf', 'StreamCall', 'Unfilled'],
-]
+const typesOfCalls = ['Accepting', 'Call', 'RequestOf', 'StatusOf', 'StreamCall', 'Unfilled']
+
+// Those without parameters, which importOf does not tell from words of a description.
+function plainTypesIn(text: string): string[] {
+  return ['FileBody', 'FileOptions'].filter((name) => new RegExp(`[:&] ${name}\\b`).test(text))
+}
 
 /** The operations of the contract, and where their values have numbers. */
 export function clientTable(contract: Contract): ClientTable {

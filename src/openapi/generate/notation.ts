@@ -19,6 +19,7 @@ const reserved = new Set(
     'AsyncIterable Blob Call Callbacks Calls ClientTable Digit Extract ItemIn ItemOf Items Iterable ErrorBody',
     'ErrorCode Errors Exclude FileOf LowerCase Lowercase',
     'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
+    'Accepting FileBody FileOptions ReadableStream StreamCall',
     'Unfilled Webhooks WithDefaults WithFiles',
   ].flatMap((names) => names.split(' ')),
 )

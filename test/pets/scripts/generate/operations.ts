@@ -251,6 +251,20 @@ const rows: readonly (readonly [
     /comment/,
   ],
   [
+    'picture',
+    answering(`'200': ${one('{image/png: {}, text/csv: {schema: {type: string}}}')}`),
+    "async () => ({ status: 200, headers: { 'Content-Type': 'image/png' }, body: new Uint8Array() })",
+    "async () => ({ status: 200, headers: { 'Content-Type': 'image/png' }, body: 1 })",
+    /not assignable/,
+  ],
+  [
+    'raw',
+    taking('{application/octet-stream: {}}'),
+    'async ({ body }) => { body satisfies Uint8Array; return { status: 204 } }',
+    'async ({ body }) => { body satisfies string; return { status: 204 } }',
+    /does not satisfy/,
+  ],
+  [
     'bodiless',
     answering(`'204': ${one(pet)}`),
     'async () => ({ status: 204 })',
@@ -293,6 +307,30 @@ export async function call(client: Calls): Promise<void> {
   await client.upload({ body: { photo: 'x' } })
   // @ts-expect-error: of several types JSON
   await client.several({ body: 'a,b' })
+}
+
+export async function read(client: Calls, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const { id } of client.feed()) id satisfies bigint
+  for await (const { data } of client.eventFeed({ reconnect: false, silenceMaxMs: 1 }))
+    if (data !== '[DONE]') data.id satisfies bigint
+  const { response, rateLimit } = await client.listed({ attemptsMax: 1 }).open()
+  ;[response.status, rateLimit?.remaining] satisfies unknown[]
+  ;(await client.textFeed()).data satisfies string
+  for await (const { data } of client.textFeed({ accept: 'text/event-stream' })) data satisfies string
+  ;(await client.textFeed({ accept: 'application/json' })).data satisfies string
+  ;(await client.picture({ accept: 'image/png' })).data satisfies Uint8Array
+  ;(await client.picture({ accept: 'image/png', stream: true })).data satisfies ReadableStream<Uint8Array>
+  ;(await client.picture()).data satisfies Uint8Array | string
+  for (const body of [new Blob([]), new Uint8Array(), new ReadableStream<Uint8Array>(), chunks])
+    await client.raw({ body })
+  // @ts-expect-error: none of its media types
+  client.textFeed({ accept: 'text/plain' })
+  // @ts-expect-error: no stream of items
+  for await (const _ of client.textFeed({ accept: 'application/json' })) void _
+  // @ts-expect-error: it is no file
+  await client.picture({ accept: 'text/csv', stream: true })
+  // @ts-expect-error: a file
+  await client.raw({ body: 1 })
 }
 
 // Errors are told apart by their status: by its own, that of its class, or the rest.
