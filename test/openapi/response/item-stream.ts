@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
+import type { EndlessBody } from '../../../src/openapi/index.js'
 import { anyError, contractWith, type Engine, type Handler, startEngine } from '../../fixtures/engine.js'
 import { until } from '../../fixtures/until.js'
 
@@ -345,6 +346,35 @@ t.test('one whose return fails is logged', async (t) => {
   t.match(log, [
     { level: 50, err: { message: 'stuck' }, msg: 'lines 200: the iterable failed when it was ended' },
   ])
+})
+
+t.test(
+  'a stream that its server finishes ends as the protocol does, whatever its iterable does then',
+  async (t) => {
+    let fail: (error: Error) => void = () => {}
+    const { app, origin, log } = await start(t, 'events', async function* () {
+      yield good.events
+      await new Promise((_, reject) => {
+        fail = reject
+      })
+    })
+    let body: EndlessBody | undefined
+    app.addHook('onSend', async (_request, _reply, payload) => {
+      body = payload as EndlessBody
+    })
+    const client = await listen(origin, 'events')
+    await until(() => client.received().includes('"id":1'))
+    body?.finish()
+    fail(new Error('too late'))
+    await client.closed
+    t.ok(client.isWhole())
+    t.strictSame(log, [])
+  },
+)
+
+t.test('an operation with a stream can be a stub', async (t) => {
+  const { call } = await startEngine(t, contract, {})
+  t.equal((await call('GET', '/events')).status, 501)
 })
 
 t.test('an item of 10 MB is written whole', async (t) => {
