@@ -25,6 +25,7 @@ import { readOperations, readRequestId } from './operations.js'
 import { endlessRefs, pointerKeys } from './pointer.js'
 import { circular, nodeOf, Reader } from './reader.js'
 import { readCallbacks, readWebhooks } from './sent-requests.js'
+import { checkTags } from './tags.js'
 import { uncheckedKeywords } from './unchecked.js'
 import { toOpenApi31, versionProblem } from './upgrade.js'
 
@@ -92,6 +93,7 @@ function readDocument(
 ): Omit<Contract, 'document' | 'text' | 'specification' | 'locate'> {
   const specification = JSON.stringify(reader.document)
   checkReferences(reader, specification)
+  checkTags(reader)
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
   const extensions = readExtensions(reader, readers)

@@ -118,7 +118,7 @@ function responseOf(status: string, response: Node, reader: Reader): ResponseOut
     return itemOf(name, header.required === true, header, reader)
   })
   const contents = contentsOf(response.content, reader)
-  return { status, description: textOf(response.description), headers, contents }
+  return { status, description: textOf(response.description ?? response.summary), headers, contents }
 }
 
 function contentsOf(content: unknown, reader: Reader): ContentOutline[] {

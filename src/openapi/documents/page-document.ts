@@ -8,10 +8,12 @@ import type { Contract, Operation, Requirement } from '../contract/contract.js'
 import { isNode } from '../contract/keywords.js'
 import { operationIn } from '../contract/methods.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
+import { namesWithin, tagsOf } from '../contract/tags.js'
 import { isOpenApi32 } from '../contract/upgrade.js'
 import { type Addition, serverErrors } from '../response/additions.js'
 import { ownServer } from './contract-files.js'
 import { exampleRequest } from './example-request.js'
+import { withoutOpenApi32 } from './openapi-3.1.js'
 import { samplesOf } from './samples.js'
 
 /** A table of the page, with a sentence below it. Cells are Markdown. */
@@ -31,16 +33,51 @@ export interface PageParts {
 }
 
 /** Returns the contract's document, adapted to the page, as JSON. */
-export function pageDocument(contract: Contract, parts: PageParts): string {
+export function pageDocument(written: Contract, parts: PageParts): string {
+  const contract = { ...written, document: withoutOpenApi32(written.document) }
   const document = contract.document as Node & { readonly info: Node }
-  const description = [document.info.description ?? '', ...describedSections(contract, parts)].join('\n\n')
+  const sections = [...unshownOperations(contract), ...describedSections(written, parts)]
+  const description = [document.info.description ?? '', ...sections].join('\n\n')
   // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract
   // names.
   const servers = [ownServer(contract)]
-  const shown = { ...document, info: { ...document.info, description }, servers }
+  const groups = tagGroups(written)
+  const shown = { ...document, ...groups, info: { ...document.info, description }, servers }
   const replaced = new Map([...operationsIn(contract), ...schemesIn(contract)])
   const adapt = (value: Node) => adapted(replaced.get(value) ?? value, contract)
   return stringify(shown, (_key, value) => (isNode(value) ? adapt(value) : value)) ?? ''
+}
+
+// Scalar 1.46 reads no OpenAPI 3.2: it gets the document in 3.1, and these of its operations as a table.
+function unshownOperations(contract: Contract): string[] {
+  const shown = new Set(shownOperations(contract))
+  const rows = [...contract.operations.values()]
+    .filter((each) => !shown.has(each))
+    .map(({ id, method, path, summary = '' }) => [`\`${method} ${path}\``, `\`${id}\``, summary])
+  const text = 'The rest of this page cannot send these. [llms.txt](llms.txt) says what they take and return.'
+  return rows.length === 0 ? [] : ['## Operations of other methods', table(['Request', 'Id', ''], rows), text]
+}
+
+function shownOperations({ operations, document }: Contract): Operation[] {
+  const reader = new Reader(document)
+  const paths = nodeOf(reader.document.paths)
+  const isShown = ({ path, method }: Operation) => operationIn(reader.node(paths[path]), method) !== undefined
+  return [...operations.values()].filter(isShown)
+}
+
+// Of nested tags: a group for each that has some, and one for the rest, without which Scalar would not show
+// them. `default` is its name for operations without a tag.
+function tagGroups({ document, operations }: Contract): Node {
+  const tags = tagsOf(nodeOf(document))
+  const outer = tags.filter(({ inner }) => inner.length > 0)
+  if (outer.length === 0) return {}
+  const groups = outer.map((each) => ({ name: each.title, tags: namesWithin(each) }))
+  const grouped = new Set(groups.flatMap((each) => each.tags))
+  const used = [...operations.values()].flatMap(
+    ({ definition }) => (definition.tags ?? ['default']) as string[],
+  )
+  const rest = [...new Set([...tags.map(({ name }) => name), ...used])].filter((name) => !grouped.has(name))
+  return { 'x-tagGroups': rest.length === 0 ? groups : [...groups, { name: 'Other', tags: rest }] }
 }
 
 // The browser knows the URL of the server, and puts it here.
@@ -51,7 +88,7 @@ const serverUrl = 'https://this-service.invalid'
 function operationsIn(contract: Contract): Map<unknown, Node> {
   const reader = new Reader(contract.document)
   const paths = nodeOf(reader.document.paths)
-  const entries = [...contract.operations.values()].map((each) => {
+  const entries = shownOperations(contract).map((each) => {
     const request = exampleRequest(each, contract, reader)
     const operation = operationIn(reader.node(paths[each.path]), each.method)
     const samples = request ? { 'x-codeSamples': samplesOf(request, serverUrl) } : {}

@@ -6,6 +6,7 @@ import { capitalized } from '../../lib/capitalized.js'
 import type { Contract, SecurityScheme } from '../contract/contract.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { credentialPlace, kindOf } from '../contract/security.js'
+import { type Tag, tagsOf } from '../contract/tags.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { addAsset } from './assets.js'
 import { placeholder, withBase } from './contract-files.js'
@@ -44,6 +45,7 @@ export function textOf(contract: Contract, parts: PageParts): string {
     `Version ${contract.version}. The paths below follow the base address: ${placeholder}`,
     ...(description === undefined ? [] : [String(description).trim()]),
     ...section('Security schemes', schemesOf(contract)),
+    ...section('Tags', tagLines(nodeOf(contract.document))),
     '## Operations',
     ...operations.flatMap((each) => operationText(each, common)),
     ...section('Response headers', headersOf(operations, common)),
@@ -63,6 +65,18 @@ function schemesOf({ securitySchemes }: Contract): string[] {
     const texts = [usageOf(scheme), ...getting(scheme), inLine(scheme.description ?? '')]
     return `- \`${name}\` (${kindOf(scheme)}): ${texts.filter((each) => each !== '').join(' ')}`
   })
+}
+
+// Only if some are nested: otherwise each operation says what there is to say.
+function tagLines(document: Node): string[] {
+  const tags = tagsOf(document)
+  const lines = (tag: Tag, indent: string): string[] => {
+    const { name, title, description, inner } = tag
+    const text = `${title === name ? '' : ` ${title}.`}${after(String(description ?? ''))}`
+    const own = `${indent}- \`${name}\`${text === '' ? '' : `:${text}`}`
+    return [own, ...inner.flatMap((each) => lines(each, `${indent}  `))]
+  }
+  return tags.some(({ inner }) => inner.length > 0) ? tags.flatMap((each) => lines(each, '')) : []
 }
 
 // How the credential is sent.

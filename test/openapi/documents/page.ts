@@ -252,3 +252,38 @@ t.test('the document of the page costs little, however long its texts', async (t
   t.ok(pageDocument(long, {}).length > 3_000_000)
   t.ok(process.cpuUsage(before).user < 1_000_000, 'it took 3 s')
 })
+
+t.test(
+  'a contract of OpenAPI 3.2 is shown as 3.1, with its other operations and its nested tags',
+  async (t) => {
+    const responses = { 204: { description: 'None.' } }
+    const contract = await contractOf({
+      openapi: '3.2.0',
+      tags: [{ name: 'toys', summary: 'All toys' }, { name: 'balls', parent: 'toys' }, { name: 'others' }],
+      paths: {
+        '/toys': {
+          get: { operationId: 'listToys', tags: ['balls'], responses },
+          query: { operationId: 'findToys', summary: 'Finds toys', tags: ['toys'], responses },
+          additionalOperations: { COPY: { operationId: 'copyToys', responses } },
+        },
+      },
+    })
+    const shown = JSON.parse(pageDocument(contract, {}))
+    t.equal(shown.openapi, '3.1.1')
+    t.match(
+      shown.info.description,
+      '| `QUERY /toys` | `findToys` | Finds toys |\n| `COPY /toys` | `copyToys` |  |',
+    )
+    t.strictSame(shown['x-tagGroups'], [
+      { name: 'All toys', tags: ['toys', 'balls'] },
+      { name: 'Other', tags: ['others', 'default'] },
+    ])
+    const { origin } = await startEngine(t, contract, {})
+    for (const text of [(await send(`${origin}/docs`)).text, (await send(`${origin}/llms.txt`)).text])
+      for (const each of ['QUERY /toys', 'COPY /toys', 'All toys.']) t.match(text, each)
+    t.match((await send(`${origin}/llms.txt`)).text, '- `toys`: All toys.\n  - `balls`\n- `others`')
+    t.match((await send(`${origin}/openapi-3.1.yaml`)).text, /^openapi: 3\.1\.1\n/)
+    t.match((await send(`${origin}/openapi-3.0.yaml`)).text, /^openapi: 3\.0\.3\n/)
+    t.match(JSON.parse((await send(`${origin}/openapi.json`)).text), { openapi: '3.2.0' })
+  },
+)
