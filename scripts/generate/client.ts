@@ -4,6 +4,7 @@
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { rateCost } from '../../src/auth/plans.js'
 import type {
   ClientBody,
   ClientField,
@@ -305,6 +306,7 @@ function tableEntry(operation: Operation, contract: Contract, places: NumberPlac
     method,
     path,
     ...(operation.isIdempotent && { idempotent: true }),
+    ...(rateCost(operation) > 1 && { cost: rateCost(operation) }),
     ...securityOf(operation, contract),
     ...(formed.length > 0 && { parameters: formed }),
     ...bodyOf(sentContent(operation), places),

@@ -66,7 +66,8 @@ async function sendInTurn(
   const ask = () => credentialsOf(schemes, options.credentials)
   const sent = await within('key', (attempt) => unlessAborted(ask(), attempt.signal))
   if (sent instanceof ApiError) return sent
-  const caller = { operation: operation.id, turn, signal, waitMaxMs: options.waitMaxMs }
+  const { id, cost = 1 } = operation
+  const caller = { operation: id, turn, cost, signal, waitMaxMs: options.waitMaxMs }
   const send = () =>
     within('response', (attempt) => sendOnce(operation, request, sent, { ...options, leaves }, attempt))
   return options.queues

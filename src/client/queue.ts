@@ -12,6 +12,8 @@ export interface Caller {
   readonly operation: string
   /** Its turn: callers with a lower number go first. */
   readonly turn: number
+  /** The requests that it counts as. */
+  readonly cost: number
   readonly signal: AbortSignal
   /** It fails rather than to wait longer. */
   readonly waitMaxMs: number
@@ -72,6 +74,7 @@ export class CallQueues {
 /** Lets the calls of one key send their requests. */
 class CallQueue {
   #inFlight = 0
+  #costInFlight = 0
   #waiting: Waiting[] = []
   #told: Told | undefined
   #timer: { readonly untilMs: number; readonly controller: AbortController } | undefined
@@ -97,6 +100,7 @@ class CallQueue {
       return outcome
     } finally {
       this.#inFlight--
+      this.#costInFlight -= caller.cost
       this.#startNext()
       if (this.#blocking() !== undefined)
         this.#waiting = this.#waiting.filter((each) => !this.#endImpatient(each))
@@ -115,7 +119,10 @@ class CallQueue {
       }
       const end = (refusal?: ApiError) => {
         signal.removeEventListener('abort', leave)
-        if (refusal === undefined) this.#inFlight++
+        if (refusal === undefined) {
+          this.#inFlight++
+          this.#costInFlight += caller.cost
+        }
         resolve(refusal)
       }
       const waiting = { ...caller, end }
@@ -135,20 +142,21 @@ class CallQueue {
   }
 
   #startNext(): void {
-    while (this.#inFlight < this.#capacity() && this.#waiting.length > 0) this.#waiting.shift()?.end()
+    for (let [first] = this.#waiting; first !== undefined && this.#allows(first); [first] = this.#waiting)
+      this.#waiting.shift()?.end()
   }
 
   // After a wait the first asks how many the new window allows.
-  #capacity(): number {
-    const { inFlightMax } = this.options
+  #allows({ cost }: Caller): boolean {
+    if (this.#inFlight >= this.options.inFlightMax) return false
     const holding = this.#holding()
-    if (holding !== undefined) return Math.min(inFlightMax, holding.left)
-    return this.#told === undefined || this.#told.left > 0 ? inFlightMax : 1
+    if (holding !== undefined) return this.#costInFlight + cost <= holding.left
+    return this.#told === undefined || this.#told.left > 0 || this.#inFlight === 0
   }
 
   // Without a 429 there is nothing to refuse it with: one is sent, and the others wait for its response.
   #endImpatient(waiting: Waiting): boolean {
-    const told = this.#blocking()
+    const told = this.#blocking(waiting)
     const nowMs = this.options.clock.now()
     if (told === undefined || told.untilMs - nowMs <= waiting.waitMaxMs + spreadMs) return false
     const { refusal } = told
@@ -190,10 +198,11 @@ class CallQueue {
     return this.#told !== undefined && this.options.clock.now() < this.#told.untilMs ? this.#told : undefined
   }
 
-  // What all wait for.
-  #blocking(): Told | undefined {
+  // What all wait for, since they start in order: the first, or this one, costs more than what is left.
+  #blocking(other?: Caller): Told | undefined {
     const holding = this.#holding()
-    return holding !== undefined && holding.left <= 0 ? holding : undefined
+    const cost = Math.max(1, this.#waiting[0]?.cost ?? 1, other?.cost ?? 1)
+    return holding !== undefined && holding.left < cost ? holding : undefined
   }
 
   #setTimer(): void {

@@ -100,6 +100,8 @@ export interface ClientOperation {
   readonly path: string
   /** Accepts an `Idempotency-Key`: a repeated request takes effect once. */
   readonly idempotent?: true
+  /** The requests that one of it counts as in the quotas of a key, if not one. */
+  readonly cost?: number
   /** Alternatives, each the names of the schemes that it needs all of; an empty one needs none. */
   readonly security?: readonly (readonly string[])[]
   readonly parameters?: readonly ClientParameter[]

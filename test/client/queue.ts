@@ -13,6 +13,7 @@ const table: ClientTable = {
   operations: {
     add: { method: 'POST', path: '/toys', idempotent: true, security: [['key']] },
     list: { method: 'GET', path: '/toys', security: [['key']] },
+    report: { method: 'POST', path: '/reports', idempotent: true, cost: 10, security: [['key']] },
   },
   securitySchemes: { key: { in: 'authorization', name: 'bearer' } },
   schemas: {},
@@ -96,7 +97,8 @@ class Service {
     this.inFlightMost = Math.max(this.inFlightMost, this.inFlight)
     try {
       await this.clock.wait(latencyMs)
-      const response = this.answer(request.headers.get('Authorization') ?? '', await request.text())
+      const cost = request.url.endsWith('/reports') ? 10 : 1
+      const response = this.answer(request.headers.get('Authorization') ?? '', await request.text(), cost)
       this.statuses.push(response.status)
       await this.clock.wait(latencyMs)
       return response
@@ -105,14 +107,14 @@ class Service {
     }
   }
 
-  answer(key: string, body: string): Response {
+  answer(key: string, body: string, cost: number): Response {
     const nowMs = this.clock.now()
     const found = this.windows.get(key)
     const window = found && found.endsAtMs > nowMs ? found : { used: 0, endsAtMs: nowMs + this.lengthMs }
     this.windows.set(key, window)
-    const isAdmitted = window.used < this.perMinute
+    const isAdmitted = window.used + cost <= this.perMinute
     if (isAdmitted) {
-      window.used++
+      window.used += cost
       this.served.push(body)
     }
     const waitMs = window.endsAtMs - nowMs
@@ -145,6 +147,10 @@ function start(perMinute: number, options: Partial<AnyClientOptions> = {}, lengt
 
 function add(client: AnyClient, body: unknown, options: object = {}) {
   return client.operations.add?.({ body, ...options }) ?? Promise.reject(new Error('no such operation'))
+}
+
+function report(client: AnyClient, body: unknown) {
+  return client.operations.report?.({ body }) ?? Promise.reject(new Error('no such operation'))
 }
 
 function addAll(client: AnyClient, count: number) {
@@ -182,6 +188,27 @@ for (const [count, perMinute] of [
       t.equal(clock.timers, 0)
     },
   )
+
+t.test('costly calls wait until what is left suffices, and none is refused that could know', async (t) => {
+  const { clock, service, client } = start(65)
+  await clock.runUntil(add(client, 'first'))
+  const beganMs = clock.now()
+  const calls = Array.from({ length: 90 }, (_, i) => (i % 3 > 0 ? add(client, i) : report(client, i)))
+  await clock.runUntil(Promise.all(calls))
+  t.equal(service.count(429), 0)
+  t.equal(service.count(200), 91)
+  const cost = 30 * 10 + 60
+  const tookMs = clock.now() - beganMs
+  t.ok(tookMs < Math.ceil(cost / 65) * (minuteMs + 2_000), `${tookMs} ms for ${cost} requests`)
+  t.equal(clock.timers, 0)
+})
+
+t.test('a costly call that is refused with some left waits for the reset, and is sent then', async (t) => {
+  const { clock, service, client } = start(15)
+  await clock.runUntil(Promise.all([1, 2].map((i) => report(client, i))))
+  t.equal(service.count(429), 1, 'of two at once, which could not know')
+  t.equal(service.count(200), 2)
+})
 
 t.test('no more calls are in flight than allowed, of each key', async (t) => {
   const { clock, service, client } = start(1_000, { inFlightMax: 3 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { clientTable } from '../../../../scripts/generate/client.js'
+import { operationExtensions } from '../../../../src/auth/plans.js'
 import type { ClientOperation } from '../../../../src/client/table.js'
 import { toContract } from '../../../../src/openapi/tools.js'
 
@@ -9,7 +10,7 @@ const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } 
 function operationsOf(...operations: object[]): Readonly<Record<string, ClientOperation>> {
   const paths = Object.fromEntries(operations.map((post, i) => [`/${i}`, { post }]))
   const document = { openapi: '3.1.0', info: { title: 'Post', version: '1.0.0' }, paths }
-  return clientTable(toContract({ document, text: '' }).contract).operations
+  return clientTable(toContract({ document, text: '' }, {}, operationExtensions).contract).operations
 }
 
 // Only the mark means that the server does it once: with the header alone, a retry could take effect twice.
@@ -22,6 +23,14 @@ for (const isIdempotent of [true, false]) {
     },
   )
 }
+
+t.test('the client knows what a costly operation takes of a quota', async (t) => {
+  const operations = operationsOf(
+    { operationId: 'x', responses: {}, 'x-rate-cost': 10 },
+    { operationId: 'y', responses: {}, 'x-rate-cost': 1 },
+  )
+  t.strictSame([operations.x?.cost, operations.y?.cost], [10, undefined])
+})
 
 const number = (type: string) => ({ content: { [type]: { schema: { type: 'integer', format: 'int64' } } } })
 const int64 = number('application/json')
