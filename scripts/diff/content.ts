@@ -28,11 +28,23 @@ export function compareContent(content: Spot): void {
   if (!isRequest) compareSent(content, before, after)
 }
 
-// A client that reads the type that was sent may not read another, though it was declared, too.
+// A client that reads the type that was sent may not read another, though it was declared, too. That type is the
+// one of a handler that names none; or, where `Accept` chooses, the first that its range includes.
 function compareSent(content: Spot, before: readonly string[], after: readonly string[]): void {
   const [was, is] = [sentOf(before), sentOf(after)]
-  if (was === undefined || is === undefined || was === is || !after.includes(was)) return
-  report(content, 'major', `media type ${is} is sent instead of ${was}`, is)
+  if (was !== is && was !== undefined && is !== undefined && after.includes(was))
+    report(content, 'major', `media type ${is} is sent instead of ${was}`, is)
+  if (!/^[23]/.test(content.status ?? '')) return
+  for (const range of ['*/*', ...new Set(before.map((type) => `${type.split('/', 1)[0]}/*`))]) {
+    const [first, now] = [firstOf(range, before), firstOf(range, after)]
+    const isReported = first === was && now === is
+    if (first === now || isReported || first === undefined || !after.includes(first)) continue
+    report(content, 'major', `media type ${now} is preferred to ${first} by Accept: ${range}`, String(now))
+  }
+}
+
+function firstOf(range: string, types: readonly string[]): string | undefined {
+  return types.find((type) => type === range || rangeOf(type, [range]) === range)
 }
 
 // What a handler's response is sent as, unless it says otherwise.

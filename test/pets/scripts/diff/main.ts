@@ -587,8 +587,25 @@ t.test('the order that decides what is sent is compared', async (t) => {
     edit(typed, order('/a', '200', ['application/hal+json', 'application/json', 'text/csv'])),
     sent,
   )
-  t.strictSame(edit(typed, order('/a', '200', ['text/csv', 'application/json', 'application/hal+json'])), [])
-  t.strictSame(edit(typed, order('/b/{id}', '200', ['text/html', 'text/csv'])), [], 'its handler says which')
+  const preferred = (is: string, was: string, range = '*/*', where = 'GET /a  200') =>
+    `breaking  ${where} body: media type ${is} is preferred to ${was} by Accept: ${range}`
+  const [json, hal, csv] = ['application/json', 'application/hal+json', 'text/csv']
+  t.strictSame(edit(typed, order('/a', '200', [csv, json, hal])), [preferred(csv, json)])
+  t.strictSame(edit(typed, order('/a', '200', [json, csv, hal])), [], 'nothing precedes what did not before')
+  t.strictSame(edit(typed, order('/b/{id}', '200', ['text/html', csv])), [
+    preferred('text/html', csv, '*/*', 'GET /b/{id}  200'),
+    preferred('text/html', csv, 'text/*', 'GET /b/{id}  200'),
+  ])
+  const added = (type: string) => `minor     GET /a  200 body: media type ${type} added`
+  t.strictSame(edit(typed, order('/a', '200', ['image/png', json, hal, csv])), [
+    preferred('image/png', json),
+    added('image/png'),
+  ])
+  t.strictSame(edit(typed, order('/a', '200', [json, hal, 'text/html', csv])), [
+    preferred('text/html', csv, 'text/*'),
+    added('text/html'),
+  ])
+  t.strictSame(edit(typed, order('/a', '200', [json, hal, csv, 'text/html'])), [added('text/html')])
   const errors = edit(typed, (document) => {
     document.paths = Object.fromEntries(Object.entries(document.paths).reverse())
   })
