@@ -52,10 +52,17 @@ function replaceOnce(text: string, from: string, to: string, what: string): stri
 
 /** `contract:diff`. */
 export const contractDiff: Tool = async ({ before, after }) => {
-  const bumps = diffContracts(parse(before), parse(after)).map(({ bump }) => bump)
+  const bumps = diffContracts(documentOf(before), documentOf(after)).map(({ bump }) => bump)
   if (bumps.includes('major')) return 'breaking'
   if (bumps.includes('minor')) return 'compatible'
   return bumps.length > 0 ? 'text' : 'equal'
+}
+
+// Of all edits one side is the same contract, and parsing it takes longer than comparing.
+const documents = new Map<string, ReturnType<typeof parse>>()
+function documentOf(text: string) {
+  if (!documents.has(text)) documents.set(text, parse(text))
+  return documents.get(text)
 }
 
 /** oasdiff: an edit is breaking if `oasdiff breaking` lists an error or warning. */
