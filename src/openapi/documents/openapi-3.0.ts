@@ -10,6 +10,7 @@ import {
   schemaKeywords,
   subschemasOf,
 } from '../contract/keywords.js'
+import { isJson } from '../contract/media-types.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { isOpenApi30 } from '../contract/upgrade.js'
 import { withoutOpenApi32 } from './openapi-3.1.js'
@@ -115,7 +116,9 @@ function isSchemaIn(of: string): boolean {
 // Replaces or drops the keywords that 3.0 does not have. Nodes other than schemas have none of them.
 function withKeywordsOf30(node: Node): Node {
   const { examples, contentEncoding, contentMediaType } = node
-  const format = /^base64/.test(String(contentEncoding)) ? 'byte' : contentMediaType && 'binary'
+  // The text of JSON is text: `binary` would make a file of it.
+  const isFile = contentMediaType !== undefined && !isJson(String(contentMediaType))
+  const format = /^base64/.test(String(contentEncoding)) ? 'byte' : isFile ? 'binary' : undefined
   const known = Object.entries(node).filter(([key]) => !unknownKeywords.includes(key))
   return withTypes({
     ...(format !== undefined && { format }),

@@ -71,6 +71,11 @@ const schemas: [title: string, schema: unknown, old: object][] = [
     { additionalProperties: true, properties: {} },
   ],
   ['bytes', { type: 'string', contentMediaType: 'image/png' }, { format: 'binary', type: 'string' }],
+  [
+    'the text of JSON',
+    { type: 'string', contentMediaType: 'application/json', contentSchema: {} },
+    { type: 'string' },
+  ],
   ['bytes in base64', { type: 'string', contentEncoding: 'base64' }, { format: 'byte', type: 'string' }],
   ['a condition', { if: { const: 1 }, else: false }, {}],
   [
