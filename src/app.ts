@@ -12,6 +12,7 @@ import { statementTimeoutMs } from './database/pools.js'
 import type { Handlers } from './handlers/handler.js'
 import { additionsTo } from './http/additions.js'
 import { addAdmission } from './http/admission.js'
+import { createBodyMemory } from './http/body-memory.js'
 import { addCors } from './http/cors.js'
 import { createServer } from './http/create-server.js'
 import { deferRequests } from './http/defer-requests.js'
@@ -76,6 +77,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const streams = new Streams(config.shutdownTimeoutMs)
   const lifetimes = new Lifetimes(createTimeoutsOf(config, contract), streams)
   const loadShedder = new LoadShedder(config.workMax, config.streamsMax)
+  const bodies = createBodyMemory(config, contract)
   const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
   const app = createServer(config, contract, log, lifetimes, createSecurityHeaders(address), errorBody)
 
@@ -103,7 +105,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   // The service's own routes, then the contract's, which validate request and response of the handler.
   const findFault = await addHealth(app, contract, { pools, counters, isClosing })
   addSecurityTxt(app, contract, config)
-  const measured = { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections }
+  const measured = { config, contract, pools, counters, loadShedder, bodies, lifetimes, refusedConnections }
   const isMeasured = config.metricsPort !== undefined
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
   contractFiles(app, contract, address)
@@ -120,6 +122,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     handlers,
     address,
     security,
+    bodies,
     // What wraps each handler, outermost first.
     around: [
       shed(loadShedder),
@@ -154,9 +157,10 @@ function createTimeoutsOf(
   config: Config,
   { operations }: ServiceContract,
 ): (request: FastifyRequest) => Timeouts {
-  const { requestTimeoutMs, handlerTimeoutMs } = config
+  const { requestTimeoutMs, handlerTimeoutMs, uploadRateMin } = config
+  const ofBody = { requestTimeoutMs, uploadRateMin }
   const ofSessions = statementTimeoutMs(handlerTimeoutMs)
-  const timeouts = { requestTimeoutMs, handlerTimeoutMs, statementTimeoutMs: ofSessions }
+  const timeouts = { ...ofBody, handlerTimeoutMs, statementTimeoutMs: ofSessions }
   const own = new Map<Operation | undefined, Timeouts>()
   for (const operation of operations.values()) {
     const { timeoutMs } = operation.limits
@@ -164,7 +168,7 @@ function createTimeoutsOf(
     const ofStatement = Math.min(statementTimeoutMs(timeoutMs), ofSessions)
     const isShort = ofStatement < ofSessions
     const times = { handlerTimeoutMs: timeoutMs, statementTimeoutMs: ofStatement, isShort }
-    own.set(operation, { requestTimeoutMs, ...times })
+    own.set(operation, { ...ofBody, ...times })
   }
   if (own.size === 0) return () => timeouts
   return ({ routeOptions }) => own.get(routeOptions.config.operation) ?? timeouts

@@ -77,6 +77,10 @@ export interface Config {
   readonly workMax: number
   /** Responses in flight whose body is a stream. */
   readonly streamsMax: number
+  /** What the bodies of all requests in flight may hold; undefined: as the contract's limits need. */
+  readonly bodiesMaxBytes: number | undefined
+  /** How fast a body that streams must arrive at least, in bytes per second. */
+  readonly uploadRateMin: number
   /** How long startup waits for an unavailable database. */
   readonly startTimeoutMs: number
   /** A warning for each variable whose name is nearly that of a known one. */
@@ -186,6 +190,8 @@ function readVariables(
     connectionsPerAddressMax: optional('CONNECTIONS_PER_ADDRESS_MAX', integerBetween(1, 1_000_000)),
     workMax: read('WORK_MAX', 4_000, integerBetween(1, 1_000_000)),
     streamsMax: read('STREAMS_MAX', 4_000, integerBetween(1, 1_000_000)),
+    bodiesMaxBytes: optional('BODIES_MAX_BYTES', integerBetween(1_048_576, 1_099_511_627_776)),
+    uploadRateMin: read('UPLOAD_RATE_MIN', 1_000, integerBetween(0, 1_000_000_000)),
   }
 }
 

@@ -49,6 +49,8 @@ const defaults = {
   connectionsPerAddressMax: undefined,
   workMax: 4_000,
   streamsMax: 4_000,
+  bodiesMaxBytes: undefined,
+  uploadRateMin: 1_000,
 }
 
 t.test('an empty environment gives the defaults, frozen', async (t) => {
@@ -118,6 +120,8 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['CONNECTIONS_PER_ADDRESS_MAX', '1', 'connectionsPerAddressMax', 1],
   ['WORK_MAX', '1', 'workMax', 1],
   ['STREAMS_MAX', '1', 'streamsMax', 1],
+  ['BODIES_MAX_BYTES', '1048576', 'bodiesMaxBytes', 1_048_576],
+  ['UPLOAD_RATE_MIN', '0', 'uploadRateMin', 0],
   ['DATABASE_CONNECTIONS', '3', 'databaseConnections', 3],
   ['DATABASE_CONNECTIONS', '10000', 'databaseConnections', 10_000],
 ]
@@ -312,6 +316,8 @@ const rejected: [variable: string, ...texts: string[]][] = [
   ['OTEL_TRACES_EXPORTER', 'console', 'otlp,console'],
   ['WORK_MAX', '0', '1000001'],
   ['STREAMS_MAX', '0', '1000001'],
+  ['BODIES_MAX_BYTES', '1048575', '1099511627777', '64MiB'],
+  ['UPLOAD_RATE_MIN', '-1', '1000000001'],
   ['PGTARGETSESSIONATTRS', 'any', 'primary'],
 ]
 

@@ -4,7 +4,14 @@ import path from 'node:path'
 import { BaseResolver, type Document, Source } from '@redocly/openapi-core'
 import { shownValue } from '../../src/lib/one-line.js'
 import { ContractError } from '../../src/openapi/index.js'
-import { filesOf, type ReadText, readSource, UnreadFile, versionProblem } from '../../src/openapi/tools.js'
+import {
+  filesOf,
+  type ReadText,
+  readSource,
+  UnreadFile,
+  versionProblem,
+  withOwnRefs,
+} from '../../src/openapi/tools.js'
 
 /** A document, and the resolver that caches the files it refers to. */
 export interface Loaded {
@@ -64,7 +71,7 @@ class Resolver extends BaseResolver {
   override parseDocument(...args: Parameters<BaseResolver['parseDocument']>): Document {
     const document = fromJson(args[0]) ?? super.parseDocument(...args)
     const toMarked = (name: string) => (inherited.has(name) ? name + mark : name)
-    return { ...document, parsed: renamed(document.parsed, toMarked) }
+    return { ...document, parsed: renamed(withOwnRefs(document.parsed), toMarked) }
   }
 }
 

@@ -6,6 +6,7 @@ import { isReadOnly, isUnavailable } from '../database/unavailable.js'
 import { overload, tooManyStreams } from '../middleware/load-shedding.js'
 import { unavailable } from '../middleware/unavailable.js'
 import { type Contract, type ErrorBodyOf, errorHandler } from '../openapi/index.js'
+import { bodiesFull } from './body-memory.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,7 +29,7 @@ export function createServiceErrorHandler(
     // The peer has gone, so its statements were abandoned, and what its handler waited for was aborted.
     if (request.raw.socket.destroyed && (isUnavailable(error) || request.lifetime?.hasSignal)) return
     request.server.admission.setLastHeaders(request, reply)
-    if (error === overload || error === tooManyStreams) request.reason = 'overload'
+    if (error === overload || error === tooManyStreams || error === bodiesFull) request.reason = 'overload'
     respond(fault(error, request) ?? (isOutage(error, request) ? unavailable(error) : error), request, reply)
   }
 }

@@ -9,10 +9,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Signal } from '../database/driver/sql.js'
 import { afterReading } from '../lib/after-reading.js'
 import { unavailable } from '../middleware/unavailable.js'
-import type { RequestError } from '../openapi/index.js'
+import { type RequestError, type Upload, uploadOf } from '../openapi/index.js'
 import { hasArrived } from './connections.js'
 import { tooSlow } from './faults.js'
 import type { Streams } from './streams.js'
+import { UploadPace } from './upload-pace.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,10 +23,12 @@ declare module 'fastify' {
 }
 
 export interface Timeouts {
-  /** From the arrival of a head to that of the whole request. */
+  /** From the arrival of a head to that of the whole request; of a body that streams, see `upload-pace.ts`. */
   readonly requestTimeoutMs: number
   /** From the arrival of a whole request to its response. */
   readonly handlerTimeoutMs: number
+  /** How fast a body that streams must arrive at least, in bytes per second. */
+  readonly uploadRateMin: number
   /** Of one statement. A request with less time left sends no more statements. */
   readonly statementTimeoutMs: number
   /** Whether its transactions need that as a setting: the sessions' own is longer. */
@@ -37,10 +40,13 @@ export type OnEnd = (request: FastifyRequest, reply: FastifyReply, isAborted: bo
 
 // Added to the statement timeout, which PostgreSQL starts when the statement arrives.
 const margin = 0.25
+// Over which the rate of a body is measured: networks of telephones pause for seconds.
+const rateWindowMs = 10_000
 
 /** The lifetime of one request. As a signal, it is aborted when no more statements should be sent for it. */
 export class Lifetime implements Signal {
   #timer: NodeJS.Timeout | undefined
+  #pace: UploadPace | undefined
   #hasArrived = false
   #lastStartMs = Number.POSITIVE_INFINITY
   #hasFailed = false
@@ -71,11 +77,33 @@ export class Lifetime implements Signal {
   arrive(): void {
     if (this.#hasArrived) return
     this.#hasArrived = true
+    this.#pace?.stop()
     this.#endWait()
+    if (this.isStream) return // its response began before its body had arrived
     const { handlerTimeoutMs, statementTimeoutMs } = this.timeouts
     this.#lastStartMs = performance.now() + handlerTimeoutMs - statementTimeoutMs * (1 + margin)
     clearTimeout(this.#timer)
     this.#timer = setTimeout(this.onTimeout, handlerTimeoutMs, this).unref()
+  }
+
+  /** Its body streams: its handler begins before the whole request has arrived. */
+  receive(upload: Upload): void {
+    clearTimeout(this.#timer)
+    const { requestTimeoutMs, handlerTimeoutMs, uploadRateMin: rateMin } = this.timeouts
+    const windowMs = Math.min(rateWindowMs, requestTimeoutMs)
+    this.#pace = new UploadPace(
+      upload,
+      { rateMin, windowMs, handlerTimeoutMs },
+      {
+        tooSlow: () => {
+          upload.fail(tooSlow())
+          this.fail(tooSlow())
+        },
+        tooLate: () => this.fail(timeoutError(this.timeouts)),
+      },
+    )
+    if (upload.hasArrived) this.arrive()
+    else upload.once('arrived', () => this.arrive())
   }
 
   /** The response begins, and its body is a stream, which has no time limit. */
@@ -163,6 +191,7 @@ export class Lifetime implements Signal {
   /** Clears the timer, aborts the signal, and determines `serviceMs`. */
   end(): void {
     clearTimeout(this.#timer)
+    this.#pace?.stop()
     this.#controller?.abort()
     this.#endWait()
     // The end of the last wait is read after that of the response.
@@ -215,9 +244,11 @@ export class Lifetimes {
       if (request.lifetime?.hasArrived === false) request.lifetime.beginWait()
       done(null, payload)
     })
-    // The body has been read.
+    // The body has been read, or is about to be.
     app.addHook('preValidation', (request, _reply, done) => {
-      request.lifetime?.arrive()
+      const upload = uploadOf(request)
+      if (upload === undefined) request.lifetime?.arrive()
+      else request.lifetime?.receive(upload)
       done()
     })
     app.addHook('onSend', (request, reply, payload, done) => {

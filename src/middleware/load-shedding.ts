@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { type Around, mayStream, onlyStreams, type SerializedResponse } from '../openapi/index.js'
+import { type Around, mayStream, onlyStreams, type SerializedResponse, uploadOf } from '../openapi/index.js'
 import { unavailable } from './unavailable.js'
 
 /** The 503 of a shed request. One for all: a stack trace for each would cost a twentieth of a refusal. */
@@ -87,9 +87,15 @@ export class LoadShedder {
   }
 }
 
-/** Runs each handler in a slot of the shedder. */
+/**
+ * Runs each handler in a slot of the shedder; but one that receives a body while it runs may take as long as its
+ * client, and takes memory for bodies instead.
+ */
 export function shed<Resource>(loadShedder: LoadShedder): Around<Resource> {
-  return (respond) => (request, reply, resource) => loadShedder.run(() => respond(request, reply, resource))
+  return (respond) => (request, reply, resource) => {
+    if (uploadOf(request) !== undefined) return respond(request, reply, resource)
+    return loadShedder.run(() => respond(request, reply, resource))
+  }
 }
 
 /**

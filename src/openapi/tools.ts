@@ -38,6 +38,7 @@ export {
   kindOf,
   unmetSecurity,
 } from './contract/security.js'
+export { withOwnRefs } from './contract/self.js'
 export { readPrefix } from './contract/servers.js'
 export { isOpenApi30, isOpenApi32, toSchema31, versionProblem } from './contract/upgrade.js'
 export { replacedPaths } from './own-paths.js'

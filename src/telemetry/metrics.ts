@@ -28,6 +28,12 @@ interface Load {
   readonly streamsRefused: number
 }
 
+/** What bodies hold, and those that were refused because they held too much. */
+interface Bodies {
+  readonly held: number
+  readonly refused: number
+}
+
 /** The measured parts of the application. */
 export interface MeasuredParts {
   readonly config: Pick<Config, 'databaseReadUrl'>
@@ -35,6 +41,7 @@ export interface MeasuredParts {
   readonly pools: Pools
   readonly counters: Counters
   readonly loadShedder: Load
+  readonly bodies: Bodies
   readonly lifetimes: Lifetimes
   readonly refusedConnections: RefusedConnections
   readonly findFault: FindFault
@@ -60,6 +67,7 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
   measureCounters(registry, counters)
   measureLoad(registry, loadShedder)
   measureStreams(registry, loadShedder)
+  measureBodies(registry, parts.bodies)
   measureStatements(registry, pools)
   measureStalls(registry, pools)
   measureConnections(registry, pools.keys.sql)
@@ -147,6 +155,26 @@ function measureStreams(registry: Registry, loadShedder: Load): void {
     collect() {
       this.reset()
       this.inc(loadShedder.streamsRefused)
+    },
+  })
+}
+
+function measureBodies(registry: Registry, bodies: Bodies): void {
+  new Gauge({
+    name: 'animal_store_bodies_bytes',
+    help: 'What the request bodies in flight hold, without those of up to 16 kB',
+    registers: [registry],
+    collect() {
+      this.set(bodies.held)
+    },
+  })
+  new Counter({
+    name: 'animal_store_body_refusals_total',
+    help: 'Requests refused with 503 because bodies in flight held BODIES_MAX_BYTES',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(bodies.refused)
     },
   })
 }

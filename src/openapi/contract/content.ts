@@ -177,7 +177,7 @@ function readForm(reader: Reader, declared: Declared, schema: Node): Content | r
   const encodings = reader.node(media.encoding)
   const unknown = Object.keys(encodings).filter((name) => !schemas.has(name))
   const problems = [
-    ...found(formFaults(schema, parts)),
+    ...found(formFaults(media, schema, parts)),
     ...unknown.map((name) => `encoding.${name} is not a property of the schema`),
   ]
   const fields = new Map<string, Field>()
@@ -200,10 +200,12 @@ function readForm(reader: Reader, declared: Declared, schema: Node): Content | r
   return problems.map((text) => `${place} ${mediaType}: ${text}`)
 }
 
-function formFaults(schema: Node, parts: readonly Node[]): Faults {
+function formFaults(media: Node, schema: Node, parts: readonly Node[]): Faults {
+  const isByPosition = (media.prefixEncoding ?? media.itemEncoding) !== undefined
   const isPatterned = parts.some((each) => each.patternProperties !== undefined)
   return [
     [typesOf(schema)?.join() !== 'object', 'the schema of a form must have type: object'],
+    [isByPosition, 'prefixEncoding and itemEncoding are not supported: name the parts'],
     [isPatterned, 'patternProperties are not supported in a form'],
   ]
 }
@@ -259,10 +261,12 @@ function membersIn(parts: readonly Node[], keywords: readonly string[]): Subsche
 }
 
 function encodingFault(
-  { headers, style, explode, contentType = '' }: Node,
+  { headers, style, explode, contentType = '', ...others }: Node,
   isMultipart: boolean,
   isObject: boolean,
 ): string | undefined {
+  if (['encoding', 'prefixEncoding', 'itemEncoding'].some((each) => each in others))
+    return 'has an encoding within its encoding, which is not supported'
   if (isMultipart && headers !== undefined) return 'has an encoding with headers, which are not supported'
   // One part per item is how multipart sends an array anyway.
   const isDefault = (style ?? 'form') === 'form' && explode !== false && !isObject

@@ -34,8 +34,18 @@ export function withMapping(reader: Reader, schema: Node, at: string): Mapped {
       ignored: [...ignored, `has the discriminator ${property}, whose values overlap`],
     }
   const entries = [...kept, ...added]
-  const whole = { ...own, mapping: Object.fromEntries(entries) }
+  const [[, fallback] = []] = givenEntries(reader, { mapping: defaultOf(own) }, alternatives).kept
+  const whole = {
+    ...own,
+    mapping: Object.fromEntries(entries),
+    ...(fallback !== undefined && { defaultMapping: fallback }),
+  }
   return { schema: { ...schema, discriminator: whole }, ignored }
+}
+
+// In the form of a mapping.
+function defaultOf({ defaultMapping }: Node): Node {
+  return defaultMapping === undefined ? {} : { '': defaultMapping }
 }
 
 interface Alternative {

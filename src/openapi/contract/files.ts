@@ -23,6 +23,7 @@ import {
 } from './keywords.js'
 import { pointerKeys, resolvePointer } from './pointer.js'
 import { nodeOf } from './reader.js'
+import { withOwnRefs } from './self.js'
 import { isOpenApi30, refAsAllOf } from './upgrade.js'
 
 /** A document, bundled. */
@@ -59,7 +60,7 @@ export async function readSource(
   const place = createPlace(texts)
   const known = knownExtensions(extensions)
   const root = await textOf(path.resolve(file))
-    .then(parseDocumentText)
+    .then((text) => withOwnRefs(parseDocumentText(text)))
     .catch(() => undefined) // $RefParser reports why
   const isWhole = root !== undefined && isSelfContained(root, known)
   const document = isWhole
@@ -120,7 +121,7 @@ async function bundled(
   const values = new Map<string, object>()
   const parse = ({ url, data }: { readonly url: string; readonly data: unknown }) => {
     const name = toPath(url)
-    const value = (name === file ? parseDocumentText : parseText)(String(data))
+    const value = withOwnRefs((name === file ? parseDocumentText : parseText)(String(data)))
     values.set(name, value)
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')

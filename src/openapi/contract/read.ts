@@ -129,6 +129,11 @@ function checkDocument(reader: Reader, version: unknown): void {
       texts.push(`${name} belongs in an operation, not at the top level of the document`)
     for (const text of texts) reader.within([name], () => reader.problem(text))
   }
+  const { $self } = reader.document
+  if ($self !== undefined && !(typeof $self === 'string' && URL.canParse($self, 'https://any.invalid/')))
+    reader.within(['$self'], () =>
+      reader.problem(`$self must be the URI of the document, not ${shownValue($self)}`),
+    )
   const { jsonSchemaDialect: dialect = dialects[0] } = reader.document
   if (!dialects.includes(String(dialect)))
     reader.within(['jsonSchemaDialect'], () =>

@@ -74,20 +74,27 @@ export function rounded(value: unknown): unknown {
   return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries)
 }
 
+interface DiscriminatorNode {
+  readonly mapping?: Record<string, string>
+  /** Of OpenAPI 3.2. */
+  readonly defaultMapping?: string
+}
+
 // Adds the name and the mapped values of each alternative to its discriminator, before dereferencing removes
 // the names.
 function withBranches(node: Node): Node {
-  const discriminator = node.discriminator as { readonly mapping?: Record<string, string> } | undefined
+  const discriminator = node.discriminator as DiscriminatorNode | undefined
   const keyword = Array.isArray(node.oneOf) ? 'oneOf' : 'anyOf'
   const alternatives = node[keyword]
   if (typeof discriminator !== 'object' || discriminator === null || !Array.isArray(alternatives)) return node
   const mapping = Object.entries(discriminator.mapping ?? {})
   const branches = (alternatives as Node[]).map((each, i) => {
     const ref = refOf(each)
-    const mapped = mapping.filter(([, target]) =>
-      ref === undefined ? target.endsWith(`/${keyword}/${i}`) : target === ref || target === lastName(ref),
-    )
-    return { ...(ref !== undefined && { name: lastName(ref) }), mapped: mapped.map(([value]) => value) }
+    const isIt = (target = '') =>
+      ref === undefined ? target.endsWith(`/${keyword}/${i}`) : target === ref || target === lastName(ref)
+    const mapped = mapping.filter(([, target]) => isIt(target)).map(([value]) => value)
+    const isDefault = isIt(discriminator.defaultMapping)
+    return { ...(ref !== undefined && { name: lastName(ref) }), mapped, ...(isDefault && { isDefault }) }
   })
   return { ...node, discriminator: { ...discriminator, branches } }
 }

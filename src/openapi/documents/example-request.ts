@@ -3,7 +3,7 @@
 
 import { stringify } from 'lossless-json'
 import { capitalized } from '../../lib/capitalized.js'
-import type { Contract, Operation, SecurityScheme } from '../contract/contract.js'
+import type { Content, Contract, Operation, SecurityScheme } from '../contract/contract.js'
 import { isJson } from '../contract/media-types.js'
 import { operationIn } from '../contract/methods.js'
 import { effectiveParameters } from '../contract/parameters.js'
@@ -18,6 +18,8 @@ export interface ExampleRequest {
   /** Sent by HTTP Basic, for which languages have functions of their own. */
   readonly login: Login | undefined
   readonly body: string | undefined
+  /** Whether the response is a stream of items, to be read as it arrives. */
+  readonly isStream: boolean
 }
 
 export interface Login {
@@ -44,6 +46,7 @@ export function exampleRequest(
       each.in === place ? texts.map((text) => [String(each.name), text] as const) : [],
     )
   const credentials = credentialsOf(operation, contract)
+  const stream = streamOf(operation)
   const cookies = [...credentials.cookie, ...of('cookie')]
   return {
     method: operation.method,
@@ -53,10 +56,19 @@ export function exampleRequest(
       ...of('header'),
       ...(cookies.length === 0 ? [] : [['Cookie', cookieText(cookies)] as const]),
       ...(media === undefined ? [] : [['Content-Type', media[0]] as const]),
+      ...(stream === undefined ? [] : [['Accept', stream.mediaType] as const]),
     ],
     login: credentials.login,
+    isStream: stream !== undefined,
     body: media && stringify(exampleOf(reader.node(media[1]), reader), null, 2),
   }
+}
+
+// The stream that a client gets unless it wants something else.
+function streamOf({ responses }: Operation): Content | undefined {
+  const successes = [...responses.values()].filter(({ status }) => status.startsWith('2'))
+  const [first] = successes.flatMap(({ contents }) => contents)
+  return first?.kind === 'stream' ? first : undefined
 }
 
 type Pairs = readonly (readonly [name: string, text: string])[]

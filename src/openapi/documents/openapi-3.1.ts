@@ -2,6 +2,7 @@
 // said so, operations with other methods become extensions, and the rest is left out: the result may allow
 // more than the service does.
 
+import { framingOf, withSchemaOfItem } from '../contract/items.js'
 import { isNode, mapMembers, mapValues, outermost } from '../contract/keywords.js'
 import { essence } from '../contract/media-types.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
@@ -16,7 +17,7 @@ export function withoutOpenApi32(document: object): object {
     const { of, isMap, isData } = nesting
     if (isData || typeof value !== 'object' || value === null) return value
     const written = of === 'parameters' ? withoutQuerystrings(reader, value, isMap) : value
-    const whole = of === 'content' && !isMap ? reader.node(written) : written
+    const whole = of === 'content' ? ownContent(reader, written, isMap) : written
     const node = mapMembers(whole, nesting, convert) as Node
     return isMap || Array.isArray(node) ? node : rewritten(node, of)
   }
@@ -27,6 +28,14 @@ export function withoutOpenApi32(document: object): object {
     ...(jsonSchemaDialect !== undefined && !isOwn && { jsonSchemaDialect }),
     openapi: '3.1.1',
   }
+}
+
+// In 3.1 a media type is no component, and a sequence of items has the schema of one.
+function ownContent(reader: Reader, value: object, isMap: boolean): object {
+  if (!isMap) return reader.node(value)
+  return mapValues(value, (each, type) =>
+    framingOf(type) === 'sse' ? each : withSchemaOfItem(reader, type, each),
+  )
 }
 
 // Fields that 3.2 has added, by the field whose value or member has them.

@@ -1,7 +1,7 @@
 // The operations of a contract in short, for pages that are read as text: what each takes and returns, with
 // every reference followed.
 
-import type { Contract, Operation } from '../contract/contract.js'
+import type { Content, Contract, Operation, Response } from '../contract/contract.js'
 import { isJson } from '../contract/media-types.js'
 import { effectiveParameters } from '../contract/parameters.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
@@ -98,8 +98,8 @@ function operationOf(operation: Operation, reader: Reader, contract: Contract): 
       in: String(each.in),
     })),
     body: operation.body && bodyOf(reader.node(definition.requestBody), reader),
-    responses: [...operation.responses.values()].map(({ key }) =>
-      responseOf(key, reader.node(nodeOf(definition.responses)[key]), reader),
+    responses: [...operation.responses.values()].map((response) =>
+      responseOf(response, reader.node(nodeOf(definition.responses)[response.key]), reader),
     ),
   }
 }
@@ -112,19 +112,29 @@ function bodyOf(body: Node, reader: Reader): OperationOutline['body'] {
   }
 }
 
-function responseOf(status: string, response: Node, reader: Reader): ResponseOutline {
+function responseOf({ key, contents: read }: Response, response: Node, reader: Reader): ResponseOutline {
   const headers = Object.entries(nodeOf(response.headers)).map(([name, value]) => {
     const header = reader.node(value)
     return itemOf(name, header.required === true, header, reader)
   })
-  const contents = contentsOf(response.content, reader)
-  return { status, description: textOf(response.description ?? response.summary), headers, contents }
+  const contents = contentsOf(response.content, reader).map((each) => {
+    const stream = read.find(({ mediaType, kind }) => kind === 'stream' && mediaType === each.mediaType)
+    return stream === undefined ? each : { ...each, type: streamText(stream, reader) }
+  })
+  return { status: key, description: textOf(response.description ?? response.summary), headers, contents }
 }
 
 function contentsOf(content: unknown, reader: Reader): ContentOutline[] {
   return Object.entries(nodeOf(content)).map(([mediaType, value]) => {
     return { mediaType, type: shortSchema(reader.node(value).schema, reader) }
   })
+}
+
+// An event is shown with its data as a value, not as the text that it is sent as.
+function streamText({ framing, schema }: Content, reader: Reader): string {
+  const item = shortSchema(schema, reader)
+  if (framing === 'sse') return `a stream of server-sent events: ${item}`
+  return `a stream of JSON, ${framing === 'lines' ? 'a line' : 'a record (RFC 7464)'} for each item: ${item}`
 }
 
 const marks: readonly (readonly [mark: string, text: string])[] = [

@@ -141,6 +141,7 @@ function requirementText({ name, scopes }: Requirement): string {
 function adapted(value: Node, contract: Contract): unknown {
   const dated = 'x-deprecated-at' in value ? withDates(value, contract) : value
   const worded = 'x-pattern-description' in dated ? inWords(dated) : dated
+  if ('itemSchema' in worded) return { schema: worded.itemSchema, ...worded } // which Scalar does not show
   return 'in' in worded ? withoutOptionalExamples(worded) : worded
 }
 
@@ -214,9 +215,19 @@ function limits(
     ['body', `${count(body)} bytes`],
     ['URL', `${count(url)} bytes`],
     ['header section', `${count(header)} bytes`],
+    ...all.flatMap((operation) => ownLimits(operation, body)),
   ]
   const stored = ['Idempotency-Key', `response stored for ${count(idempotency.keepHours)} hours`]
   return all.some(({ isIdempotent }) => isIdempotent) ? [...rows, stored] : rows
+}
+
+function ownLimits({ method, path, body, limits }: Operation, ofDocument: number): string[][] {
+  const name = `\`${method} ${path}\``
+  const { timeoutMs } = limits
+  return [
+    ...(body && limits.body !== ofDocument ? [[`body of ${name}`, `${count(limits.body)} bytes`]] : []),
+    ...(timeoutMs === undefined ? [] : [[`response of ${name}`, `within ${count(timeoutMs)} ms`]]),
+  ]
 }
 
 function errors(contract: Contract, additions: readonly Addition[]): string[][] {

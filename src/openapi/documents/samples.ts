@@ -15,6 +15,7 @@ export interface Sample {
 export function samplesOf(request: ExampleRequest, server: string): Sample[] {
   const url = server + request.target
   return [
+    ...(request.isStream ? [{ lang: 'shell', label: 'Curl', source: curl(request, url) }] : []),
     { lang: 'javascript', label: 'JavaScript Fetch', source: javascript(request, url) },
     { lang: 'python', label: 'Python Requests', source: python(request, url) },
     { lang: 'go', label: 'Go', source: go(request, url) },
@@ -34,18 +35,34 @@ function block(start: string, lines: readonly string[], end: string): string {
   return lines.length === 0 ? '' : `${start}\n${lines.join('')}${end}\n`
 }
 
-function javascript({ method, headers, login, body }: ExampleRequest, url: string): string {
+// Scalar's own has no -N, without which curl holds back what has arrived.
+function curl({ method, headers, login, body }: ExampleRequest, url: string): string {
+  const word = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+  const options = [
+    ...(login ? [`--user ${word(`${login.username}:${login.password}`)}`] : []),
+    ...headers.map(([name, value]) => `--header ${word(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`--data-raw ${word(body)}`]),
+  ]
+  return [`curl -N --request ${method} ${word(url)}`, ...options].join(' \\\n  ').concat('\n')
+}
+
+function javascript(request: ExampleRequest, url: string): string {
+  const { method, headers, login, body, isStream } = request
   const fields = headers.map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},\n`)
   if (login) fields.unshift(`    "Authorization": "Basic " + btoa(${pairOf(login)}),\n`)
   const text = body?.replace(/[\\`]|\$(?=\{)/g, '\\$&')
   return `const response = await fetch(${quoted(url)}, {
   method: ${quoted(method)},
 ${block('  headers: {', fields, '  },')}${text === undefined ? '' : `  body: \`${text}\`,\n`}})
-console.log(response.status, await response.text())
-`
+${isStream ? javascriptStream : 'console.log(response.status, await response.text())\n'}`
 }
 
-function python({ method, headers, login, body }: ExampleRequest, url: string): string {
+const javascriptStream = `console.log(response.status)
+for await (const text of response.body.pipeThrough(new TextDecoderStream())) console.log(text)
+`
+
+function python(request: ExampleRequest, url: string): string {
+  const { method, headers, login, body, isStream } = request
   const auth = login && `    auth=(${quoted(login.username)}, ${quoted(login.password)}),\n`
   const fields = headers.map(([name, value]) => `        ${quoted(name)}: ${quoted(value)},\n`)
   const text = body?.replace(/[\\']/g, '\\$&')
@@ -54,12 +71,18 @@ function python({ method, headers, login, body }: ExampleRequest, url: string): 
 response = requests.request(
     ${quoted(method)},
     ${quoted(url)},
-${auth ?? ''}${block('    headers={', fields, '    },')}${text === undefined ? '' : `    data='''${text}'''.encode(),\n`})
-print(response.status_code, response.text)
-`
+${auth ?? ''}${block('    headers={', fields, '    },')}${text === undefined ? '' : `    data='''${text}'''.encode(),\n`}${isStream ? '    stream=True,\n' : ''})
+${isStream ? pythonStream : 'print(response.status_code, response.text)\n'}`
 }
 
-function go({ method, headers, login, body }: ExampleRequest, url: string): string {
+// Without a charset, requests reads text as ISO-8859-1.
+const pythonStream = `print(response.status_code)
+response.encoding = "utf-8"
+for line in response.iter_lines(decode_unicode=True):
+    print(line, flush=True)
+`
+
+function go({ method, headers, login, body, isStream }: ExampleRequest, url: string): string {
   const fields = headers.map(([name, value]) => `\trequest.Header.Set(${quoted(name)}, ${quoted(value)})\n`)
   if (login) fields.unshift(`\trequest.SetBasicAuth(${quoted(login.username)}, ${quoted(login.password)})\n`)
   const text = body?.includes('`') ? quoted(body) : `\`${body}\``
@@ -67,9 +90,8 @@ function go({ method, headers, login, body }: ExampleRequest, url: string): stri
   return `package main
 
 import (
-\t"fmt"
-\t"io"
-\t"log"
+${isStream ? '\t"bufio"\n' : ''}\t"fmt"
+${isStream ? '' : '\t"io"\n'}\t"log"
 \t"net/http"
 ${body === undefined ? '' : '\t"strings"\n'})
 
@@ -83,23 +105,38 @@ ${fields.join('')}\tresponse, err := http.DefaultClient.Do(request)
 \t\tlog.Fatal(err)
 \t}
 \tdefer response.Body.Close()
-\ttext, err := io.ReadAll(response.Body)
+${isStream ? goStream : goWhole}}
+`
+}
+
+const goWhole = `\ttext, err := io.ReadAll(response.Body)
 \tif err != nil {
 \t\tlog.Fatal(err)
 \t}
 \tfmt.Println(response.StatusCode, string(text))
-}
 `
-}
+
+// A line may be longer than the 64 kB that a scanner allows.
+const goStream = `\tfmt.Println(response.StatusCode)
+\tlines := bufio.NewScanner(response.Body)
+\tlines.Buffer(nil, 16_000_000)
+\tfor lines.Scan() {
+\t\tfmt.Println(lines.Text())
+\t}
+\tif err := lines.Err(); err != nil {
+\t\tlog.Fatal(err)
+\t}
+`
 
 // A text block ends at three quotes, and drops the indentation that all lines have: none here.
-function java({ method, headers, login, body }: ExampleRequest, url: string): string {
+function java({ method, headers, login, body, isStream }: ExampleRequest, url: string): string {
   const fields = headers.map(([name, value]) => `\n      .header(${quoted(name)}, ${quoted(value)})`)
   if (login) {
     const encoded = `Base64.getEncoder().encodeToString(${pairOf(login)}.getBytes())`
     fields.unshift(`\n      .header("Authorization", "Basic " + ${encoded})`)
   }
   const text = body?.replaceAll('\\', '\\\\').replace(/"(?=""|$)/g, '\\"')
+  const handler = isStream ? 'ofLines' : 'ofString'
   const publisher = text === undefined ? 'noBody()' : `ofString("""\n${text}""")`
   return `import java.net.URI;
 import java.net.http.*;
@@ -109,9 +146,12 @@ class Main {
     var request = HttpRequest.newBuilder(URI.create(${quoted(url)}))${fields.join('')}
       .method(${quoted(method)}, HttpRequest.BodyPublishers.${publisher})
       .build();
-    var response = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
-    System.out.println(response.statusCode() + " " + response.body());
-  }
+    var response = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.${handler}());
+${isStream ? javaStream : '    System.out.println(response.statusCode() + " " + response.body());\n'}  }
 }
 `
 }
+
+const javaStream = `    System.out.println(response.statusCode());
+    response.body().forEach(System.out::println);
+`

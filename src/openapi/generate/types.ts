@@ -376,7 +376,8 @@ function typableDiscriminator(reader: Reader, schema: Readonly<Record<string, un
   const { discriminator, ...others } = schema
   const alternatives = others.oneOf ?? others.anyOf
   if (!Array.isArray(alternatives)) return schema
-  if (hasOtherThanText(reader, schema)) return others
+  // By openapi-typescript, the property of each alternative would be there.
+  if (nodeOf(discriminator).defaultMapping !== undefined || hasOtherThanText(reader, schema)) return others
   const refs = alternatives.map((each) => nodeOf(each).$ref)
   const { mapping, ...own } = nodeOf(discriminator)
   const entries = Object.entries(nodeOf(mapping)).filter(([, target]) => refs.includes(target))

@@ -82,7 +82,7 @@ export class HeldBytes {
 }
 
 /**
- * Puts a body in hand that was read: it is released with the response unless a handler begins, which may run
+ * Puts a body in hand that is being read: it is released with the response unless a handler begins, which may run
  * on when its client has gone.
  */
 export function putInHand(request: FastifyRequest, body: BodyInHand): void {

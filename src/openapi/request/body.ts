@@ -7,13 +7,15 @@ import { type BodyMemory, HeldBytes, uncountedBytes } from './body-memory.js'
 
 const nothing = Buffer.alloc(0)
 
-/** Receives the body, and what it holds if that is counted; or why there is none. */
-export type OnBody = (error: Error | null, body?: Buffer, held?: HeldBytes) => void
+/** Receives the body, or why there is none. */
+export type OnBody = (error: Error | null, body?: Buffer) => void
 
 export interface BodyLimits {
   /** That of the operation. */
   readonly max: number
   readonly memory: BodyMemory
+  /** Called for a body that is counted: whoever has the request releases what it holds. */
+  readonly onHeld: (held: HeldBytes) => void
 }
 
 /**
@@ -23,10 +25,10 @@ export interface BodyLimits {
 export function readBody(
   payload: Readable,
   length: string | undefined,
-  { max, memory }: BodyLimits,
+  limits: BodyLimits,
   onBody: OnBody,
 ): void {
-  const refusal = refusalOf(Number(length ?? 0), max, memory)
+  const refusal = refusalOf(Number(length ?? 0), limits)
   if (refusal !== undefined) {
     onBody(refusal)
     return
@@ -35,11 +37,10 @@ export function readBody(
     onBody(null, nothing)
     return
   }
-  const body = new GrowingBuffer(max, memory)
+  const body = new GrowingBuffer(limits)
   const end = (error: Error | null) => {
     payload.off('data', read).off('end', onEnd).off('error', onError)
-    if (error !== null) body.held?.release()
-    onBody(error, body.bytes, body.held)
+    onBody(error, body.bytes)
   }
   const read = (chunk: Buffer | string) => {
     // A stream of the application's preParsing hooks may emit text.
@@ -57,7 +58,7 @@ export function readBody(
 }
 
 // Before its first byte is asked for.
-function refusalOf(length: number, max: number, memory: BodyMemory): RequestError | undefined {
+function refusalOf(length: number, { max, memory }: BodyLimits): RequestError | undefined {
   if (length > max) return bodyTooLarge(max)
   return length <= uncountedBytes || memory.hasRoom(length, length) ? undefined : memory.refusal
 }
@@ -66,19 +67,16 @@ function refusalOf(length: number, max: number, memory: BodyMemory): RequestErro
 export class GrowingBuffer {
   #buffer = nothing
   #length = 0
-  /** Undefined for a few bytes. */
-  held: HeldBytes | undefined
+  #held: HeldBytes | undefined
 
-  constructor(
-    readonly max: number,
-    readonly memory: BodyMemory,
-  ) {}
+  constructor(readonly limits: BodyLimits) {}
 
   /** Returns why the bytes cannot be appended, if they cannot. */
   append(chunk: Buffer): RequestError | undefined {
     const length = this.#length + chunk.length
-    if (length > this.max) return bodyTooLarge(this.max)
-    if (length > this.#buffer.length && !this.#grow(length)) return this.memory.refusal
+    const { max, memory } = this.limits
+    if (length > max) return bodyTooLarge(max)
+    if (length > this.#buffer.length && !this.#grow(length)) return memory.refusal
     this.#length += chunk.copy(this.#buffer, this.#length)
     return undefined
   }
@@ -89,14 +87,18 @@ export class GrowingBuffer {
 
   // To double the size, so that each byte is copied twice on average. Most bodies are one chunk.
   #grow(least: number): boolean {
-    const size = Math.min(Math.max(least, 2 * this.#buffer.length), this.max)
-    if (size > uncountedBytes) {
-      this.held ??= new HeldBytes(this.memory)
-      if (!this.held.grow(size)) return false
-    }
+    const size = Math.min(Math.max(least, 2 * this.#buffer.length), this.limits.max)
+    if (size > uncountedBytes && !this.#hold().grow(size)) return false
     const grown = Buffer.allocUnsafe(size)
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown
     return true
+  }
+
+  #hold(): HeldBytes {
+    if (this.#held !== undefined) return this.#held
+    this.#held = new HeldBytes(this.limits.memory)
+    this.limits.onHeld(this.#held)
+    return this.#held
   }
 }

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { Content } from '../contract/contract.js'
 import { ownError } from '../errors.js'
 import { GrowingBuffer } from './body.js'
+import type { HeldBytes } from './body-memory.js'
 import { boundaryOf, type Form, malformed, partNames, readForm } from './forms.js'
 import type { Upload } from './upload.js'
 import { invalidBody } from './violations.js'
@@ -62,7 +63,9 @@ class Fields {
     readonly delimiter: Buffer,
     readonly isFile: (head: Buffer) => boolean,
   ) {
-    this.#buffer = new GrowingBuffer(fieldsMax + chunkMax, upload.held.memory)
+    const { memory } = upload.held
+    const onHeld = (held: HeldBytes) => upload.alsoHolds(held)
+    this.#buffer = new GrowingBuffer({ max: fieldsMax + chunkMax, memory, onHeld })
     this.#buffer.append(lineEnd) // the first boundary may be at the start
   }
 
@@ -88,11 +91,7 @@ class Fields {
 
   add(chunk: Buffer): void {
     // A chunk of Node's has 64 kB, most of which may be the file's.
-    try {
-      for (let at = 0; at < chunk.length; at += headersMax) this.#append(chunk.subarray(at, at + headersMax))
-    } finally {
-      if (this.#buffer.held !== undefined) this.upload.alsoHolds(this.#buffer.held)
-    }
+    for (let at = 0; at < chunk.length; at += headersMax) this.#append(chunk.subarray(at, at + headersMax))
   }
 
   #append(bytes: Buffer): void {

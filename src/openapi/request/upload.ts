@@ -168,10 +168,13 @@ export class Upload extends Readable implements BodyInHand {
     this.fail(error)
   }
 
-  // A connection that closes within the body may do so without an error.
-  readonly #onClose = (): void => {
+  /** Fails unless all has arrived: the connection has closed, or the request has its response. */
+  cut(): void {
     if (!this.#hasEnded) this.fail(Object.assign(new Error('the body was cut'), { statusCode: 400 }))
   }
+
+  // It may do so without an error.
+  readonly #onClose = (): void => this.cut()
 
   #endWait(): void {
     if (this.#waitsSince === undefined) return

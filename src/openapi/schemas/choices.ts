@@ -39,13 +39,13 @@ export function choiceOf(schema: Schema, keyword: string, resolve: Resolve, isCo
 const none: readonly number[] = []
 
 function choiceByTag(tags: Tags): Choice {
-  const { property, values } = tags
+  const { property, values, fallback } = tags
   const byTag = new Map(values.flatMap((each, i) => each.map((value) => [value, [i]] as const)))
   const ofNull = values.flatMap((each, i) => (each.length === 0 ? [i] : [])).slice(0, 1)
   const allowed = values.flat()
   const candidatesOf = (value: unknown) => {
     if (value === null) return ofNull
-    return isNode(value) ? (byTag.get(textOf(value[property])) ?? none) : none
+    return isNode(value) ? (byTag.get(textOf(value[property])) ?? fallback) : none
   }
   return {
     isSure: true,
@@ -179,6 +179,8 @@ interface Tags {
   readonly property: string
   /** Per alternative; empty for `type: null`. */
   readonly values: readonly (readonly string[])[]
+  /** The alternative of values without the property or with another value (`defaultMapping`), if any. */
+  readonly fallback: readonly number[]
 }
 
 // Undefined if a value maps to several alternatives or an alternative has no value: then all are validated.
@@ -187,7 +189,7 @@ function tagsOf(
   schemas: readonly AnySchema[],
   resolve: Resolve,
 ): Tags | undefined {
-  const { propertyName, branches, mapping = {} } = (discriminator ?? {}) as Discriminator
+  const { propertyName, branches, mapping = {}, defaultMapping } = (discriminator ?? {}) as Discriminator
   if (propertyName === undefined || branches === undefined) return undefined
   const mapped = branches.flatMap((branch) => branch.mapped)
   const lost = Object.keys(mapping).find((value) => !mapped.includes(value))
@@ -196,23 +198,33 @@ function tagsOf(
       `the discriminator ${propertyName} maps ${lost} to ${mapping[lost]}, ` +
         'which is not one of its alternatives',
     )
+  const fallback = branches.flatMap(({ isDefault }, i) => (isDefault === true ? [i] : []))
+  if (defaultMapping !== undefined && fallback.length === 0)
+    throw new Error(
+      `the discriminator ${propertyName} has the defaultMapping ${defaultMapping}, ` +
+        'which is not one of its alternatives',
+    )
   const values = schemas.map((schema, i) =>
     valuesOf(resolve(schema as Schema), propertyName, branches[i], resolve),
   )
   const all = values.flatMap((each) => each ?? [])
   const isSure = new Set(all).size === all.length && values.every((each) => each !== undefined)
-  return isSure && all.length > 0 ? { property: propertyName, values: values as string[][] } : undefined
+  return isSure && all.length > 0
+    ? { property: propertyName, values: values as string[][], fallback }
+    : undefined
 }
 
 interface Discriminator {
   readonly propertyName?: string
   readonly branches?: readonly Branch[]
   readonly mapping?: Readonly<Record<string, string>>
+  readonly defaultMapping?: string
 }
 
 interface Branch {
   readonly mapped: readonly string[]
   readonly name?: string
+  readonly isDefault?: true
 }
 
 // From the discriminator's mapping, from the property's enum or const, or else the schema's name.

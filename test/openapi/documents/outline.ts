@@ -161,3 +161,34 @@ t.test('a parameter may be deprecated, or JSON', async (t) => {
     ['boolean, deprecated', 'object as JSON'],
   )
 })
+
+t.test('a stream is shown by its items, and events by the values of their data', async (t) => {
+  const item = { $ref: '#/components/schemas/Toy' }
+  const json = { type: 'string', contentMediaType: 'application/json', contentSchema: item }
+  const itemSchema = {
+    type: 'object',
+    additionalProperties: false,
+    required: ['event', 'data'],
+    properties: { event: { const: 'added' }, data: json },
+  }
+  const content = {
+    'text/event-stream': { itemSchema },
+    'application/jsonl': { itemSchema: item },
+    'application/json-seq': { itemSchema: item },
+    'application/json': { schema: { type: 'array', items: item } },
+  }
+  const contract = await contractWith(
+    { watch: { method: 'get', responses: { 200: { description: 'Toys.', content } } } },
+    { schemas },
+  )
+  const [operation] = operationsOf(contract)
+  t.strictSame(
+    operation?.responses[0]?.contents.map(({ type }) => type),
+    [
+      'a stream of server-sent events: { event: "added", data: Toy }',
+      'a stream of JSON, a line for each item: Toy',
+      'a stream of JSON, a record (RFC 7464) for each item: Toy',
+      'array of Toy',
+    ],
+  )
+})

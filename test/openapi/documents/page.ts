@@ -287,3 +287,26 @@ t.test(
     t.match(JSON.parse((await send(`${origin}/openapi.json`)).text), { openapi: '3.2.0' })
   },
 )
+
+t.test('the page shows the items of a stream, and what an operation limits itself', async (t) => {
+  const item = { type: 'object', properties: { name: { type: 'string' } } }
+  const content = { 'application/jsonl': { itemSchema: item } }
+  const own = await contractOf({
+    'x-limits': { bodyBytes: 2000 },
+    paths: {
+      '/toys': {
+        post: {
+          operationId: 'watchToys',
+          'x-limits': { bodyBytes: 50_000_000, timeoutMs: 300_000 },
+          requestBody: { content: { 'application/json': { schema: {} } } },
+          responses: { 200: { description: 'Toys.', content } },
+        },
+      },
+    },
+  })
+  const page = JSON.parse(pageDocument(own, {}))
+  t.strictSame(page.paths['/toys'].post.responses[200].content['application/jsonl'].schema, item)
+  t.match(page.info.description, '| body | 2,000 bytes |')
+  t.match(page.info.description, '| body of `POST /toys` | 50,000,000 bytes |')
+  t.match(page.info.description, '| response of `POST /toys` | within 300,000 ms |')
+})

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -36,6 +36,12 @@ const document = `{
       "responses": { "200": { "description": "OK" } }
     },
     "get": { "operationId": "getToy", "responses": { "200": { "description": "OK" } } },
+    "patch": {
+      "operationId": "watchToy", "requestBody": { "required": true, "content": { "application/json": { "schema": { "const": "it's" } } } },
+      "responses": { "200": { "description": "OK", "content": {
+        "application/x-ndjson": { "schema": { "type": "object" } }, "application/json": { "schema": {} }
+      } } }
+    },
     "delete": {
       "operationId": "deleteToy", "security": [{ "login": [], "header": [], "query": [], "cookie": [] }, { "key": [] }],
       "responses": { "200": { "description": "OK" } }
@@ -66,6 +72,8 @@ const commands: Record<string, (file: string) => [file: string, command: string,
   go: (folder) => [path.join(folder, 'a.go'), 'go', ['run', 'a.go']],
   java: (folder) => [path.join(folder, 'Main.java'), 'java', ['Main.java']],
 }
+
+const shell: typeof commands = { shell: (folder) => [path.join(folder, 'a.sh'), 'sh', ['a.sh']] }
 
 const probes: Record<string, string[]> = { go: ['version'], python: ['-c', 'import requests'] }
 
@@ -116,6 +124,48 @@ for (const [lang, commandIn] of Object.entries(commands)) {
       cookie: 'sid=YOUR_KEY',
     })
   })
+}
+
+for (const [lang, commandIn] of Object.entries({ ...commands, ...shell })) {
+  const [, program] = commandIn('.')
+  const probe = lang === 'shell' ? run('curl', ['--version']) : run(program, probes[lang] ?? ['--version'])
+  const isMissing = await probe.then(
+    () => false,
+    () => `${program}, or what the sample uses, is not installed`,
+  )
+  t.test(
+    `the sample in ${lang} shows an item before the next one is sent`,
+    { skip: isMissing },
+    async (t) => {
+      let sendNext = () => {}
+      let received: object = {}
+      const server = createServer(async (request, response) => {
+        const { accept, authorization } = request.headers
+        received = { accept, authorization, body: Buffer.concat(await request.toArray()).toString() }
+        response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).write('{"id":"é1"}\n')
+        sendNext = () => response.end('{"id":2}\n')
+      }).listen(0, '127.0.0.1')
+      t.teardown(() => server.close())
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const { patch } = (await pageOf(document)).paths['/toys/{id}']
+      const { source } = patch['x-codeSamples'].find((each: { lang: string }) => each.lang === lang)
+      const [file, command, args] = commandIn(temporaryDirectory(t))
+      await writeFile(file, source.replaceAll(marker, `http://127.0.0.1:${port}/v1`))
+      const child = spawn(command, args, { cwd: path.dirname(file), stdio: ['ignore', 'pipe', 'inherit'] })
+      let printed = ''
+      for await (const text of child.stdout.setEncoding('utf8')) {
+        printed += text
+        if (printed.includes('é1')) sendNext()
+      }
+      t.match(printed.replace(/\n+/g, '\n'), /^(200\n)?\{"id":"é1"\}\n\{"id":2\}\n$/)
+      t.strictSame(received, {
+        accept: 'application/x-ndjson',
+        authorization: 'Bearer YOUR_KEY',
+        body: `"it's"`,
+      })
+    },
+  )
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: any member of a document

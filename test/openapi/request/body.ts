@@ -8,8 +8,11 @@ const bodyBytes = 10
 
 function read(payload: PassThrough, length?: string): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) =>
-    readBody(payload, length, { max: bodyBytes, memory: new BodyMemory() }, (error, body) =>
-      error ? reject(error) : resolve(body),
+    readBody(
+      payload,
+      length,
+      { max: bodyBytes, memory: new BodyMemory(), onHeld: () => {} },
+      (error, body) => (error ? reject(error) : resolve(body)),
     ),
   )
 }

@@ -1,0 +1,55 @@
+// The time of a body that streams. It may take as long as it needs, as long as it comes: its client is too slow
+// if it sends less than UPLOAD_RATE_MIN while the handler waits for it, and its handler is too late if it reads
+// nothing for the time that it has for a response.
+
+import { afterReading } from '../lib/after-reading.js'
+import type { Upload } from '../openapi/index.js'
+
+export interface PaceLimits {
+  /** In bytes per second; 0: none. */
+  readonly rateMin: number
+  /** Over which the rate is measured, in milliseconds. */
+  readonly windowMs: number
+  readonly handlerTimeoutMs: number
+}
+
+export interface OnPace {
+  /** The client sends too slowly. */
+  tooSlow(): void
+  /** The handler does not read. */
+  tooLate(): void
+}
+
+/** Watches an upload until it is stopped. */
+export class UploadPace {
+  readonly #timer: NodeJS.Timeout
+  #received = 0
+  #waitedMs = 0
+  /** How long the handler has not read, since bytes came last. */
+  #idleMs = 0
+
+  constructor(
+    readonly upload: Pick<Upload, 'received' | 'waitedMs' | 'hasArrived'>,
+    readonly limits: PaceLimits,
+    readonly on: OnPace,
+  ) {
+    this.#timer = setInterval(() => afterReading(() => this.#look()), limits.windowMs).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #look(): void {
+    const { received, waitedMs, hasArrived } = this.upload
+    if (hasArrived) return
+    const { rateMin, windowMs, handlerTimeoutMs } = this.limits
+    const [bytes, waited] = [received - this.#received, waitedMs - this.#waitedMs]
+    this.#received = received
+    this.#waitedMs = waitedMs
+    this.#idleMs = bytes > 0 ? 0 : this.#idleMs + Math.max(0, windowMs - waited)
+    const isWaiting = waited >= windowMs / 2
+    if (isWaiting && bytes < (rateMin * waited) / 1_000) this.on.tooSlow()
+    else if (this.#idleMs >= handlerTimeoutMs) this.on.tooLate()
+  }
+}

@@ -1,0 +1,179 @@
+// Bodies that stream, and what all bodies may hold, in the service: over real connections, slow ones too.
+
+import { once } from 'node:events'
+import net from 'node:net'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { AppParts } from '../../src/app.js'
+import { apiKeys } from '../../src/auth/api-keys.js'
+import { readServiceContract } from '../../src/auth/plans.js'
+import { projectRoot } from '../../src/lib/paths.js'
+import { type Service, startService } from '../fixtures/service.js'
+import { until } from '../fixtures/until.js'
+
+const contract = await readServiceContract(path.join(projectRoot, 'test/fixtures/uploads.yaml'))
+
+type Handler = (request: { readonly body: Readable }) => Promise<unknown>
+
+const count: Handler = async ({ body }) => {
+  let length = 0
+  for await (const chunk of body) length += chunk.length
+  return { status: 200, body: length }
+}
+
+async function startAlbums(
+  t: Test,
+  env: Record<string, string> = {},
+  add: Handler = count,
+): Promise<Service> {
+  const handlers = {
+    addPhoto: add,
+    addOpenPhoto: add,
+    addAlbum: async ({ body }: { body: Uint8Array }) => ({ status: 200, body: body.length }),
+    addForm: ({ body: { photo } }: { body: { photo: Readable } }) => add({ body: photo }),
+  } as unknown as AppParts['handlers'] // of another contract
+  return startService(t, { contract, handlers, schemes: { key: apiKeys() }, env })
+}
+
+/** A connection, and all that it has received. */
+function connect(t: Test, { origin }: Service): { readonly socket: net.Socket; received: string } {
+  const socket = net.connect(Number(new URL(origin).port)).setEncoding('utf8')
+  t.teardown(() => socket.destroy())
+  const connection = { socket, received: '' }
+  socket.on('data', (text) => {
+    connection.received += text
+  })
+  socket.on('error', () => {}) // of one that the service closes
+  return connection
+}
+
+const head = (url: string, ...headers: string[]) =>
+  [`POST /v1${url} HTTP/1.1`, 'Host: x', 'Content-Type: application/octet-stream', ...headers, '', ''].join(
+    '\r\n',
+  )
+
+t.test('a client that stalls is 408, however long the whole body may take', async (t) => {
+  const service = await startAlbums(t, { REQUEST_TIMEOUT_MS: '500' })
+  const connection = connect(t, service)
+  connection.socket.write(head('/open-photos', 'Content-Length: 100000000'))
+  connection.socket.write('x'.repeat(100_000))
+  await until(() => connection.received !== '')
+  t.match(connection.received, /^HTTP\/1.1 408 .*\r\nConnection: close\r\n/is)
+})
+
+t.test('a client that is slow but steady passes, beyond REQUEST_TIMEOUT_MS', async (t) => {
+  const service = await startAlbums(t, { REQUEST_TIMEOUT_MS: '500', UPLOAD_RATE_MIN: '500' })
+  const connection = connect(t, service)
+  connection.socket.write(head('/open-photos', 'Content-Length: 3000'))
+  // 2,000 bytes a second, for three times the limit.
+  for (let i = 0; i < 15; i++) {
+    connection.socket.write('x'.repeat(200))
+    await setTimeout(100)
+  }
+  t.match(connection.received, /^HTTP\/1.1 200 .*\r\n3000$/s)
+})
+
+t.test('a handler that does not read in its time is a 503, whatever its client does', async (t) => {
+  const service = await startAlbums(
+    t,
+    { REQUEST_TIMEOUT_MS: '300', HANDLER_TIMEOUT_MS: '600' },
+    () => new Promise(() => {}),
+  )
+  const connection = connect(t, service)
+  connection.socket.write(head('/open-photos', 'Content-Length: 1000000'))
+  connection.socket.write('x'.repeat(1_000))
+  await until(() => connection.received !== '')
+  t.match(connection.received, /^HTTP\/1.1 503 /)
+})
+
+t.test('uploads take no slot of WORK_MAX, and no connection of the database', async (t) => {
+  const service = await startAlbums(t, { WORK_MAX: '1' })
+  const connections = [1, 2, 3].map(() => connect(t, service))
+  for (const { socket } of connections) socket.write(`${head('/open-photos', 'Content-Length: 9')}abc`)
+  const [one] = connections
+  await until(async () => (await service.call('POST', '/albums', albumOf(10))).status === 200)
+  const [row] = await service.sql`
+    select count(*)::int from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`
+  t.match(row, { count: 0 })
+  one?.socket.write('defghi')
+  await until(() => /\r\n9$/.test(one?.received ?? ''))
+})
+
+const albumOf = (size: number) => ({
+  headers: { 'content-type': 'application/octet-stream' },
+  body: Buffer.alloc(size),
+})
+
+t.test(
+  'bodies that find no room are shed before they are read, small ones later than large ones',
+  async (t) => {
+    const service = await startAlbums(t, { BODIES_MAX_BYTES: '1200000', METRICS_PORT: '0' })
+    const holders = [1, 2].map(() => connect(t, service))
+    for (const { socket } of holders)
+      socket.write(head('/albums', 'Content-Length: 400000') + 'x'.repeat(390_000))
+    await until(async () => (await held(service)) > 700_000)
+    const refused = await service.call('POST', '/albums', albumOf(300_000))
+    t.match(refused, { status: 503, body: { code: 'unavailable' } })
+    t.equal(refused.headers.get('retry-after'), '1')
+    t.match(
+      service.log.filter(({ msg }) => msg === 'request'),
+      [{ status: 503, reason: 'overload' }],
+    )
+    const waiting = connect(t, service)
+    waiting.socket.write(
+      head(
+        '/photos',
+        `Authorization: ${service.auth.authorization}`,
+        'Expect: 100-continue',
+        'Content-Length: 10',
+      ),
+    )
+    await until(() => waiting.received !== '')
+    t.match(waiting.received, /^HTTP\/1.1 503 /, 'and no 100 came before it')
+    for (const size of [10, 16_384, 60_000])
+      t.match(await service.call('POST', '/albums', albumOf(size)), { status: 200, body: size })
+    for (const { socket } of holders) socket.destroy()
+    await until(async () => (await held(service)) === 0)
+    t.match(await service.call('POST', '/albums', albumOf(300_000)), { status: 200, body: 300_000 })
+  },
+)
+
+async function held({ app }: Service): Promise<number> {
+  const server = app.metricsServer
+  if (server === undefined) throw new Error('no METRICS_PORT')
+  if (!server.listening) await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as net.AddressInfo
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  return Number(/^animal_store_bodies_bytes (\d+)$/m.exec(text)?.[1])
+}
+
+t.test('a client that waits for 100 uploads nothing without a key, or beyond the limit', async (t) => {
+  const service = await startAlbums(t)
+  const key = `Authorization: ${service.auth.authorization}`
+  const answers: [headers: string[], first: RegExp][] = [
+    [['Content-Length: 10'], /^HTTP\/1.1 401 /],
+    [[key, 'Content-Length: 200000001'], /^HTTP\/1.1 413 /],
+    [[key, 'Content-Encoding: gzip', 'Content-Length: 10'], /^HTTP\/1.1 415 /],
+    [[key, 'Content-Length: 10'], /^HTTP\/1.1 100 Continue\r\n\r\n$/],
+  ]
+  for (const [headers, first] of answers) {
+    const connection = connect(t, service)
+    connection.socket.write(head('/photos', 'Expect: 100-continue', ...headers))
+    await until(() => connection.received !== '')
+    t.match(connection.received, first)
+  }
+})
+
+t.test('a contract whose bodies would never fit is refused', async (t) => {
+  const contractOf = contract.operations.get('addAlbum')
+  if (contractOf === undefined) throw new Error('no addAlbum')
+  const larger = { ...contractOf, limits: { ...contractOf.limits, body: 900_000 } }
+  const operations = new Map(contract.operations).set('addAlbum', larger)
+  const handlers = {} as AppParts['handlers']
+  const env = { BODIES_MAX_BYTES: '1048576' }
+  await t.rejects(startService(t, { contract: { ...contract, operations }, handlers, env }), {
+    message: 'BODIES_MAX_BYTES must be at least 1200000: addAlbum takes bodies of 900000 bytes into memory',
+  })
+})
