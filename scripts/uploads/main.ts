@@ -1,0 +1,45 @@
+// Measures the memory of uploads: many at once, and ones that stall.
+
+import { parseArgs } from 'node:util'
+import { runProcess } from '../../src/commands/command.js'
+import { print } from '../../src/commands/terminal.js'
+import { type Measured, measureStalled, measureUploads, startUploadServer } from './measure.js'
+
+const usage = `Usage: npx tsx scripts/uploads/main.ts [--count 100] [--bytes 100000000]
+
+Sends uploads of so many bytes at once, as a body and as the file of a form, then 12 that stall, to a service of
+its own; and tells how much more memory it used at most.
+
+Exit codes: 0 done, 2 wrong usage.
+`
+
+function lineOf(title: string, { statuses, moreBytes, ms }: Measured): string {
+  const found = [...new Set(statuses)].map(
+    (each) => `${statuses.filter((one) => one === each).length} x ${each}`,
+  )
+  return `${title}: ${found.join(', ')}, ${Math.round(moreBytes / 1e6)} MB more memory, ${ms / 1000} s\n`
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = {
+    count: { type: 'string', default: '100' },
+    bytes: { type: 'string', default: '100000000' },
+  } as const
+  const { values } = parseArgs({ args: [...args], options })
+  const [count, bytes] = [Number(values.count), Number(values.bytes)]
+  const server = await startUploadServer({ LOG_LEVEL: 'silent' })
+  await measureUploads(server, { count: 4, bytes: 1_000_000 }) // so that it is compiled
+  for (const [title, many, isForm] of [
+    ['8 bodies', 8, false],
+    ['bodies', count, false],
+    ['forms', count, true],
+  ] as const)
+    await print(
+      lineOf(`${title} of ${bytes / 1e6} MB`, await measureUploads(server, { count: many, bytes, isForm })),
+    )
+  await print(lineOf('stalled', await measureStalled(server, bytes)))
+  await server.stop()
+  return 0
+}
+
+runProcess(usage, main)

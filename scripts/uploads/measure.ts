@@ -1,0 +1,126 @@
+// Uploads to a service in a process of its own, whose memory is watched meanwhile.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import http from 'node:http'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+
+export interface UploadServer {
+  readonly origin: string
+  /** The memory of its process, in bytes. */
+  rss(): Promise<number>
+  stop(): Promise<void>
+}
+
+/** Starts a service that takes uploads, in a process of its own. */
+export async function startUploadServer(env: NodeJS.ProcessEnv = {}): Promise<UploadServer> {
+  const program = path.join(import.meta.dirname, `server${path.extname(import.meta.filename)}`)
+  const child = fork(program, { env: { ...process.env, ...env }, execArgv: process.execArgv })
+  const { origin } = (await message(child)) as { readonly origin: string }
+  return {
+    origin,
+    async rss() {
+      child.send('rss')
+      return ((await message(child)) as { readonly rss: number }).rss
+    },
+    async stop() {
+      child.kill()
+      await once(child, 'exit')
+    },
+  }
+}
+
+async function message(child: ChildProcess): Promise<unknown> {
+  const [received] = await once(child, 'message')
+  return received
+}
+
+export interface Measured {
+  readonly statuses: readonly number[]
+  /** How much more memory the process used at most. */
+  readonly moreBytes: number
+  readonly ms: number
+}
+
+/** Sends uploads at once, and watches the memory of the service. */
+export async function measureUploads(
+  server: UploadServer,
+  { count, bytes, isForm = false }: { count: number; bytes: number; isForm?: boolean },
+): Promise<Measured> {
+  const before = await server.rss()
+  const watch = watchMemory(server)
+  const begin = performance.now()
+  const sent = Array.from({ length: count }, () => upload(server.origin, bytes, isForm))
+  const statuses = await Promise.all(sent)
+  const ms = Math.round(performance.now() - begin)
+  return { statuses, moreBytes: (await watch.stop()) - before, ms }
+}
+
+function watchMemory(server: UploadServer): { stop(): Promise<number> } {
+  let most = 0
+  let isOver = false
+  const look = async () => {
+    while (!isOver) {
+      most = Math.max(most, await server.rss())
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    return most
+  }
+  const looking = look()
+  return {
+    stop() {
+      isOver = true
+      return looking
+    },
+  }
+}
+
+const block = Buffer.alloc(65_536, 'x')
+const fields = '--b\r\nContent-Disposition: form-data; name="title"\r\n\r\nRex\r\n'
+const file = '--b\r\nContent-Disposition: form-data; name="photo"; filename="a"\r\n\r\n'
+
+function* contentOf(bytes: number, isForm: boolean): Generator<Buffer> {
+  if (isForm) yield Buffer.from(fields + file)
+  for (let left = bytes; left > 0; left -= block.length) yield block.subarray(0, left)
+  if (isForm) yield Buffer.from('\r\n--b--\r\n')
+}
+
+/** Uploads so many bytes; the status of the response. */
+export async function upload(origin: string, bytes: number, isForm = false): Promise<number> {
+  const type = isForm ? 'multipart/form-data; boundary=b' : 'application/octet-stream'
+  const headers = { 'content-type': type }
+  const url = `${origin}/v1/${isForm ? 'forms' : 'open-photos'}`
+  const request = http.request(url, { method: 'POST', headers, agent: false })
+  const responded = once(request, 'response') as Promise<[http.IncomingMessage]>
+  pipeline(Readable.from(contentOf(bytes, isForm)), request).catch(() => {}) // the response says why
+  const [response] = await responded
+  await buffer(response)
+  return Number(response.statusCode)
+}
+
+const stalledCount = 12
+
+/** Sends most of a body to a public operation, and then nothing. How long until each has its response. */
+export async function measureStalled(server: UploadServer, bytes: number): Promise<Measured> {
+  const before = await server.rss()
+  const watch = watchMemory(server)
+  const begin = performance.now()
+  const statuses = await Promise.all(Array.from({ length: stalledCount }, () => stall(server.origin, bytes)))
+  const ms = Math.round(performance.now() - begin)
+  return { statuses, moreBytes: (await watch.stop()) - before, ms }
+}
+
+async function stall(origin: string, bytes: number): Promise<number> {
+  const headers = { 'content-type': 'application/octet-stream', 'content-length': bytes }
+  const request = http.request(`${origin}/v1/open-photos`, { method: 'POST', headers, agent: false })
+  request.on('error', () => {})
+  for (let left = bytes * 0.9; left > 0; left -= block.length) {
+    if (!request.write(block)) await once(request, 'drain')
+  }
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  request.destroy()
+  return Number(response.statusCode)
+}

@@ -1,0 +1,33 @@
+// The memory of many uploads at once, in a process of its own: a small version of scripts/uploads/main.ts.
+
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { measureUploads, startUploadServer } from '../../scripts/uploads/measure.js'
+
+// All of the bodies would take 400 MB. What one run uses more than another, as V8 collects, is far less than this.
+const uploads = { count: 40, bytes: 10_000_000 }
+const moreMax = 150_000_000
+
+for (const isForm of [false, true]) {
+  t.test(`40 ${isForm ? 'forms with files' : 'bodies'} of 10 MB at once use little memory`, async (t) => {
+    const server = await startUploadServer()
+    t.teardown(() => server.stop())
+    const { statuses, moreBytes } = await measureUploads(server, { ...uploads, isForm })
+    t.strictSame(statuses, Array(uploads.count).fill(200))
+    t.ok(moreBytes < moreMax, `${moreBytes} bytes more`)
+  })
+}
+
+t.test('a slow upload by curl passes, for longer than REQUEST_TIMEOUT_MS', async (t) => {
+  const server = await startUploadServer({ REQUEST_TIMEOUT_MS: '1000' })
+  t.teardown(() => server.stop())
+  const program = [process.execPath, '-e', 'process.stdout.write(Buffer.alloc(40_000))']
+    .map((each) => `'${each}'`)
+    .join(' ')
+  const curl = `curl -sS --limit-rate 10k -H 'Content-Type: application/octet-stream' --data-binary @- ${server.origin}/v1/open-photos`
+  const begin = performance.now()
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${program} | ${curl}`])
+  t.equal(stdout, '40000')
+  t.ok(performance.now() - begin > 2_000, 'it was slow')
+})
