@@ -18,6 +18,7 @@ import { OperatorError } from '../lib/operator-error.js'
 import type { Shutdown } from '../lib/shutdown.js'
 import { createServices } from '../services.js'
 import { explainListenError } from './ports.js'
+import { timeWarnings } from './times.js'
 
 export interface ServeParts {
   readonly config: Config
@@ -58,6 +59,7 @@ async function listen({ config, contract, database, log }: ServeParts): Promise<
   await app.listen(options).catch(explainListenError('PORT'))
   await listenForMetrics(app, config)
   if (config.publicUrl === undefined && !isLoopback(host)) app.log.warn(noPublicUrl)
+  for (const warning of timeWarnings(config, contract)) log.warn(warning)
   return app
 }
 

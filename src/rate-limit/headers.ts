@@ -47,12 +47,15 @@ export interface Wait {
   readonly code: 'rate_limit_exceeded' | 'key_banned'
   readonly reason: string
   readonly waitMs: number
+  /** Whether it is refused after the wait, too. */
+  readonly isFinal?: boolean
 }
 
 /** A request over a limit: 429 with `Retry-After`, in whole seconds (RFC 6585, section 4). */
-export function tooMany({ code, reason, waitMs }: Wait): RequestError {
+export function tooMany({ code, reason, waitMs, isFinal = false }: Wait): RequestError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
-  return new RequestError(code, `${reason} Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`, {
+  const advice = isFinal ? '' : ` Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`
+  return new RequestError(code, `${reason}${advice}`, {
     status: 429,
     headers: { 'Retry-After': String(seconds) },
   })

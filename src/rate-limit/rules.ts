@@ -50,9 +50,18 @@ export function decideOnAddress(window: WindowState, cost = 1): Decision {
 function usedUp(minute: WindowState, day: WindowState, cost: number): Decision {
   const isDay = day.remaining < cost && (minute.remaining >= cost || day.ttl >= minute.ttl)
   const [window, name] = isDay ? ([day, 'day'] as const) : ([minute, 'minute'] as const)
-  const reason = reasonOf(`This ${name}'s requests`, window, cost)
-  const refusal = { code: 'rate_limit_exceeded', window: name, waitMs: window.ttl, reason } as const
+  const never = neverEnough(minute, day, cost)
+  const reason = never ?? reasonOf(`This ${name}'s requests`, window, cost)
+  const isFinal = never !== undefined
+  const refusal = { code: 'rate_limit_exceeded', window: name, waitMs: window.ttl, reason, isFinal } as const
   return { window, windows: { minute, day }, refusal }
+}
+
+// Of a key with quotas of its own, which may be older than the cost: the contract's plans all suffice.
+function neverEnough(minute: WindowState, day: WindowState, cost: number): string | undefined {
+  if (minute.max >= cost && day.max >= cost) return undefined
+  const quota = minute.max < cost ? `${minute.max} per minute` : `${day.max} per day`
+  return `This request counts as ${cost}, and the quota of this key is ${quota}: it is never admitted.`
 }
 
 function reasonOf(requests: string, { remaining }: WindowState, cost: number): string {

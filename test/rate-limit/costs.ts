@@ -119,6 +119,27 @@ t.test('costly requests that keep coming after their 429 are banned', async (t) 
   t.strictSame(facts(await call('GET', '/cheap')), [429, 0], 'a ban is of all operations')
 })
 
+for (const [quotas, named] of [
+  [{ perMinute: 15, perDay: 1_000 }, '15 per minute'],
+  [{ perMinute: 25, perDay: 19 }, '19 per day'],
+] as const)
+  t.test(`a key whose quota is ${named} is told that a request of 20 is never admitted`, async (t) => {
+    const clock = stopClocks(t)
+    const { service, call } = await start(t)
+    const { key } = await service.createKey({ plan: 'agreed', ...quotas })
+    const headers = { authorization: `Bearer ${key}` }
+    const message = `This request counts as 20, and the quota of this key is ${named}: it is never admitted.`
+    for (let i = 0; i < 2; i++) {
+      const refused = await call('POST', '/report', headers)
+      t.equal(refused.status, 429)
+      t.equal(refused.body.message, message)
+      clock.advance(Number(refused.headers.get('retry-after')) * 1_000)
+    }
+    t.equal((await call('GET', '/report', headers)).status, 204, 'it may call the others')
+    const { body } = await call('GET', '/report', headers)
+    t.match(body.message, /Try again in \d+ seconds\.$/, 'which are worth a repetition')
+  })
+
 for (const kind of ['memory', 'Redis'] as const)
   t.test(
     `of 300 costly requests at once exactly those within the quota are served, with counters in ${kind}`,
