@@ -2,6 +2,7 @@
 
 import { createRequire } from 'node:module'
 import type { Content } from '../contract/contract.js'
+import { utf8Fault } from './utf-8.js'
 
 // Required, and not imported: it is loaded for contracts with CSV alone.
 const require = createRequire(import.meta.url)
@@ -35,7 +36,8 @@ export function createCsvWriter({ columns = [], mediaType }: Content): WriteCsv 
     const all = [...header, ...lines]
     if (all.length === 0) return ''
     const text = unparse(all, { newline: '\r\n', quotes: isEmpty })
-    if (/\p{Surrogate}/u.test(text)) throw new Error('text has a lone surrogate, which UTF-8 cannot hold')
+    const fault = utf8Fault(text)
+    if (fault !== undefined) throw new Error(`text ${fault}`)
     return `${text}\r\n`
   }
 }

@@ -2,6 +2,7 @@
 // sequences (RFC 7464).
 
 import type { Content, EventData } from '../contract/contract.js'
+import { utf8Fault } from './utf-8.js'
 
 /** How the items of a stream are written. */
 export interface Framing {
@@ -65,7 +66,9 @@ function eventText(item: Event, forms: readonly EventData[], toJson: ToJson): st
   if (id !== undefined) text += `id: ${fieldText('id', id)}\n`
   if (retry !== undefined) text += `retry: ${retryText(retry)}\n`
   if (data !== undefined) text += dataLines(isText(data, event, forms) ? data : jsonText(data, toJson))
-  return `${text}\n`
+  // In `data`, JSON has escaped it.
+  const fault = utf8Fault(text)
+  return fault === undefined ? `${text}\n` : fail(fault)
 }
 
 // A line break would begin another field; of an id with a NUL, clients keep nothing.

@@ -12,6 +12,7 @@ import type { Items } from './item-stream.js'
 import { endWithResponse, mayStream } from './response-stream.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
 import { createStreamSerializer } from './stream-serialization.js'
+import { utf8Fault } from './utf-8.js'
 
 /** The response that a handler returns, its types erased. */
 export interface HandlerResponse {
@@ -119,7 +120,11 @@ function toTextOrBytes(
   id: string,
   status: number,
 ): string | Uint8Array {
-  if (writeCsv === undefined) return body as string | Uint8Array // as validated
+  if (writeCsv === undefined) {
+    const fault = typeof body === 'string' ? utf8Fault(body) : undefined
+    if (fault !== undefined) throw new ResponseError(`${id} ${status}`, `body ${fault}`)
+    return body as string | Uint8Array // as validated
+  }
   try {
     return writeCsv(body as Parameters<WriteCsv>[0])
   } catch (error) {

@@ -198,6 +198,12 @@ const badItems: readonly [name: Name, item: unknown, problem: string | RegExp][]
   ],
   ['texts', { data: 'a', event: 'b\ndata: c' }, 'texts 200: body at "/1" has a line break or NUL in event'],
   ['texts', { data: 'a', event: 'b\rc' }, 'texts 200: body at "/1" has a line break or NUL in event'],
+  ['texts', { data: '\ud83d' }, 'texts 200: body at "/1" has a lone surrogate, which UTF-8 cannot hold'],
+  [
+    'texts',
+    { data: 'a', event: '\ude00' },
+    'texts 200: body at "/1" has a lone surrogate, which UTF-8 cannot hold',
+  ],
   ['texts', { data: 'a', id: 'b\n' }, 'texts 200: body at "/1" has a line break or NUL in id'],
   ['texts', { data: 'a', id: 'b\0' }, 'texts 200: body at "/1" has a line break or NUL in id'],
   ['texts', { data: 'a', retry: -1 }, 'texts 200: body at "/1/retry" must be at least 0'],

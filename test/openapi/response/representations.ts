@@ -134,6 +134,63 @@ t.test('a handler gets the type that the client prefers, and returns by it', asy
   t.equal(single.headers.get('vary'), null)
 })
 
+t.test('JSON beside a stream of events: each client gets what its Accept names', async (t) => {
+  const Toy = { $ref: '#/components/schemas/Toy' }
+  const data = { type: 'string', contentMediaType: 'application/json', contentSchema: Toy }
+  const event = { type: 'object', required: ['data'], properties: { data } }
+  const types = { ...content('application/json'), 'text/event-stream': { itemSchema: event } }
+  const inEvents = 'data: {"id":1}\n\n'
+  const { get } = await start(
+    t,
+    { feed: { responses: { ...of(types), 406: anyError } } },
+    {
+      feed: async ({ accept = '' }) =>
+        accept === 'text/event-stream'
+          ? { status: 200, headers: { 'Content-Type': accept }, body: [{ data: { id: 1n } }] }
+          : { status: 200, body: [{ id: 1n }] },
+    },
+  )
+  const cases: readonly (readonly [client: string, accept: string, type: string, text: string])[] = [
+    ['curl', '*/*', json, '[{"id":1}]'],
+    ['an EventSource', 'text/event-stream', 'text/event-stream', inEvents],
+    ['a reader of both', 'application/json;q=0.5, text/event-stream', 'text/event-stream', inEvents],
+    ['a reader of JSON', 'application/json', json, '[{"id":1}]'],
+  ]
+  for (const [client, accept, type, text] of cases) {
+    const answer = await get('/feed', accept)
+    t.match(answer, { status: 200, text }, client)
+    t.equal(answer.headers.get('content-type'), type, client)
+    t.equal(answer.headers.get('vary'), 'Accept', client)
+  }
+  t.match(await get('/feed', 'text/html'), { status: 406, body: { code: 'not_acceptable' } })
+})
+
+t.test('a text that UTF-8 cannot hold is a 500: it would be sent as another', async (t) => {
+  const text = (type: string) => of({ [type]: { schema: { type: 'string' } } })
+  const { get, log } = await start(
+    t,
+    {
+      plain: { responses: text('text/plain') },
+      bytes: { responses: of({ 'application/octet-stream': {} }) },
+      json: { responses: text('application/json') },
+      named: { responses: of(content('application/json')) },
+    },
+    {
+      plain: async () => ({ status: 200, body: 'a\ud83d' }),
+      bytes: async () => ({ status: 200, body: '\ude00a' }),
+      json: async () => ({ status: 200, body: 'a\ud83d' }),
+      named: async () => ({ status: 200, body: [{ id: 1n, name: 'a\ud83d' }] }),
+    },
+  )
+  for (const name of ['plain', 'bytes']) {
+    t.match(await get(`/${name}`), { status: 500, body: { code: 'internal_error' } })
+    const message = `${name} 200: body has a lone surrogate, which UTF-8 cannot hold`
+    t.match(log.at(-1), { err: { message } })
+  }
+  t.equal((await get('/json')).text, '"a\\ud83d"', 'JSON escapes it')
+  t.equal((await get('/named')).text, '[{"id":1,"name":"a\\ud83d"}]')
+})
+
 t.test('406 where the contract declares it, before the handler runs', async (t) => {
   let calls = 0
   const handler = async () => {
