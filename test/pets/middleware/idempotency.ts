@@ -494,6 +494,29 @@ t.test('headers that are not strings are stored as they are sent', async (t) => 
   }
 })
 
+t.test('a replay is of the media type that was stored, whatever the repetition accepts', async (t) => {
+  const document = parseDocument(contract.text)
+  const content = ['paths', '/pets', 'post', 'responses', '201', 'content']
+  const vendor = 'application/vnd.pet+json'
+  document.setIn([...content, vendor], document.getIn([...content, 'application/json']))
+  const edited = await readServiceContract(contractFile, async () => document.toString())
+  const service = await startService(t, { contract: edited })
+  const first = await create(service, 'typed', rexText, { accept: vendor })
+  t.equal(first.headers.get('content-type'), `${vendor}; charset=utf-8`)
+  for (const accept of ['application/json', '*/*', 'text/html']) {
+    const { status, text, headers } = await create(service, 'typed', rexText, { accept })
+    t.strictSame([status, text], [201, first.text], accept)
+    const names = ['content-type', 'idempotent-replayed', 'vary']
+    const expected = [`${vendor}; charset=utf-8`, 'true', first.headers.get('vary')]
+    t.strictSame(
+      names.map((name) => headers.get(name)),
+      expected,
+      accept,
+    )
+  }
+  t.equal(await countPets(service), 1)
+})
+
 t.test('concurrent requests that read before they write see the writes of the others', async (t) => {
   const max = 3
   const count = batched(async (sql: Sql, inputs: readonly string[]) => {

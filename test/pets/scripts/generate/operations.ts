@@ -251,6 +251,22 @@ const rows: readonly (readonly [
     /comment/,
   ],
   [
+    'negotiated',
+    answering(
+      `'200': ${one(`{application/json: {schema: {type: string}}, text/event-stream: {schema: {type: string}}}`)}`,
+    ),
+    "async ({ accept }) => { accept satisfies 'application/json' | 'text/event-stream'; return accept === 'application/json' ? { status: 200, headers: { 'Content-Type': accept }, body: 'a' } : { status: 200, headers: { 'Content-Type': accept }, body: [{ data: 'a' }] } }",
+    "async ({ accept }) => { accept satisfies 'application/json'; return { status: 200, headers: { 'Content-Type': 'application/json' }, body: 'a' } }",
+    /does not satisfy/,
+  ],
+  [
+    'notNegotiated',
+    answering(`'200': ${one('{application/json: {schema: {type: string}}}')}`),
+    "async (request) => ({ status: 200, body: Object.keys(request)[0] ?? '' })",
+    'async ({ accept }) => ({ status: 200, body: accept })',
+    /Property 'accept' does not exist/,
+  ],
+  [
     'picture',
     answering(`'200': ${one('{image/png: {}, text/csv: {schema: {type: string}}}')}`),
     "async () => ({ status: 200, headers: { 'Content-Type': 'image/png' }, body: new Uint8Array() })",
