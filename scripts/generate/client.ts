@@ -70,7 +70,6 @@ ${errors}
     importOf(typesOfCalls, text, '../src/client/call.js', plainTypesIn(text)),
     importOf(['UsernamePassword'], text, '../src/client/credentials.js'),
     "import type { ClientTable } from '../src/client/table.js'\n",
-    importOf(['WithFiles'], text, './operations.js'),
     importOf(['operations', 'Readable', 'Writable'], text, './types.js', [...notation.used].sort()),
   ]
   return `${header}${imports.join('')}
@@ -80,7 +79,7 @@ export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 
 `
 }
 
-const typesOfCalls = ['Accepting', 'Call', 'RequestOf', 'StatusOf', 'StreamCall', 'Unfilled']
+const typesOfCalls = ['Accepting', 'Call', 'RequestOf', 'StatusOf', 'StreamCall', 'Unfilled', 'WithFiles']
 
 // Those without parameters, which importOf does not tell from words of a description.
 function plainTypesIn(text: string): string[] {

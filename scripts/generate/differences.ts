@@ -6,7 +6,12 @@ import type { ServiceContract } from '../../src/auth/plans.js'
 import { errorBody } from '../../src/errors.js'
 import { additionsTo } from '../../src/http/additions.js'
 import { contractFile } from '../../src/lib/paths.js'
-import { generateOperations, generateTypes, outdated } from '../../src/openapi/generate/index.js'
+import {
+  generateErrors,
+  generateOperations,
+  generateTypes,
+  outdated,
+} from '../../src/openapi/generate/index.js'
 import { ContractError, type Operation } from '../../src/openapi/index.js'
 import { byStatus, serverErrors } from '../../src/openapi/tools.js'
 import { defaultList, type Listed, readSchemes } from '../lib/schemes.js'
@@ -89,6 +94,7 @@ async function generatedDifferences(
   const contents = new Map([
     ['types.ts', header + types],
     ['operations.ts', header + generateOperations(contract, types, own.keys())],
+    ['errors.ts', header + generateErrors(contract, types, own.keys())],
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', generateClient(contract, types)],
     ['openapi.yaml', contract.text], // in one file, for installations: the contract may have any number

@@ -42,6 +42,19 @@ export type CallOptions<Schemes> = CommonOptions & Partial<CredentialOptions<Sch
 /** The body of a request that is a file. One that is no Uint8Array and no Blob is sent as it is read, once. */
 export type FileBody = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
+type FileOf<Value, File> = unknown extends Value
+  ? File
+  : Value extends string
+    ? File
+    : Value extends readonly (infer Item)[]
+      ? FileOf<Item, File>[]
+      : Value
+
+/** A form, of whose fields these are files. */
+export type WithFiles<Form, Names extends PropertyKey, File> = {
+  [Name in keyof Form]: Name extends Names ? FileOf<Form[Name], File> : Form[Name]
+}
+
 /** The media type that a call wants: `accept`. */
 export interface Accepting<Type extends string> {
   readonly accept: Type

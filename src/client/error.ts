@@ -1,6 +1,6 @@
 // The error of the client.
 
-import type { ErrorCode } from '../../generated/operations.js'
+import type { ErrorCode } from '../../generated/errors.js'
 import { type RateLimit, readRateLimit, readRetryAfter } from './rate-limit.js'
 
 /** Errors that the client detects. */

@@ -15,7 +15,7 @@ import { isStreamCall } from './stream-call.js'
 import { operationOf, placeOfSchema } from './table.js'
 
 export type { Calls, Credentials } from '../../generated/client.js'
-export type { ErrorBody, ErrorCode } from '../../generated/operations.js'
+export type { ErrorBody, ErrorCode } from '../../generated/errors.js'
 // The contract's schemas, by name.
 export type * from '../../generated/types.js'
 export type { CallResult, Given } from './call.js'

@@ -4,6 +4,6 @@
 export { type SlowPattern, slowPatterns } from './backtracking.js'
 export { type Doubling, doublings } from './doublings.js'
 export { importOf, type Notation, namedType, notationOf } from './notation.js'
-export { generateOperations, requestType } from './operations.js'
+export { generateErrors, generateOperations, requestType } from './operations.js'
 export { outdated } from './outdated.js'
 export { generateTypes, hasDefault } from './types.js'

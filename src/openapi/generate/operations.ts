@@ -21,9 +21,8 @@ export function generateOperations(
   types = generateTypes(contract),
   ownCodes: Iterable<string> = serverErrors(contract, []).keys(),
 ): string {
-  const { operations } = contract
   const notation = notationOf(contract, types)
-  const ordered = [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  const ordered = inOrder(contract)
   const members = ordered.map((operation) => operationType(operation, notation)).join('\n')
   const schemes = [...contract.securitySchemes].map(schemeType).join('\n')
   const text = `/** Parameters with a default are always there. */
@@ -48,11 +47,24 @@ export type OperationId = keyof Operations
 /** The security schemes, and the credential that a request carries for each: what its check gets. */
 export type SecuritySchemes = {${schemes && `\n${schemes}\n`}}
 
-${errorTypes(contract, ordered, ownCodes, notation)}${sentRequestTypes(contract, notation)}`
+${errorTypes(contract, ownCodes, notation)}${sentRequestTypes(contract, notation)}`
   const shared = ['components', 'operations', 'Readable', 'webhooks', 'Writable']
   const streams = members.includes('ByteStream') ? `${streamImport}\n` : ''
   const imports = importOf(shared, text, './types.js', [...notation.used].sort())
   return `${streams}${imports && `${imports}\n`}${text}`
+}
+
+/** The text of errors.ts: the types of errors by themselves, for a client, whose types must not need those of Node. */
+export function generateErrors(contract: Contract, types: string, ownCodes: Iterable<string>): string {
+  const notation = notationOf(contract, types)
+  const text = errorTypes(contract, ownCodes, notation)
+  const shared = ['components', 'operations', 'Readable']
+  const imports = importOf(shared, text, './types.js', [...notation.used].sort())
+  return `${imports && `${imports}\n`}${text}`
+}
+
+function inOrder({ operations }: Contract): Operation[] {
+  return [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 // Of Node: types.js may have a Readable of its own.
@@ -105,19 +117,16 @@ export type ItemOf<Id extends OperationId> = ItemIn<Operations[Id]['response']>
   ],
 ] as const
 
-function errorTypes(
-  { describesErrors }: Contract,
-  operations: readonly Operation[],
-  ownCodes: Iterable<string>,
-  notation: Notation,
-): string {
-  const bodies = operations.flatMap((each) =>
+function errorTypes(contract: Contract, ownCodes: Iterable<string>, notation: Notation): string {
+  const bodies = inOrder(contract).flatMap((each) =>
     errorsAmong(each.responses).flatMap((response) =>
       response.contents.map((content) => responseType(each, response, content, notation)),
     ),
   )
   const body = [...new Set(bodies)].join(' | ') || '{ code: ErrorCode; message: string; status: number }'
-  const code = describesErrors ? `components['schemas']['ErrorCode']` : [...ownCodes].map(quote).join(' | ')
+  const code = contract.describesErrors
+    ? `components['schemas']['ErrorCode']`
+    : [...ownCodes].map(quote).join(' | ')
   return `/** The machine-readable codes of errors. */
 export type ErrorCode = ${code}
 

@@ -5,9 +5,11 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { checkTypes } from '../../../../scripts/dev/types.js'
 import { findDifferences, writeDifferences } from '../../../../scripts/generate/differences.js'
+import { buildClient } from '../../../../scripts/package/client.js'
 import { readServiceContract } from '../../../../src/auth/plans.js'
 import { contractFile } from '../../../../src/lib/paths.js'
 import { generateOperations } from '../../../../src/openapi/generate/index.js'
+import { temporaryDirectory } from '../../../fixtures/directory.js'
 import { copyProject, edit, editContract, handlerText } from '../../fixtures/copy.js'
 
 // In place of `components:`, the line before which it goes.
@@ -394,6 +396,10 @@ t.test('handlers of bodies and responses', async (t) => {
     for (const [name, , right] of rows) write(copy, name, right)
     writeFileSync(path.join(copy, 'src/client/calls.ts'), calls)
     t.strictSame(await checkTypes(copy), { server: [], others: [] })
+  })
+  await t.test('do not keep the client from compiling, which has no types of Node', async (t) => {
+    writeFileSync(path.join(copy, 'LICENSE'), '')
+    t.strictSame(buildClient(copy, temporaryDirectory(t)), [])
   })
   await t.test('do not where they are wrong', async (t) => {
     for (const [name, , , wrong] of rows) write(copy, name, wrong)
