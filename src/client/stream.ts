@@ -115,6 +115,20 @@ export class Stream implements ItemStream<unknown> {
     return this.#connecting
   }
 
+  // For as long as it takes: the service was there, and may be away for longer than a call has attempts.
+  async #connectAgain(): Promise<Connection> {
+    for (;;) {
+      this.#connecting = undefined
+      try {
+        return await this.#connect()
+      } catch (error) {
+        if (!(error instanceof ApiError && isAway(error))) throw error
+        this.#empty++
+        await this.#waitAfter(error)
+      }
+    }
+  }
+
   #discard(): void {
     const cancel = ({ response }: Connection) => response.body?.cancel()
     this.#connecting?.then(cancel).catch(() => {}) // it is being read: then it ends by itself
@@ -122,14 +136,13 @@ export class Stream implements ItemStream<unknown> {
 
   async *#iterate(): AsyncGenerator<unknown, void, undefined> {
     try {
-      for (;;) {
-        const { framing, ...connection } = await this.#connect()
+      for (let wasConnected = false; ; wasConnected = true) {
+        const { framing, ...connection } = await (wasConnected ? this.#connectAgain() : this.#connect())
         if (framing === undefined) return
         const lost = yield* this.#itemsOf(connection, framing)
         const goesOn = this.source.reconnects && framing === 'sse'
         if (!goesOn && lost !== undefined) throw lost
         if (!goesOn) return
-        this.#connecting = undefined
         await this.#waitAfter(lost)
       }
     } catch (error) {
@@ -184,6 +197,11 @@ async function* itemsIn(
   for await (const chunk of chunks) yield* reader.push(decoder.decode(chunk, { stream: true }))
   yield* reader.push(decoder.decode())
   yield* reader.end()
+}
+
+function isAway(error: ApiError): boolean {
+  const isBusy = error.status !== undefined && [429, 502, 503, 504].includes(error.status)
+  return error.code === 'unreachable' || isBusy || isLost(error)
 }
 
 function isLost({ code }: ApiError): boolean {

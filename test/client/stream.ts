@@ -174,6 +174,31 @@ t.test('a connection that is refused is tried again as that of any call', async 
   t.equal(down.ids.length, 5)
 })
 
+t.test(
+  'a stream that was connected waits for a service that is away for longer than a call would',
+  async (t) => {
+    const drop: Answer = (response) => void response.destroy()
+    const away = [...Array<Answer>(7).fill(drop), ...Array<Answer>(7).fill(status(503))]
+    const { url, ids } = await serve(
+      t,
+      events('id: 1\ndata: 1\n\n'),
+      ...away,
+      events('data: 2\n\n'),
+      status(500),
+    )
+    const { stream, waits, retries } = clientOf(url, { attemptsMax: 1 })
+    const watched = stream('watch')
+    t.match([await watched.next(), await watched.next()], [{ value: { data: 1 } }, { value: { data: 2 } }])
+    t.strictSame(new Set(ids.slice(1)), new Set(['1']))
+    t.strictSame(waits.slice(0, 6), [2_000, 2_000, 4_000, 8_000, 16_000, 30_000])
+    t.match([retries[0], retries[13]], [{ error: { code: 'unreachable' } }, { error: { status: 503 } }])
+    await t.rejects(watched.next(), { name: 'ApiError', status: 500 }) // what the service itself cannot do is told
+    await t.rejects(all(clientOf('http://127.0.0.1:1', { attemptsMax: 1 }).stream('watch')), {
+      code: 'unreachable',
+    })
+  },
+)
+
 const single: [title: string, operation: string, request: StreamRequest][] = [
   ['without `reconnect` a stream', 'watch', { reconnect: false }],
   ['a stream of an operation that changes something', 'ask', {}],
