@@ -17,11 +17,8 @@ export interface UploadServer {
 
 /** Starts a service that takes uploads, in a process of its own. */
 export async function startUploadServer(env: NodeJS.ProcessEnv = {}): Promise<UploadServer> {
-  const program = path.join(
-    import.meta.dirname,
-    '../../test/fixtures',
-    `upload-server${path.extname(import.meta.filename)}`,
-  )
+  const source = path.join(import.meta.dirname, '../../test/fixtures/upload-server.ts')
+  const program = source.replace(/\.ts$/, path.extname(import.meta.filename)) // compiled in dist/
   const child = fork(program, { env: { ...process.env, ...env }, execArgv: process.execArgv })
   const { origin } = (await message(child)) as { readonly origin: string }
   return {

@@ -252,7 +252,7 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
   rmSync(path.join(root, 'dist'), { recursive: true })
   for (const page of ['README.md', 'docs/adopting.md', 'src/client/README.md'])
     t.strictSame(missingFrom(root, page), examples[page] ?? [], `${page} names what is there`)
-  for (const page of readdirSync(path.join(root, 'docs')))
+  for (const page of readdirSync(path.join(root, 'docs')).filter((name) => name.endsWith('.md')))
     t.strictSame(brokenLinksOf(root, `docs/${page}`), [], `the links of docs/${page} have targets`)
   t.match(readFileSync(path.join(root, 'README.md'), 'utf8'), /^# Toys\n/)
   const stack = readComposed(root)
