@@ -75,8 +75,8 @@ export function methodFaults(item: Node): MethodFault[] {
 }
 
 // Node closes the connection at a method that it does not know. Methods are case-sensitive (RFC 9110, section
-// 9.1). Before 20.19.3 and 22.2 it does not read QUERY: 20.19.0 does not list it; 20.19.2, 22.0 and 22.1 list it, but
-// name the method of such a request ''.
+// 9.1). Before 20.19.3 and 22.2 it does not read QUERY: 20.19.0 does not list it; 20.19.2, 22.0 and 22.1 list
+// it, but name the method of such a request ''.
 function faultOf(method: string): string | undefined {
   if (method === 'TRACE' || method === 'CONNECT') return 'is not supported'
   return METHODS.includes(method) ? undefined : 'is not one that Node reads'

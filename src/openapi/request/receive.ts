@@ -62,8 +62,8 @@ function startUpload(
   const upload = new Upload(payload, limits, held)
   request[uploadKey] = upload
   putInHand(request, upload)
-  // Also while its handler runs: once a request has its response, Node does not report that its client has left
-  // (20.20 and 26.10).
+  // Also while its handler runs: once a request has its response, Node does not report that its client has
+  // left (20.20 and 26.10).
   request[responseTo]?.once('close', () => upload.cut())
   return upload
 }

@@ -1,4 +1,5 @@
-// Text that UTF-8 cannot hold. JSON escapes a lone surrogate; of any other text, encoders write U+FFFD instead.
+// Text that UTF-8 cannot hold. JSON escapes a lone surrogate; in any other text, encoders write U+FFFD
+// instead.
 
 const loneSurrogate = /\p{Surrogate}/u
 
