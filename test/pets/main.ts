@@ -335,6 +335,9 @@ t.test('SIGUSR1 opens no debugger, and ends no request', async (t) => {
 
 t.test('SHUTDOWN_TIMEOUT_MS limits a shutdown', async (t) => {
   const service = await startProcess(t, { DATA_DIR: sharedDir, SHUTDOWN_TIMEOUT_MS: '300' })
+  await service.logged(
+    'HANDLER_TIMEOUT_MS is 10000: a shutdown ends its requests after SHUTDOWN_TIMEOUT_MS, 300',
+  )
   const sql = await joinDatabase(t, sharedDir)
   const held = await holdInserts(sql)
   const response = send(`${service.base}/pets`, 'POST', bearer(sharedKey), { name: 'Rex', categoryId: 1 })
