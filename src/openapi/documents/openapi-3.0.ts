@@ -13,7 +13,7 @@ import {
 import { isJson } from '../contract/media-types.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { isOpenApi30 } from '../contract/upgrade.js'
-import { withoutOpenApi32 } from './openapi-3.1.js'
+import { mediaTypeOf, withoutOpenApi32 } from './openapi-3.1.js'
 
 const unknownKeywords = [
   ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$vocabulary', '$comment', '$defs'],
@@ -88,7 +88,9 @@ function createConvert(
     const { of, isMap, isData } = nesting
     if (typeof value === 'boolean' && isSchemaIn(of)) return value ? {} : { not: {} }
     if (isData || typeof value !== 'object' || value === null) return value
-    const node = mapMembers(value, nesting, convert) as Node
+    // A document of 3.1 may have an itemSchema, too.
+    const known = of === 'content' && !isMap ? mediaTypeOf(nodeOf(value)) : value
+    const node = mapMembers(known, nesting, convert) as Node
     if (isMap || Array.isArray(node)) return node
     if (of === 'security') return withoutRoles(without(node, unsupported), scoped)
     return node.$ref === undefined ? withKeywordsOf30(node) : reference(node, of)

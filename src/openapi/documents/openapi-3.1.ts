@@ -91,8 +91,8 @@ function tagOf({ summary, parent, kind: _, ...tag }: Node): Node {
   }
 }
 
-// An item of a stream is what many documents of 3.1 have as its schema.
-function mediaTypeOf({ itemSchema, itemEncoding: _, prefixEncoding: __, ...media }: Node): Node {
+/** A media type before 3.2: an item of a stream is what many documents of 3.0 and 3.1 have as its schema. */
+export function mediaTypeOf({ itemSchema, itemEncoding: _, prefixEncoding: __, ...media }: Node): Node {
   return withExamples({ ...(itemSchema !== undefined && { schema: itemSchema }), ...media })
 }
 

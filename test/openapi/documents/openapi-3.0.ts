@@ -163,6 +163,25 @@ const documents: [title: string, document: object, old: object][] = [
     },
   ],
   [
+    'items of a stream',
+    {
+      info: {},
+      paths: {
+        '/a': {
+          get: { responses: { 200: { content: { 'application/jsonl': { itemSchema: { const: 1 } } } } } },
+        },
+      },
+    },
+    {
+      info: {},
+      paths: {
+        '/a': {
+          get: { responses: { 200: { content: { 'application/jsonl': { schema: { enum: [1] } } } } } },
+        },
+      },
+    },
+  ],
+  [
     'examples that look like schemas',
     { info: {}, components: { examples: { a: { value: { const: 1, examples: [1] } } } } },
     { info: {}, paths: {}, components: { examples: { a: { value: { const: 1, examples: [1] } } } } },
