@@ -11,7 +11,7 @@ import { type ErrorFacts, factsOf, RequestError } from './errors.js'
 import { createPreference } from './request/accept.js'
 import { handing } from './request/body-memory.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
-import { receiving } from './request/upload.js'
+import { receiving, untilRefused } from './request/upload.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
 import { hasEntityTags, isKnownTo, withEntityTag } from './response/entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './response/error-forms.js'
@@ -101,11 +101,12 @@ export function createRouteHandler<Resource>(
     return { status, headers, body, sent }
   }
 
-  const innermost = takesUploads(operation) ? receiving(run) : run
+  const isUpload = takesUploads(operation)
+  const innermost = isUpload ? receiving(run) : run
   const wrapped = around.reduceRight((inner, wrap) => wrap(inner, operation), innermost)
   const respond = operation.body === undefined ? wrapped : handing(wrapped)
   const streams = mayStream(operation)
-  return async (request, reply) => {
+  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const response = await respond(request, reply)
     const { status, body } = response
     const headers = response.sent ?? withAbsoluteLinks(response.headers, request, address)
@@ -122,6 +123,7 @@ export function createRouteHandler<Resource>(
       .removeHeader('content-type')
       .send(request.method === 'HEAD' ? body : undefined)
   }
+  return isUpload ? untilRefused(handle) : handle
 }
 
 // With the media type that the client prefers, or else the first, if successes declare several.

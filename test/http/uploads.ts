@@ -61,7 +61,23 @@ t.test('a client that stalls is 408, however long the whole body may take', asyn
   connection.socket.write('x'.repeat(100_000))
   await until(() => connection.received !== '')
   t.match(connection.received, /^HTTP\/1.1 408 .*\r\nConnection: close\r\n/is)
+  await setTimeout(50)
+  t.strictSame(problemsOf(service), [], 'nor is it an error of the service that its handler failed')
 })
+
+t.test('a client that leaves midway is no error of the service', async (t) => {
+  const service = await startAlbums(t)
+  const connection = connect(t, service)
+  connection.socket.write(head('/open-photos', 'Content-Length: 100000'))
+  connection.socket.write('x'.repeat(50_000))
+  await setTimeout(50)
+  connection.socket.end()
+  await until(() => service.log.some(({ msg }) => /^request( aborted)?$/.test(String(msg))))
+  await setTimeout(50)
+  t.strictSame(problemsOf(service), [])
+})
+
+const problemsOf = ({ log }: Service) => log.filter(({ level }) => Number(level) >= 40)
 
 t.test('a client that is slow but steady passes, beyond REQUEST_TIMEOUT_MS', async (t) => {
   const service = await startAlbums(t, { REQUEST_TIMEOUT_MS: '500', UPLOAD_RATE_MIN: '500' })

@@ -2,7 +2,7 @@
 // blocks below, whatever the size of its chunks and however slowly the handler reads.
 
 import { Readable } from 'node:stream'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Upload as Declared } from '../contract/contract.js'
 import { bodyTooLarge } from '../errors.js'
 import type { HeldBytes } from './body-memory.js'
@@ -193,6 +193,23 @@ export function receiving<Args extends readonly unknown[], Response>(
   return (request, ...others) => {
     const body = request[upload]
     return body === undefined ? respond(request, ...others) : body.during(() => respond(request, ...others))
+  }
+}
+
+/**
+ * A handler of Fastify whose failure is no news where its body was refused: where the client sent too slowly, or
+ * left, the response is sent, or nobody waits for one. Fastify would log it as an error of the service.
+ */
+export function untilRefused(
+  handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
+  return async (request, reply) => {
+    try {
+      return await handle(request, reply)
+    } catch (error) {
+      if (reply.sent && error === request[upload]?.failure) return undefined
+      throw error
+    }
   }
 }
 
