@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto'
 import dgram from 'node:dgram'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
 import net from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -229,6 +230,18 @@ async function startDns(t: Test, addresses: readonly string[]): Promise<number> 
 }
 
 for (const { name, skip, places: placesOf, start } of balancers) {
+  t.test(`${name}: a body of any size is refused before it has arrived`, { skip }, async (t) => {
+    const places = await placesOf()
+    for (const { host, port, metricsPort } of places)
+      for (const each of [port, metricsPort]) await startRefusing(t, host, each)
+    const { port } = new URL(await startBalancer(t, start, places))
+    const client = net.connect(Number(port), '127.0.0.1').setEncoding('utf8')
+    t.teardown(() => client.destroy())
+    client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\nthe first bytes')
+    const [received] = await once(client, 'data')
+    t.match(received, /^HTTP\/1.1 401 .*\r\nWWW-Authenticate: refused/is)
+  })
+
   t.test(`four instances behind ${name}`, { skip: skip || redisIsMissing }, async (t) => {
     const { url } = await startDatabaseProxy(t, await createDatabase(t))
     const redis = await startRedis(t)
@@ -286,6 +299,19 @@ for (const { name, skip, places: placesOf, start } of balancers) {
       await until(() => load.count() > before + 100)
       t.strictSame(await load.stop(), [], 'every response was 200')
     })
+  })
+}
+
+/** An instance that is well, and refuses each body by the head of its request. */
+async function startRefusing(t: Test, host: string, port: number): Promise<void> {
+  const server = http.createServer(({ method }, response) => {
+    if (method === 'POST') response.writeHead(401, { 'WWW-Authenticate': 'refused' })
+    response.end()
+  })
+  await once(server.listen(port, host), 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
   })
 }
 
