@@ -1,5 +1,5 @@
-// What handlers use besides the database: a mailer, a clock, the client of another API, webhooks. A handler gets them
-// as `services` in its context. They are made once, before the server listens.
+// What handlers use besides the database: a mailer, a clock, the client of another API, webhooks. A handler
+// gets them as `services` in its context. They are made once, before the server listens.
 
 import type { Logger } from 'pino'
 import type { Config } from './config.js'

@@ -28,8 +28,8 @@ export function compareContent(content: Spot): void {
   if (!isRequest) compareSent(content, before, after)
 }
 
-// A client that reads the type that was sent may not read another, though it was declared, too. That type is the
-// one of a handler that names none; or, where `Accept` chooses, the first that its range includes.
+// A client that reads the type that was sent may not read another, though it was declared, too. That type is
+// the one of a handler that names none; or, where `Accept` chooses, the first that its range includes.
 function compareSent(content: Spot, before: readonly string[], after: readonly string[]): void {
   const [was, is] = [sentOf(before), sentOf(after)]
   if (was !== is && was !== undefined && is !== undefined && after.includes(was))

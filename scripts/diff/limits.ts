@@ -1,5 +1,5 @@
-// Limits: sizes and times (`x-limits`), quotas (`x-rate-limits`) and what an operation takes of them (`x-rate-cost`),
-// how long responses are stored (`x-idempotency`).
+// Limits: sizes and times (`x-limits`), quotas (`x-rate-limits`) and what an operation takes of them
+// (`x-rate-cost`), how long responses are stored (`x-idempotency`).
 
 import { defaultLimits } from '../../src/openapi/tools.js'
 import { claim, report, type Spot } from './comparison.js'
@@ -32,8 +32,8 @@ export function compareLimits(root: Spot): void {
 }
 
 /**
- * Reports changed limits of an operation. Its own are in place of the document's: without any a smaller body, or
- * the one request that it counted as, are what they were.
+ * Reports changed limits of an operation. Its own are in place of the document's: without any a smaller body,
+ * or the one request that it counted as, are what they were.
  */
 export function compareOwnLimits(operation: Spot): void {
   const { before, after, comparison } = operation

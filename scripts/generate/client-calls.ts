@@ -38,8 +38,8 @@ interface Received {
 }
 
 /**
- * The types of an operation's function: one for each media type that a call may want, and at last that of a call
- * that wants none, because TypeScript infers from the last.
+ * The types of an operation's function: one for each media type that a call may want, and at last that of a
+ * call that wants none, because TypeScript infers from the last.
  */
 export function callTypes(operation: Operation, request: string, notation: Notation): string[] {
   const answers = goodAnswers(operation)

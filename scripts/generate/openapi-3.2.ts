@@ -1,7 +1,7 @@
 // The objects of OpenAPI 3.2 for Redocly's lint, whose line 1 reads such a document by the rules of 3.1 and
 // would refuse each field that 3.2 has added. Its line 2 (2.64.0) knows most of them, but takes each part of
-// `components.mediaTypes` for a map of media types, and refuses `style: cookie`, a response without description
-// and an encoding within an encoding.
+// `components.mediaTypes` for a map of media types, and refuses `style: cookie`, a response without
+// description and an encoding within an encoding.
 
 import { Oas3_1Types } from '@redocly/openapi-core'
 

@@ -1,5 +1,5 @@
-// The engine's package: ES modules with types, for a server of its own, for tools, and for generating types; with
-// the few modules of src/lib that they use, the files of /docs, and the pages of what is supported.
+// The engine's package: ES modules with types, for a server of its own, for tools, and for generating types;
+// with the few modules of src/lib that they use, the files of /docs, and the pages of what is supported.
 
 import { cpSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'

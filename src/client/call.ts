@@ -39,7 +39,9 @@ export interface AnyCallOptions extends CommonOptions, GivenCredentials {}
 /** Options of a single call, with its own credentials in place of the client's. */
 export type CallOptions<Schemes> = CommonOptions & Partial<CredentialOptions<Schemes>>
 
-/** The body of a request that is a file. One that is no Uint8Array and no Blob is sent as it is read, once. */
+/**
+ * The body of a request that is a file. One that is no Uint8Array and no Blob is sent as it is read, once.
+ */
 export type FileBody = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 type FileOf<Value, File> = unknown extends Value

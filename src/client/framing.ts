@@ -8,7 +8,9 @@
 /** How the items of a stream are told apart. */
 export type Framing = 'sse' | 'lines' | 'sequence'
 
-/** An item as it was sent, without the fields that it does not have; only an event has others than its data. */
+/**
+ * An item as it was sent, without the fields that it does not have; only an event has others than its data.
+ */
 export interface SentItem {
   readonly event?: string
   /** Of an event: from where to go on after it. */

@@ -19,7 +19,9 @@ export interface Limits {
   readonly attemptsMax: number
   /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. */
   readonly waitMaxMs: number
-  /** The longest time without a byte within a response that is read as it arrives; undefined: see the client. */
+  /**
+   * The longest time without a byte within a response that is read as it arrives; undefined: see the client.
+   */
   readonly silenceMaxMs: number | undefined
 }
 
@@ -51,9 +53,9 @@ export interface CommonOptions {
   /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. Default: 90,000. */
   readonly waitMaxMs?: number | undefined
   /**
-   * The longest silence within a stream of items, or a file that is read as it arrives; `Infinity` for any. What
-   * the service sends to keep a connection alive ends it. Default: that three of these are lost, 60,000 for a file,
-   * and any within a stream that has none of them (JSON Lines).
+   * The longest silence within a stream of items, or a file that is read as it arrives; `Infinity` for any.
+   * What the service sends to keep a connection alive ends it. Default: that three of these are lost, 60,000
+   * for a file, and any within a stream that has none of them (JSON Lines).
    */
   readonly silenceMaxMs?: number | undefined
   /** The calls of a key that are in flight at once; others wait for their turn. Default: 32. */

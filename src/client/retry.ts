@@ -11,8 +11,9 @@ const backoffMaxMs = 10_000
 const spreadMs = 250
 
 /**
- * Whether an operation is idempotent: by its method (RFC 9110, section 9.2.2; RFC 10008), or by its idempotency key.
- * Other requests are never repeated, because they may have taken effect although their response was lost.
+ * Whether an operation is idempotent: by its method (RFC 9110, section 9.2.2; RFC 10008), or by its
+ * idempotency key. Other requests are never repeated, because they may have taken effect although their
+ * response was lost.
  */
 export function isRepeatable({ method, idempotent }: ClientOperation): boolean {
   return idempotent === true || ['GET', 'HEAD', 'OPTIONS', 'QUERY', 'PUT', 'DELETE'].includes(method)

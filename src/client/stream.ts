@@ -53,8 +53,8 @@ export interface StreamSource {
   onLost(error: ApiError, waitMs: number): void
 }
 
-// Unless the server says otherwise. A connection without an event doubles the wait, up to the longest: an event
-// that the server cannot write would be asked for again and again.
+// Unless the server says otherwise. A connection without an event doubles the wait, up to the longest: an
+// event that the server cannot write would be asked for again and again.
 const reconnectMs = 2_000
 const reconnectMaxMs = 30_000
 
@@ -180,7 +180,8 @@ export class Stream implements ItemStream<unknown> {
     const { operation, clock, onLost } = this.source
     const doubled = this.#retryMs * 2 ** Math.max(0, this.#empty - 1)
     const longest = Math.max(this.#retryMs, reconnectMaxMs)
-    const waitMs = Math.min(doubled, longest) * (1 + clock.random() / 2) // spreads those that lost theirs together
+    // Random, for those that lost theirs together.
+    const waitMs = Math.min(doubled, longest) * (1 + clock.random() / 2)
     if (lost !== undefined) onLost(lost, waitMs)
     await clock.wait(waitMs, this.#own.signal).catch((cause) => {
       throw new ApiError('aborted', 'The call was aborted.', { operation: operation.id, cause })

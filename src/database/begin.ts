@@ -4,9 +4,9 @@ import type { RootSql, RootTransaction } from './database.js'
 import { codeOf, isConnectionLost } from './unavailable.js'
 
 /**
- * Calls `run` in a transaction. A lost connection is the error of its statement: postgres.js 3.4.9 alone would
- * then write ROLLBACK to the socket that it no longer has, which nothing can catch. So it is not told of the
- * error, and the connection's end is that of the transaction.
+ * Calls `run` in a transaction. A lost connection is the error of its statement: postgres.js 3.4.9 alone
+ * would then write ROLLBACK to the socket that it no longer has, which nothing can catch. So it is not told
+ * of the error, and the connection's end is that of the transaction.
  */
 export async function begin<Result>(
   sql: RootSql,

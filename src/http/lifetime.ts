@@ -23,7 +23,9 @@ declare module 'fastify' {
 }
 
 export interface Timeouts {
-  /** From the arrival of a head to that of the whole request; of a body that streams, see `upload-pace.ts`. */
+  /**
+   * From the arrival of a head to that of the whole request; of a body that streams, see `upload-pace.ts`.
+   */
   readonly requestTimeoutMs: number
   /** From the arrival of a whole request to its response. */
   readonly handlerTimeoutMs: number
@@ -200,8 +202,8 @@ export class Lifetime implements Signal {
 }
 
 /**
- * A stream has no time limit that would end the wait of its statements: each may wait for a connection as long as
- * a handler has.
+ * A stream has no time limit that would end the wait of its statements: each may wait for a connection as
+ * long as a handler has.
  */
 class StreamSignal implements Signal {
   constructor(readonly lifetime: Lifetime) {}

@@ -1,6 +1,6 @@
-// The streams in flight. No time limit of a request ends a response whose body is a stream: its source does, and
-// whatever is here. Its client leaves, also by closing its half; takes no byte for as long as `connectionTimeout`;
-// or the server closes.
+// The streams in flight. No time limit of a request ends a response whose body is a stream: its source does,
+// and whatever is here. Its client leaves, also by closing its half; takes no byte for as long as
+// `connectionTimeout`; or the server closes.
 
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -16,8 +16,8 @@ export class Streams {
   constructor(readonly shutdownMs: number) {}
 
   /**
-   * Ends streams of items when the server closes. Those of bytes end by themselves: ended before, they would look
-   * whole.
+   * Ends streams of items when the server closes. Those of bytes end by themselves: ended before, they would
+   * look whole.
    */
   add(app: FastifyInstance): void {
     app.addHook('preClose', async () => {
@@ -49,8 +49,8 @@ export class Streams {
     else setTimeoutOf(reply, finish, this.shutdownMs / 2)
   }
 
-  // What the handler throws because its signal is aborted comes behind the end, and is no failure. A client that
-  // does not read the end would keep the server.
+  // What the handler throws because its signal is aborted comes behind the end, and is no failure. A client
+  // that does not read the end would keep the server.
   #finish(reply: FastifyReply, body: EndlessBody): void {
     const { request } = reply
     request.reason = 'server closes'
@@ -73,8 +73,9 @@ function endStalled(request: FastifyRequest, bytesLeft: number, body: Readable):
   request.raw.socket.destroy()
 }
 
-// A client that has gone sends the same as one that only closes its half. For a response that ends, the server
-// goes on; here it would notice when it has written twice, and no client half closes a feed that it reads.
+// A client that has gone sends the same as one that only closes its half. For a response that ends, the
+// server goes on; here it would notice when it has written twice, and no client half closes a feed that it
+// reads.
 function leaveWithHalf({ raw: { socket } }: FastifyRequest): () => void {
   const leave = () => socket.destroy()
   socket.once('end', leave)

@@ -1,6 +1,6 @@
-// The time of a body that streams. It may take as long as it needs, as long as it comes: its client is too slow
-// if it sends less than UPLOAD_RATE_MIN while the handler waits for it, and its handler is too late if it reads
-// nothing for the time that it has for a response.
+// The time of a body that streams. It may take as long as it needs, as long as it comes: its client is too
+// slow if it sends less than UPLOAD_RATE_MIN while the handler waits for it, and its handler is too late if
+// it reads nothing for the time that it has for a response.
 
 import { afterReading } from '../lib/after-reading.js'
 import type { Upload } from '../openapi/index.js'

@@ -23,8 +23,8 @@ export class LoadShedder {
   readonly #refused: Record<Lane, number> = { work: 0, 'unknown keys': 0, streams: 0 }
 
   /**
-   * @param max of requests and of look-ups of unknown keys. A request that is still arriving is in no lane, so
-   * slow clients take no slot
+   * @param max of requests and of look-ups of unknown keys. A request that is still arriving is in no lane,
+   * so slow clients take no slot
    */
   constructor(max: number, streamsMax = max) {
     this.#max = { work: max, 'unknown keys': max, streams: streamsMax }
@@ -88,8 +88,8 @@ export class LoadShedder {
 }
 
 /**
- * Runs each handler in a slot of the shedder; but one that receives a body while it runs may take as long as its
- * client, and takes memory for bodies instead.
+ * Runs each handler in a slot of the shedder; but one that receives a body while it runs may take as long as
+ * its client, and takes memory for bodies instead.
  */
 export function shed<Resource>(loadShedder: LoadShedder): Around<Resource> {
   return (respond) => (request, reply, resource) => {
@@ -99,8 +99,8 @@ export function shed<Resource>(loadShedder: LoadShedder): Around<Resource> {
 }
 
 /**
- * Gives each stream a slot of its own. An operation that only streams takes it before any work; another when its
- * handler has returned a stream, within its transaction, which a refusal undoes.
+ * Gives each stream a slot of its own. An operation that only streams takes it before any work; another when
+ * its handler has returned a stream, within its transaction, which a refusal undoes.
  */
 export function shedStreams<Resource>(loadShedder: LoadShedder): Around<Resource> {
   return (respond, operation) => {

@@ -38,7 +38,8 @@ export function transactional(pool: ConnectionSource, options: WritesOptions): A
   return (respond, operation) => {
     if (operation.isSafe) return respond
     const streams = mayStream(operation)
-    // A shared transaction has no time limit of its own, and a stream needs statements behind its transaction.
+    // A shared transaction has no time limit of its own, and a stream needs statements behind its
+    // transaction.
     const isAlone = operation.limits.timeoutMs !== undefined || streams
     const isShared = options.sharesTransactions(operation) && !isAlone
     const respondOnce = isShared ? together(pool, options.keepHours) : apart(pool, options.keepHours)

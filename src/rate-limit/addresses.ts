@@ -1,6 +1,6 @@
 // Counts requests without a valid key by client address, with @fastify/rate-limit, which counts by one: those
-// that cost more are counted in its store. Clients are not counted with it: their ban and two windows are read
-// and counted in one step, for which the plugin would take three.
+// that cost more are counted in its store. Clients are not counted with it: their ban and two windows are
+// read and counted in one step, for which the plugin would take three.
 
 import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

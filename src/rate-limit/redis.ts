@@ -39,7 +39,8 @@ const windows = `
 // KEYS: ban, minute, day.
 // ARGV: the number of requests (0 only reads), the quotas of the minute and the day, the lengths of the three
 // windows; then for each key the count and the ttl that the caller knows, below which no window starts; then
-// what each of the requests costs. Most are admitted, and their ttl comes from counting them. PTTL is called for the others alone.
+// what each of the requests costs. Most are admitted, and their ttl comes from counting them. PTTL is called
+// for the others alone.
 const admit = `${windows}
   local current = redis.call('mget', unpack(KEYS))
   for i, key in ipairs(KEYS) do

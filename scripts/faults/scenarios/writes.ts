@@ -34,9 +34,9 @@ const faults: readonly Fault[] = [
 ]
 
 /**
- * Revokes the role's insert, and later freezes the only synchronous standby, each until it is reported and for
- * so long. Through HAProxy all reads must succeed, creates get 503, and each instance must report the cause and
- * that it is ready.
+ * Revokes the role's insert, and later freezes the only synchronous standby, each until it is reported and
+ * for so long. Through HAProxy all reads must succeed, creates get 503, and each instance must report the
+ * cause and that it is ready.
  */
 export function loseWrites(environment: Environment, forMs: number): Promise<Report> {
   const title = `insert revoked, and the only synchronous standby frozen, ${forMs} ms each, behind HAProxy`

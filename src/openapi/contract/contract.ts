@@ -53,7 +53,9 @@ export interface Content {
   readonly upload?: Upload
 }
 
-/** What of a body streams: all of it, or the one file of a form; and what of it is validated as it arrives. */
+/**
+ * What of a body streams: all of it, or the one file of a form; and what of it is validated as it arrives.
+ */
 export interface Upload {
   /** The field of the file; undefined for a body of bytes. */
   readonly field: string | undefined

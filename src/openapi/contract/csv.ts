@@ -11,8 +11,8 @@ const itemKeywords = ['items', 'prefixItems', 'unevaluatedItems']
 const otherKeywords = ['patternProperties', 'additionalProperties', 'unevaluatedProperties']
 
 /**
- * The columns of a dereferenced schema, in the order of its properties, or why it is no table; undefined if it
- * is not of arrays.
+ * The columns of a dereferenced schema, in the order of its properties, or why it is no table; undefined if
+ * it is not of arrays.
  */
 export function columnsOf(schema: Node): readonly string[] | string | undefined {
   if (typesOf(schema)?.join() !== 'array') return undefined

@@ -28,7 +28,10 @@ export const defaultRequestId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,12
 /** Limits without `x-limits`, in bytes: the defaults of Fastify and Node. */
 export const defaultLimits = { bodyBytes: 1_048_576, urlBytes: maxHeaderSize, headerBytes: maxHeaderSize }
 
-/** Of a stream of an operation whose `x-limits` do not say it. Proxies close a silent connection after a minute. */
+/**
+ * Of a stream of an operation whose `x-limits` do not say it. Proxies close a silent connection after a
+ * minute.
+ */
 export const defaultKeepAliveMs = 15_000
 
 /** Idempotency without `x-idempotency`. */

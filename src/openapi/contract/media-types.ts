@@ -58,8 +58,8 @@ function byWidth(a: { readonly mediaType: string }, b: { readonly mediaType: str
 }
 
 /**
- * A media type as it is sent: text in UTF-8, and CSV with a header row unless the contract says otherwise. The
- * types of streams have no other charset.
+ * A media type as it is sent: text in UTF-8, and CSV with a header row unless the contract says otherwise.
+ * The types of streams have no other charset.
  */
 export function sentType(
   { mediaType, kind }: Pick<Content, 'mediaType' | 'kind'>,

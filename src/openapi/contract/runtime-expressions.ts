@@ -1,5 +1,5 @@
-// Runtime expressions: the URL of a callback, by values of the request that asked for it (OpenAPI 3.1.1, section
-// 4.8.19, Callback Object, and section 4.8.20.4).
+// Runtime expressions: the URL of a callback, by values of the request that asked for it (OpenAPI 3.1.1,
+// section 4.8.19, Callback Object, and section 4.8.20.4).
 
 /** A part of a URL: text as it is, or a value of the request. */
 export type UrlPart =
@@ -13,8 +13,8 @@ export type UrlPart =
 const source = /^\$request\.(?:(path|query)\.(.+)|(header)\.([\w!#$%&'*+.^`|~-]+)|(body)(?:#(|\/.*))?)$/
 
 /**
- * The parts of the URL of a callback, by its key: an expression, or text with expressions in braces. Undefined
- * if one is not of the request, or is none.
+ * The parts of the URL of a callback, by its key: an expression, or text with expressions in braces.
+ * Undefined if one is not of the request, or is none.
  */
 export function readUrl(key: string): readonly UrlPart[] | undefined {
   const texts = key.startsWith('$') ? ['', key, ''] : key.split(/\{([^{}]*)\}/)

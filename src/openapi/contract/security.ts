@@ -9,8 +9,8 @@ import { pointerKeys } from './pointer.js'
 import type { Node, Reader } from './reader.js'
 
 /**
- * The Security Requirement Objects of an operation: its own or, if it has none, the document's; with the names
- * of schemes also where OpenAPI 3.2 has a reference.
+ * The Security Requirement Objects of an operation: its own or, if it has none, the document's; with the
+ * names of schemes also where OpenAPI 3.2 has a reference.
  */
 export function effectiveSecurity(document: Node, operation: Node): Node[] {
   const security: unknown = operation.security ?? document.security ?? []

@@ -1,5 +1,5 @@
-// Requests that the service sends: those of webhooks, and of the callbacks of operations. What cannot be sent as
-// declared is a warning, because the contract can be served without it.
+// Requests that the service sends: those of webhooks, and of the callbacks of operations. What cannot be sent
+// as declared is a warning, because the contract can be served without it.
 
 import { oneLine } from '../../lib/one-line.js'
 import { readContents } from './content.js'

@@ -11,8 +11,8 @@ import type { Node } from './reader.js'
 export const exactNumbers = 'x-exact-numbers'
 
 /**
- * A document of OpenAPI 3.0, 3.1 or 3.2 in the one form that all readers read: OpenAPI 3.1, with what 3.2 adds
- * left where it is.
+ * A document of OpenAPI 3.0, 3.1 or 3.2 in the one form that all readers read: OpenAPI 3.1, with what 3.2
+ * adds left where it is.
  */
 export function toOpenApi31(document: object): object {
   return { ...(converted(document, isOpenApi30(document)) as object), openapi: '3.1.0' }

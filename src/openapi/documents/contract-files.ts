@@ -55,8 +55,9 @@ export function withBase(
 
 /**
  * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1,
- * `/openapi-3.1.yaml` if the contract is of 3.2, and the API catalogue. An operation of the contract at one of these takes precedence. The public URL is the
- * only server; without one the contract's follow the one at which the caller reached the service.
+ * `/openapi-3.1.yaml` if the contract is of 3.2, and the API catalogue. An operation of the contract at one
+ * of these takes precedence. The public URL is the only server; without one the contract's follow the one at
+ * which the caller reached the service.
  */
 export function contractFiles(app: FastifyInstance, contract: Contract, options?: AddressOptions): void {
   const address = addressOf(app, contract, options)

@@ -1,5 +1,5 @@
-// What recheck found for each pattern, kept between runs in node_modules/.cache: finding it takes up to 0.6 s for
-// a pattern, and for the patterns of a contract more than half of a generation.
+// What recheck found for each pattern, kept between runs in node_modules/.cache: finding it takes up to 0.6 s
+// for a pattern, and for the patterns of a contract more than half of a generation.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,8 @@ const require = createRequire(import.meta.url)
 
 /**
  * The store of an installation: beside the recheck that is installed.
- * @param rules by which it judges: by others, or by another version of it or of Node's patterns, it judges again
+ * @param rules by which it judges: by others, or by another version of it or of Node's patterns, it judges
+ * again
  */
 export function installedStore(rules: object): JudgementStore {
   return {

@@ -240,8 +240,8 @@ function statusTypes({ responses }: Operation): [response: Response, status: str
   ]
 }
 
-// One type per media type; those used without a `Content-Type` share one, which does not require the header. All
-// media types of bytes share a type, so that a handler can choose among them.
+// One type per media type; those used without a `Content-Type` share one, which does not require the header.
+// All media types of bytes share a type, so that a handler can choose among them.
 function answerTypes(operation: Operation, response: Response, status: string, notation: Notation): string[] {
   const { headers, contents } = response
   const declared = declaredType(operation, response)

@@ -12,7 +12,8 @@ export function urlOf(parts: readonly UrlPart[], asked: Asked): URL | undefined 
   const texts = parts.map((part, i) => {
     if ('text' in part) return part.text
     const value = textOf(valueIn(part, asked))
-    // The value that it begins with is a URL. Another is a part of one, and must not end its path or its query.
+    // The value that it begins with is a URL. Another is a part of one, and must not end its path or its
+    // query.
     return i === 0 || value === undefined ? value : encodeURIComponent(value)
   })
   const text = texts.includes(undefined) ? '' : texts.join('')

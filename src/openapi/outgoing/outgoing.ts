@@ -1,5 +1,5 @@
-// The requests of webhooks and callbacks: a typed function for each, which validates what the service is about to
-// send, and signs it. Sending, and sending again, is the application's.
+// The requests of webhooks and callbacks: a typed function for each, which validates what the service is
+// about to send, and signs it. Sending, and sending again, is the application's.
 
 import { stringify } from 'lossless-json'
 import type { Contract, Header, Response, SentRequest } from '../contract/contract.js'
@@ -63,8 +63,8 @@ function mapped<Made>(
   return Object.fromEntries([...requests].map(([name, request]) => [name, make(request)]))
 }
 
-// The service is the authority of what it sends, and so, as in a response, may send what is readOnly, and not what
-// is writeOnly (JSON Schema Validation 2020-12, section 9.4).
+// The service is the authority of what it sends, and so, as in a response, may send what is readOnly, and not
+// what is writeOnly (JSON Schema Validation 2020-12, section 9.4).
 const status = 200
 
 function declared({ place, parameters, body }: SentRequest) {

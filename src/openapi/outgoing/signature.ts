@@ -1,5 +1,6 @@
-// Signatures of requests that the service sends, by the Standard Webhooks specification (version 1.0.0): HMAC-SHA256
-// with secrets that a receiver shares. Its library for Node computes SHA-256 in JavaScript; this is Node's own.
+// Signatures of requests that the service sends, by the Standard Webhooks specification (version 1.0.0):
+// HMAC-SHA256 with secrets that a receiver shares. Its library for Node computes SHA-256 in JavaScript; this
+// is Node's own.
 
 import { createHmac } from 'node:crypto'
 
@@ -8,8 +9,8 @@ export interface Signing {
   /** Identifies what is told: the same when it is sent again, so that the receiver takes it once. */
   readonly id: string
   /**
-   * `whsec_` and 24 to 64 bytes in base64. During a rotation the old one and the new one: the receiver accepts
-   * a signature by either.
+   * `whsec_` and 24 to 64 bytes in base64. During a rotation the old one and the new one: the receiver
+   * accepts a signature by either.
    */
   readonly secrets: readonly string[]
   /** When it is sent, by default now: the receiver refuses what is minutes old. */

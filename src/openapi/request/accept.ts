@@ -1,6 +1,6 @@
 // `Accept`: which of the media types of an operation's responses a client prefers (RFC 9110, section 12.5.1).
-// Not by `negotiator`, which `/docs` uses for codings: it decides ties by the client's order, and the contract
-// says that its own does.
+// Not by `negotiator`, which `/docs` uses for codings: it decides ties by the client's order, and the
+// contract says that its own does.
 
 import type { Content } from '../contract/contract.js'
 import { essence, isRange, sentType } from '../contract/media-types.js'
@@ -29,10 +29,10 @@ interface Candidate {
 }
 
 /**
- * Creates what chooses among the media types of contents: by quality, then by how exactly the client names one,
- * then by their order. All are equal without an `Accept`, or with one that has no valid media range. Of a
- * range, such as `image/*`, it is the type that the client names, or else the range. The cost is linear in the
- * length of the header, which the server bounds.
+ * Creates what chooses among the media types of contents: by quality, then by how exactly the client names
+ * one, then by their order. All are equal without an `Accept`, or with one that has no valid media range. Of
+ * a range, such as `image/*`, it is the type that the client names, or else the range. The cost is linear in
+ * the length of the header, which the server bounds.
  */
 export function createPreference(contents: readonly Content[]): Prefer {
   const first = contents[0]?.mediaType

@@ -82,8 +82,8 @@ export class HeldBytes {
 }
 
 /**
- * Puts a body in hand that is being read: it is released with the response unless a handler begins, which may run
- * on when its client has gone.
+ * Puts a body in hand that is being read: it is released with the response unless a handler begins, which may
+ * run on when its client has gone.
  */
 export function putInHand(request: FastifyRequest, body: BodyInHand): void {
   request[bodyInHand] = body
@@ -97,7 +97,9 @@ type Respond<Args extends readonly unknown[], Response> = (
   ...others: Args
 ) => Promise<Response>
 
-/** Releases the body of a request once `respond` has settled, or the stream that it responds with is closed. */
+/**
+ * Releases the body of a request once `respond` has settled, or the stream that it responds with is closed.
+ */
 export function handing<Args extends readonly unknown[], Response extends { readonly body: unknown }>(
   respond: Respond<Args, Response>,
 ): Respond<Args, Response> {

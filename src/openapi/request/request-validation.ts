@@ -193,7 +193,8 @@ function repetitions({ query }: FastifyRequest, { parameters }: Operation): Erro
     .map(({ name }) => errorAt([name], 'must be given once'))
 }
 
-// The fields of an exploded object are sent without the name of the object, and a whole query without its own.
+// The fields of an exploded object are sent without the name of the object, and a whole query without its
+// own.
 function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   const { missingProperty, additionalProperty, unevaluatedProperty } = error.params
   const ofField = [missingProperty, additionalProperty, unevaluatedProperty].some(

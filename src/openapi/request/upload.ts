@@ -184,8 +184,8 @@ export class Upload extends Readable implements BodyInHand {
 }
 
 /**
- * Runs the handler of a request whose body streams, once: a body cannot be read again by a transaction that is
- * repeated. If the body is refused, so is the request, whatever the handler makes of it.
+ * Runs the handler of a request whose body streams, once: a body cannot be read again by a transaction that
+ * is repeated. If the body is refused, so is the request, whatever the handler makes of it.
  */
 export function receiving<Args extends readonly unknown[], Response>(
   respond: (request: FastifyRequest, ...others: Args) => Promise<Response>,

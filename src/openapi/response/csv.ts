@@ -21,9 +21,9 @@ type Row = Readonly<Record<string, unknown>>
 export type WriteCsv = (rows: readonly Row[]) => string
 
 /**
- * Creates the writer of a media type: a row with the names of its columns, unless it has `header=absent`, then a
- * row for each object. A field that is absent or null is empty, and an empty text is `""`. Nothing is altered:
- * not even a text that a spreadsheet may take for a formula.
+ * Creates the writer of a media type: a row with the names of its columns, unless it has `header=absent`,
+ * then a row for each object. A field that is absent or null is empty, and an empty text is `""`. Nothing is
+ * altered: not even a text that a spreadsheet may take for a formula.
  * @returns a function that throws for a field without a column, and for text that UTF-8 cannot hold
  */
 export function createCsvWriter({ columns = [], mediaType }: Content): WriteCsv {

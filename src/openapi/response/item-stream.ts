@@ -114,7 +114,8 @@ export class ItemStream extends EndlessBody {
     if (this.push(text)) this.#isWanted = true
   }
 
-  // One timer, which looks how long the silence is: to set another for each item would cost more than the item.
+  // One timer, which looks how long the silence is: to set another for each item would cost more than the
+  // item.
   #watch(): void {
     const { keepAliveMs, silenceMs = Number.POSITIVE_INFINITY } = this.#source.limits
     const now = performance.now()
@@ -135,7 +136,8 @@ export class ItemStream extends EndlessBody {
     if (keepAlive !== '' && this.readableLength === 0 && this.#waitsSince !== undefined) this.push(keepAlive)
   }
 
-  // An iterable that waits for an item returns once it has it: what it waits for ends by the request's signal.
+  // An iterable that waits for an item returns once it has it: what it waits for ends by the request's
+  // signal.
   #release(): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -1,5 +1,6 @@
-// How long items are written in a turn of the event loop, of all streams together. An event for a thousand readers
-// of a feed would keep requests waiting until the last reader has it: each is validated, and written to a socket.
+// How long items are written in a turn of the event loop, of all streams together. An event for a thousand
+// readers of a feed would keep requests waiting until the last reader has it: each is validated, and written
+// to a socket.
 
 // A request needs several turns.
 const turnMs = 0.25

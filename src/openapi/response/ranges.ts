@@ -1,6 +1,6 @@
-// A part of a representation (RFC 9110, section 14), for handlers of downloads: a single range of bytes. Several
-// would need multipart/byteranges, which players and download managers do not ask for; then all of it is sent, as
-// section 14.2 allows.
+// A part of a representation (RFC 9110, section 14), for handlers of downloads: a single range of bytes.
+// Several would need multipart/byteranges, which players and download managers do not ask for; then all of it
+// is sent, as section 14.2 allows.
 
 /** The headers of the request that ask for a part. */
 export interface RangeHeaders {
@@ -39,8 +39,8 @@ export interface Validators {
 }
 
 /**
- * The part of a representation that a request asks for: all of it (200), a range (206), or none, since it begins
- * beyond the end (416).
+ * The part of a representation that a request asks for: all of it (200), a range (206), or none, since it
+ * begins beyond the end (416).
  * @param length of the whole, in bytes
  */
 export function rangeOf(headers: RangeHeaders, length: number, validators: Validators = {}): Range {

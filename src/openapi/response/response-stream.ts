@@ -1,6 +1,6 @@
 // Sends responses whose body is a stream: with back-pressure, and never further than its client reads. One
-// that fails before its first bytes is an error like any other; later it ends the connection abruptly, so that
-// the client sees a cut body.
+// that fails before its first bytes is an error like any other; later it ends the connection abruptly, so
+// that the client sees a cut body.
 
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -12,7 +12,9 @@ import { addHeaders } from './list-headers.js'
 
 /** A body without an end of its own, such as a feed: the server ends it when it closes. */
 export abstract class EndlessBody extends Readable {
-  /** Ends the body behind what it has pushed, as its format ends. No failure of its source counts any more. */
+  /**
+   * Ends the body behind what it has pushed, as its format ends. No failure of its source counts any more.
+   */
   abstract finish(): void
 }
 

@@ -63,7 +63,9 @@ export interface ResponseCheck {
   itemFault(content: Content): ItemFault
 }
 
-/** The JSON Pointer of what is wrong in an item, and the problem; undefined if the contract allows the item. */
+/**
+ * The JSON Pointer of what is wrong in an item, and the problem; undefined if the contract allows the item.
+ */
 export type ItemFault = (item: unknown) => { readonly at: string; readonly problem: string } | undefined
 
 /** Why a body is not the declared one. */
