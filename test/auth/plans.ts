@@ -92,7 +92,8 @@ const report = {
   summary: 'Report.',
   responses: { 204: { description: 'Done.' }, '4XX': { description: 'Refused.' } },
 }
-function readReport(fields: object, more: object = { 'x-rate-limits': limits }) {
+const limited = { 'x-rate-limits': limits }
+function readReport(fields: object, more: object = limited) {
   const paths = { '/report': { post: { ...report, ...fields } } }
   const document = { openapi: '3.1.0', info: { title: 'Toys', version: '1' }, ...more, paths }
   return readServiceContract('openapi.yaml', async () => stringify(document))
@@ -158,6 +159,19 @@ for (const [title, cost, fields, more, problem] of refusedCosts) {
     await t.rejects(contract, { name: 'ContractError', message })
   })
 }
+
+t.test('that of an additional operation is refused with its place, too', async (t) => {
+  const operation = { ...report, 'x-rate-cost': 0 }
+  const paths = { '/report': { additionalOperations: { COPY: operation } } }
+  const document = { openapi: '3.2.0', info: { title: 'Toys', version: '1' }, ...limited, paths }
+  const text = stringify(document)
+  const line = text.split('\n').findIndex((each) => each.includes('COPY:')) + 1
+  const message = new RegExp(`^openapi.yaml:${line}:\\d+: COPY /report: x-rate-cost must be`)
+  await t.rejects(
+    readServiceContract('openapi.yaml', async () => text),
+    { name: 'ContractError', message },
+  )
+})
 
 t.test('a cost that only callers with a key have may exceed what an address has', async (t) => {
   t.equal(rateCostMax(await readReport({ ...secured, 'x-rate-cost': 60 }, withKey)), 60)

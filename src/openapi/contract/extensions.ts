@@ -4,6 +4,7 @@
 import type { Contract, Operation } from './contract.js'
 import type { Problem } from './contract-error.js'
 import { defaultIdempotency, defaultKeepAliveMs, defaultLimits, ownErrorStatuses } from './defaults.js'
+import { operationPlace } from './methods.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
 import { refusesUnacceptable } from './responses.js'
 
@@ -152,16 +153,20 @@ export function withExtensions(
   ofDocument: Contract['extensions'],
 ): Contract['operations'] {
   const read = (operation: Operation): Operation => {
-    const { definition, path, method } = operation
+    const { definition } = operation
     const given = Object.entries(readers).filter(([name]) => definition[name] !== undefined)
     if (given.length === 0) return operation
     const values = given.map(([name, readValue]) => {
-      const at = ['paths', path, method.toLowerCase()]
-      return [name, reader.within(at, () => readValue(definition[name], reader, operation, ofDocument))]
+      return [name, readValue(definition[name], reader, operation, ofDocument)]
     })
     return { ...operation, extensions: Object.fromEntries(values) }
   }
-  return new Map([...operations].map(([id, operation]) => [id, read(operation)]))
+  return new Map(
+    [...operations].map(([id, operation]) => [
+      id,
+      reader.within(operationPlace(operation), () => read(operation)),
+    ]),
+  )
 }
 
 /** The place of the schema of error codes. */

@@ -1,6 +1,7 @@
 // The methods of operations: where each is in its path item, which ones are safe, and which cannot be served.
 
 import { METHODS } from 'node:http'
+import type { Pointer } from './contract-error.js'
 import { isNode, mapValues } from './keywords.js'
 import { valueAt } from './pointer.js'
 import { type Node, nodeOf } from './reader.js'
@@ -14,6 +15,11 @@ const others = 'additionalOperations'
 /** The place of an operation within its path item, by its method as a request names it. */
 export function methodPlace(method: string): readonly string[] {
   return hasField(method) ? [method.toLowerCase()] : [others, method]
+}
+
+/** The place of an operation in its document. */
+export function operationPlace(operation: { readonly path: string; readonly method: string }): Pointer {
+  return ['paths', operation.path, ...methodPlace(operation.method)]
 }
 
 /** The operations of a path item, with their methods. */

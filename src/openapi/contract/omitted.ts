@@ -2,7 +2,7 @@
 
 import type { Problem } from './contract-error.js'
 import { isNode, mapValues } from './keywords.js'
-import { mapOperations, methodPlace, operationsIn } from './methods.js'
+import { mapOperations, operationPlace, operationsIn } from './methods.js'
 import { camelCase, moduleName, pathParameterNames, wordsOf } from './names.js'
 import { type Node, Reader } from './reader.js'
 
@@ -26,7 +26,7 @@ export function addOmitted(document: object): { readonly document: object; reado
       if (!isNode(operation)) return operation
       const omitted = omittedBy(reader, ids, path, method, item, operation)
       const texts = sentencesOf(omitted, `${method} ${path}`)
-      added.push(...texts.map((text) => ({ text, at: ['paths', path, ...methodPlace(method)] })))
+      added.push(...texts.map((text) => ({ text, at: operationPlace({ path, method }) })))
       isWhole &&= texts.length === 0
       return completed(operation, omitted)
     })

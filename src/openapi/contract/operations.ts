@@ -4,7 +4,7 @@
 import { misspelt } from '../../lib/misspelt.js'
 import { readContents } from './content.js'
 import type { Contract, Operation, Schema } from './contract.js'
-import type { Pointer, Problem } from './contract-error.js'
+import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
 import { readDeprecation } from './deprecation.js'
 import {
@@ -14,7 +14,7 @@ import {
   readOperationLimits,
 } from './extensions.js'
 import { isMediaType } from './media-types.js'
-import { isSafe, methodFaults, methodPlace, operationsIn } from './methods.js'
+import { isSafe, methodFaults, operationPlace, operationsIn } from './methods.js'
 import { moduleName, pathParameterNames, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
@@ -23,14 +23,9 @@ import { isPublic, readRequirements, readSecuritySchemes } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 import { takesUploads, withUploads } from './uploads.js'
 
-/** The place of an operation. */
-export function placeOf({ path, method }: Pick<Operation, 'path' | 'method'>): Pointer {
-  return ['paths', path, ...methodPlace(method)]
-}
-
 /** A problem at the place of an operation. */
 export function problemOf(operation: Operation, text: string): Problem {
-  return { text, at: placeOf(operation) }
+  return { text, at: operationPlace(operation) }
 }
 
 /** Reads and checks every operation. */
@@ -42,7 +37,7 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
     reader.within(['paths', path], () => checkPath(reader, path))
     checkMethods(reader, path, item)
     for (const [method, node] of operationsIn(item)) {
-      reader.within(placeOf({ path, method }), () => {
+      reader.within(operationPlace({ path, method }), () => {
         const operation = readOperation(reader, path, method, item, reader.node(node))
         if (operations.has(operation.id))
           reader.problem(`two operations have the operationId ${operation.id}`)
@@ -281,5 +276,5 @@ function checkLinks(reader: Reader, operations: ReadonlyMap<string, Operation>):
 }
 
 function problemAt(reader: Reader, operation: Operation, problem: string): void {
-  reader.within(placeOf(operation), () => reader.problem(problem))
+  reader.within(operationPlace(operation), () => reader.problem(problem))
 }

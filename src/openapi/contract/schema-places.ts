@@ -3,7 +3,7 @@
 import type { Operation, Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
 import { isNode, type Nesting, nestingIn, outermost, schemaFields, subschemasOf } from './keywords.js'
-import { methodPlace } from './methods.js'
+import { operationPlace } from './methods.js'
 import { pointerKeys, valueAt } from './pointer.js'
 
 /** The places of the schemas directly within a schema; of a reference, that of its target. */
@@ -57,10 +57,10 @@ export function schemaPlaces(
 }
 
 /** The places of the schemas that an operation applies. */
-export function placesOf(document: object, { path, method }: Pick<Operation, 'path' | 'method'>): Pointer[] {
-  const own = ['paths', path, ...methodPlace(method)]
+export function placesOf(document: object, operation: Pick<Operation, 'path' | 'method'>): Pointer[] {
+  const path = ['paths', operation.path]
+  const own = operationPlace(operation)
   // Of a path item that is a reference, those of all its operations.
-  const parts =
-    valueAt(document, own) === undefined ? [['paths', path]] : [own, ['paths', path, 'parameters']]
+  const parts = valueAt(document, own) === undefined ? [path] : [own, [...path, 'parameters']]
   return parts.flatMap((part) => schemaPlaces(document, part)).map(({ at }) => at)
 }

@@ -4,7 +4,7 @@
 import { capitalized } from '../../lib/capitalized.js'
 import type { Contract, Operation, Requirement, SecurityScheme } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
-import { methodPlace } from './methods.js'
+import { operationPlace } from './methods.js'
 import { pointerKeys } from './pointer.js'
 import type { Node, Reader } from './reader.js'
 
@@ -159,9 +159,10 @@ function isIn(requirements: readonly Requirement[], scheme: string): boolean {
 }
 
 /** The place of an operation's first requirement of a scheme: its own or, if it has none, the document's. */
-export function requirementPlace({ security, path, method, definition }: Operation, scheme: string): Pointer {
+export function requirementPlace(operation: Operation, scheme: string): Pointer {
+  const { security, definition } = operation
   const i = security.findIndex((each) => isIn(each, scheme))
-  const own = definition.security === undefined ? [] : ['paths', path, ...methodPlace(method)]
+  const own = definition.security === undefined ? [] : operationPlace(operation)
   return [...own, 'security', i, scheme]
 }
 

@@ -5,7 +5,7 @@ import { oneLine } from '../../lib/one-line.js'
 import { readContents } from './content.js'
 import type { Contract, Operation, Parameter, SentRequest } from './contract.js'
 import type { Pointer } from './contract-error.js'
-import { methodPlace, operationsIn } from './methods.js'
+import { methodPlace, operationPlace, operationsIn } from './methods.js'
 import { moduleName } from './names.js'
 import { effectiveParameters, readParameters } from './parameters.js'
 import { found, type Node, type Reader } from './reader.js'
@@ -48,10 +48,11 @@ export function readCallbacks(reader: Reader, operations: Contract['operations']
   return callbacks
 }
 
-function callbacksOf(reader: Reader, { id, path, method, definition }: Operation): Map<string, SentRequest> {
+function callbacksOf(reader: Reader, operation: Operation): Map<string, SentRequest> {
+  const { id, definition } = operation
   const requests = new Map<string, SentRequest>()
   for (const [key, value] of Object.entries(reader.node(definition.callbacks))) {
-    const at = ['paths', path, ...methodPlace(method), 'callbacks', key]
+    const at = [...operationPlace(operation), 'callbacks', key]
     const urls = Object.entries(reader.node(value)).filter(([url]) => !url.startsWith('x-'))
     const all = urls.flatMap(([url, item]) => requestsOf(reader, item, [...at, url], url))
     addAll(reader, requests, `the callback ${key} of ${id}`, key, all)
