@@ -82,15 +82,16 @@ function readerOf({ body }: Response): ChunkReader | undefined {
   throw new TypeError('this platform cannot read a response while it arrives')
 }
 
+const silence = new Error('silence')
+
 async function readNext(reader: ChunkReader, response: Response, limits: BodyLimits) {
   const { operation, signal, silenceMaxMs } = limits
-  const details = { operation, response: headOf(response) }
-  const silent = new ApiError('timeout', `Nothing arrived for ${silenceMaxMs} ms.`, details)
   try {
     signal.throwIfAborted()
-    return await unlessSilent(unlessAborted(reader.read(), signal), silenceMaxMs, silent)
+    return await unlessSilent(unlessAborted(reader.read(), signal), silenceMaxMs)
   } catch (cause) {
-    if (cause === silent) throw silent
+    const details = { operation, response: headOf(response) }
+    if (cause === silence) throw new ApiError('timeout', `Nothing arrived for ${silenceMaxMs} ms.`, details)
     if (signal.aborted)
       throw new ApiError('aborted', 'The call was aborted.', { ...details, cause: signal.reason })
     throw cutBody({ ...details, cause })
@@ -108,9 +109,9 @@ export function cutBody(details: {
   return new ApiError('incomplete_answer', message, details)
 }
 
-function unlessSilent<Result>(promise: Promise<Result>, ms: number, error: ApiError): Promise<Result> {
+function unlessSilent<Result>(promise: Promise<Result>, ms: number): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const cancel = startTimer(ms, () => reject(error))
+    const cancel = startTimer(ms, () => reject(silence))
     promise.then(resolve, reject).finally(cancel)
   })
 }
