@@ -46,9 +46,13 @@ export class BodyMemory {
    */
   hasRoom(bytes: number, size: number): boolean {
     const max = size > smallBytes ? this.largest : this.max
-    const hasRoom = this.#held + bytes <= max
-    if (!hasRoom) this.#refused++
-    return hasRoom
+    return this.#held + bytes <= max
+  }
+
+  /** The error of a body for which there was no room, which is counted. */
+  refuse(): RequestError {
+    this.#refused++
+    return this.refusal
   }
 
   /** Changes what is held. Only what one body holds calls this. */
@@ -86,10 +90,14 @@ export class HeldBytes {
  * run on when its client has gone.
  */
 export function putInHand(request: FastifyRequest, body: BodyInHand): void {
+  const response = request[responseTo]
   request[bodyInHand] = body
-  request[responseTo]?.once('close', () => {
-    if (request[bodyInHand] === body) body.release()
-  })
+  // Such as that of a request which was refused as too late, and is still arriving.
+  if (response?.closed) body.release()
+  else
+    response?.once('close', () => {
+      if (request[bodyInHand] === body) body.release()
+    })
 }
 
 type Respond<Args extends readonly unknown[], Response> = (

@@ -60,7 +60,7 @@ export function readBody(
 // Before its first byte is asked for.
 function refusalOf(length: number, { max, memory }: BodyLimits): RequestError | undefined {
   if (length > max) return bodyTooLarge(max)
-  return length <= uncountedBytes || memory.hasRoom(length, length) ? undefined : memory.refusal
+  return length <= uncountedBytes || memory.hasRoom(length, length) ? undefined : memory.refuse()
 }
 
 /** Bytes that are appended, up to a limit, and as far as there is room for them. */
@@ -76,7 +76,7 @@ export class GrowingBuffer {
     const length = this.#length + chunk.length
     const { max, memory } = this.limits
     if (length > max) return bodyTooLarge(max)
-    if (length > this.#buffer.length && !this.#grow(length)) return memory.refusal
+    if (length > this.#buffer.length && !this.#grow(length)) return memory.refuse()
     this.#length += chunk.copy(this.#buffer, this.#length)
     return undefined
   }

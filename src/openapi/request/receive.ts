@@ -58,7 +58,7 @@ function startUpload(
   const refusal = lengthRefusal(request.headers['content-length'], limits)
   if (refusal !== undefined) return refusal
   const held = new HeldBytes(memory)
-  if (!held.grow(uploadBytes)) return memory.refusal
+  if (!held.grow(uploadBytes)) return memory.refuse()
   const upload = new Upload(payload, limits, held)
   request[uploadKey] = upload
   putInHand(request, upload)

@@ -6,7 +6,7 @@ import net from 'node:net'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
-import Fastify from 'fastify'
+import Fastify, { type FastifyReply } from 'fastify'
 import t from 'tap'
 import { generateOperations } from '../../../src/openapi/generate/index.js'
 import { mount } from '../../../src/openapi/index.js'
@@ -230,6 +230,26 @@ t.test('a client that leaves ends the stream of its handler', async (t) => {
   t.strictSame(engine.log, [])
 })
 
+t.test('a body that goes on behind the response to its request holds nothing afterwards', async (t) => {
+  const memory = new BodyMemory(10_000_000)
+  const tooLate = (reply: FastifyReply) => void setImmediate(() => reply.code(408).send())
+  const engine = await startEngine(t, contract, readers, buildWith(memory, tooLate))
+  const socket = net.connect(Number(new URL(engine.origin).port)).setEncoding('latin1')
+  let received = ''
+  socket.on('data', (text) => {
+    received += text
+  })
+  const head = 'Host: x\r\nContent-Type: application/octet-stream\r\nContent-Length: 50000\r\n\r\n'
+  socket.write(`POST /addSmall HTTP/1.1\r\n${head}`)
+  await until(() => received.includes(' 408 '))
+  socket.write('x'.repeat(40_000))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  socket.write(`${'x'.repeat(10_000)}GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n`)
+  await until(() => received.includes(' 404 '))
+  t.equal(memory.held, 0)
+  socket.destroy()
+})
+
 /** A form of these parts, each a header section and its content. */
 const partsOf = (...parts: [headers: string, content: string | Buffer][]) =>
   Buffer.concat([
@@ -394,9 +414,10 @@ t.test('the generated type of a body that streams is a Readable', async (t) => {
   t.match(text, /addSmall[\s\S]*body: Uint8Array/)
 })
 
-function buildWith(bodies: BodyMemory): typeof buildEngine {
+function buildWith(bodies: BodyMemory, onBody?: (reply: FastifyReply) => void): typeof buildEngine {
   return async (contract, handlerOf, loggerInstance) => {
     const app = Fastify({ ...(loggerInstance && { loggerInstance }) })
+    app.addHook('preParsing', async (_request, reply) => onBody?.(reply))
     const handlers = [...contract.operations.values()].map((each) => [each.name, handlerOf(each)])
     await mount(app, { contract, handlers: Object.fromEntries(handlers), bodies })
     return app as never // Fastify's type names its logger
