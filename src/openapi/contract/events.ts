@@ -118,10 +118,11 @@ interface Event {
 }
 
 function readEvent(reader: Reader, parts: Parts): Event | string {
+  const problem = partsProblem(reader, parts)
+  if (problem !== undefined) return problem
   const of = (name: string) => parts.flatMap(({ properties }) => nodeOf(properties)[name] ?? [])
   const data = readData(reader, of('data'))
-  const problem = partsProblem(reader, parts) ?? (typeof data === 'string' ? data : undefined)
-  if (problem !== undefined || typeof data === 'string') return problem ?? ''
+  if (typeof data === 'string') return data
   const isClosed = parts.some((each) => (each.additionalProperties ?? each.unevaluatedProperties) === false)
   const known = Object.keys(fields).filter((name) => !isClosed || of(name).length > 0)
   const schemaOf = (name: string) => {

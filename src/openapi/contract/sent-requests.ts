@@ -13,6 +13,7 @@ import { readUrl } from './runtime-expressions.js'
 
 /** The headers of a signature (Standard Webhooks), which are no parameters of a request. */
 export const signatureHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
+export type SignatureHeader = (typeof signatureHeaders)[number]
 
 /** An operation of a path item that is not served. */
 interface Found {

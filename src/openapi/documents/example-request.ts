@@ -8,6 +8,7 @@ import { isJson } from '../contract/media-types.js'
 import { operationIn } from '../contract/methods.js'
 import { effectiveParameters } from '../contract/parameters.js'
 import { type Node, nodeOf, nodesOf, type Reader } from '../contract/reader.js'
+import { successContents } from '../contract/responses.js'
 import { credentialPlace } from '../contract/security.js'
 
 export interface ExampleRequest {
@@ -65,9 +66,8 @@ export function exampleRequest(
 }
 
 // The stream that a client gets unless it wants something else.
-function streamOf({ responses }: Operation): Content | undefined {
-  const successes = [...responses.values()].filter(({ status }) => status.startsWith('2'))
-  const [first] = successes.flatMap(({ contents }) => contents)
+function streamOf(operation: Operation): Content | undefined {
+  const [first] = successContents(operation)
   return first?.kind === 'stream' ? first : undefined
 }
 

@@ -3,6 +3,7 @@
 // is Node's own.
 
 import { createHmac } from 'node:crypto'
+import type { SignatureHeader } from '../contract/sent-requests.js'
 
 /** What a receiver verifies. */
 export interface Signing {
@@ -18,7 +19,10 @@ export interface Signing {
 }
 
 /** The headers that sign a body. @throws {Error} if the id or a secret cannot be used; it shows no secret */
-export function signatureOf(body: string, { id, secrets, at = new Date() }: Signing) {
+export function signatureOf(
+  body: string,
+  { id, secrets, at = new Date() }: Signing,
+): Record<SignatureHeader, string> {
   // A full stop would separate the parts of what is signed.
   if (!/^[\w:-]+$/.test(id)) throw new Error('the id of a webhook must be letters, digits, _, : and -')
   if (secrets.length === 0) throw new Error('a webhook needs at least one secret to be signed')

@@ -8,6 +8,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/contract.js'
+import { successContents } from '../contract/responses.js'
 import { addHeaders } from './list-headers.js'
 
 /** A body without an end of its own, such as a feed: the server ends it when it closes. */
@@ -25,9 +26,8 @@ export function mayStream({ isIdempotent, responses }: Operation): boolean {
 }
 
 /** Whether all that a handler may return as a success are streams of items. */
-export function onlyStreams({ responses }: Operation): boolean {
-  const successes = [...responses.values()].filter(({ status }) => status.startsWith('2'))
-  const contents = successes.flatMap((response) => response.contents)
+export function onlyStreams(operation: Operation): boolean {
+  const contents = successContents(operation)
   return contents.length > 0 && contents.every(({ kind }) => kind === 'stream')
 }
 
