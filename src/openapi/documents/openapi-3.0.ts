@@ -20,6 +20,7 @@ const unknownKeywords = [
   ...['if', 'then', 'else', 'contains', 'minContains', 'maxContains', 'prefixItems', 'unevaluatedItems'],
   ...['patternProperties', 'propertyNames', 'dependentSchemas', 'dependentRequired', 'unevaluatedProperties'],
   ...['const', 'contentEncoding', 'contentMediaType', 'contentSchema', 'examples'],
+  'itemSchema',
 ]
 
 /** Converts a document of OpenAPI 3.1 or 3.2 to 3.0. Returns a 3.0 document unchanged. */
@@ -117,7 +118,7 @@ function isSchemaIn(of: string): boolean {
 
 // Replaces or drops the keywords that 3.0 does not have. Nodes other than schemas have none of them.
 function withKeywordsOf30(node: Node): Node {
-  const { examples, contentEncoding, contentMediaType } = node
+  const { examples, contentEncoding, contentMediaType, itemSchema } = node
   // The text of JSON is text: `binary` would make a file of it.
   const isFile = contentMediaType !== undefined && !isJson(String(contentMediaType))
   const format = /^base64/.test(String(contentEncoding)) ? 'byte' : isFile ? 'binary' : undefined
@@ -127,6 +128,7 @@ function withKeywordsOf30(node: Node): Node {
     ...(losesProperties(node) && { additionalProperties: true }),
     ...Object.fromEntries(known),
     ...('const' in node && { enum: [node.const] }),
+    ...(itemSchema !== undefined && { schema: itemSchema }),
     ...(examples !== undefined && (Array.isArray(examples) ? { example: examples[0] } : { examples })),
     ...bound(node, 'minimum', 'exclusiveMinimum', (limit, exclusive) => limit > exclusive),
     ...bound(node, 'maximum', 'exclusiveMaximum', (limit, exclusive) => limit < exclusive),

@@ -44,7 +44,6 @@ const addedFields: Readonly<Record<string, readonly string[]>> = {
   server: ['name'],
   components: ['mediaTypes'],
   encoding: ['encoding', 'prefixEncoding', 'itemEncoding'],
-  discriminator: ['defaultMapping'],
   securitySchemes: ['deprecated', 'oauth2MetadataUrl'],
   flows: ['deviceAuthorization'],
 }
@@ -63,7 +62,12 @@ const rewrites: Readonly<Record<string, (node: Node) => Node>> = {
 function rewritten(node: Node, of: string): Node {
   if (typeof node.$ref === 'string' && of !== 'paths') return node
   const rewrite = rewrites[of] ?? withoutMethods
-  return without(rewrite(node), addedFields[of] ?? [])
+  return without(withoutDefaultMapping(rewrite(node)), addedFields[of] ?? [])
+}
+
+// In 3.1 every value must have the property of a discriminator, whose alternatives stay.
+function withoutDefaultMapping(node: Node): Node {
+  return nodeOf(node.discriminator).defaultMapping === undefined ? node : without(node, ['discriminator'])
 }
 
 function without(node: Node, names: readonly string[]): Node {
