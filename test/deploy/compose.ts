@@ -57,7 +57,8 @@ t.test('Compose reads the file, and names the image after the project', { skip: 
 })
 
 // Commands of the pages, one a line: those of `docker compose` and what is exported for them.
-const pages = ['README.md', ...readdirSync(path.join(projectRoot, 'docs')).map((page) => `docs/${page}`)]
+const docs = readdirSync(path.join(projectRoot, 'docs')).filter((name) => name.endsWith('.md'))
+const pages = ['README.md', ...docs.map((page) => `docs/${page}`)]
 const shellLines = pages.flatMap((page) =>
   read(page)
     .split('\n')

@@ -109,7 +109,6 @@ components:
   schemas:
     Thing:
       oneOf: [{ $ref: '#/components/schemas/Cup' }, { $ref: '#/components/schemas/Other' }]
-      discriminator: { propertyName: kind, mapping: { cup: '#/components/schemas/Cup' } }
     Cup: { type: object, required: [kind], properties: { kind: { const: cup }, n: { type: integer, xml: { attribute: true } } } }
     Other: { type: object, properties: { kind: { type: string, not: { const: cup } } } }
   securitySchemes:
