@@ -155,6 +155,7 @@ export interface SecurityScheme {
   readonly in?: string
   readonly name?: string
   readonly description?: string
+  readonly deprecated?: boolean
   readonly bearerFormat?: string
   readonly flows?: Readonly<Record<string, unknown>>
   readonly openIdConnectUrl?: string

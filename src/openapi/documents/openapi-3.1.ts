@@ -44,7 +44,7 @@ const addedFields: Readonly<Record<string, readonly string[]>> = {
   server: ['name'],
   components: ['mediaTypes'],
   encoding: ['encoding', 'prefixEncoding', 'itemEncoding'],
-  securitySchemes: ['deprecated', 'oauth2MetadataUrl'],
+  securitySchemes: ['oauth2MetadataUrl'],
   flows: ['deviceAuthorization'],
 }
 
@@ -55,6 +55,7 @@ const rewrites: Readonly<Record<string, (node: Node) => Node>> = {
   headers: withExamples,
   components: withExamples,
   responses: responseOf,
+  securitySchemes: schemeOf,
   security: withNames,
   xml: xmlOf,
 }
@@ -102,6 +103,13 @@ export function mediaTypeOf({ itemSchema, itemEncoding: _, prefixEncoding: __, .
 
 function responseOf({ summary, description = summary ?? '', ...response }: Node): Node {
   return { description, ...(summary !== undefined && { 'x-summary': summary }), ...response }
+}
+
+// What has no field is said in the text.
+function schemeOf({ deprecated, ...scheme }: Node): Node {
+  if (deprecated !== true) return scheme
+  const texts = ['Deprecated.', scheme.description].filter((each) => each !== undefined)
+  return { ...scheme, description: texts.join(' ') }
 }
 
 function xmlOf({ nodeType, ...xml }: Node): Node {

@@ -62,7 +62,8 @@ function section(title: string, lines: readonly string[], level = '##'): string[
 
 function schemesOf({ securitySchemes }: Contract): string[] {
   return [...securitySchemes].map(([name, scheme]) => {
-    const texts = [usageOf(scheme), ...getting(scheme), inLine(scheme.description ?? '')]
+    const state = scheme.deprecated === true ? 'Deprecated.' : ''
+    const texts = [state, usageOf(scheme), ...getting(scheme), inLine(scheme.description ?? '')]
     return `- \`${name}\` (${kindOf(scheme)}): ${texts.filter((each) => each !== '').join(' ')}`
   })
 }

@@ -67,6 +67,7 @@ components:
     Other: { type: object, properties: { kind: { type: string, not: { const: cup } } } }
   securitySchemes:
     key: { type: http, scheme: bearer, deprecated: true }
+    old: { type: http, scheme: basic, description: A password., deprecated: true }
     login: { type: oauth2, oauth2MetadataUrl: https://example.org/metadata, flows: { deviceAuthorization: { deviceAuthorizationUrl: https://example.org/device, tokenUrl: https://example.org/token, scopes: {} } } }
 `
 
@@ -112,7 +113,8 @@ components:
     Cup: { type: object, required: [kind], properties: { kind: { const: cup }, n: { type: integer, xml: { attribute: true } } } }
     Other: { type: object, properties: { kind: { type: string, not: { const: cup } } } }
   securitySchemes:
-    key: { type: http, scheme: bearer }
+    key: { type: http, scheme: bearer, description: Deprecated. }
+    old: { type: http, scheme: basic, description: Deprecated. A password. }
     login: { type: oauth2, flows: {} }
 `
 

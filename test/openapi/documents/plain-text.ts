@@ -8,7 +8,10 @@ const shared = { description: 'A toy.', headers: { 'X-Size': header } }
 const secure = {
   info: { title: 'Toys', version: '2.1.0', summary: 'All\n the toys.', description: 'Play *well*.\n' },
   components: {
-    securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'A key.' } },
+    securitySchemes: {
+      key: { type: 'http', scheme: 'bearer', description: 'A key.' },
+      old: { type: 'http', scheme: 'basic', deprecated: true },
+    },
     schemas: { Toy: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } },
   },
 }
@@ -43,7 +46,7 @@ Version 2.1.0. The paths below follow the base address: `
   t.match(text.slice(expected.length), new URL(response.url).origin)
   for (const part of [
     'Play *well*.\n',
-    '## Security schemes\n\n- `key` (http bearer): Send the token in the header `Authorization: Bearer …`. A key.\n',
+    '## Security schemes\n\n- `key` (http bearer): Send the token in the header `Authorization: Bearer …`. A key.\n- `old` (http basic): Deprecated. Send a user name',
     '### PUT /toys/{id}\n\n`putToy`: Put a toy. Security: `key`.\n\nPuts a toy.\n\nTwice.\n',
     '#### Parameters\n\n- `id` (path, required): integer. Id.\n',
     '#### Body\n\nRequired: `application/json`, Toy. The toy.\n',
