@@ -1,12 +1,11 @@
 // The engine's package: ES modules with types, for a server of its own, for tools, and for generating types;
 // with the few modules of src/lib that they use, the files of /docs, and the pages of what is supported.
 
-import { cpSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { copyPage, copyPages, problemsOf, programOf, write } from './compile.js'
 
 const source = 'src/openapi'
-const pages = ['openapi-features.md', 'streams.md', 'values.md', 'webhooks.md']
 
 /** Builds the package in a folder. Returns the compile errors, a line each; with errors it writes nothing. */
 export function buildEngine(root: string, folder: string): string[] {
@@ -17,6 +16,7 @@ export function buildEngine(root: string, folder: string): string[] {
   program.emit(undefined, (file, text) => write(path.join(folder, path.relative(root, file)), text))
   const files = path.join(source, 'documents/static')
   cpSync(path.join(root, files), path.join(folder, files), { recursive: true })
+  const pages = readdirSync(path.join(root, source)).filter((name) => name.endsWith('.md'))
   copyPages(root, source, folder, pages)
   for (const page of pages) copyPage(path.join(root, source, page), folder, pages)
   return []
