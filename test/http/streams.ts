@@ -196,20 +196,21 @@ t.test('a write is committed before its stream begins, whose statements are each
     go = resolve
   })
   const begin: Handle = async (_, { sql }) => {
-    await sql`insert into pets (name, category_id) values ('before', 1)`
+    await sql`insert into notes values ('before')`
     const items = async function* () {
       yield { data: 'begun' }
       await gone
-      await sql`insert into pets (name, category_id) values ('during', 1)`
-      const rows = await sql`select name from pets order by id`
+      await sql`insert into notes values ('during')`
+      const rows = await sql`select name from notes`
       yield { data: rows.map(({ name }) => name).join() }
     }
     return { status: 200, body: items() }
   }
   const service = await start(t, { begin })
+  await service.sql`create table notes (name text)`
   const reader = new Reader(service, '/events', { method: 'POST', more: 'Content-Length: 0\r\n' })
   await reader.has('data: begun\n\n')
-  t.match(await service.sql`select name from pets`, [{ name: 'before' }])
+  t.match(await service.sql`select name from notes`, [{ name: 'before' }])
   const [held] = await service.sql`
     select count(*)::int from pg_stat_activity
     where datname = current_database() and state = 'idle in transaction'`
@@ -260,20 +261,21 @@ t.test('streams beyond STREAMS_MAX are refused before any work, and no request i
 t.test('a stream that a write returns beyond STREAMS_MAX is refused, and nothing is written', async (t) => {
   const feed = createFeed()
   const complete: Handle = async (_, { sql, signal }) => {
-    await sql`insert into pets (name, category_id) values ('Rex', 1)`
+    await sql`insert into notes values ('Rex')`
     const { body } = (await feed.watch({}, { signal } as Context)) as { body: object }
     return { status: 200, headers: { 'Content-Type': 'text/event-stream' }, body }
   }
   const service = await start(t, { complete, watch: feed.watch }, { STREAMS_MAX: '1' })
+  await service.sql`create table notes (name text)`
   const reader = new Reader(service, '/events')
   await until(() => feed.state.begun === 1)
   t.match(await service.call('POST', '/either'), { status: 503 })
-  t.equal((await service.sql`select from pets`).length, 0)
+  t.equal((await service.sql`select from notes`).length, 0)
   reader.socket.destroy()
   await until(() => feed.state.ended === 1)
   const other = new Reader(service, '/either', { method: 'POST', more: 'Content-Length: 0\r\n' })
   await other.has('HTTP/1.1 200')
-  t.equal((await service.sql`select from pets`).length, 1)
+  t.equal((await service.sql`select from notes`).length, 1)
   other.socket.destroy()
 })
 
