@@ -131,10 +131,10 @@ t.test('a client that closes its half has left', async (t) => {
 })
 
 t.test('what fails before the first item is an error like any other', async (t) => {
-  const watch: Handle = async (_, { sql }) => ({
+  const watch: Handle = async () => ({
     status: 200,
     body: (async function* () {
-      yield* await sql`select 1 / 0 as data`
+      yield await Promise.reject(new Error('there is no source'))
     })(),
   })
   const service = await start(t, { watch })

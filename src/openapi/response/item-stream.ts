@@ -1,6 +1,7 @@
 // A stream of items as the bytes of a body: takes an item from the handler's iterable when its client can
 // take more, has it written, and says in a silence that the stream is still there.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { OperationLimits } from '../contract/contract.js'
 import { itemTurn } from './item-turns.js'
@@ -29,9 +30,6 @@ export interface ItemSource {
   readonly log: FastifyBaseLogger
 }
 
-// As much as a stream whose client reads slowly holds.
-const aheadBytes = 16_384
-
 /** The body of a response whose items are an iterable, which is begun when the body is read. */
 export class ItemStream extends EndlessBody {
   readonly #source: ItemSource
@@ -46,7 +44,7 @@ export class ItemStream extends EndlessBody {
   #waitsSince: number | undefined
 
   constructor(source: ItemSource) {
-    super({ highWaterMark: aheadBytes })
+    super({ highWaterMark: 1 }) // no item is asked for before the last one is on its way
     this.#source = source
   }
 
@@ -71,6 +69,7 @@ export class ItemStream extends EndlessBody {
     try {
       while (this.#isWanted && !this.#isOver) await this.#readOne()
     } catch (error) {
+      if (this.#index > 0) await nextTurn() // Node writes the items before it at the end of this one
       if (!this.#isOver) this.destroy(error as Error)
     }
     this.#isReading = false

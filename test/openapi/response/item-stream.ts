@@ -253,6 +253,19 @@ t.test('an iterable that fails cuts the stream', async (t) => {
   ])
 })
 
+t.test('the items before a bad one are sent, however close it is behind them', async (t) => {
+  for (const count of [1, 2, 100]) {
+    const items = Array.from({ length: count }, (_, i) => ({ id: BigInt(i) }))
+    for (const body of [() => from(...items, { id: 'a' }), () => [...items, { id: 'a' }]]) {
+      const { origin } = await start(t, 'lines', body)
+      const client = await listen(origin, 'lines')
+      await client.closed
+      t.equal(client.received().match(/"id":\d+/g)?.length, count)
+      t.notOk(client.isWhole())
+    }
+  }
+})
+
 t.test('what fails before the first item is a response of its own', async (t) => {
   const { call, log } = await start(t, 'lines', () => from({ id: 'a' }))
   t.match(await call('GET', '/lines'), { status: 500, body: { code: 'internal_error' } })
