@@ -373,6 +373,8 @@ t.test('a visitor authorizes a request by each security scheme', { skip: browser
       await response
     }
     t.equal(received.at(-1), `${url} ${credential}`)
+    // Before it is shown, Escape would cancel the request, and leave the dialog open.
+    await dialog.getByText('204').first().waitFor()
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'hidden' })
