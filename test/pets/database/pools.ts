@@ -140,12 +140,15 @@ for (const limit of [0, 1, 2])
         return found
       }
       await until(async () => (await timely()).join() === expected.join())
+      // While places are ceded, a pool may have one for a moment.
+      const logged = refusals(log)
+      t.equal(logged.at(-1), 'database refuses connections')
       for (let i = 0; i < 3; i++) t.strictSame(await timely(), expected)
-      t.strictSame(refusals(log), ['database refuses connections'])
+      t.strictSame(refusals(log), logged, 'nothing changes any more')
       await admin.unsafe(`alter role ${role} connection limit 3`)
       await until(async () => (await codes()).every((code) => code === 'served'))
-      await until(() => refusals(log).length > 1)
-      t.equal(refusals(log)[1], 'database accepts connections again')
+      await until(() => refusals(log).length > logged.length)
+      t.equal(refusals(log)[logged.length], 'database accepts connections again')
     },
   )
 

@@ -1,0 +1,3 @@
+import { runSuites } from '../../dist/test/fixtures/suites.js'
+
+await runSuites('lifetimes')
