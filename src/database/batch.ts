@@ -1,10 +1,10 @@
 // Batching: inputs that arrive at the same time share one statement or transaction. The round trip of a small
 // statement costs PostgreSQL and the driver more than its execution, and each write waits for the disk.
 
-import { afterReading } from '../lib/after-reading.js'
 import { oncePerTick } from '../lib/shared-calls.js'
 import type { Sql } from './database.js'
-import { abandoned, noConnection } from './driver/connection.js'
+import { abandoned } from './driver/connection.js'
+import { limitWait } from './driver/limit-wait.js'
 import type { ConnectionSource, Probe, Signal } from './driver/sql.js'
 import { isUnavailable } from './unavailable.js'
 
@@ -96,7 +96,7 @@ const patienceMs = 10
  * than many small ones, a twentieth of a get.
  */
 export class BatchQueue<Target, Input, Output> {
-  #waiting: Caller<Input, Output>[] = []
+  readonly #waiting: Caller<Input, Output>[] = []
   #inFlight = 0
   #inputsInFlight = 0
   #isScheduled = false
@@ -114,18 +114,8 @@ export class BatchQueue<Target, Input, Output> {
       const caller = { input, signal, resolve, reject }
       this.#waiting.push(caller)
       this.#sendOrSchedule()
-      if (signal?.waitMs !== undefined) this.#limitWait(caller, signal.waitMs)
+      if (signal?.waitMs !== undefined) limitWait(this.#waiting, caller, signal.waitMs, reject)
     })
-  }
-
-  #limitWait(caller: Caller<Input, Output>, waitMs: number): void {
-    const giveUp = () => {
-      const index = this.#waiting.indexOf(caller)
-      if (index < 0) return
-      this.#waiting.splice(index, 1)
-      caller.reject(noConnection(waitMs))
-    }
-    setTimeout(() => afterReading(giveUp), waitMs).unref()
   }
 
   get #canSend(): boolean {

@@ -3,18 +3,17 @@
 // however late, and slows down when it is saturated (porsager/postgres issue 747).
 
 import { unlessAborted } from '../../lib/abort.js'
-import { afterReading } from '../../lib/after-reading.js'
 import { singleFlight } from '../../lib/shared-calls.js'
 import { isReadOnly, isUnavailable } from '../unavailable.js'
 import {
   abandoned,
   type Connection,
   connectionClosed,
-  noConnection,
   observe,
   type StatementObserver,
 } from './connection.js'
 import { Connections, type ConnectionsOptions, type Counts, ended } from './connections.js'
+import { limitWait } from './limit-wait.js'
 import {
   type ConnectionSource,
   createSql,
@@ -181,17 +180,8 @@ export class Pool implements ConnectionSource {
     this.#queue.push(waiter)
     this.#serve()
     const waitMs = waiter.signal?.waitMs
-    if (waitMs !== undefined && this.#queue.at(-1) === waiter) this.#limitWait(waiter, waitMs)
-  }
-
-  #limitWait(waiter: Waiter, waitMs: number): void {
-    const giveUp = () => {
-      const index = this.#queue.indexOf(waiter)
-      if (index < 0) return
-      this.#queue.splice(index, 1)
-      waiter.fail(noConnection(waitMs))
-    }
-    setTimeout(() => afterReading(giveUp), waitMs).unref()
+    if (waitMs !== undefined && this.#queue.at(-1) === waiter)
+      limitWait(this.#queue, waiter, waitMs, (error) => waiter.fail(error))
   }
 
   #release(connection: Connection): void {
