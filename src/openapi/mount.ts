@@ -29,7 +29,7 @@ import { createPreference } from './request/accept.js'
 import { BodyMemory } from './request/body-memory.js'
 import { createParameterReader } from './request/parameter-styles.js'
 import { receiveBody } from './request/receive.js'
-import { decorateRequests, responseTo } from './request/request-parts.js'
+import { decorateRequests, receivedBy, responseTo } from './request/request-parts.js'
 import { requestSchemas } from './request/request-schemas.js'
 import {
   checkMediaType,
@@ -276,6 +276,7 @@ function implemented<Resource>(
   const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
   const readParameters = collect(operation, shared, () => createParameterReader(operation, prefix, compile))
   const checkType: onRequestAsyncHookHandler = async (request, reply) => {
+    request[receivedBy] = operation
     request[responseTo] = reply.raw
     return checkMediaType(request, operation)
   }

@@ -3,12 +3,12 @@
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { Content, Operation } from '../contract/contract.js'
-import { contentFor } from '../contract/media-types.js'
+import { takesUploads } from '../contract/uploads.js'
 import { bodyTooLarge, type RequestError } from '../errors.js'
 import { readBody } from './body.js'
 import { type BodyMemory, HeldBytes, putInHand } from './body-memory.js'
-import { responseTo, upload as uploadKey } from './request-parts.js'
-import { noteErrors } from './request-validation.js'
+import { receivedBy, responseTo, upload as uploadKey } from './request-parts.js'
+import { contentOf, noteErrors } from './request-validation.js'
 import { Upload, type UploadLimits, uploadBytes } from './upload.js'
 import { readUploadForm } from './upload-form.js'
 import { invalidBody } from './violations.js'
@@ -23,13 +23,15 @@ export function receiveBody(
   memory: BodyMemory,
   onReceived: OnReceived,
 ): void {
-  const { config, bodyLimit: max } = request.routeOptions
+  const operation = request[receivedBy] as Operation // set before its body is read
+  const max = operation.limits.body
   const length = request.headers['content-length']
-  const content = length === '0' ? undefined : streamedContent(request, config.operation)
+  const mayStream = takesUploads(operation) && length !== '0'
+  const content = mayStream ? contentOf(request, operation) : undefined
   if (content?.upload !== undefined) {
     const { minLength, maxLength, field } = content.upload
     const ofBody = field === undefined ? { minLength, maxLength } : anyLength
-    const limits = { max, isRequired: config.operation?.body?.required === true, ...ofBody }
+    const limits = { max, isRequired: operation.body?.required === true, ...ofBody }
     const received = startUpload(request, payload, memory, limits)
     if (!(received instanceof Upload)) onReceived(received)
     else if (field === undefined) onReceived(null, received)
@@ -40,13 +42,6 @@ export function receiveBody(
 }
 
 const anyLength = { minLength: 0, maxLength: Number.POSITIVE_INFINITY }
-
-function streamedContent(
-  { mediaType }: FastifyRequest,
-  operation: Operation | undefined,
-): Content | undefined {
-  return mediaType === undefined ? undefined : contentFor(operation?.body?.contents ?? [], mediaType)
-}
 
 // Nothing is read yet: a client that waits for `100 Continue` uploads nothing that is refused.
 function startUpload(

@@ -4,6 +4,7 @@
 import type { ServerResponse } from 'node:http'
 import type { ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Operation } from '../contract/contract.js'
 import type { Verdict } from '../security/verdict.js'
 
 /** The cookies that the operation declares. */
@@ -13,6 +14,8 @@ export const readErrors: unique symbol = Symbol('openapi.readErrors')
 /** The plan that it was judged by, and the verdict: who sent it (security/). */
 export const judgedBy: unique symbol = Symbol('openapi.judgedBy')
 export const judgedAs: unique symbol = Symbol('openapi.judgedAs')
+/** The operation that receives its body. */
+export const receivedBy: unique symbol = Symbol('openapi.receivedBy')
 /** Where it is responded to, for a body that is released with its response. */
 export const responseTo: unique symbol = Symbol('openapi.responseTo')
 /** Its body, if that holds memory to give back and no handler has it yet. */
@@ -23,6 +26,7 @@ export const upload: unique symbol = Symbol('openapi.upload')
 declare module 'fastify' {
   interface FastifyRequest {
     [judgedBy]: object | undefined
+    [receivedBy]: Operation | undefined
     [responseTo]: ServerResponse | undefined
     [bodyInHand]: BodyInHand | undefined
     [judgedAs]: Verdict | undefined
@@ -53,7 +57,7 @@ export interface RequestParts {
 
 /** Gives all requests of an instance the same shape, which is fast. */
 export function decorateRequests(app: FastifyInstance): void {
-  const keys = [readCookies, readErrors, judgedBy, judgedAs, responseTo, bodyInHand, upload]
+  const keys = [readCookies, readErrors, judgedBy, judgedAs, receivedBy, responseTo, bodyInHand, upload]
   for (const key of keys) app.decorateRequest(key, undefined)
 }
 

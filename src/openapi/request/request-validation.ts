@@ -122,7 +122,8 @@ function bodyRefusal(request: FastifyRequest, operation: Operation): RequestErro
   })
 }
 
-function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
+/** How the contract declares a body of the request's media type; undefined if it does not. */
+export function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
   return mediaType === undefined ? undefined : contentFor(body?.contents ?? [], mediaType)
 }
 
