@@ -8,7 +8,7 @@ import type { Contract, Operation } from './contract/contract.js'
 import { successContents } from './contract/responses.js'
 import { takesUploads } from './contract/uploads.js'
 import { type ErrorFacts, factsOf, RequestError } from './errors.js'
-import { createPreference } from './request/accept.js'
+import { createChoice } from './request/accept.js'
 import { handing } from './request/body-memory.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
 import { receiving, untilRefused } from './request/upload.js'
@@ -129,11 +129,11 @@ export function createRouteHandler<Resource>(
 // With the media type that the client prefers, or else the first, if successes declare several.
 function partsWith(operation: Operation): (request: FastifyRequest) => RequestParts {
   const contents = successContents(operation)
-  const [first] = contents
-  if (contents.length < 2 || first === undefined) return requestParts
-  const prefer = createPreference(contents)
+  const [first, ...others] = contents
+  if (first === undefined || others.length === 0) return requestParts
+  const choose = createChoice([first, ...others])
   return (request) => {
-    return { ...requestParts(request), accept: prefer(request.headers.accept) ?? first.mediaType }
+    return { ...requestParts(request), accept: choose(request.headers.accept) }
   }
 }
 

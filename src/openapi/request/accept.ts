@@ -41,7 +41,7 @@ export function createPreference(contents: readonly Content[]): Prefer {
   })
   return (accept) => {
     if (accept === undefined || accept === '*/*') return first
-    const accepted = splitAt(accept, ',').flatMap((each) => readAccepted(each) ?? [])
+    const accepted = readAccept(accept)
     if (accepted.length === 0) return first
     const candidates = declared.flatMap(({ mediaType, range }) => {
       if (range === undefined) return []
@@ -50,6 +50,23 @@ export function createPreference(contents: readonly Content[]): Prefer {
     })
     return best(candidates)?.mediaType
   }
+}
+
+/** The same, but the first for a client that accepts none of them (RFC 9110, section 12.5.1). */
+export function createChoice([first, ...others]: readonly [Content, ...Content[]]): (
+  accept: string | undefined,
+) => string {
+  const prefer = createPreference([first, ...others])
+  return (accept) => prefer(accept) ?? first.mediaType
+}
+
+let last: { readonly accept: string; readonly accepted: readonly Accepted[] } | undefined
+
+// The last one is remembered: a request's is read for several choices.
+function readAccept(accept: string): readonly Accepted[] {
+  if (last?.accept !== accept)
+    last = { accept, accepted: splitAt(accept, ',').flatMap((each) => readAccepted(each) ?? []) }
+  return last.accepted
 }
 
 function best(candidates: readonly Candidate[]): Candidate | undefined {

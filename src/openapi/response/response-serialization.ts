@@ -6,7 +6,7 @@ import { stringify } from 'lossless-json'
 import type { Content, Operation, Response } from '../contract/contract.js'
 import { essence, responseContent, sentType } from '../contract/media-types.js'
 import { dependsOnAccept, silentContents, successesAmong } from '../contract/responses.js'
-import { createPreference } from '../request/accept.js'
+import { createChoice } from '../request/accept.js'
 import { createCsvWriter, type WriteCsv } from './csv.js'
 import type { Items } from './item-stream.js'
 import { endWithResponse, mayStream } from './response-stream.js'
@@ -107,11 +107,10 @@ function statusParts(response: Response, operation: Operation): StatusParts {
   }
 }
 
-// A client that accepts none of them gets the first (RFC 9110, section 12.5.1).
-function preferenceAmong(contents: readonly Content[]): StatusParts['preferredBy'] {
-  if (contents.length < 2) return undefined
-  const prefer = createPreference(contents)
-  return ({ request }) => prefer(request.headers.accept) ?? contents[0]?.mediaType
+function preferenceAmong([first, ...others]: readonly Content[]): StatusParts['preferredBy'] {
+  if (first === undefined || others.length === 0) return undefined
+  const choose = createChoice([first, ...others])
+  return ({ request }) => choose(request.headers.accept)
 }
 
 function toTextOrBytes(
