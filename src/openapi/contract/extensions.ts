@@ -6,7 +6,7 @@ import type { Problem } from './contract-error.js'
 import { defaultIdempotency, defaultKeepAliveMs, defaultLimits, ownErrorStatuses } from './defaults.js'
 import { operationPlace } from './methods.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
-import { refusesUnacceptable } from './responses.js'
+import { hasStreams, refusesUnacceptable } from './responses.js'
 
 /** The document's extensions that the engine reads. */
 export const ownExtensions = ['x-limits', 'x-idempotency'] as const
@@ -85,8 +85,7 @@ function isWithin(value: unknown, { min, max }: { readonly min: number; readonly
 
 // Whoever writes one expects an effect.
 function uselessLimits(given: Node, body: Operation['body'], responses: Operation['responses']): Faults {
-  const contents = [...responses.values()].flatMap((response) => response.contents)
-  const streams = contents.some(({ kind }) => kind === 'stream')
+  const streams = hasStreams(responses)
   return [
     ['bodyBytes' in given && body === undefined, 'bodyBytes requires a requestBody'],
     ['keepAliveMs' in given && !streams, 'keepAliveMs requires a response that is a stream of items'],

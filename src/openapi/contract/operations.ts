@@ -18,7 +18,7 @@ import { isSafe, methodFaults, operationPlace, operationsIn } from './methods.js
 import { moduleName, pathParameterNames, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
-import { readResponses } from './responses.js'
+import { hasStreams, readResponses } from './responses.js'
 import { isPublic, readRequirements, readSecuritySchemes } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 import { takesUploads, withUploads } from './uploads.js'
@@ -140,12 +140,9 @@ function checkIdempotency(reader: Reader, place: string, mark: unknown, operatio
       reader.warn(`${place}: the header parameter Idempotency-Key has no effect without x-idempotent`)
     return
   }
-  const isStreamed = [...responses.values()].some((each) =>
-    each.contents.some(({ kind }) => kind === 'stream'),
-  )
   const faults: Faults = [
     [mark !== true, 'must be true or false'],
-    [isStreamed, 'is not for a stream of items, which is not stored'],
+    [hasStreams(responses), 'is not for a stream of items, which is not stored'],
     [takesUploads(operation), 'is not for a body that streams: a repetition is recognized by its whole body'],
     [isSafe(method) || method === 'OPTIONS', `is not for ${method}, which changes nothing`],
     [!hasKey, 'requires the header parameter Idempotency-Key'],

@@ -93,6 +93,16 @@ function isRepeated(entries: readonly [name: string, value: unknown][], i: numbe
   return entries.slice(0, i).some(([other]) => other.toLowerCase() === name.toLowerCase())
 }
 
+/** The contents of responses. */
+export function contentsOf(responses: Iterable<Response>): Content[] {
+  return [...responses].flatMap(({ contents }) => contents)
+}
+
+/** Whether a response may be a stream of items. */
+export function hasStreams(responses: Operation['responses']): boolean {
+  return contentsOf(responses.values()).some(({ kind }) => kind === 'stream')
+}
+
 /** The responses that are errors. */
 export function errorsAmong(responses: Operation['responses']): Response[] {
   const statuses = [...responses.keys()]
@@ -113,7 +123,7 @@ export function successesAmong(responses: Operation['responses']): Response[] {
 /** The contents of an operation's successes, one for each media type, in the order of the document. */
 export function successContents({ responses }: Pick<Operation, 'responses'>): readonly Content[] {
   const contents = new Map<string, Content>()
-  for (const content of successesAmong(responses).flatMap((each) => each.contents)) {
+  for (const content of contentsOf(successesAmong(responses))) {
     const name = essence(content.mediaType)
     if (!contents.has(name)) contents.set(name, content)
   }

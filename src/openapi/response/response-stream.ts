@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/contract.js'
-import { successContents } from '../contract/responses.js'
+import { contentsOf, successContents } from '../contract/responses.js'
 import { addHeaders } from './list-headers.js'
 
 /** A body without an end of its own, such as a feed: the server ends it when it closes. */
@@ -21,8 +21,9 @@ export abstract class EndlessBody extends Readable {
 
 /** Whether a handler may return a stream. What is stored for an `Idempotency-Key` is none. */
 export function mayStream({ isIdempotent, responses }: Operation): boolean {
-  const contents = [...responses.values()].flatMap((response) => response.contents)
-  return !isIdempotent && contents.some(({ kind }) => kind !== 'json' && kind !== 'text')
+  return (
+    !isIdempotent && contentsOf(responses.values()).some(({ kind }) => kind !== 'json' && kind !== 'text')
+  )
 }
 
 /** Whether all that a handler may return as a success are streams of items. */

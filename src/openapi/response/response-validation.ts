@@ -7,7 +7,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { elementsOf, responseContent } from '../contract/media-types.js'
-import { errorsAmong } from '../contract/responses.js'
+import { contentsOf, errorsAmong } from '../contract/responses.js'
 import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
@@ -121,7 +121,7 @@ export function createResponseChecks(
         { headerProblems, bodyFault: bodyCheck(compile, isSent ? contents : contents.map(withoutSchema)) },
       ]
     })
-    const contents = isImplemented ? [...responses.values()].flatMap((each) => each.contents) : []
+    const contents = isImplemented ? contentsOf(responses.values()) : []
     const streams = contents.filter(({ kind }) => kind === 'stream')
     const itemFaults = new Map(streams.map((each) => [each, itemCheck(compileBody, each)]))
     return responseCheck(id, byStatus(new Map(checks)), itemFaults)
