@@ -3,7 +3,7 @@
 // changed. Each is reported once, at its place, however many operations refer to it.
 
 import { isDeepStrictEqual } from 'node:util'
-import { schemaKeywords } from '../../src/openapi/tools.js'
+import { methodFields, schemaKeywords } from '../../src/openapi/tools.js'
 import { type Comparison, isClaimed, type Path, pathOf, report, type Spot, wholeNode } from './comparison.js'
 import { describeChange, eachEntry, isNode, type Node, nodesOf } from './node.js'
 import type { OperationPairs } from './operation-pairs.js'
@@ -15,10 +15,7 @@ import { documentationKeywords } from './simplify.js'
 
 // What is compared elsewhere, or below, or is only a way of writing.
 const ofDocument = ['openapi', 'jsonSchemaDialect', 'paths', 'components', 'security', 'servers']
-const ofItem = [
-  ...['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query', 'additionalOperations'],
-  ...['parameters', 'servers'],
-]
+const ofItem = [...methodFields, 'additionalOperations', 'parameters', 'servers']
 const ofOperation = ['parameters', 'security', 'servers']
 const ofSchema = ['$defs', 'definitions']
 

@@ -5,6 +5,7 @@ import {
   essence,
   isJson,
   isOpenApi30,
+  methodFields,
   Reader,
   schemaKeywords,
   toSchema31,
@@ -43,7 +44,7 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   item: {
     parameters: 'parameter',
-    ...keyed('get put post delete options head patch trace query', 'operation'),
+    ...keyed(methodFields.join(' '), 'operation'),
     additionalOperations: 'operation*',
   },
   operation: {

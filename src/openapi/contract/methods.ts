@@ -6,8 +6,8 @@ import { isNode, mapValues } from './keywords.js'
 import { valueAt } from './pointer.js'
 import { type Node, nodeOf } from './reader.js'
 
-// The fields of a Path Item Object with an operation. `query` is of OpenAPI 3.2.
-const fields: readonly string[] = [
+/** The fields of a Path Item Object with an operation. `query` is of OpenAPI 3.2. */
+export const methodFields: readonly string[] = [
   ...['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'],
 ]
 const others = 'additionalOperations'
@@ -24,7 +24,7 @@ export function operationPlace(operation: { readonly path: string; readonly meth
 
 /** The operations of a path item, with their methods. */
 export function operationsIn(item: Node): [method: string, operation: unknown][] {
-  const present = fields.filter((field) => item[field] !== undefined)
+  const present = methodFields.filter((field) => item[field] !== undefined)
   return [
     ...present.map((field): [string, unknown] => [field.toUpperCase(), item[field]]),
     ...Object.entries(nodeOf(item[others])).filter(([method]) => !hasField(method)),
@@ -32,7 +32,7 @@ export function operationsIn(item: Node): [method: string, operation: unknown][]
 }
 
 function hasField(method: string): boolean {
-  return fields.includes(method.toLowerCase())
+  return methodFields.includes(method.toLowerCase())
 }
 
 /** The operation of a path item with a method. */
@@ -43,7 +43,7 @@ export function operationIn(item: Node, method: string): unknown {
 /** A copy of a path item with `change` applied to each operation. */
 export function mapOperations(item: Node, change: (operation: unknown, method: string) => unknown): Node {
   return mapValues(item, (each, key) => {
-    if (fields.includes(key)) return change(each, key.toUpperCase())
+    if (methodFields.includes(key)) return change(each, key.toUpperCase())
     return key === others && isNode(each) ? mapValues(each, change) : each
   })
 }
