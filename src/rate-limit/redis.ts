@@ -229,20 +229,15 @@ export class RedisCounter implements ClientCounter, AddressStore {
 
 // The calls of each client, apart by their costs.
 function alike(calls: readonly CountCall[]): CountCall[][] {
-  const byClient = new Map<Client, CountCall[]>()
-  const others: CountCall[][] = []
+  const byClient = new Map<Client, CountCall[][]>()
   for (const call of calls) {
-    const { client, cost } = call
-    const first = byClient.get(client)
-    const same =
-      first === undefined || first[0]?.cost === cost
-        ? first
-        : others.find(([each]) => each?.client === client && each.cost === cost)
+    const groups = byClient.get(call.client)
+    const same = groups?.find(([first]) => first?.cost === call.cost)
     if (same !== undefined) same.push(call)
-    else if (first === undefined) byClient.set(client, [call])
-    else others.push([call])
+    else if (groups !== undefined) groups.push([call])
+    else byClient.set(call.client, [[call]])
   }
-  return [...byClient.values(), ...others]
+  return [...byClient.values()].flat()
 }
 
 type Arguments = (string | number)[]
