@@ -11,7 +11,7 @@ import {
 } from './credentials.js'
 import { ApiError } from './error.js'
 import { readError } from './error-response.js'
-import { cutBody, headOf } from './incoming.js'
+import { cutBody, headOf, ownSignal } from './incoming.js'
 import type { Settings } from './options.js'
 import { isOneTime, type Outgoing, toRequest } from './outgoing.js'
 import { receive, unlessAborted } from './receive.js'
@@ -138,23 +138,21 @@ async function limited<Result>(
   { timeoutMs, what }: { readonly timeoutMs: number; readonly what: string },
   run: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result | ApiError> {
-  const controller = new AbortController()
-  const attempt: Attempt = { signal: controller.signal }
-  const forwardAbort = () => controller.abort(request.signal.reason)
   if (request.signal.aborted) return aborted(operation, { cause: request.signal.reason })
-  request.signal.addEventListener('abort', forwardAbort)
-  const cancelTimer = startTimer(timeoutMs, () => controller.abort())
+  const { signal, abort, release } = ownSignal(request.signal)
+  const attempt: Attempt = { signal }
+  const cancelTimer = startTimer(timeoutMs, () => abort(undefined))
   try {
     return await run(attempt)
   } catch (cause) {
     const details = { ...(attempt.head && { response: headOf(attempt.head) }), cause }
     if (request.signal.aborted) return aborted(operation, { ...details, cause: request.signal.reason })
-    if (!controller.signal.aborted) throw cause
+    if (!signal.aborted) throw cause
     const late = attempt.head === undefined ? `No ${what}` : 'Not the whole body of the response'
     return new ApiError('timeout', `${late} within ${timeoutMs} ms.`, { operation: operation.id, ...details })
   } finally {
     cancelTimer()
-    request.signal.removeEventListener('abort', forwardAbort)
+    release()
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { startTimer } from './clock.js'
 import { ApiError } from './error.js'
+import { readableOf } from './readable.js'
 import { unlessAborted } from './receive.js'
 
 /** What ends a body early, beside its connection. */
@@ -38,22 +39,14 @@ export async function* chunksOf(
 /** The bytes of a response as a stream of the platform. Closes the connection when it is cancelled. */
 export function streamOf(response: Response, limits: BodyLimits): ReadableStream<Uint8Array> {
   const { signal, abort, release } = ownSignal(limits.signal)
-  const chunks = chunksOf(response, { ...limits, signal })
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await chunks.next().catch((error) => {
-        release()
-        throw error
-      })
-      if (!done) return controller.enqueue(value)
+  const chunks = async function* () {
+    try {
+      yield* chunksOf(response, { ...limits, signal })
+    } finally {
       release()
-      controller.close()
-    },
-    cancel(reason) {
-      abort(reason) // ends a read that waits
-      void chunks.return()
-    },
-  })
+    }
+  }
+  return readableOf(chunks(), abort)
 }
 
 /** A signal that is aborted with another, or by itself, until it is released. */

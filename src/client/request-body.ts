@@ -1,6 +1,7 @@
 // Encodes the body of a request as the contract declares it: JSON, text, a form or bytes.
 
 import { encode } from './json.js'
+import { readableOf } from './readable.js'
 import { checkJson, elementsOf, membersOf, replacement, type Sent, textOf } from './sendable.js'
 import type { ClientBody, ClientField, ClientTable } from './table.js'
 
@@ -44,7 +45,7 @@ function json(sent: Sent): string {
 // knows the type.
 function bytes(content: unknown, mediaType = 'application/octet-stream'): EncodedBody {
   if (content instanceof ReadableStream) return { content, mediaType }
-  if (isChunked(content)) return { content: streamOf(content), mediaType }
+  if (isChunked(content)) return { content: readableOf(content[Symbol.asyncIterator]()), mediaType }
   if (!isFile(content))
     throw new TypeError('body must be a Uint8Array, a Blob, a ReadableStream, or iterate over Uint8Arrays')
   const own = content instanceof Blob ? content.type : ''
@@ -58,21 +59,6 @@ function isFile(value: unknown): value is Uint8Array | Blob {
 // Such as a Readable of Node.
 function isChunked(value: unknown): value is AsyncIterable<Uint8Array> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
-}
-
-// ReadableStream.from does this, where it exists.
-function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]()
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await iterator.next()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-    async cancel() {
-      await iterator.return?.()
-    },
-  })
 }
 
 // OpenAPI 3.1.1, section 4.8.15: one entry per array element, or one entry with a separator.
