@@ -15,19 +15,22 @@ export function sentItems(contract: Contract): Readonly<Record<string, object>> 
 }
 
 function allOf({ webhooks, callbacks }: Contract): Named[] {
-  return [...webhooks, ...[...callbacks].flatMap(([id, requests]) => callbacksOf(id, requests))]
+  const ofCallbacks = [...callbacks].flatMap(([id, requests]) =>
+    [...requests].map(([name, request]): Named => [pathOf(id, name), request]),
+  )
+  return [...webhooks, ...ofCallbacks]
 }
 
-function callbacksOf(id: string, requests: ReadonlyMap<string, SentRequest>): Named[] {
-  return [...requests].map(([name, request]) => [`${id}.${name}`, request])
+function pathOf(id: string, callback: string): string {
+  return `${id}.${callback}`
 }
 
 /** Their types; empty if there are none. */
 export function sentRequestTypes({ webhooks, callbacks }: Contract, notation: Notation): string {
   if (webhooks.size + callbacks.size === 0) return ''
   const operations = [...callbacks].map(([id, requests]) => {
-    const members = callbacksOf(id, requests).map(
-      ([path, request], i) => `    ${[...requests.keys()][i]}: ${requestType(path, request, notation)}`,
+    const members = [...requests].map(
+      ([name, request]) => `    ${name}: ${requestType(pathOf(id, name), request, notation)}`,
     )
     return `  ${id}: {\n${members.join('\n')}\n  }`
   })
