@@ -7,7 +7,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import t, { type Test } from 'tap'
 import { ItemStream } from '../../../src/openapi/response/item-stream.js'
 import { anyError, contractWith, type Engine, type Handler, startEngine } from '../../fixtures/engine.js'
-import { until } from '../../fixtures/until.js'
+import { until, untilStill } from '../../fixtures/until.js'
 
 const animal = {
   type: 'object',
@@ -413,13 +413,7 @@ t.test('a client that does not read holds up the iterable', async (t) => {
   })
   const client = await listen(origin, 'lines')
   client.socket.pause()
-  let before = -1
-  await until(async () => {
-    const isStill = before === asked
-    before = asked
-    await new Promise((resolve) => setTimeout(resolve, 100)) // that nothing happens is what is tested
-    return isStill && asked > 0
-  })
+  await untilStill(() => asked)
   t.ok(asked < 20_000, `${asked} items of 1 kB fill the buffers of the kernel`)
   client.socket.destroy()
 })

@@ -13,7 +13,7 @@ import {
   startEngine,
 } from '../../fixtures/engine.js'
 import { sendRaw } from '../../fixtures/send.js'
-import { until } from '../../fixtures/until.js'
+import { until, untilStill } from '../../fixtures/until.js'
 
 const file = { description: 'A file.', content: { 'application/octet-stream': {} } }
 const contract = await contractWith({
@@ -132,13 +132,7 @@ t.test('a client that does not read holds up the stream, and ends it when it lea
   const { origin, log } = await start(t, () => body)
   const socket = await connect(origin, get())
   socket.pause()
-  let before = -1
-  await until(async () => {
-    const isStill = before === chunks
-    before = chunks
-    await new Promise((resolve) => setTimeout(resolve, 100)) // that nothing happens is what is tested
-    return isStill && chunks > 0
-  })
+  await untilStill(() => chunks)
   t.ok(chunks < 1_000, `${chunks} chunks fill the buffers of the kernel`)
   socket.destroy()
   await once(body, 'close')
