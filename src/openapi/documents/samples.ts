@@ -66,12 +66,13 @@ function python(request: ExampleRequest, url: string): string {
   const auth = login && `    auth=(${quoted(login.username)}, ${quoted(login.password)}),\n`
   const fields = headers.map(([name, value]) => `        ${quoted(name)}: ${quoted(value)},\n`)
   const text = body?.replace(/[\\']/g, '\\$&')
+  const data = text === undefined ? '' : `    data='''${text}'''.encode(),\n`
   return `import requests
 
 response = requests.request(
     ${quoted(method)},
     ${quoted(url)},
-${auth ?? ''}${block('    headers={', fields, '    },')}${text === undefined ? '' : `    data='''${text}'''.encode(),\n`}${isStream ? '    stream=True,\n' : ''})
+${auth ?? ''}${block('    headers={', fields, '    },')}${data}${isStream ? '    stream=True,\n' : ''})
 ${isStream ? pythonStream : 'print(response.status_code, response.text)\n'}`
 }
 

@@ -54,7 +54,10 @@ ${errorTypes(contract, ownCodes, notation)}${sentRequestTypes(contract, notation
   return `${streams}${imports && `${imports}\n`}${text}`
 }
 
-/** The text of errors.ts: the types of errors by themselves, for a client, whose types must not need those of Node. */
+/**
+ * The text of errors.ts: the types of errors by themselves, for a client, whose types must not need those of
+ * Node.
+ */
 export function generateErrors(contract: Contract, types: string, ownCodes: Iterable<string>): string {
   const notation = notationOf(contract, types)
   const text = errorTypes(contract, ownCodes, notation)

@@ -197,8 +197,9 @@ export function receiving<Args extends readonly unknown[], Response>(
 }
 
 /**
- * A handler of Fastify whose failure is no news where its body was refused: where the client sent too slowly, or
- * left, the response is sent, or nobody waits for one. Fastify would log it as an error of the service.
+ * A handler of Fastify whose failure is no news where its body was refused: where the client sent too
+ * slowly, or left, the response is sent, or nobody waits for one. Fastify would log it as an error of the
+ * service.
  */
 export function untilRefused(
   handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
