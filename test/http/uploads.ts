@@ -88,6 +88,7 @@ t.test('a client that is slow but steady passes, beyond REQUEST_TIMEOUT_MS', asy
     connection.socket.write('x'.repeat(200))
     await setTimeout(100)
   }
+  await until(() => connection.received !== '')
   t.match(connection.received, /^HTTP\/1.1 200 .*\r\n3000$/s)
 })
 
