@@ -2,10 +2,8 @@
 // readers of a feed would keep requests waiting until the last reader has it: each is validated, and written
 // to a socket.
 
-// A request needs several turns.
+// A request needs several turns. Of the items that waited, each turn has one.
 const turnMs = 0.25
-// Of those that waited, each of another stream.
-const perTurn = 8
 
 const waiting: (() => void)[] = []
 let endsMs = 0
@@ -24,9 +22,9 @@ export function itemTurn(): Promise<void> | undefined {
 }
 
 function beginTurn(): void {
-  const next = waiting.splice(0, perTurn)
-  isScheduled = next.length > 0
+  const next = waiting.shift()
+  isScheduled = next !== undefined
   endsMs = performance.now() + turnMs
   if (isScheduled) setImmediate(beginTurn)
-  for (const resolve of next) resolve()
+  next?.()
 }
