@@ -67,8 +67,8 @@ ${errors}
 }
 `
   const imports = [
-    importOf(typesOfCalls, text, '../src/client/call.js', plainTypesIn(text)),
-    importOf(['UsernamePassword'], text, '../src/client/credentials.js'),
+    importOf(typesOfCalls, text, '../src/client/call.js', plainTypesIn(text, 'FileBody', 'FileOptions')),
+    importOf([], text, '../src/client/credentials.js', plainTypesIn(text, 'UsernamePassword')),
     "import type { ClientTable } from '../src/client/table.js'\n",
     importOf(['operations', 'Readable', 'Writable'], text, './types.js', [...notation.used].sort()),
   ]
@@ -82,8 +82,8 @@ export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 
 const typesOfCalls = ['Accepting', 'Call', 'RequestOf', 'StatusOf', 'StreamCall', 'Unfilled', 'WithFiles']
 
 // Those without parameters, which importOf does not tell from words of a description.
-function plainTypesIn(text: string): string[] {
-  return ['FileBody', 'FileOptions'].filter((name) => new RegExp(`[:&] ${name}\\b`).test(text))
+function plainTypesIn(text: string, ...names: string[]): string[] {
+  return names.filter((name) => new RegExp(`[:&] ${name}\\b`).test(text))
 }
 
 /** The operations of the contract, and where their values have numbers. */

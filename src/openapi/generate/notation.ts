@@ -19,8 +19,8 @@ const reserved = new Set(
     'AsyncIterable Blob Call Callbacks Calls ClientTable Digit Extract ItemIn ItemOf Items Iterable ErrorBody',
     'ErrorCode Errors Exclude FileOf LowerCase Lowercase',
     'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
-    'Accepting FileBody FileOptions ReadableStream StreamCall',
-    'Unfilled Webhooks WithDefaults WithFiles',
+    'Accepting ByteStream Credentials FileBody FileOptions ReadableStream SecuritySchemes StreamCall',
+    'Unfilled UsernamePassword Webhooks WithDefaults WithFiles',
   ].flatMap((names) => names.split(' ')),
 )
 

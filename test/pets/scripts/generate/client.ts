@@ -1,7 +1,8 @@
 import t from 'tap'
-import { clientTable } from '../../../../scripts/generate/client.js'
+import { clientTable, generateClient } from '../../../../scripts/generate/client.js'
 import { operationExtensions } from '../../../../src/auth/plans.js'
 import type { ClientOperation } from '../../../../src/client/table.js'
+import { generateOperations, notationOf } from '../../../../src/openapi/generate/index.js'
 import { toContract } from '../../../../src/openapi/tools.js'
 
 const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } }
@@ -176,3 +177,55 @@ t.test('a stream beside another body, and one that is an error, have to be asked
   const error = { operationId: 'x', responses: { 200: { content }, 400: { content } } }
   t.strictSame(Object.keys(operationsOf(error).x?.streams ?? {}), ['200'])
 })
+
+const session = {
+  openapi: '3.1.0',
+  info: { title: 'Named', version: '1.0.0' },
+  paths: {
+    '/sessions': {
+      post: {
+        operationId: 'signIn',
+        security: [{ staff: [] }],
+        'x-limits': { bodyBytes: 2_000_000 },
+        requestBody: {
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Credentials' } } },
+        },
+        responses: {
+          '200': { description: 'It.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
+          '4XX': { description: 'No.' },
+        },
+      },
+      put: {
+        operationId: 'upload',
+        'x-limits': { bodyBytes: 2_000_000 },
+        requestBody: { content: { 'application/pdf': {} } },
+        responses: { '204': { description: 'Done.' } },
+      },
+    },
+  },
+  components: {
+    securitySchemes: { staff: { type: 'http', scheme: 'basic' } },
+    schemas: { Credentials: { type: 'object', properties: { user: { type: 'string' } } } },
+  },
+}
+
+t.test(
+  'generated modules import what they name, and no schema takes the name of a type of theirs',
+  async (t) => {
+    const { contract } = toContract({ document: session, text: '' }, {}, operationExtensions)
+    const types = 'export type Credentials = { user?: string };\n'
+    const client = generateClient(contract, types)
+    t.match(client, /^import type \{ UsernamePassword \} from '..\/src\/client\/credentials.js'$/m)
+    t.match(client, /readonly staff\?: UsernamePassword/)
+    for (const text of [client, generateOperations(contract, types)]) {
+      const imported = [...text.matchAll(/^import type \{ (.*) \} from '(?!.\/types)/gm)].flatMap(
+        ([, all = '']) => all.split(', ').map((each) => each.replace(/.* as /, '')),
+      )
+      const own = [...text.matchAll(/^(?:export )?(?:type|interface) (\w+)/gm)].map(([, name = '']) => name)
+      const names = [...imported, ...own].filter((name) => !/^(SignIn|Upload)Request$/.test(name))
+      t.ok(names.length > 8)
+      const schemas = names.map((name) => `export type ${name} = 1;\n`).join('')
+      t.strictSame([...notationOf(contract, schemas).names], [])
+    }
+  },
+)
