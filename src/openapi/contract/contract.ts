@@ -229,9 +229,13 @@ export interface SentRequest {
   readonly body: (Content & { readonly required: boolean }) | undefined
   /** Of a callback: the parts of its URL. */
   readonly url: readonly UrlPart[]
+  readonly responses: ReadonlyMap<string, ReceiverResponse>
   /** The Operation Object with these parameters, in OpenAPI 3.1. */
   readonly definition: Readonly<Record<string, unknown>>
 }
+
+/** What the receiver of a request may respond: JSON and text as they are declared, any other body as bytes. */
+export type ReceiverResponse = Pick<Response, 'status' | 'key' | 'contents'>
 
 /** Everything the server reads from the contract: plain data, and how to find its places. */
 export interface Contract {

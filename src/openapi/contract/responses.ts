@@ -19,7 +19,7 @@ export function readResponses(reader: Reader, place: string, operation: Node): M
       if (isRepeated(responses, i)) reader.problem(`${place}: the response ${key} is declared twice`)
       const response = reader.node(value)
       const status = key.toLowerCase()
-      if (!/^([2-5](\d\d|xx)|default)$/.test(status))
+      if (!isStatus(status))
         reader.problem(
           `${place}: the response ${key} must be a status from 200 to 599, 2XX to 5XX, or default`,
         )
@@ -30,8 +30,13 @@ export function readResponses(reader: Reader, place: string, operation: Node): M
   )
 }
 
-// Statuses whose responses have no body (RFC 9110, section 6.4.1; 205 by section 15.3.6).
-const bodiless = ['204', '205', '304']
+/** Whether a key of responses, in lower case, is of a final status. */
+export function isStatus(key: string): boolean {
+  return /^([2-5](\d\d|xx)|default)$/.test(key)
+}
+
+/** Statuses whose responses have no body (RFC 9110, section 6.4.1; 205 by section 15.3.6). */
+export const bodiless: readonly string[] = ['204', '205', '304']
 
 function readContent(
   reader: Reader,

@@ -3,12 +3,14 @@
 
 import { oneLine } from '../../lib/one-line.js'
 import { readContents } from './content.js'
-import type { Contract, Operation, Parameter, SentRequest } from './contract.js'
+import type { Content, Contract, Operation, Parameter, Schema, SentRequest } from './contract.js'
 import type { Pointer } from './contract-error.js'
+import { essence, isJson, isRange } from './media-types.js'
 import { methodPlace, operationPlace, operationsIn } from './methods.js'
 import { moduleName } from './names.js'
 import { effectiveParameters, readParameters } from './parameters.js'
 import { found, type Node, type Reader } from './reader.js'
+import { bodiless, isStatus } from './responses.js'
 import { readUrl } from './runtime-expressions.js'
 
 /** The headers of a signature (Standard Webhooks), which are no parameters of a request. */
@@ -130,8 +132,29 @@ function readRequest(
     parameters,
     body: json && { ...json, required: required === true },
     url: parts ?? [],
+    responses: readReceiverResponses(reader, node),
     definition: { ...node, parameters: own },
   }
+}
+
+// What a receiver responds beyond these is refused when it is read: the contract is served without it.
+function readReceiverResponses(reader: Reader, { responses }: Node): SentRequest['responses'] {
+  const declared = Object.entries(reader.node(responses)).filter(([key]) => isStatus(key.toLowerCase()))
+  return new Map(
+    declared.map(([key, value]) => {
+      const status = key.toLowerCase()
+      const all = bodiless.includes(status) ? [] : Object.entries(reader.node(reader.node(value).content))
+      const contents = all.map(([mediaType, media]) => readBody(reader, mediaType, reader.node(media)))
+      return [status, { status, key, contents }]
+    }),
+  )
+}
+
+function readBody(reader: Reader, mediaType: string, { schema }: Node): Content {
+  if (isRange(mediaType) || !isJson(mediaType))
+    return { mediaType, kind: /^text\/[^*]/.test(essence(mediaType)) ? 'text' : 'bytes' }
+  reader.checkRefs(schema)
+  return { mediaType, kind: 'json', schema: schema as Schema | boolean }
 }
 
 function isOfSignature({ in: location, name }: Pick<Parameter, 'in' | 'name'> | Node): boolean {

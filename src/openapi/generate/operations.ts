@@ -9,6 +9,7 @@ import { credentialPlace, isPublic } from '../contract/security.js'
 import { serverErrors } from '../response/additions.js'
 import { importOf, type Notation, namedType, notationOf, primitiveType, quote } from './notation.js'
 import { sentRequestTypes } from './sent-requests.js'
+import { statusTypes } from './statuses.js'
 import { generateTypes } from './types.js'
 
 /**
@@ -25,6 +26,7 @@ export function generateOperations(
   const ordered = inOrder(contract)
   const members = ordered.map((operation) => operationType(operation, notation)).join('\n')
   const schemes = [...contract.securitySchemes].map(schemeType).join('\n')
+  const sent = sentRequestTypes(contract, notation)
   const text = `/** Parameters with a default are always there. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
 
@@ -32,7 +34,7 @@ export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Para
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
 ${helpers
-  .filter(([name]) => members.includes(`${name}<`))
+  .filter(([name]) => (members + sent).includes(`${name}<`))
   .map(([, helper]) => helper)
   .join('')}/**
  * What each operation takes, the responses that the contract declares for it, the security schemes that it
@@ -47,7 +49,7 @@ export type OperationId = keyof Operations
 /** The security schemes, and the credential that a request carries for each: what its check gets. */
 export type SecuritySchemes = {${schemes && `\n${schemes}\n`}}
 
-${errorTypes(contract, ownCodes, notation)}${sentRequestTypes(contract, notation)}`
+${errorTypes(contract, ownCodes, notation)}${sent}`
   const shared = ['components', 'operations', 'Readable', 'webhooks', 'Writable']
   const streams = members.includes('ByteStream') ? `${streamImport}\n` : ''
   const imports = importOf(shared, text, './types.js', [...notation.used].sort())
@@ -140,7 +142,7 @@ export type ErrorBody = ${body}
 
 function operationType(operation: Operation, notation: Notation): string {
   const { name } = operation
-  const answers = statusTypes(operation).flatMap(([response, status]) =>
+  const answers = statusTypes(returnable(operation)).flatMap(([response, status]) =>
     answerTypes(operation, response, status, notation),
   )
   const names = [...new Set(operation.security.flat().map((each) => quote(each.name)))]
@@ -214,33 +216,14 @@ function contentType({ kind, types, fields = new Map() }: Content, type: string,
   return `WithFiles<${[type, files.join(' | '), ...(bytes === 'Uint8Array' ? [] : [bytes])].join(', ')}>`
 }
 
-// The response of a status: its own, then that of its class, then `default`, which is only for errors if a
-// success is declared.
-function statusTypes({ responses }: Operation): [response: Response, status: string][] {
+// In the order of their types. `default` is only for errors if a success is declared.
+function returnable({ responses }: Operation): Response[] {
   const all = [...responses.values()]
   const exact = all.filter(({ status }) => /^\d{3}$/.test(status))
   const classes = all.filter(({ status }) => status.endsWith('xx'))
   const hasSuccess = [...exact, ...classes].some(({ status }) => /^[23]/.test(status))
   const others = all.filter(({ status }) => status === 'default' && !hasSuccess)
-  const classOf = ({ status }: Response) => `StatusOf<${status[0]}>`
-  const without = (type: string, names: string[]) =>
-    names.length > 0 ? `Exclude<${type}, ${names.join(' | ')}>` : type
-  const statuses = exact.map(({ status }) => status)
-  return [
-    ...exact.map((each): [Response, string] => [each, each.status]),
-    ...classes.map((each): [Response, string] => {
-      return [
-        each,
-        without(
-          classOf(each),
-          statuses.filter((status) => status[0] === each.status[0]),
-        ),
-      ]
-    }),
-    ...others.map((each): [Response, string] => {
-      return [each, without('StatusOf<2 | 3 | 4 | 5>', [...statuses, ...classes.map(classOf)])]
-    }),
-  ]
+  return [...exact, ...classes, ...others]
 }
 
 // One type per media type; those used without a `Content-Type` share one, which does not require the header.

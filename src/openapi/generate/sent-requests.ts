@@ -1,15 +1,17 @@
-// The types of the requests that the service sends, for operations.ts: those of webhooks and callbacks.
+// The types of the requests that the service sends, for operations.ts: those of webhooks and callbacks, and
+// what their receivers respond.
 
-import type { Contract, SentRequest } from '../contract/contract.js'
+import type { Content, Contract, ReceiverResponse, SentRequest } from '../contract/contract.js'
 import { type Notation, namedType, quote } from './notation.js'
+import { statusTypes } from './statuses.js'
 
 type Named = readonly [path: string, request: SentRequest]
 
 /** Path Items of all requests, for the `webhooks` of types.ts: callbacks are not in it. */
 export function sentItems(contract: Contract): Readonly<Record<string, object>> {
   const items = allOf(contract).map(([path, { definition }]) => {
-    const { parameters, requestBody } = definition
-    return [path, { post: { parameters, responses: {}, ...(requestBody !== undefined && { requestBody }) } }]
+    const { parameters, requestBody, responses = {} } = definition
+    return [path, { post: { parameters, responses, ...(requestBody !== undefined && { requestBody }) } }]
   })
   return Object.fromEntries(items)
 }
@@ -30,18 +32,29 @@ export function sentRequestTypes({ webhooks, callbacks }: Contract, notation: No
   if (webhooks.size + callbacks.size === 0) return ''
   const operations = [...callbacks].map(([id, requests]) => {
     const members = [...requests].map(
-      ([name, request]) => `    ${name}: ${requestType(pathOf(id, name), request, notation)}`,
+      ([name, request]) => `    ${name}: ${typesOf(pathOf(id, name), request, '    ', notation)}`,
     )
     return `  ${id}: {\n${members.join('\n')}\n  }`
   })
-  const own = [...webhooks].map(([name, request]) => `  ${name}: ${requestType(name, request, notation)}`)
+  const own = [...webhooks].map(([name, request]) => `  ${name}: ${typesOf(name, request, '  ', notation)}`)
   return `
-/** What \`createOutgoing\` takes for each webhook. */
+/** What \`createOutgoing\` takes for each webhook, and what its receiver responds. */
 export type Webhooks = {${own.map((each) => `\n${each}`).join('')}${own.length > 0 ? '\n' : ''}}
 
-/** What it takes for the callbacks of each operation. */
+/** The same of the callbacks of each operation. */
 export type Callbacks = {${operations.map((each) => `\n${each}`).join('')}${operations.length > 0 ? '\n' : ''}}
 `
+}
+
+function typesOf(path: string, request: SentRequest, indent: string, notation: Notation): string {
+  const responses = statusTypes([...request.responses.values()]).map(
+    ([response, status]) => `\n${indent}    | ${responseType(path, response, status, notation)}`,
+  )
+  const members = [
+    `request: ${requestType(path, request, notation)}`,
+    `response:${responses.join('') || ' never'}`,
+  ]
+  return `{\n${members.map((each) => `${indent}  ${each}\n`).join('')}${indent}}`
 }
 
 function requestType(path: string, { parameters, body }: SentRequest, notation: Notation): string {
@@ -57,7 +70,26 @@ function requestType(path: string, { parameters, body }: SentRequest, notation: 
 
 // As in a response: what the service itself sets is sent.
 function bodyType(declared: string, body: NonNullable<SentRequest['body']>, notation: Notation): string {
-  const content = `NonNullable<${declared}['requestBody']>['content'][${quote(body.mediaType)}]`
-  const type = namedType(body, notation) ?? content
+  return valueType(body, `NonNullable<${declared}['requestBody']>['content']`, notation)
+}
+
+// A body that is not declared is not read.
+function responseType(
+  path: string,
+  { key, contents }: ReceiverResponse,
+  status: string,
+  notation: Notation,
+): string {
+  const at = `webhooks[${quote(path)}]['post']['responses'][${/^\d+$/.test(key) ? key : quote(key)}]['content']`
+  const types = contents.map((each) => {
+    if (each.kind === 'json') return valueType(each, at, notation)
+    return each.kind === 'text' ? 'string' : 'Uint8Array'
+  })
+  return `{ status: ${status}; body${types.length > 0 ? '' : '?'}: ${[...new Set(types)].join(' | ') || 'undefined'} }`
+}
+
+// Of JSON, by whoever sends it: without what is writeOnly.
+function valueType(content: Content, contents: string, notation: Notation): string {
+  const type = namedType(content, notation) ?? `${contents}[${quote(content.mediaType)}]`
   return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type
 }

@@ -1,10 +1,12 @@
 // The requests of webhooks and callbacks: a typed function for each, which validates what the service is
-// about to send, and signs it. Sending, and sending again, is the application's.
+// about to send, and signs it, and another that reads what the receiver responds. Sending, and sending again,
+// is the application's.
 
 import { stringify } from 'lossless-json'
 import type { Contract, Header, Response, SentRequest } from '../contract/contract.js'
 import { createResponseChecks, type ResponseCheck, ResponseError } from '../response/response-validation.js'
 import { type Asked, urlOf } from './callback-url.js'
+import { createResponseReaders, type ReadResponse } from './receiver-response.js'
 import { type Signing, signatureOf } from './signature.js'
 
 /** A request to send: what `fetch` takes beside the URL. */
@@ -20,32 +22,54 @@ interface Values {
   readonly body?: unknown
 }
 
-/**
- * Makes a request.
- * @param signing what it is signed with, or that it is not
- * @throws {Error} that names the place, if the contract does not declare the values
- */
-export type Make<Request> = (request: Request, signing: Signing | 'unsigned') => OutgoingRequest
+/** The types of a request and what its receiver responds. */
+type Exchange = { readonly request: unknown; readonly response: unknown }
+
+/** The functions of a request. */
+export interface Outgoing<Each extends Exchange> {
+  /**
+   * Makes a request.
+   * @param signing what it is signed with, or that it is not
+   * @throws {Error} that names the place, if the contract does not declare the values
+   */
+  (request: Each['request'], signing: Signing | 'unsigned'): OutgoingRequest
+  /**
+   * Reads what the receiver has responded.
+   * @throws {Error} that names the place, if the contract does not declare it
+   */
+  readonly readResponse: ReadResponse<Each['response']>
+}
 
 /** The functions of webhooks, of the type that `contract-engine generate` writes for a contract. */
-export type Webhooks<Requests> = { readonly [Name in keyof Requests]: Make<Requests[Name]> }
+export type Webhooks<Requests extends { readonly [Name in keyof Requests]: Exchange }> = {
+  readonly [Name in keyof Requests]: Outgoing<Requests[Name]>
+}
 
 /** The functions of callbacks, by operation. */
-export type Callbacks<Operations> = {
+export type Callbacks<Operations extends CallbackTypes<Operations>> = {
   readonly [Id in keyof Operations]: {
-    readonly [Name in keyof Operations[Id]]: Make<Operations[Id][Name]> & {
+    readonly [Name in keyof Operations[Id]]: Outgoing<Operations[Id][Name]> & {
       /** The URL that a request of the operation gave; undefined if it is none of HTTP. */
       urlOf(request: Asked): URL | undefined
     }
   }
 }
 
+type CallbackTypes<Operations> = {
+  readonly [Id in keyof Operations]: { readonly [Name in keyof Operations[Id]]: Exchange }
+}
+
 /** Creates the functions. @throws {Error} that names a request whose schema cannot be compiled */
-export function createOutgoing<Requests = Record<never, never>, Operations = Record<never, never>>(
-  contract: Contract,
-): { readonly webhooks: Webhooks<Requests>; readonly callbacks: Callbacks<Operations> } {
+export function createOutgoing<
+  Requests extends { readonly [Name in keyof Requests]: Exchange } = Record<never, never>,
+  Operations extends CallbackTypes<Operations> = Record<never, never>,
+>(contract: Contract): { readonly webhooks: Webhooks<Requests>; readonly callbacks: Callbacks<Operations> } {
   const checkOf = createResponseChecks(contract.specification)
-  const makeOf = (request: SentRequest) => createMake(request, checkOf(declared(request), true))
+  const readerOf = createResponseReaders(contract)
+  const makeOf = (request: SentRequest) => {
+    const make = createMake(request, checkOf(declared(request), true))
+    return Object.assign(make, { readResponse: readerOf(request) })
+  }
   const callbackOf = (request: SentRequest) =>
     Object.assign(makeOf(request), { urlOf: (asked: Asked) => urlOf(request.url, asked) })
   const callbacks = [...contract.callbacks].map(([id, requests]) => [id, mapped(requests, callbackOf)])
@@ -74,7 +98,9 @@ function declared({ place, parameters, body }: SentRequest) {
   return { id: place, responses: new Map([[key, response]]) }
 }
 
-function createMake({ place, method, body: declaredBody }: SentRequest, check: ResponseCheck): Make<Values> {
+type Make = (request: Values, signing: Signing | 'unsigned') => OutgoingRequest
+
+function createMake({ place, method, body: declaredBody }: SentRequest, check: ResponseCheck): Make {
   const { mediaType = '', required = false } = declaredBody ?? {}
   return ({ headers: given = {}, body: value }, signing) => {
     const headers = textsOf(given)

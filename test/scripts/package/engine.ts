@@ -128,13 +128,14 @@ t.test('its example of webhooks, as printed', async (t) => {
   const origin = await listen(t, async (request, response) => {
     const body = (await request.toArray()).join('')
     received.push({ url: request.url, headers: request.headers, body })
-    response.writeHead(204).end()
+    if (request.url === '/exported') response.writeHead(204).end()
+    else response.setHeader('Content-Type', 'application/json').end('{"number":9007199254740993}')
   })
   const secrets = [1, 2].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`)
   t.match(await shell(generateShop), { code: 0, stderr: '' })
   const shop = { ...env, RECEIVER: origin, SECRETS: secrets.join(' ') }
   const { stdout } = await run('bash', ['-ec', startShop], { cwd: folder, env: shop })
-  t.equal(stdout, '204\n204\n')
+  t.equal(stdout, 'booked as 9007199254740993n\n204\n')
   t.match(received, [
     {
       url: '/',
@@ -242,7 +243,9 @@ t.test('nor does a webhook or a callback that is not as declared', async (t) => 
     ['no header', "headers: { 'X-Shop': 4 }, ", '', /'headers' is missing/],
     ['no signature', ", 'unsigned'", '', /Expected 2 arguments, but got 1/],
     ['no body', '{ body: { rows: 2 } }', '{}', /'body' is missing/],
-    ['another name', 'webhooks.petSold', 'webhooks.petBought', /'petBought' does not exist/],
+    ['another name', 'webhooks.petSold({', 'webhooks.petBought({', /'petBought' does not exist/],
+    ['another field of a response', 'answer.body.number', 'answer.body.numbers', /'numbers' does not exist/],
+    ['a body of any status', 'if (answer.status === 200) ', '', /'answer.body' is possibly 'undefined'/],
   ]
   const [printed, ...others] = compile([shop, ...slips.map(([, from, to]) => shop.replace(from, to))])
   t.strictSame(printed, [])

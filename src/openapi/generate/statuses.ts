@@ -1,0 +1,29 @@
+// The types of statuses, for operations.ts: each response has its own, then those of its class, then those
+// that are left to `default`.
+
+import type { Response } from '../contract/contract.js'
+
+/** The responses with the types of their statuses. */
+export function statusTypes<Each extends Pick<Response, 'status'>>(
+  all: readonly Each[],
+): [response: Each, status: string][] {
+  const exact = all.filter(({ status }) => /^\d{3}$/.test(status))
+  const classes = all.filter(({ status }) => status.endsWith('xx'))
+  const statuses = exact.map(({ status }) => status)
+  return all.map((each) => {
+    const { status } = each
+    if (exact.includes(each)) return [each, status]
+    if (!classes.includes(each))
+      return [each, without('StatusOf<2 | 3 | 4 | 5>', [...statuses, ...classes.map(classOf)])]
+    const ofClass = statuses.filter((other) => other[0] === status[0])
+    return [each, without(classOf(each), ofClass)]
+  })
+}
+
+function classOf({ status }: Pick<Response, 'status'>): string {
+  return `StatusOf<${status[0]}>`
+}
+
+function without(type: string, others: readonly string[]): string {
+  return others.length > 0 ? `Exclude<${type}, ${others.join(' | ')}>` : type
+}
