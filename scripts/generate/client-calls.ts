@@ -3,13 +3,11 @@
 import type { Notation } from '../../src/openapi/generate/index.js'
 import { namedType } from '../../src/openapi/generate/index.js'
 import type { Operation } from '../../src/openapi/index.js'
-import { type Content, essence, isRange, type Response } from '../../src/openapi/tools.js'
+import { type Content, essence, isRange, type Response, successesAmong } from '../../src/openapi/tools.js'
 
-/** The responses a call may resolve with: 2xx, or `default` if there is none. */
+/** The responses a call may resolve with: the successes, except for redirections, which it follows. */
 export function goodAnswers({ responses }: Operation): Response[] {
-  const all = [...responses.values()]
-  const declared = all.filter(({ status }) => /^2(\d\d|xx)$/.test(status))
-  return declared.length > 0 ? declared : all.filter(({ status }) => status === 'default')
+  return successesAmong(responses).filter(({ status }) => !status.startsWith('3'))
 }
 
 /** Whether a call that names no media type returns a stream: no response has another kind of body. */

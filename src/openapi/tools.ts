@@ -29,6 +29,7 @@ export { effectiveParameters } from './contract/parameters.js'
 export { pointerTo, resolvePointer } from './contract/pointer.js'
 export { toContract } from './contract/read.js'
 export { type Node, nodeOf, Reader } from './contract/reader.js'
+export { successesAmong } from './contract/responses.js'
 export { placesOf } from './contract/schema-places.js'
 export {
   areSentAlike,

@@ -22,7 +22,7 @@ export abstract class EndlessBody extends Readable {
 /** Whether a handler may return a stream. What is stored for an `Idempotency-Key` is none. */
 export function mayStream({ isIdempotent, responses }: Operation): boolean {
   return (
-    !isIdempotent && contentsOf(responses.values()).some(({ kind }) => kind !== 'json' && kind !== 'text')
+    !isIdempotent && contentsOf(responses.values()).some(({ kind }) => kind === 'stream' || kind === 'bytes')
   )
 }
 

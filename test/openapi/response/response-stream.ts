@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import net from 'node:net'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
-import { EndlessBody } from '../../../src/openapi/response/response-stream.js'
+import { EndlessBody, mayStream } from '../../../src/openapi/response/response-stream.js'
 import {
   anyError,
   contractOf,
@@ -37,6 +37,21 @@ const keyed = await contractOf({
 function start(t: Test, body: () => Readable): Promise<Engine> {
   return startEngine(t, contract, { download: async () => ({ status: 200, body: body() }) })
 }
+
+t.test('a handler may return a stream of what is bytes or items, and of nothing else', async (t) => {
+  const mayStreamOf = async (content: object) => {
+    const found = await contractWith({
+      get: { method: 'get', responses: { 200: { description: 'It.', content } } },
+    })
+    return [...found.operations.values()].map(mayStream).join()
+  }
+  const row = { type: 'object', properties: { id: { type: 'integer' } } }
+  const table = { schema: { type: 'array', items: row } }
+  t.equal(await mayStreamOf({ 'application/octet-stream': {} }), 'true')
+  t.equal(await mayStreamOf({ 'application/jsonl': { schema: row } }), 'true')
+  t.equal(await mayStreamOf({ 'text/csv': table, 'application/json': table, 'text/plain': {} }), 'false')
+  t.equal([...keyed.operations.values()].map(mayStream).join(), 'false', 'what is stored is none')
+})
 
 const get = (version = '1.1', more = '') => `GET /download HTTP/${version}\r\nHost: x\r\n${more}\r\n`
 const closing = 'Connection: close\r\n'

@@ -3,15 +3,20 @@ import { clientTable, generateClient } from '../../../../scripts/generate/client
 import { operationExtensions } from '../../../../src/auth/plans.js'
 import type { ClientOperation } from '../../../../src/client/table.js'
 import { generateOperations, notationOf } from '../../../../src/openapi/generate/index.js'
+import type { Contract } from '../../../../src/openapi/index.js'
 import { toContract } from '../../../../src/openapi/tools.js'
 
 const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } }
 
 // The operations of the client, by name, of a contract with a POST for each of these.
 function operationsOf(...operations: object[]): Readonly<Record<string, ClientOperation>> {
+  return clientTable(contractOf(...operations)).operations
+}
+
+function contractOf(...operations: object[]): Contract {
   const paths = Object.fromEntries(operations.map((post, i) => [`/${i}`, { post }]))
   const document = { openapi: '3.1.0', info: { title: 'Post', version: '1.0.0' }, paths }
-  return clientTable(toContract({ document, text: '' }, {}, operationExtensions).contract).operations
+  return toContract({ document, text: '' }, {}, operationExtensions).contract
 }
 
 // Only the mark means that the server does it once: with the header alone, a retry could take effect twice.
@@ -169,6 +174,26 @@ for (const [title, content, entry] of streams) {
     t.strictSame(x?.contents, { 200: Object.fromEntries(kinds), 204: {} })
   })
 }
+
+t.test('a call resolves with default only where the server may return it as a success', async (t) => {
+  const stream = { content: { 'application/x-ndjson': { itemSchema: pet } } }
+  const only = operationsOf({ operationId: 'x', responses: { default: stream } }).x
+  t.equal(only?.isStream, true)
+  t.strictSame(Object.keys(only?.streams ?? {}), ['default'])
+  const text = { content: { 'text/plain': {} } }
+  const callOf = (responses: object) => {
+    const contract = contractOf({ operationId: 'x', responses })
+    return /readonly x: (.*)/.exec(generateClient(contract))?.[1]
+  }
+  t.equal(callOf({ default: text }), 'Call<XRequest, string>')
+  for (const status of ['204', '2XX'])
+    t.equal(callOf({ [status]: {}, default: text }), 'Call<XRequest, undefined>')
+  t.equal(
+    callOf({ 303: {}, default: text }),
+    'Call<XRequest, unknown>',
+    'beside a redirection, it is an error',
+  )
+})
 
 t.test('a stream beside another body, and one that is an error, have to be asked for', async (t) => {
   const content = { 'application/x-ndjson': { itemSchema: pet } }
