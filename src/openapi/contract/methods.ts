@@ -64,15 +64,29 @@ export interface MethodFault {
   readonly at: readonly string[]
 }
 
+/**
+ * The methods that a version of Node reads. Before 20.19.3 and 22.2 it does not read QUERY: 20.19.0 does not
+ * list it; 20.19.2, 22.0 and 22.1 list it, but name the method of such a request ''.
+ * @param listed its `METHODS`
+ */
+export function methodsRead(listed: readonly string[], version: string): ReadonlySet<string> {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
+  const readsQuery = major === 20 ? minor * 100 + patch >= 1903 : major > 22 || (major === 22 && minor >= 2)
+  return new Set(listed.filter((method) => method !== 'QUERY' || readsQuery))
+}
+
+/** Those of this process. */
+export const methodsOfNode = methodsRead(METHODS, process.versions.node)
+
 /** The operations of a path item that no request reaches. */
-export function methodFaults(item: Node): MethodFault[] {
+export function methodFaults(item: Node, read = methodsOfNode): MethodFault[] {
   const additional = Object.keys(nodeOf(item[others]))
   const inVain = additional.filter(hasField).map((method) => {
     const text = `the method ${method} belongs in the field ${method.toLowerCase()} of the path`
     return { method, text, at: [others, method] }
   })
   const unread = operationsIn(item).flatMap(([method]) => {
-    const fault = faultOf(method)
+    const fault = faultOf(method, read)
     return fault === undefined
       ? []
       : { method, text: `the method ${method} ${fault}`, at: methodPlace(method) }
@@ -81,9 +95,10 @@ export function methodFaults(item: Node): MethodFault[] {
 }
 
 // Node closes the connection at a method that it does not know. Methods are case-sensitive (RFC 9110, section
-// 9.1). Before 20.19.3 and 22.2 it does not read QUERY: 20.19.0 does not list it; 20.19.2, 22.0 and 22.1 list
-// it, but name the method of such a request ''.
-function faultOf(method: string): string | undefined {
+// 9.1).
+function faultOf(method: string, read: ReadonlySet<string>): string | undefined {
   if (method === 'TRACE' || method === 'CONNECT') return 'is not supported'
-  return METHODS.includes(method) ? undefined : 'is not one that Node reads'
+  if (read.has(method)) return undefined
+  if (method === 'QUERY') return `is not one that Node ${process.versions.node} reads: 20.19.3 and 22.2 do`
+  return 'is not one that Node reads'
 }
