@@ -107,11 +107,16 @@ function percentDecoded(text: string): Buffer {
   return Buffer.from(decoded, 'latin1')
 }
 
+// RFC 2046, section 5.1.1.
+const boundaryMax = 70
+
 /** The boundary of a form's parts. @throws {RequestError} `invalid_request` */
 export function boundaryOf(contentType: string): string {
-  const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType)
-  if (boundary === null) throw malformed('its Content-Type names no boundary')
-  return boundary[1] ?? boundary[2] ?? ''
+  const [, quoted, token] = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(contentType) ?? []
+  const boundary = quoted ?? token
+  if (boundary === undefined) throw malformed('its Content-Type names no boundary')
+  if (boundary.length > boundaryMax) throw malformed(`its boundary is longer than ${boundaryMax} characters`)
+  return boundary
 }
 
 /**
@@ -125,19 +130,47 @@ export function partNames(head: Uint8Array, contentType: string): string[] {
 }
 
 function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
-  const name = boundaryOf(contentType)
-  const options = { boundary: name, maxParts: partsMax, maxFileSize: bytes.length }
+  const boundary = boundaryOf(contentType)
+  const parts = partsIn(Buffer.concat([Buffer.from('\r\n'), bytes]), Buffer.from(`\r\n--${boundary}`))
+  const options = { boundary, maxParts: partsMax, maxFileSize: bytes.length }
   try {
-    return [...parseMultipart(withoutPreamble(bytes, name), options)].map(entryOfPart)
+    return [...parseMultipart(parts, options)].map(entryOfPart)
   } catch (error) {
     throw error instanceof RequestError ? error : malformed((error as Error).message)
   }
 }
 
-// RFC 2046, section 5.1.1: any lines may precede the first boundary, which the parser expects at the start.
-function withoutPreamble(bytes: Uint8Array, boundary: string): Uint8Array {
-  const lines = Buffer.concat([Buffer.from('\r\n'), bytes])
-  return lines.subarray(Math.max(lines.indexOf(`\r\n--${boundary}`), 0) + 2)
+// What the parser can read. RFC 2046, section 5.1.1: any lines may precede the first boundary, which it expects
+// at the start. It skips whatever ends a boundary's line, and takes all to the next empty line for headers:
+// behind a part without headers, it would lose the next boundary in them, and a part.
+function partsIn(lines: Buffer, delimiter: Buffer): Buffer {
+  const first = lines.indexOf(delimiter)
+  if (first === -1) throw malformed('none of its lines is its boundary')
+  for (let at = first, parts = 0; at !== -1 && parts <= partsMax; parts++) {
+    const start = at + delimiter.length
+    if (isClosing(lines, start)) break
+    if (!endsLine(lines, start)) throw malformed(continuedBoundary)
+    at = lines.indexOf(delimiter, start)
+    if (at !== -1 && !lines.subarray(start + 2, at).includes(headersEnd))
+      throw malformed('it has a part without headers')
+  }
+  return lines.subarray(first + 2)
+}
+
+/** Where the headers of a part end. */
+export const headersEnd = '\r\n\r\n'
+
+/** What is wrong with a line that begins with the boundary, and goes on. */
+export const continuedBoundary = 'a line begins with its boundary, and goes on'
+
+/** Whether the boundary before is the last. */
+export function isClosing(bytes: Buffer, at: number): boolean {
+  return bytes[at] === 0x2d && bytes[at + 1] === 0x2d
+}
+
+/** Whether a boundary ends at its line's end, or in front of spaces. */
+export function endsLine(bytes: Buffer, at: number): boolean {
+  return at >= bytes.length || [0x0d, 0x20, 0x09].includes(bytes[at] as number)
 }
 
 function entryOfPart(part: MultipartPart): Entry {

@@ -6,7 +6,17 @@ import type { Content } from '../contract/contract.js'
 import { ownError } from '../errors.js'
 import { GrowingBuffer } from './body.js'
 import type { HeldBytes } from './body-memory.js'
-import { boundaryOf, type Form, malformed, partNames, readForm } from './forms.js'
+import {
+  boundaryOf,
+  continuedBoundary,
+  endsLine,
+  type Form,
+  headersEnd,
+  isClosing,
+  malformed,
+  partNames,
+  readForm,
+} from './forms.js'
 import type { Upload } from './upload.js'
 import { invalidBody } from './violations.js'
 
@@ -18,7 +28,6 @@ const partsMax = 1_000
 // With the fields may come as much of the file.
 const chunkMax = 131_072
 const lineEnd = Buffer.from('\r\n')
-const headersEnd = '\r\n\r\n'
 const closing = '--'
 
 type Chunks = AsyncIterator<Buffer>
@@ -125,8 +134,7 @@ class Fields {
     }
     const head = at + this.delimiter.length
     this.#from = at // what ends the form is not a part
-    if (bytes.length < head + closing.length || bytes.toString('latin1', head, head + 2) === closing)
-      return undefined
+    if (bytes.length < head + closing.length || isClosing(bytes, head)) return undefined
     this.#from = head
     return head
   }
@@ -178,8 +186,8 @@ class FilePart {
     let after = following
     while (after.length < closing.length)
       after = Buffer.concat([after, await this.#next('its end is missing')])
-    if (after.toString('latin1', 0, closing.length) !== closing)
-      this.#refuse('must be the last part of the form: it is read as it arrives')
+    if (!isClosing(after, 0) && !endsLine(after, 0)) this.#fail(malformed(continuedBoundary))
+    if (!isClosing(after, 0)) this.#refuse('must be the last part of the form: it is read as it arrives')
     if (this.#length < minLength) this.#refuse(`must have at least ${minLength} bytes`)
     while (!(await this.chunks.next()).done); // nothing counts behind the end (RFC 2046, section 5.1.1)
   }

@@ -304,24 +304,48 @@ t.test('bodies', async (t) => {
     }
 
     t.test('is refused if it is malformed', async (t) => {
-      const malformed: [type: string, body: string][] = [
-        ['multipart/form-data', 'x'],
-        ['multipart/form-data; boundary=x', 'x'],
-        ['multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name=photo\r\n\r\nabc'],
+      const part = (boundary: string, name: string) =>
+        `--${boundary}\r\nContent-Disposition: form-data; name=${name}\r\n\r\nabc\r\n`
+      const long = 'x'.repeat(71)
+      const malformed: [boundary: string, body: string, reason: RegExp][] = [
+        ['', 'x', /its Content-Type names no boundary/],
+        ['; boundary=', '----', /its Content-Type names no boundary/],
         [
-          'multipart/form-data; boundary=x',
-          '--x\r\nContent-Disposition: form-data; name=photo\r\n\r\nabc\r\n--x',
+          `; boundary=${long}`,
+          `${part(long, 'photo')}--${long}--`,
+          /its boundary is longer than 70 characters/,
         ],
-        ['multipart/form-data; boundary=x', '--x\r\nabc\r\n--x--'],
-        ['multipart/form-data; boundary=', '----'],
+        [`; boundary="${long}"`, `${part(long, 'photo')}--${long}--`, /its boundary is longer than 70/],
+        ['; boundary=x', 'x', /none of its lines is its boundary/],
+        ['; boundary=x', part('x', 'photo'), /not finished/],
+        ['; boundary=x', `${part('x', 'photo')}--x`, /not finished/],
+        ['; boundary=x', '--x\r\nabc\r\n--x--', /it has a part without headers/],
+        // Each would be lost in the headers of the part behind it.
+        ['; boundary=x', `--x\r\n\r\nabc\r\n${part('x', 'photo')}--x--`, /it has a part without headers/],
+        ['; boundary=x', `--x \r\n\r\nabc\r\n${part('x', 'photo')}--x--`, /it has a part without headers/],
+        ['; boundary=x', `--x\r\nA: b\r\n${part('x', 'photo')}--x--`, /it has a part without headers/],
+        [
+          '; boundary=x',
+          `${part('x', 'photo')}--xyz\r\n--x--`,
+          /a line begins with its boundary, and goes on/,
+        ],
       ]
-      for (const [type, body] of malformed) {
-        const expected = {
-          status: 400,
-          body: { code: 'invalid_request', message: /^The body is not a valid form: / },
-        }
-        t.match(await post('multipart', type, body), expected, body)
+      for (const [boundary, body, reason] of malformed) {
+        const { status, body: error } = await post('multipart', `multipart/form-data${boundary}`, body)
+        t.match({ status, error }, { status: 400, error: { code: 'invalid_request' } }, body)
+        t.match(error.message, reason)
       }
+    })
+
+    t.test('may have spaces behind a boundary, and the longest boundary', async (t) => {
+      const long = 'x'.repeat(70)
+      const spaced = '--x \t\r\nContent-Disposition: form-data; name=photo\r\n\r\nabc\r\n--x-- '
+      for (const [boundary, body] of [
+        ['x', spaced],
+        [long, spaced.replaceAll('--x', `--${long}`)],
+      ] as const)
+        t.match(await post('multipart', `multipart/form-data; boundary=${boundary}`, body), { status: 204 })
+      t.strictSame(plain(bodies.pop()), { photo: Buffer.from('abc') })
     })
 
     t.test('is limited in bytes like any body, and in parts', async (t) => {
