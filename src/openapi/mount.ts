@@ -4,9 +4,10 @@
 
 import type {
   FastifyInstance,
+  FastifyReply,
   FastifyRequest,
   HTTPMethods,
-  onRequestAsyncHookHandler,
+  onRequestHookHandler,
   onSendHookHandler,
   RouteOptions,
 } from 'fastify'
@@ -97,7 +98,7 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
 }
 
 /** Throws, or rejects, unless the request may pass. */
-type Check = (request: FastifyRequest) => void | Promise<void>
+type Check = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
 /** By their text, so that a problem of several operations is reported once. */
 type Problems = Map<string, Problem>
 /** What the operations of a contract share. */
@@ -239,10 +240,10 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const check = routeCheck(operation, shared)
   const authorize = securityCheck(operation, unmet[0]?.text, security)
   const first = [
-    hook((request) => {
+    hook((request, reply) => {
       check(request)
       security.takeQueryKeys(request)
-      return authorize(request)
+      return authorize(request, reply)
     }),
     ...(deprecation ? [deprecationHook(deprecation, shared)] : []), // errors have them from `config`
   ]
@@ -258,7 +259,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
 }
 
 // Responds 501 before the body is read: nothing checks it.
-function refused({ id }: Operation, first: onRequestAsyncHookHandler[]) {
+function refused({ id }: Operation, first: onRequestHookHandler[]) {
   const refuse = hook(() => {
     throw ownError('not_implemented', `${id} is not implemented.`)
   })
@@ -269,13 +270,13 @@ function implemented<Resource>(
   operation: Operation,
   handler: AnyHandler,
   responses: Omit<ResponseParts, 'isExact'>,
-  first: onRequestAsyncHookHandler[],
+  first: onRequestHookHandler[],
   shared: Shared<Resource>,
 ) {
   const { contract, prefix, compile } = shared
   const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
   const readParameters = collect(operation, shared, () => createParameterReader(operation, prefix, compile))
-  const checkType: onRequestAsyncHookHandler = async (request, reply) => {
+  const checkType: Check = (request, reply) => {
     request[receivedBy] = operation
     request[responseTo] = reply.raw
     return checkMediaType(request, operation)
@@ -285,7 +286,7 @@ function implemented<Resource>(
     schema: { ...requestSchemas(operation, contract.specification), ...(response && { response }) },
     validatorCompiler: validatorCompiler(operation, shared),
     attachValidation: true, // checkRequest reports what it found
-    onRequest: [...first, ...hooks(sunsetCheck(operation), acceptCheck(operation)), checkType],
+    onRequest: [...first, ...hooks(sunsetCheck(operation), acceptCheck(operation), checkType)],
     preValidation: hooks(renamePathParameters(operation), parse, readParameters),
     preHandler: hook((request) => checkRequest(request, operation)),
     ...(takesUploads(operation) && { onSend: closeIfUnread }),
@@ -386,18 +387,24 @@ const locatedMax = 20
 function deprecationHook<Resource>(
   headersFor: DeprecationHeaders,
   { address }: Shared<Resource>,
-): onRequestAsyncHookHandler {
-  return async (request, reply) => {
+): onRequestHookHandler {
+  return hook((request, reply) => {
     reply.headers(headersFor(address.operationsFor(request)))
-  }
+  })
 }
 
-function hooks(...checks: readonly (Check | undefined)[]): onRequestAsyncHookHandler[] {
+function hooks(...checks: readonly (Check | undefined)[]): onRequestHookHandler[] {
   return checks.filter((each) => each !== undefined).map(hook)
 }
 
-function hook(check: Check): onRequestAsyncHookHandler {
-  return async (request) => check(request)
+// A check that need not wait makes no promise: an async function for each would take two, and a turn of the
+// microtask queue.
+function hook(check: Check): onRequestHookHandler {
+  return (request, reply, done) => {
+    const waiting = check(request, reply)
+    if (waiting === undefined) done()
+    return waiting // Fastify goes on when it resolves
+  }
 }
 
 function hasOperation(method: string, path: string, { operations }: Contract): boolean {

@@ -85,12 +85,18 @@ function withLowerCaseNames(schema: Schema): Schema {
  * content coding. A body in chunks is one if it has bytes.
  * @throws {RequestError} `invalid_request` and `unsupported_media_type`
  */
-export async function checkMediaType(request: FastifyRequest, operation: Operation): Promise<void> {
+export function checkMediaType(request: FastifyRequest, operation: Operation): void | Promise<void> {
   const { headers, raw } = request
   const isChunked = headers['transfer-encoding'] !== undefined
   if (!isChunked && Number(headers['content-length'] ?? 0) === 0) return
   const refusal = bodyRefusal(request, operation)
-  if (refusal !== undefined && (!isChunked || (await hasBytes(raw)))) throw refusal
+  if (refusal === undefined) return
+  if (!isChunked) throw refusal
+  return refuseIfBytes(raw, refusal)
+}
+
+async function refuseIfBytes(raw: IncomingMessage, refusal: RequestError): Promise<void> {
+  if (await hasBytes(raw)) throw refusal
 }
 
 // Whether a chunk arrives. The rest is not read.
