@@ -218,6 +218,6 @@ t.test('and those of the parts that it adds, each with its place', async (t) => 
     additions: [{ headers: [], errors: () => [tooSoon] }],
   })
   const at = ['components', 'schemas', 'ErrorCode']
-  const text = 'ErrorCode: the enum must contain too_soon, which the server sends'
+  const text = 'ErrorCode: the enum must contain too_soon, which the server sends with 425'
   await t.rejects(Promise.resolve(app.ready()), { name: 'ContractError', problems: [{ text, at }] })
 })

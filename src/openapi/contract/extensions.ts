@@ -189,8 +189,8 @@ export function readErrorStatuses(
       reader.problem(`ErrorCode: x-enumStatuses must map ${code} to a status from 400 to 599`)
   }
   const unsent = unsentCodes([...operations.values()])
-  for (const code of Object.keys(ownErrorStatuses))
-    if (!unsent.includes(code) && !codes.includes(code)) reader.problem(missingCode(code).text)
+  for (const [code, status] of Object.entries(ownErrorStatuses))
+    if (!unsent.includes(code) && !codes.includes(code)) reader.problem(missingCode(code, status).text)
   return { describesErrors: true, errorStatuses: new Map(Object.entries(statuses)) as Map<string, number> }
 }
 
@@ -206,8 +206,9 @@ function unsentCodes(operations: readonly Operation[]): readonly string[] {
 }
 
 /** The problem of a code that the server sends, and `ErrorCode` does not have. */
-export function missingCode(code: string): Problem {
-  return { text: `ErrorCode: the enum must contain ${code}, which the server sends`, at: errorCodePlace }
+export function missingCode(code: string, status: number): Problem {
+  const text = `ErrorCode: the enum must contain ${code}, which the server sends with ${status}`
+  return { text, at: errorCodePlace }
 }
 
 function isErrorStatus(value: unknown): boolean {

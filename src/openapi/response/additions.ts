@@ -91,7 +91,7 @@ export function missingCodes(
   if (!contract.describesErrors) return []
   return errorsOf(operation, contract, additions)
     .filter(({ code }) => !contract.errorStatuses.has(code))
-    .map(({ code }) => missingCode(code))
+    .map(({ code, statusCode }) => missingCode(code, statusCode))
 }
 
 function errorsOf(

@@ -197,7 +197,7 @@ const ofCodes: [title: string, codes: readonly string[], statuses: object, probl
     'no code that the server sends',
     codes.filter((each) => each !== 'invalid_json'),
     others,
-    'the enum must contain invalid_json, which the server sends',
+    'the enum must contain invalid_json, which the server sends with 400',
   ],
 ]
 for (const [title, codes, statuses, problem] of ofCodes) {

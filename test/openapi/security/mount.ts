@@ -184,9 +184,10 @@ const own = { security: [{ key: ['read'] }], responses: done }
 t.test("the codes of a check must be the contract's, where it has codes", async (t) => {
   const contract = await contractWith({ listToys: { ...own, method: 'get' } })
   const described = { ...contract, securitySchemes: new Map([['key', bearer]]) }
-  const lacks = (code: string) =>
-    `/components/schemas/ErrorCode: ErrorCode: the enum must contain ${code}, which the server sends`
-  const all = (missing: string, invalid: string) => ['insufficient_scope', missing, invalid].map(lacks).sort()
+  const lacks = (code: string, status = 401) =>
+    `/components/schemas/ErrorCode: ErrorCode: the enum must contain ${code}, which the server sends with ${status}`
+  const all = (missing: string, invalid: string) =>
+    [lacks('insufficient_scope', 403), lacks(missing), lacks(invalid)].sort()
   const errors = {
     missing: { code: 'no_key', message: 'Send a key.' },
     invalid: { code: 'bad_key', message: 'It is bad.' },
