@@ -287,7 +287,7 @@ function implemented<Resource>(
     validatorCompiler: validatorCompiler(operation, shared),
     attachValidation: true, // checkRequest reports what it found
     onRequest: [...first, ...hooks(sunsetCheck(operation), acceptCheck(operation), checkType)],
-    preValidation: hooks(renamePathParameters(operation), parse, readParameters),
+    preValidation: hooks(renamePathParameters(operation), ignoreRange(operation), parse, readParameters),
     preHandler: hook((request) => checkRequest(request, operation)),
     ...(takesUploads(operation) && { onSend: closeIfUnread }),
     handler: createRouteHandler(
@@ -424,6 +424,17 @@ function renamePathParameters({ parameters }: Operation): Check | undefined {
       values[name] = values[inRoute]
       delete values[inRoute]
     }
+  }
+}
+
+// For HEAD no range is defined (RFC 9110, section 14.2): its head is that of the whole.
+function ignoreRange({ parameters }: Operation): Check | undefined {
+  const range = parameters.find((each) => each.in === 'header' && each.name.toLowerCase() === 'range')
+  if (range === undefined || range.required) return undefined
+  return ({ method, headers }) => {
+    if (method !== 'HEAD') return
+    delete headers.range
+    delete headers['if-range'] // which means nothing without it (section 13.1.5)
   }
 }
 
