@@ -7,7 +7,7 @@ import { type Measured, measureStalled, measureUploads, startUploadServer } from
 
 const usage = `Usage: npx tsx scripts/uploads/main.ts [--count 100] [--bytes 100000000]
 
-Sends uploads of so many bytes at once, as a body and as the file of a form, then 12 that stall, to a service of
+Sends uploads of so many bytes at once, as a body and as the file of a form and as three, then 12 that stall, to a service of
 its own; and tells how much more memory it used at most.
 
 Exit codes: 0 done, 2 wrong usage.
@@ -29,13 +29,14 @@ async function main(args: readonly string[]): Promise<number> {
   const [count, bytes] = [Number(values.count), Number(values.bytes)]
   const server = await startUploadServer({ LOG_LEVEL: 'silent' })
   await measureUploads(server, { count: 4, bytes: 1_000_000 }) // so that it is compiled
-  for (const [title, many, isForm] of [
-    ['8 bodies', 8, false],
-    ['bodies', count, false],
-    ['forms', count, true],
+  for (const [title, many, as] of [
+    ['8 bodies', 8, 'body'],
+    ['bodies', count, 'body'],
+    ['forms', count, 'file'],
+    ['forms of three files', count, 'files'],
   ] as const)
     await print(
-      lineOf(`${title} of ${bytes / 1e6} MB`, await measureUploads(server, { count: many, bytes, isForm })),
+      lineOf(`${title} of ${bytes / 1e6} MB`, await measureUploads(server, { count: many, bytes, as })),
     )
   await print(lineOf('stalled', await measureStalled(server, bytes)))
   await server.stop()

@@ -49,12 +49,12 @@ export interface Measured {
 /** Sends uploads at once, and watches the memory of the service. */
 export async function measureUploads(
   server: UploadServer,
-  { count, bytes, isForm = false }: { count: number; bytes: number; isForm?: boolean },
+  { count, bytes, as = 'body' }: { count: number; bytes: number; as?: Form },
 ): Promise<Measured> {
   const before = await server.rss()
   const watch = watchMemory(server)
   const begin = performance.now()
-  const sent = Array.from({ length: count }, () => upload(server.origin, bytes, isForm))
+  const sent = Array.from({ length: count }, () => upload(server.origin, bytes, as))
   const statuses = await Promise.all(sent)
   const ms = Math.round(performance.now() - begin)
   return { statuses, moreBytes: (await watch.stop()) - before, ms }
@@ -80,23 +80,42 @@ function watchMemory(server: UploadServer): { stop(): Promise<number> } {
 }
 
 const block = Buffer.alloc(65_536, 'x')
-const fields = '--b\r\nContent-Disposition: form-data; name="title"\r\n\r\nRex\r\n'
-const file = '--b\r\nContent-Disposition: form-data; name="photo"; filename="a"\r\n\r\n'
+const fields = '--b\r\nContent-Disposition: form-data; name="title"\r\n\r\nRex'
+const fileOf = (name: string) =>
+  `\r\n--b\r\nContent-Disposition: form-data; name="${name}"; filename="a"\r\n\r\n`
 
-function* contentOf(bytes: number, isForm: boolean): Generator<Buffer> {
-  if (isForm) yield Buffer.from(fields + file)
+/** An upload as a body, as the file of a form, or in three files of a form. */
+export type Form = 'body' | 'file' | 'files'
+
+const forms = {
+  body: { path: 'open-photos', files: [] },
+  file: { path: 'forms', files: ['photo'] },
+  files: { path: 'scans', files: ['pages', 'pages', 'pages'] },
+}
+
+function* contentOf(bytes: number, as: Form): Generator<Buffer> {
+  const { files } = forms[as]
+  if (files.length === 0) return yield* blocks(bytes)
+  yield Buffer.from(fields)
+  for (const name of files) {
+    yield Buffer.from(fileOf(name))
+    yield* blocks(Math.ceil(bytes / files.length))
+  }
+  yield Buffer.from('\r\n--b--\r\n')
+}
+
+function* blocks(bytes: number): Generator<Buffer> {
   for (let left = bytes; left > 0; left -= block.length) yield block.subarray(0, left)
-  if (isForm) yield Buffer.from('\r\n--b--\r\n')
 }
 
 /** Uploads so many bytes; the status of the response. */
-export async function upload(origin: string, bytes: number, isForm = false): Promise<number> {
-  const type = isForm ? 'multipart/form-data; boundary=b' : 'application/octet-stream'
+export async function upload(origin: string, bytes: number, as: Form = 'body'): Promise<number> {
+  const type = as === 'body' ? 'application/octet-stream' : 'multipart/form-data; boundary=b'
   const headers = { 'content-type': type }
-  const url = `${origin}/v1/${isForm ? 'forms' : 'open-photos'}`
+  const url = `${origin}/v1/${forms[as].path}`
   const request = http.request(url, { method: 'POST', headers, agent: false })
   const responded = once(request, 'response') as Promise<[http.IncomingMessage]>
-  pipeline(Readable.from(contentOf(bytes, isForm)), request).catch(() => {}) // the response says why
+  pipeline(Readable.from(contentOf(bytes, as)), request).catch(() => {}) // the response says why
   const [response] = await responded
   await buffer(response)
   return Number(response.statusCode)

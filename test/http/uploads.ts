@@ -33,6 +33,11 @@ async function startAlbums(
     addOpenPhoto: add,
     addAlbum: async ({ body }: { body: Uint8Array }) => ({ status: 200, body: body.length }),
     addForm: ({ body: { photo } }: { body: { photo: Readable } }) => add({ body: photo }),
+    addScans: async ({ body }: { body: AsyncIterable<{ file: Readable }> }) => {
+      const lengths: unknown[] = []
+      for await (const { file } of body) lengths.push(await add({ body: file }))
+      return { status: 200, body: lengths.length }
+    },
   } as unknown as AppParts['handlers'] // of another contract
   return startService(t, { contract, handlers, schemes: { key: apiKeys() }, env })
 }
@@ -63,6 +68,21 @@ t.test('a client that stalls is 408, however long the whole body may take', asyn
   t.match(connection.received, /^HTTP\/1.1 408 .*\r\nConnection: close\r\n/is)
   await setTimeout(50)
   t.strictSame(problemsOf(service), [], 'nor is it an error of the service that its handler failed')
+})
+
+t.test('a form whose second file stalls is 408, and no error of the service', async (t) => {
+  const service = await startAlbums(t, { REQUEST_TIMEOUT_MS: '300' })
+  const connection = connect(t, service)
+  const form = 'Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000'
+  const file = '\r\n--b\r\nContent-Disposition: form-data; name="pages"; filename="a"\r\n\r\nabc'
+  connection.socket.write(head('/scans').replace('Content-Type: application/octet-stream\r\n\r\n', ''))
+  connection.socket.write(
+    `${form}\r\n\r\n--b\r\nContent-Disposition: form-data; name="title"\r\n\r\nx${file}${file}`,
+  )
+  await until(() => connection.received !== '')
+  t.match(connection.received, /^HTTP\/1.1 408 /)
+  await setTimeout(50)
+  t.strictSame(problemsOf(service), [])
 })
 
 t.test('a client that leaves midway is no error of the service', async (t) => {

@@ -53,14 +53,24 @@ export interface Content {
   readonly upload?: Upload
 }
 
-/**
- * What of a body streams: all of it, or the one file of a form; and what of it is validated as it arrives.
- */
-export interface Upload {
-  /** The field of the file; undefined for a body of bytes. */
-  readonly field: string | undefined
+/** How many bytes there may be. */
+export interface Lengths {
   readonly minLength: number
   readonly maxLength: number
+}
+
+/** What of a body streams, and what of it is validated as it arrives: the lengths of a body of bytes. */
+export interface Upload extends Lengths {
+  /** Of a form: its files, by field. One that is alone is a field of the body, several are iterated over. */
+  readonly files: ReadonlyMap<string, FileRules>
+}
+
+/** What the contract says about the files of a field. */
+export interface FileRules extends Lengths {
+  readonly isRequired: boolean
+  readonly isList: boolean
+  readonly minItems: number
+  readonly maxItems: number
 }
 
 /** How the data of a kind of server-sent event is written. */

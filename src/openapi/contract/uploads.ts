@@ -2,8 +2,8 @@
 // `x-limits.bodyBytes` that it takes more than fits into memory many times over. What the document allows
 // everywhere does not: then every body would change its type with one number.
 
-import type { Body, Content, Schema, Upload } from './contract.js'
-import { nodeOf, nodesOf, type Reader } from './reader.js'
+import type { Body, Content, FileRules, Lengths, Upload } from './contract.js'
+import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
 
 /** Bodies of operations with a larger limit of their own stream. */
 const bufferedMax = 1_048_576
@@ -25,36 +25,86 @@ export function withUploads(
 
 function withUpload(reader: Reader, place: string, content: Content): Content {
   const { kind, schema, mediaType } = content
-  if (kind === 'bytes') return { ...content, upload: { field: undefined, ...lengthsOf(schema) } }
+  if (kind === 'bytes') return { ...content, upload: { files: new Map(), ...lengthsOf([nodeOf(schema)]) } }
   if (kind !== 'multipart') return content
-  const files = [...(content.fields ?? [])].filter(([, field]) => field.kind === 'file')
+  const parts = partsOf(nodeOf(reader.dereferenced(schema)))
+  const files = new Map<string, FileRules>()
+  for (const [name, { kind, isList }] of content.fields ?? [])
+    if (kind === 'file') files.set(name, rulesOf(parts, name, isList))
+  const upload = { files, minLength: 0, maxLength: Number.POSITIVE_INFINITY }
+  if (files.size === 0) return content
+  if (onlyFile(upload) !== undefined || areCounted(parts, [...files.keys()])) return { ...content, upload }
+  reader.warn(
+    `${place}: the request body ${mediaType} is read into memory: its schema says more of its files than ` +
+      'their types, lengths and numbers, which are checked as they arrive',
+  )
+  return content
+}
+
+/** The file of a form that has one. */
+export function onlyFile({ files }: Upload): string | undefined {
   const [[name, { isList }] = ['', { isList: true }]] = files
-  // A handler that awaited the second file before it has read the first would wait for ever.
-  if (files.length > 1 || (files.length === 1 && isList))
-    reader.warn(`${place}: the request body ${mediaType} has several files, so each is read into memory`)
-  if (files.length !== 1 || isList) return content
-  return { ...content, upload: { field: name, ...lengthsOf(propertyOf(reader, schema, name)) } }
+  return files.size > 1 || isList ? undefined : name
 }
 
-// Of one that several parts of the schema declare, in an `allOf` of the parts.
-function propertyOf(reader: Reader, schema: unknown, name: string): Schema {
-  const { properties, allOf } = nodeOf(reader.dereferenced(schema))
-  const own = nodeOf(properties)[name]
+// A schema and those that its `allOf` adds.
+function partsOf(schema: Node): Node[] {
+  return [schema, ...nodesOf(schema.allOf).flatMap(partsOf)]
+}
+
+function declarationsOf(parts: readonly Node[], name: string): Node[] {
+  return parts.flatMap(({ properties }) => {
+    const own = nodeOf(properties)
+    return Object.hasOwn(own, name) ? partsOf(nodeOf(own[name])) : []
+  })
+}
+
+function itemsOf(declarations: readonly Node[]): Node[] {
+  return declarations.flatMap(({ items }) => (items === undefined ? [] : partsOf(nodeOf(items))))
+}
+
+function rulesOf(parts: readonly Node[], name: string, isList: boolean): FileRules {
+  const declarations = declarationsOf(parts, name)
   return {
-    allOf: [
-      ...(own === undefined ? [] : [own]),
-      ...nodesOf(allOf).map((each) => propertyOf(reader, each, name)),
-    ],
+    isRequired: parts.some(({ required }) => [required].flat().includes(name)),
+    isList,
+    minItems: most(declarations, 'minItems'),
+    maxItems: isList ? least(declarations, 'maxItems') : 1,
+    ...lengthsOf(isList ? itemsOf(declarations) : declarations),
   }
 }
 
-function lengthsOf(schema: unknown): Pick<Upload, 'minLength' | 'maxLength'> {
-  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, allOf } = nodeOf(schema)
-  const parts = nodesOf(allOf).map(lengthsOf)
-  return {
-    minLength: Math.max(Number(minLength), ...parts.map((each) => each.minLength)),
-    maxLength: Math.min(Number(maxLength), ...parts.map((each) => each.maxLength)),
-  }
+// `if`, `dependentRequired` or `uniqueItems` would be about files that may not have arrived.
+function areCounted(parts: readonly Node[], names: readonly string[]): boolean {
+  const declarations = names.flatMap((name) => declarationsOf(parts, name))
+  return (
+    parts.every((each) => saysOnly(each, ofForms)) &&
+    declarations.every((each) => saysOnly(each, [...ofFiles, ...ofLists])) &&
+    itemsOf(declarations).every((each) => saysOnly(each, ofFiles))
+  )
+}
+
+const ofForms = ['properties', 'required', 'additionalProperties', 'unevaluatedProperties']
+const ofFiles = ['format', 'contentMediaType', 'contentEncoding', 'minLength', 'maxLength']
+const ofLists = ['items', 'minItems', 'maxItems']
+const annotations = ['title', 'description', 'deprecated', 'example', 'examples', 'externalDocs', '$comment']
+const always = ['type', 'allOf', ...annotations]
+
+function saysOnly(schema: Node, keywords: readonly string[]): boolean {
+  return Object.keys(schema).every((each) => [...keywords, ...always].includes(each) || each.startsWith('x-'))
+}
+
+function lengthsOf(schemas: readonly Node[]): Lengths {
+  const all = schemas.flatMap(partsOf)
+  return { minLength: most(all, 'minLength'), maxLength: least(all, 'maxLength') }
+}
+
+function most(schemas: readonly Node[], keyword: string): number {
+  return Math.max(0, ...schemas.map((each) => Number(each[keyword] ?? 0)))
+}
+
+function least(schemas: readonly Node[], keyword: string): number {
+  return Math.min(...schemas.map((each) => Number(each[keyword] ?? Number.POSITIVE_INFINITY)))
 }
 
 /** Whether a body of the operation may stream. */

@@ -6,6 +6,7 @@ import type { Content, Contract, Operation, Response, SecurityScheme } from '../
 import { essence, isRange } from '../contract/media-types.js'
 import { errorsAmong, silentContents, successContents } from '../contract/responses.js'
 import { credentialPlace, isPublic } from '../contract/security.js'
+import { onlyFile } from '../contract/uploads.js'
 import { serverErrors } from '../response/additions.js'
 import { importOf, type Notation, namedType, notationOf, primitiveType, quote } from './notation.js'
 import { sentRequestTypes } from './sent-requests.js'
@@ -51,7 +52,7 @@ export type SecuritySchemes = {${schemes && `\n${schemes}\n`}}
 
 ${errorTypes(contract, ownCodes, notation)}${sent}`
   const shared = ['components', 'operations', 'Readable', 'webhooks', 'Writable']
-  const streams = members.includes('ByteStream') ? `${streamImport}\n` : ''
+  const streams = text.includes('ByteStream') ? `${streamImport}\n` : ''
   const imports = importOf(shared, text, './types.js', [...notation.used].sort())
   return `${streams}${imports && `${imports}\n`}${text}`
 }
@@ -101,6 +102,21 @@ export type StatusOf<Class extends number> = NumberOf<\`\${Class}\${Digit}\${Dig
 export type WithFiles<Form, Names extends PropertyKey, File = Uint8Array> = {
   [Name in keyof Form]: Name extends Names ? FileOf<Form[Name], File> : Form[Name]
 }
+
+`,
+  ],
+  [
+    'WithArrivingFiles',
+    `/** A file of a form, and the name of its field. */
+export interface ArrivingFile<Name extends string> {
+  readonly name: Name
+  readonly file: ByteStream
+}
+
+/** The fields of a form, and its files in the order in which they arrive: \`for await (const { name, file } of body)\`. */
+export type WithArrivingFiles<Form, Names extends string> = {
+  [Name in keyof Form as Name extends Names ? never : Name]: Form[Name]
+} & AsyncIterable<ArrivingFile<Names>>
 
 `,
   ],
@@ -194,17 +210,25 @@ function acceptType(operation: Operation): string {
 function bodyType({ id, body }: Operation, notation: Notation): string {
   if (body === undefined) return 'undefined'
   const types = body.contents.map((content) => {
-    return requestType(id, content, notation, content.upload === undefined ? 'Uint8Array' : 'ByteStream')
+    const { upload } = content
+    if (upload === undefined) return requestType(id, content, notation)
+    const names = [...upload.files.keys()]
+    if (names.length === 0 || onlyFile(upload) !== undefined)
+      return requestType(id, content, notation, 'ByteStream')
+    return `WithArrivingFiles<${valueType(id, content, notation)}, ${names.map(quote).join(' | ')}>`
   })
   return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ') || 'never'
 }
 
 /** The type of a request body of one media type. @param bytes the type of a file */
 export function requestType(id: string, content: Content, notation: Notation, bytes = 'Uint8Array'): string {
+  return contentType(content, valueType(id, content, notation), bytes)
+}
+
+function valueType(id: string, content: Content, notation: Notation): string {
   const body = `NonNullable<operations[${quote(id)}]['requestBody']>`
-  const declared = `${body}['content'][${quote(content.mediaType)}]`
-  const type = namedType(content, notation) ?? declared
-  return contentType(content, notation.hasReadOrWriteOnly ? `Writable<${type}>` : type, bytes)
+  const type = namedType(content, notation) ?? `${body}['content'][${quote(content.mediaType)}]`
+  return notation.hasReadOrWriteOnly ? `Writable<${type}>` : type
 }
 
 function contentType({ kind, types, fields = new Map() }: Content, type: string, bytes: string): string {

@@ -119,14 +119,32 @@ export function boundaryOf(contentType: string): string {
   return boundary
 }
 
+/** What the headers of a part say. */
+export interface Head {
+  readonly name: string
+  /** What is wrong with the media type, if it is a file. */
+  readonly problem: string | undefined
+}
+
 /**
- * The name of a part, in a list, by its headers alone.
+ * Reads the headers of a part.
  * @param head from the end of the boundary to the empty line
+ * @throws {RequestError} `invalid_request`
  */
-export function partNames(head: Uint8Array, contentType: string): string[] {
+export function readHead(head: Uint8Array, contentType: string, content: Content): Head {
   const boundary = boundaryOf(contentType)
   const part = Buffer.concat([Buffer.from(`--${boundary}`), head, Buffer.from(`\r\n--${boundary}--`)])
-  return multipartEntries(part, contentType).map(({ name }) => name)
+  const [entry] = multipartEntries(part, contentType)
+  if (entry === undefined) throw malformed('it has a part without headers')
+  const { name } = entry
+  const field = content.fields?.get(name)
+  let problem: string | undefined
+  if (field?.kind === 'file')
+    readEntry(entry, field, (text) => {
+      problem = text
+      return undefined
+    })
+  return { name, problem }
 }
 
 function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {

@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import type { Content, Operation } from '../contract/contract.js'
+import type { Operation } from '../contract/contract.js'
 import { takesUploads } from '../contract/uploads.js'
 import { bodyTooLarge, type RequestError } from '../errors.js'
 import { readBody } from './body.js'
@@ -10,6 +10,7 @@ import { type BodyMemory, HeldBytes, putInHand } from './body-memory.js'
 import { receivedBy, responseTo, upload as uploadKey } from './request-parts.js'
 import { contentOf, noteErrors } from './request-validation.js'
 import { Upload, type UploadLimits, uploadBytes } from './upload.js'
+import type { UploadForm } from './upload-files.js'
 import { readUploadForm } from './upload-form.js'
 import { invalidBody } from './violations.js'
 
@@ -29,19 +30,16 @@ export function receiveBody(
   const mayStream = takesUploads(operation) && length !== '0'
   const content = mayStream ? contentOf(request, operation) : undefined
   if (content?.upload !== undefined) {
-    const { minLength, maxLength, field } = content.upload
-    const ofBody = field === undefined ? { minLength, maxLength } : anyLength
-    const limits = { max, isRequired: operation.body?.required === true, ...ofBody }
+    const { minLength, maxLength, files } = content.upload
+    const limits = { max, isRequired: operation.body?.required === true, minLength, maxLength }
     const received = startUpload(request, payload, memory, limits)
     if (!(received instanceof Upload)) onReceived(received)
-    else if (field === undefined) onReceived(null, received)
-    else receiveForm(request, received, content, onReceived)
+    else if (files.size === 0) onReceived(null, received)
+    else receiveForm(request, received, content as UploadForm, onReceived)
     return
   }
   readBody(payload, length, { max, memory, onHeld: (held) => putInHand(request, held) }, onReceived)
 }
-
-const anyLength = { minLength: 0, maxLength: Number.POSITIVE_INFINITY }
 
 // Nothing is read yet: a client that waits for `100 Continue` uploads nothing that is refused.
 function startUpload(
@@ -77,7 +75,7 @@ function lengthRefusal(
 function receiveForm(
   request: FastifyRequest,
   upload: Upload,
-  content: Content,
+  content: UploadForm,
   onReceived: OnReceived,
 ): void {
   readUploadForm(upload, request.headers['content-type'] ?? '', content).then(

@@ -4,7 +4,8 @@ import type { Content, Operation, Parameter, ParameterForm, Schema } from '../co
 import type { AnySchema } from '../contract/keywords.js'
 import { essence } from '../contract/media-types.js'
 import { Reader } from '../contract/reader.js'
-import { withBytes, withFiles } from '../schemas/bytes.js'
+import { onlyFile } from '../contract/uploads.js'
+import { withBytes, withFiles, withoutFiles } from '../schemas/bytes.js'
 
 /** By Fastify's name for each part; a body by its media types. */
 export interface RequestSchemas {
@@ -51,9 +52,12 @@ function isSeparate(form: ParameterForm | undefined): boolean {
   return form?.style === 'json' || form?.style === 'whole'
 }
 
-function bodySchema({ kind, fields, schema = true }: Content, document: object): AnySchema {
+function bodySchema({ kind, fields, schema = true, upload }: Content, document: object): AnySchema {
   if (schema === false) return { not: {} } // Fastify ignores a schema of `false`
   if (kind === 'bytes') return withBytes(schema)
   if (kind !== 'multipart' || schema === true) return schema
-  return withFiles(new Reader(document), schema, (name) => fields?.get(name)?.kind === 'file')
+  const isFile = (name: string) => fields?.get(name)?.kind === 'file'
+  // Several files arrive while their handler runs (upload-files.ts).
+  const isLater = upload !== undefined && onlyFile(upload) === undefined
+  return (isLater ? withoutFiles : withFiles)(new Reader(document), schema, isFile)
 }

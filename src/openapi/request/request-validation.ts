@@ -16,13 +16,13 @@ import { createDefaultCheck } from '../schemas/defaults.js'
 import { withEvaluations } from '../schemas/evaluated.js'
 import { createExplain, errorsMax, everyError, explaining, type Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
-import { describePlaces, errorAt, withPath } from '../schemas/messages.js'
+import { beforeFile, describePlaces, errorAt, withPath } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
-import { type RequestPart, readErrors } from './request-parts.js'
+import { type RequestPart, readErrors, upload } from './request-parts.js'
 import { invalid, violation } from './violations.js'
 
 const parts = [
@@ -184,10 +184,14 @@ export function checkRequest(request: FastifyRequest, operation: Operation): voi
     const all = [...known, ...invalid, ...invalidTexts(request, httpPart)]
     const errors = all.slice(0, errorsMax)
     if (all.length >= errorsMax) areAll = false
-    return describePlaces(
-      name,
-      httpPart === 'querystring' ? errors.map((each) => asSent(each, operation)) : errors,
-    ).map(({ pointer, problem, sentence }) => violation(name, pointer, problem, sentence))
+    const file = request[upload]?.file
+    const shown = errors.map((each) => {
+      if (httpPart === 'querystring') return asSent(each, operation)
+      return httpPart === 'body' && file !== undefined ? beforeFile(each, file) : each
+    })
+    return describePlaces(name, shown).map(({ pointer, problem, sentence }) =>
+      violation(name, pointer, problem, sentence),
+    )
   })
   if (violations.length > 0) throw invalid(violations, areAll)
 }

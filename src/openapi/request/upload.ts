@@ -3,7 +3,7 @@
 
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Upload as Declared } from '../contract/contract.js'
+import type { Lengths } from '../contract/contract.js'
 import { bodyTooLarge } from '../errors.js'
 import type { HeldBytes } from './body-memory.js'
 import { type BodyInHand, upload } from './request-parts.js'
@@ -22,7 +22,7 @@ export const uploadBytes = 3 * blockBytes
 
 const nothing = Buffer.alloc(0)
 
-export interface UploadLimits extends Pick<Declared, 'minLength' | 'maxLength'> {
+export interface UploadLimits extends Lengths {
   /** That of the operation. */
   readonly max: number
   readonly isRequired: boolean
@@ -34,6 +34,8 @@ export class Upload extends Readable implements BodyInHand {
   received = 0
   /** Why the request is refused, whatever its handler makes of it. */
   failure: Error | undefined
+  /** Of a form: the file that its fields have ended at. */
+  file: string | undefined
   readonly #others = new Set<HeldBytes>()
   #block = nothing
   #length = 0

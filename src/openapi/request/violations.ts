@@ -1,5 +1,6 @@
 // The error of an invalid request, which names what is wrong with each of its parts.
 
+import type { ErrorObject } from 'ajv'
 import { ownError, type RequestError, type Violation } from '../errors.js'
 import { describePlaces, errorAt, joinViolations, shownMax } from '../schemas/messages.js'
 
@@ -22,6 +23,13 @@ export function invalid(violations: readonly Found[], areAll = true): RequestErr
 
 /** The error of a body with a problem at one place. */
 export function invalidBody(at: readonly string[], problem: string): RequestError {
-  const [found] = describePlaces('body', [errorAt(at, problem)])
-  return invalid([violation('body', found?.pointer ?? '', problem, found?.sentence)])
+  return invalidPlaces([errorAt(at, problem)])
+}
+
+/** The error of a body with these errors. */
+export function invalidPlaces(errors: readonly ErrorObject[]): RequestError {
+  const places = describePlaces('body', errors)
+  return invalid(
+    places.map(({ pointer, problem, sentence }) => violation('body', pointer, problem, sentence)),
+  )
 }

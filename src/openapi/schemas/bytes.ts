@@ -6,7 +6,7 @@ import type { Ajv } from 'ajv'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, mapSchemas, mapSubschemas } from '../contract/keywords.js'
-import type { Reader } from '../contract/reader.js'
+import { nodeOf, type Reader } from '../contract/reader.js'
 
 interface Rules {
   readonly minLength?: number
@@ -70,4 +70,18 @@ export function withFiles(
     if (appliesTo === 'value') return withFiles(reader, each, isFile, [...around, schema])
     return keyword === 'properties' && isFile(name) ? withBytes(reader.dereferenced(each) as Schema) : each
   })
+}
+
+/** The schema of a form without the fields that are files, as it and its `allOf` declare them. */
+export function withoutFiles(reader: Reader, given: Schema, isFile: (name: string) => boolean): Schema {
+  const { properties, required, ...others } = reader.node(given)
+  const kept = Object.entries(nodeOf(properties)).filter(([name]) => !isFile(name))
+  const schema = {
+    ...others,
+    ...(properties !== undefined && { properties: Object.fromEntries(kept) }),
+    ...(Array.isArray(required) && { required: required.filter((name) => !isFile(name)) }),
+  }
+  return mapSubschemas(schema, ({ keyword, schema: each }) =>
+    keyword === 'allOf' ? withoutFiles(reader, each, isFile) : each,
+  )
 }

@@ -87,13 +87,24 @@ export function errorAt(path: Pointer, message: string): ErrorObject {
 
 /** An error, and those of its alternatives, with another path. */
 export function withPath(error: ErrorObject, change: (path: string) => string): ErrorObject {
-  const { instancePath, params } = error
-  const branches = (params as Branches).branches?.map((each) => each.map((one) => withPath(one, change)))
-  return {
-    ...error,
-    instancePath: change(instancePath),
-    params: { ...params, ...(branches && { branches }) },
-  }
+  return mapError(error, (each) => ({ ...each, instancePath: change(each.instancePath) }))
+}
+
+/** An error of a form of which only what came before a file has been read. */
+export function beforeFile(error: ErrorObject, file: string): ErrorObject {
+  return mapError(error, (each) =>
+    each.keyword === 'required' && each.instancePath === ''
+      ? { ...each, params: { ...each.params, file } }
+      : each,
+  )
+}
+
+function mapError(error: ErrorObject, change: (error: ErrorObject) => ErrorObject): ErrorObject {
+  const branches = (error.params as Branches).branches?.map((each) =>
+    each.map((one) => mapError(one, change)),
+  )
+  const changed = change(error)
+  return { ...changed, params: { ...changed.params, ...(branches && { branches }) } }
 }
 
 /**
@@ -113,7 +124,7 @@ function violation(part: string, error: ErrorObject): Violation {
     return { place: at + property(name), pointer: instancePath + jsonPointer([name]), problem, error }
   }
   if (error.propertyName !== undefined) return of(error.propertyName, `has a name that ${problem(error)}`)
-  if (keyword === 'required') return of(params.missingProperty, 'is required')
+  if (keyword === 'required') return of(params.missingProperty, missing(params))
   if (keyword === 'additionalProperties') return of(params.additionalProperty, unknown(part, error))
   if (keyword === 'unevaluatedProperties') return of(params.unevaluatedProperty, unknown(part, error))
   if (keyword === 'propertyNames') return of(params.propertyName, 'has a name that is not allowed')
@@ -122,6 +133,13 @@ function violation(part: string, error: ErrorObject): Violation {
   if (params.tag === 'missing') return of(params.property, 'is required')
   if (params.tag === 'unknown') return of(params.property, oneOf(params.allowed))
   return { place: at, pointer: instancePath, problem: problem(error), error }
+}
+
+// It may have come behind the file.
+function missing({ file }: Params): string {
+  return file === undefined
+    ? 'is required'
+    : `is required before the file ${property(file).replace(/^\./, '')}: a form is read as it arrives`
 }
 
 const alternativesMax = 4

@@ -66,36 +66,39 @@ const contract = await contractWith({
   },
 })
 
-t.test('a handler sends the part of a stream that GET asks for, with its length; HEAD asks for no part', async (t) => {
-  const engine = await startEngine(t, contract, {
-    getFile: async ({ headers }) => {
-      const range = rangeOf(headers as RangeHeaders, bytes.length)
-      if (range.status === 416) return range
-      const { status, start, end, headers: own } = range
-      return { status, headers: own, body: Readable.from([bytes.subarray(start, end)]) }
-    },
-  })
-  const ask = (method: string, range?: string) =>
-    fetch(`${engine.origin}/getFile`, { method, headers: range === undefined ? {} : { range } })
-  for (const [method, range, status, length, text] of [
-    ['GET', undefined, 200, '10', '0123456789'],
-    ['GET', 'bytes=2-4', 206, '3', '234'],
-    ['HEAD', undefined, 200, '10', ''],
-    ['HEAD', 'bytes=2-4', 200, '10', ''],
-    ['HEAD', 'bytes=20-', 200, '10', ''],
-  ] as const) {
-    const response = await ask(method, range)
-    t.match(response, { status })
-    t.equal(response.headers.get('content-length'), length)
-    t.equal(response.headers.get('accept-ranges'), 'bytes')
-    t.equal(response.headers.get('content-range'), status === 200 ? null : 'bytes 2-4/10')
-    t.equal(await response.text(), text)
-  }
-  const beyond = await ask('GET', 'bytes=20-')
-  t.match(beyond, { status: 416 })
-  t.equal(beyond.headers.get('content-range'), 'bytes */10')
-  t.strictSame(engine.log, [])
-})
+t.test(
+  'a handler sends the part of a stream that GET asks for, with its length; HEAD asks for no part',
+  async (t) => {
+    const engine = await startEngine(t, contract, {
+      getFile: async ({ headers }) => {
+        const range = rangeOf(headers as RangeHeaders, bytes.length)
+        if (range.status === 416) return range
+        const { status, start, end, headers: own } = range
+        return { status, headers: own, body: Readable.from([bytes.subarray(start, end)]) }
+      },
+    })
+    const ask = (method: string, range?: string) =>
+      fetch(`${engine.origin}/getFile`, { method, headers: range === undefined ? {} : { range } })
+    for (const [method, range, status, length, text] of [
+      ['GET', undefined, 200, '10', '0123456789'],
+      ['GET', 'bytes=2-4', 206, '3', '234'],
+      ['HEAD', undefined, 200, '10', ''],
+      ['HEAD', 'bytes=2-4', 200, '10', ''],
+      ['HEAD', 'bytes=20-', 200, '10', ''],
+    ] as const) {
+      const response = await ask(method, range)
+      t.match(response, { status })
+      t.equal(response.headers.get('content-length'), length)
+      t.equal(response.headers.get('accept-ranges'), 'bytes')
+      t.equal(response.headers.get('content-range'), status === 200 ? null : 'bytes 2-4/10')
+      t.equal(await response.text(), text)
+    }
+    const beyond = await ask('GET', 'bytes=20-')
+    t.match(beyond, { status: 416 })
+    t.equal(beyond.headers.get('content-range'), 'bytes */10')
+    t.strictSame(engine.log, [])
+  },
+)
 
 t.test('the types of the headers are those of the helper', async (t) => {
   const text = generateOperations(contract)

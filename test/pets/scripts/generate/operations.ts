@@ -69,6 +69,13 @@ const rows: readonly (readonly [
     /tags/,
   ],
   [
+    'largeForm',
+    `x-limits: {bodyBytes: 2000000}\n${taking('{multipart/form-data: {schema: {type: object, required: [title, front], properties: {title: {type: string}, front: {type: string, format: binary}, pages: {type: array, items: {type: string, format: binary}}}}}}')}`,
+    "async ({ body }) => { body satisfies { title: string }; for await (const { name, file } of body) { name satisfies 'front' | 'pages'; file satisfies import('node:stream').Readable }; return { status: 204 } }",
+    'async ({ body }) => { body.front; return { status: 204 } }',
+    /'front' does not exist/,
+  ],
+  [
     'upload',
     taking(
       '{multipart/form-data: {schema: {type: object, required: [photo], properties: {photo: {type: string, format: binary}, scans: {type: array, items: {type: string, contentMediaType: image/png}}, name: {type: string}}}}}',
