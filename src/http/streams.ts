@@ -4,7 +4,7 @@
 
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { EndlessBody } from '../openapi/index.js'
+import { cutResponse, EndlessBody } from '../openapi/index.js'
 
 type Stream = { readonly reply: FastifyReply; readonly body: EndlessBody }
 
@@ -43,10 +43,8 @@ export class Streams {
 
   // Clients of events reconnect, elsewhere. Other items may have an end, which has half of the time to come.
   #close({ reply, body }: Stream): void {
-    const isFeed = String(reply.getHeader('content-type')).startsWith('text/event-stream')
-    const finish = () => this.#finish(reply, body)
-    if (isFeed) finish()
-    else setTimeoutOf(reply, finish, this.shutdownMs / 2)
+    if (body.isResumed) this.#finish(reply, body)
+    else setTimeoutOf(reply, () => cutAtClose(reply), this.shutdownMs / 2)
   }
 
   // What the handler throws because its signal is aborted comes behind the end, and is no failure. A client
@@ -58,6 +56,11 @@ export class Streams {
     request.lifetime?.abort()
     setTimeoutOf(reply, () => request.raw.socket.destroy(), this.shutdownMs / 4)
   }
+}
+
+function cutAtClose({ request }: FastifyReply): void {
+  request.reason = 'server closes'
+  cutResponse(request)
 }
 
 function setTimeoutOf({ raw }: FastifyReply, run: () => void, ms: number): void {

@@ -24,7 +24,7 @@ export type { ErrorBodyOf } from './response/error-forms.js'
 export { errorHandler, errorResponses } from './response/error-response.js'
 export { type Range, type RangeHeaders, rangeOf, type Validators } from './response/ranges.js'
 export type { SerializedResponse } from './response/response-serialization.js'
-export { EndlessBody, mayStream, onlyStreams } from './response/response-stream.js'
+export { cutResponse, EndlessBody, mayStream, onlyStreams } from './response/response-stream.js'
 export type { Around, Handlers } from './route-handler.js'
 export { securityAddition } from './security/addition.js'
 export type {

@@ -1,14 +1,18 @@
 // Responses that stream, from outside: what begins, bounds and ends them.
 
+import { execFile } from 'node:child_process'
 import { EventEmitter, on, once } from 'node:events'
 import net from 'node:net'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { clientTable } from '../../scripts/generate/client.js'
 import type { AppParts } from '../../src/app.js'
 import { apiKeys } from '../../src/auth/api-keys.js'
 import { readServiceContract } from '../../src/auth/plans.js'
+import { buildClient } from '../../src/client/client.js'
 import type { Context } from '../../src/handlers/handler.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { notImplemented } from '../../src/openapi/index.js'
@@ -399,6 +403,65 @@ t.test('it waits for lines and bytes, which have an end, half of its time', asyn
   for (const reader of readers) await reader.closed()
   t.match(readers[0]?.text, /0\n(\r\n\d\r\n)?1\n.*4\n\r\n0\r\n\r\n$/s)
   t.match(readers[1]?.text, end)
+})
+
+/** Lines that do not end, and when one of them has been begun and ended. */
+function createExport() {
+  const state = { begun: 0, ended: 0 }
+  const list: Handle = async (_, { signal }) => ({
+    status: 200,
+    body: (async function* () {
+      state.begun++
+      try {
+        yield 1
+        yield 2
+        await once(signal, 'abort')
+      } finally {
+        state.ended++
+      }
+    })(),
+  })
+  return { state, list }
+}
+
+t.test('lines without an end by then are cut, so that no client takes them for whole', async (t) => {
+  const { state, list } = createExport()
+  const service = await start(t, { list }, { SHUTDOWN_TIMEOUT_MS: '1000' })
+  const { authorization = '' } = service.auth
+  const curl = promisify(execFile)('curl', [
+    '-sSN',
+    '-H',
+    `Authorization: ${authorization}`,
+    `${service.origin}/v1/lines`,
+  ])
+  const exit = curl.then(
+    () => 0,
+    (error) => error,
+  )
+  const client = buildClient(clientTable(contract), {
+    baseUrl: `${service.origin}/v1`,
+    ...{ key: authorization.replace('Bearer ', '') },
+  })
+  const items: unknown[] = []
+  const reading = (async () => {
+    for await (const item of client.stream('list')) items.push(item)
+  })().catch((error) => error)
+  const old = new Reader(service, '/lines', { version: '1.0' })
+  await old.has('2\n')
+  await until(() => state.begun === 3 && items.length === 2)
+  await service.app.close()
+  t.match(await exit, { code: 18, stdout: '1\n2\n' })
+  t.match(await reading, { code: 'incomplete_answer' })
+  t.strictSame(items, [1, 2])
+  await old.closed()
+  t.match(old.error, { code: 'ECONNRESET' }, 'an end of HTTP/1.0 is a closed connection')
+  await until(() => state.ended === 3)
+  const cut = { status: 200, msg: 'request aborted', reason: 'server closes' }
+  t.match(lineOf(service, '/lines'), [cut, cut, cut])
+  t.strictSame(
+    service.log.filter(({ level }) => Number(level) >= 40),
+    [],
+  )
 })
 
 t.test('a client that does not read cannot keep it', async (t) => {

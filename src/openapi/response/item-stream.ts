@@ -26,12 +26,15 @@ export interface ItemSource {
   readonly write: (item: unknown, index: number) => string
   /** What is sent in a silence; empty for nothing. */
   readonly keepAlive: string
+  /** See `EndlessBody`. */
+  readonly isResumed: boolean
   readonly limits: Pick<OperationLimits, 'keepAliveMs' | 'silenceMs'>
   readonly log: FastifyBaseLogger
 }
 
 /** The body of a response whose items are an iterable, which is begun when the body is read. */
 export class ItemStream extends EndlessBody {
+  readonly isResumed: boolean
   readonly #source: ItemSource
   #iterator: AsyncIterator<unknown> | undefined
   #index = 0
@@ -46,6 +49,7 @@ export class ItemStream extends EndlessBody {
   constructor(source: ItemSource) {
     super({ highWaterMark: 1 }) // no item is asked for before the last one is on its way
     this.#source = source
+    this.isResumed = source.isResumed
   }
 
   override finish(): void {
@@ -120,7 +124,8 @@ export class ItemStream extends EndlessBody {
     const now = performance.now()
     const silence = this.#waitsSince === undefined ? 0 : now - this.#waitsSince
     if (silence >= silenceMs) {
-      this.finish()
+      if (this.isResumed) this.finish()
+      else this.destroy(new Error(`${this.#source.place}: no item for ${silenceMs} ms`))
       return
     }
     if (now - this.#sentAt >= keepAliveMs) this.#keepAlive(now)

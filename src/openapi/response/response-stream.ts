@@ -14,6 +14,11 @@ import { addHeaders } from './list-headers.js'
 /** A body without an end of its own, such as a feed: the server ends it when it closes. */
 export abstract class EndlessBody extends Readable {
   /**
+   * Whether its clients expect an end at any time, and come back, as those of events do (WHATWG HTML, section
+   * 9.2). To others an end says that this is all: ended before, it must be cut.
+   */
+  abstract readonly isResumed: boolean
+  /**
    * Ends the body behind what it has pushed, as its format ends. No failure of its source counts any more.
    */
   abstract finish(): void
@@ -100,9 +105,14 @@ function sendHead({ raw }: FastifyReply): void {
   raw.write(Buffer.alloc(0))
 }
 
-function cut({ log, raw }: FastifyRequest, reply: FastifyReply, err: Error, operation: string): void {
-  if (reply.sent || raw.socket.destroyed) return
-  log.error({ err, operation }, 'response failed')
+function cut(request: FastifyRequest, reply: FastifyReply, err: Error, operation: string): void {
+  if (reply.sent || request.raw.socket.destroyed) return
+  request.log.error({ err, operation }, 'response failed')
+  cutResponse(request)
+}
+
+/** Ends a response abruptly, so that its client does not take it for whole. */
+export function cutResponse({ raw }: FastifyRequest): void {
   if (raw.httpVersion === '1.0') reset(raw.socket)
   raw.socket.destroy()
 }

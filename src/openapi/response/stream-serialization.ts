@@ -22,7 +22,8 @@ export function createStreamSerializer(
     const frameItem = (item: unknown) => frame(item, jsonOf)
     const place = `${id} ${status}`
     const write = createWrite(place, check.itemFault(content), frameItem)
-    const stream = new ItemStream({ place, items, write, keepAlive, limits, log: reply.log })
+    const isResumed = content.framing === 'sse'
+    const stream = new ItemStream({ place, items, write, keepAlive, isResumed, limits, log: reply.log })
     endWithResponse(stream, reply)
     return stream
   }

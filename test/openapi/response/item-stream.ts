@@ -22,6 +22,7 @@ const animal = {
 const ref = { $ref: '#/components/schemas/Animal' }
 const data = { type: 'string', contentMediaType: 'application/json', contentSchema: ref }
 const limits = { 'x-limits': { keepAliveMs: 100 } }
+const silence = { 'x-limits': { keepAliveMs: 100, silenceMs: 250 } }
 const stream = (mediaType: string, itemSchema?: object, more: object = limits) => ({
   method: 'get',
   ...more,
@@ -43,13 +44,17 @@ const contract = await contractWith(
     mixed: stream('text/event-stream', {
       oneOf: [named({ const: 'added' }, data), named({ const: 'said' }, { type: 'string' }), done],
     }),
-    silent: stream('text/event-stream', {}, { 'x-limits': { keepAliveMs: 100, silenceMs: 250 } }),
+    silent: stream('text/event-stream', {}, silence),
+    silentLines: stream('application/x-ndjson', {}, silence),
+    silentJsonl: stream('application/jsonl', {}, silence),
+    silentSequence: stream('application/json-seq', {}, silence),
   },
   { schemas: { Animal: animal } },
 )
 
 type Body = () => unknown
-type Name = 'lines' | 'jsonl' | 'sequence' | 'texts' | 'events' | 'mixed' | 'silent'
+type Silent = 'silent' | 'silentLines' | 'silentJsonl' | 'silentSequence'
+type Name = 'lines' | 'jsonl' | 'sequence' | 'texts' | 'events' | 'mixed' | Silent
 
 function start(t: Test, name: Name, body: Body): Promise<Engine> {
   const handler: Handler = async () => ({ status: 200, body: body() })
@@ -175,7 +180,7 @@ const throwing = (isThrown: (key: unknown) => boolean) =>
   )
 const proxy = throwing((key) => key !== 'then')
 const closed = throwing(() => true)
-const badItems: readonly [name: Name, item: unknown, problem: string | RegExp][] = [
+const badItems: readonly [name: Exclude<Name, Silent>, item: unknown, problem: string | RegExp][] = [
   ['lines', { id: 'a' }, 'lines 200: body at "/1/id" must be an integer'],
   ['lines', undefined, 'lines 200: body at "/1" must be object'],
   ['jsonl', undefined, 'jsonl 200: body at "/1" is not a value of JSON'],
@@ -212,8 +217,8 @@ const badItems: readonly [name: Name, item: unknown, problem: string | RegExp][]
   ['mixed', { event: 'said', data: { id: 1n } }, /^mixed 200: body at "\/1/],
   ['mixed', { data: 'DONE' }, /^mixed 200: body at "\/1/],
 ]
-const good: Record<Name, unknown> = {
-  ...{ lines: { id: 1n }, jsonl: 1, sequence: { id: 1n }, texts: { data: 'a' }, silent: {} },
+const good: Record<Exclude<Name, Silent>, unknown> = {
+  ...{ lines: { id: 1n }, jsonl: 1, sequence: { id: 1n }, texts: { data: 'a' } },
   ...{ events: { data: { id: 1n } }, mixed: { data: '[DONE]' } },
 }
 
@@ -321,7 +326,7 @@ t.test('lines of JSON Lines have no keep-alive: each would be a value', async (t
   t.match(client.received(), /\r\n\r\n2\r\n1\n\r\n0\r\n\r\n$/)
 })
 
-t.test('a silence that lasts too long is the end of the stream', async (t) => {
+t.test('a silence that lasts too long is the end of events', async (t) => {
   const { origin, log } = await start(t, 'silent', async function* () {
     yield { data: 'a' }
     await new Promise(() => {})
@@ -331,6 +336,30 @@ t.test('a silence that lasts too long is the end of the stream', async (t) => {
   t.match(client.received(), /data: a\n\n\r\n.*:\n.*\r\n0\r\n\r\n$/s)
   t.strictSame(log, [])
 })
+
+for (const name of ['silentLines', 'silentJsonl', 'silentSequence'] as const) {
+  t.test(`a silence that lasts too long cuts a list of items (${name}), and is logged`, async (t) => {
+    let returned = 0
+    const { origin, log } = await start(t, name, () => ({
+      [Symbol.asyncIterator]: () => {
+        let next = async () => {
+          next = () => new Promise(() => {})
+          return { value: { data: 'a' } }
+        }
+        return {
+          next: () => next(),
+          return: async () => ({ done: true, value: returned++ }),
+        }
+      },
+    }))
+    const client = await listen(origin, name)
+    await client.closed
+    t.match(client.received(), /\{"data":"a"\}\n\r\n/)
+    t.notMatch(client.received(), /\r\n0\r\n\r\n$/)
+    t.match(log, [{ level: 50, msg: 'response failed', err: { message: `${name} 200: no item for 250 ms` } }])
+    t.equal(returned, 1)
+  })
+}
 
 t.test('a client that leaves ends the iterable', async (t) => {
   let returned = 0
@@ -381,7 +410,15 @@ t.test(
     const failures: unknown[] = []
     const log = { error: (each: unknown) => failures.push(each) } as unknown as FastifyBaseLogger
     const limits = { keepAliveMs: 60_000, silenceMs: undefined }
-    const source = { place: 'all 200', items: items(), write: String, keepAlive: '', limits, log }
+    const source = {
+      place: 'all 200',
+      items: items(),
+      write: String,
+      keepAlive: '',
+      isResumed: true,
+      limits,
+      log,
+    }
     const body = new ItemStream(source)
     const [first] = await once(body, 'data')
     t.equal(String(first), 'a')

@@ -158,6 +158,8 @@ t.test('a client that does not read holds up the stream, and ends it when it lea
 })
 
 class Feed extends EndlessBody {
+  readonly isResumed = true
+
   override _read(): void {}
 
   finish(): void {
