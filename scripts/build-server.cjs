@@ -25,10 +25,8 @@ if (!isBuilt) {
   rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
 }
 const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
-const { status, signal, error } = spawnSync(process.execPath, [compiler, '-b', 'tsconfig.build.json'], {
-  cwd: root,
-  stdio: 'inherit',
-})
+const args = [compiler, '-b', 'tsconfig.build.json', '--checkers', '2']
+const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
 if (status === 0)
   cpSync(path.join(root, staticFiles), path.join(root, 'dist', staticFiles), { recursive: true })

@@ -33,7 +33,8 @@ async function compile(root: string): Promise<string> {
     detached: true, // outside the terminal's process group, which gets Ctrl-C
   }
   try {
-    await promisify(execFile)(process.execPath, [compiler, '--pretty', 'false'], options)
+    const args = [compiler, '--pretty', 'false', '--checkers', '2']
+    await promisify(execFile)(process.execPath, args, options)
     return ''
   } catch (error) {
     const { stdout, stderr, code, signal } = error as Record<string, unknown> // execFile adds these
