@@ -10,7 +10,7 @@ import { composed, mountedVolumes, readComposed } from '../../../fixtures/compos
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 import { startProcess } from '../../../fixtures/process.js'
 import { send } from '../../../fixtures/service.js'
-import { copyProjectTo, node } from '../../fixtures/copy.js'
+import { copyBuild, copyProjectTo, node } from '../../fixtures/copy.js'
 
 const theirs = {
   'toys.yaml': `openapi: 3.0.3
@@ -85,9 +85,14 @@ function checkout(t: Test) {
   git('add', '--all')
   git('commit', '--quiet', '--message', 'Begin')
   const folder = temporaryDirectory(t, theirs)
+  const home = { HOME: process.env.HOME ?? '' }
   const run = (script: string, ...args: string[]) =>
-    node(root, ['--import', 'tsx', `scripts/${script}/main.ts`, ...args], { HOME: process.env.HOME ?? '' })
-  return { root, folder, git, run }
+    node(root, ['--import', 'tsx', `scripts/${script}/main.ts`, ...args], home)
+  // Of the build, which is that of the sources until they are changed.
+  const runBuilt = (script: string, ...args: string[]) =>
+    node(root, [`dist/scripts/${script}/main.js`, ...args], home)
+  copyBuild(root)
+  return { root, folder, git, run, runBuilt }
 }
 
 // The text files of a project, by their paths.
@@ -170,7 +175,7 @@ async function imageOf(t: Test, root: string): Promise<string> {
 }
 
 t.test('a document that cannot be adopted changes nothing', async (t) => {
-  const { root, folder, git, run } = checkout(t)
+  const { root, folder, git, runBuilt } = checkout(t)
   for (const [name, message] of [
     ['swagger.yaml', /Swagger 2\.0 is not supported/],
     ['wrong.yaml', /^[./\w-]*\/wrong\.yaml:\d+:\d+: \/toys\/\*: a path cannot contain \*,/],
@@ -178,13 +183,13 @@ t.test('a document that cannot be adopted changes nothing', async (t) => {
     ['missing.yaml', /missing\.yaml/],
   ] as const)
     await t.rejects(adopt(root, path.join(folder, name)), { message }, name)
-  t.match(await run('adopt'), { code: 2, stderr: /Name one document/ })
-  const misnamed = await run('adopt', '--name', 'toy_box', path.join(folder, 'toys.yaml'))
+  t.match(await runBuilt('adopt'), { code: 2, stderr: /Name one document/ })
+  const misnamed = await runBuilt('adopt', '--name', 'toy_box', path.join(folder, 'toys.yaml'))
   t.match(misnamed, { code: 2, stderr: /--name must be small letters/ })
-  t.match(await run('adopt', path.join(folder, 'swagger.yaml')), { code: 1, stderr: /Swagger 2\.0/ })
+  t.match(await runBuilt('adopt', path.join(folder, 'swagger.yaml')), { code: 1, stderr: /Swagger 2\.0/ })
   t.equal(git('status', '--porcelain'), '')
   writeFileSync(path.join(root, 'src/new.ts'), '')
-  t.match(await run('adopt', path.join(folder, 'toys.yaml')), {
+  t.match(await runBuilt('adopt', path.join(folder, 'toys.yaml')), {
     code: 1,
     stderr: /uncommitted changes/,
   })
@@ -215,8 +220,8 @@ const examples: Readonly<Record<string, readonly string[]>> = {
 }
 
 t.test('an adopted document generates, compiles, starts, and responds with 501', async (t) => {
-  const { root, folder, git, run } = checkout(t)
-  const adopted = await run('adopt', '--name', 'toy-box', path.join(folder, 'toys.yaml'))
+  const { root, folder, git, run, runBuilt } = checkout(t)
+  const adopted = await runBuilt('adopt', '--name', 'toy-box', path.join(folder, 'toys.yaml'))
   t.match(adopted, { code: 0, stdout: /4 operations[\s\S]*; the project is called toy-box/ })
   t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: the server uses getToysById/)
   const unread =
@@ -246,6 +251,8 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
   t.ok(existsSync(path.join(root, 'test/openapi/schemas/json.ts')), 'tests of the house stay')
   t.strictSame(unusedIn(root, ['scripts/lib', 'src', 'test/fixtures']), [], 'nothing is left without a use')
   t.match(await run('generate', '--check'), { code: 0 })
+  rmSync(path.join(root, 'dist'), { recursive: true })
+  const image = await imageOf(t, root)
   // As `npm run types` does: unlike one program of all files, tests see only what they import.
   const build = ['node_modules/@typescript/native/bin/tsc', '-b', 'tsconfig.tests.json']
   t.match(await node(root, build), { code: 0, stdout: '' })
@@ -278,7 +285,6 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
   t.match(again, { code: 1, stderr: /has adopted a contract already[\s\S]* run: npm run generate/ })
   t.equal(git('status', '--porcelain'), '', 'a second run changes nothing')
 
-  const image = await imageOf(t, root)
   const { base, welcome, stop } = await startProcess(t, { DATA_DIR: temporaryDirectory(t) }, { root: image })
   const auth = { authorization: `Bearer ${/tbk_\w+/.exec(welcome)?.[0]}` }
   const notWritten = { status: 501, body: { code: 'not_implemented', status: 501 } }
