@@ -23,6 +23,8 @@ export interface Bounds {
   readonly responseMs: number
   /** HANDLER_TIMEOUT_MS where requests exceed it. Requests that do not wait need less than half. */
   readonly refusedMs: number
+  /** HANDLER_TIMEOUT_MS while a standby is lost: creates, which do not notice, need less than half. */
+  readonly standbyMs: number
   /** Added to it for a machine that is busy with the load itself. */
   readonly slackMs: number
   /** From the end of an outage to the next served request, and to the previous number of connections. */
@@ -39,6 +41,7 @@ export interface Bounds {
 export const documentedBounds: Bounds = {
   responseMs: 2_000,
   refusedMs: 1_000,
+  standbyMs: 2_000,
   slackMs: 1_500,
   recoveryMs: 1_000,
   unnoticedMs: 1_000,

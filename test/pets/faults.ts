@@ -82,10 +82,11 @@ const scenarios: [
   ['pipelined requests are left unread', (environment) => leaveUnread(environment, 100, 200, 30)],
 ]
 
-// Only a hang exceeds these. The two limits that every run waits for are shorter.
+// Only a hang exceeds these. The three limits that a run waits for are shorter.
 const patientBounds: Bounds = {
   responseMs: 60_000,
   refusedMs: 3_000,
+  standbyMs: 6_000,
   slackMs: 60_000,
   recoveryMs: 60_000,
   unnoticedMs: 60_000,

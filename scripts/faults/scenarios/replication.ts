@@ -53,11 +53,12 @@ export function failOver(environment: Environment, fault: Fault): Promise<Report
  * reads.
  */
 export function loseStandby(environment: Environment, fault: Fault): Promise<Report> {
+  const { standbyMs } = environment.bounds
   const title = `a PostgreSQL standby that requests read from ${past[fault]}`
   return withReplication(environment, false, ({ primary, standby }, key) => {
     const env = { DATABASE_URL: urlOf(primary), DATABASE_READ_URL: urlOf(standby) }
     const own = environment.on({ key, sql: primary.sql, env }, { mayReadStale: true })
-    return withService(own, title, shortTime, async ({ load, ledger }) => {
+    return withService(own, title, { HANDLER_TIMEOUT_MS: String(standbyMs) }, async ({ load, ledger }) => {
       await readAndCreated(own, ledger)
       await own.delay(beforeMs)
       await standby[fault]()
@@ -68,7 +69,7 @@ export function loseStandby(environment: Environment, fault: Fault): Promise<Rep
       return {
         figures: [`reads and creates served again within ${servedAfterMs} ms`],
         violations: [
-          ...within(unresponsiveMs + own.bounds.recoveryMs, servedAfterMs, 'to serve again'),
+          ...within(standbyMs + own.bounds.recoveryMs, servedAfterMs, 'to serve again'),
           ...unless(refused === 0, `${refused} creates were refused`),
         ],
       }
