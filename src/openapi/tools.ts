@@ -21,7 +21,7 @@ export {
   subschemasOf,
 } from './contract/keywords.js'
 export { essence, isJson, isRange, responseContent } from './contract/media-types.js'
-export { methodFields, operationsIn } from './contract/methods.js'
+export { methodFields, methodsOfNode, operationsIn } from './contract/methods.js'
 export { pathParameterNames } from './contract/names.js'
 export { addOmitted } from './contract/omitted.js'
 export { problemOf } from './contract/operations.js'
