@@ -3,7 +3,7 @@
 import path from 'node:path'
 import type { Contract, Operation } from '../../src/openapi/index.js'
 import { nodeOf } from '../../src/openapi/tools.js'
-import { clientName } from '../generate/client.js'
+import { clientName, credentialsExample } from '../generate/client.js'
 
 /** README.md, from its template. */
 export function readme(template: string, { title }: Contract): string {
@@ -36,7 +36,7 @@ export function clientReadme(text: string, contract: Contract): string {
   const types = [...new Set([schema, ...others.slice(0, 2), 'ErrorCode'])].join(', ')
   const operation = example === undefined ? 'operation' : clientName(example)
   const call = example !== undefined && needsNothing(example) ? `${operation}()` : `${operation}({ … })`
-  const [first, last] = samples(operation, call, contract.prefix)
+  const [first, last] = samples(operation, call, contract)
   return text
     .replace(/```js\n[\s\S]*?```/, first)
     .replace(/```ts\n[\s\S]*?```/, last)
@@ -46,10 +46,16 @@ export function clientReadme(text: string, contract: Contract): string {
     .replace(/\b(New)?Pet\b/g, schema)
 }
 
-function samples(operation: string, call: string, prefix: string): readonly [first: string, last: string] {
+function samples(
+  operation: string,
+  call: string,
+  contract: Contract,
+): readonly [first: string, last: string] {
+  const baseUrl = `baseUrl: 'https://api.example.com${contract.prefix}'`
+  const options = [baseUrl, credentialsExample(contract)].filter(Boolean).join(', ')
   const first = `import { createClient } from 'animal-store-client'
 
-const client = createClient({ baseUrl: 'https://api.example.com${prefix}', key: '…' })
+const client = createClient({ ${options} })
 const { data } = await client.${call}
 console.log(data)`
   const last = `import { isErrorOf } from 'animal-store-client'

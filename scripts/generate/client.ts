@@ -9,6 +9,7 @@ import type {
   ClientBody,
   ClientField,
   ClientOperation,
+  ClientScheme,
   ClientStream,
   ClientTable,
   ContentKind,
@@ -139,14 +140,30 @@ function securityOf(
 // A member that is optional: there is an operation that needs no credential.
 function credentialsInterface(contract: Contract): string {
   const isOptional = [...contract.operations.values()].some(isPublic)
-  const members = Object.entries(schemesOf(contract)).map(([name, { in: location, name: http }]) => {
-    const type = location === 'authorization' && http === 'basic' ? 'UsernamePassword' : 'string'
+  const members = Object.entries(schemesOf(contract)).map(([name, scheme]) => {
+    const type = isBasic(scheme) ? 'UsernamePassword' : 'string'
     return `  readonly ${keyOf(name)}${isOptional ? '?' : ''}: ${type}\n`
   })
   return `/** The credential of each security scheme of the contract. */
 export interface Credentials {
 ${members.join('')}}
 `
+}
+
+function isBasic({ in: location, name }: ClientScheme): boolean {
+  return location === 'authorization' && name === 'basic'
+}
+
+/** How the credentials of a contract are given to its client, as in an example; empty if it has none. */
+export function credentialsExample(contract: Contract): string {
+  const schemes = Object.entries(schemesOf(contract))
+  const own = ([name, scheme]: [string, ClientScheme]) =>
+    `${keyOf(name)}: ${isBasic(scheme) ? "{ username: '…', password: '…' }" : "'…'"}`
+  const [only] = schemes
+  if (only === undefined) return ''
+  return schemes.length === 1 && !isBasic(only[1])
+    ? "key: '…'"
+    : `security: { ${schemes.map(own).join(', ')} }`
 }
 
 // The client's own names, those every object inherits, and `then`, which would make the client a thenable.

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { clientTable, generateClient } from '../../../../scripts/generate/client.js'
+import { clientTable, credentialsExample, generateClient } from '../../../../scripts/generate/client.js'
 import { operationExtensions } from '../../../../src/auth/plans.js'
 import type { ClientOperation } from '../../../../src/client/table.js'
 import { generateOperations, notationOf } from '../../../../src/openapi/generate/index.js'
@@ -254,3 +254,20 @@ t.test(
     }
   },
 )
+
+t.test('an example gives each scheme its credential', async (t) => {
+  const bearer = { type: 'http', scheme: 'bearer' }
+  const exampleWith = (securitySchemes: object, security: object[]) => {
+    const document = { ...session, security, components: { ...session.components, securitySchemes } }
+    const paths = { '/a': { get: { operationId: 'a', responses: {} } } }
+    return credentialsExample(toContract({ document: { ...document, paths }, text: '' }, {}).contract)
+  }
+  const { staff } = session.components.securitySchemes
+  t.equal(exampleWith({}, []), '')
+  t.equal(exampleWith({ key: bearer }, [{ key: [] }]), "key: '…'")
+  t.equal(exampleWith({ staff }, [{ staff: [] }]), "security: { staff: { username: '…', password: '…' } }")
+  t.equal(
+    exampleWith({ 'a-key': bearer, staff }, [{ 'a-key': [], staff: [] }]),
+    "security: { \"a-key\": '…', staff: { username: '…', password: '…' } }",
+  )
+})
