@@ -37,49 +37,52 @@ export interface AdmissionParts {
 /** Adds the admission hook. Routes must be added after it. */
 export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void {
   const { contract, loadShedder } = parts
-  const admission = new Admission(parts)
+  const admission = new Admission(parts, notFoundHandler(app, contract))
   const streaming = new Set([...contract.operations.values()].filter(onlyStreams))
-  const refuseUnknown = notFoundHandler(app, contract)
   app.decorate('admission', admission)
   app.decorateRequest('matched', undefined)
   app.decorateRequest('client', undefined)
   app.decorateRequest('callers', undefined)
   app.decorateRequest('rateLimitRefusal', undefined)
 
-  app.addHook('onRequest', async (request, reply) => {
-    const isMalformed = hasMalformedTarget(request)
-    if (!isMalformed && !request.is404) request.matched = request.routeOptions
+  app.addHook('onRequest', (request, reply) => {
+    const hasBadTarget = hasMalformedTarget(request)
+    if (!hasBadTarget && !request.is404) request.matched = request.routeOptions
     setCommonHeaders(request, reply)
     const isAmbiguous = closeIfAmbiguous(request.raw)
     const operation = request.matched?.config.operation
     if (operation !== undefined) loadShedder.check()
     if (operation !== undefined && streaming.has(operation)) loadShedder.check('streams')
-    await admission.admit(request, reply)
-    if (isAmbiguous || isMalformed) throw malformed()
-    if (request.matched === undefined) refuseUnknown(request)
+    return admission.admit(request, reply, isAmbiguous || hasBadTarget)
   })
 }
 
-/** Authenticates requests for the contract's paths, and counts them. */
+/** Authenticates requests for the contract's paths, counts them, and refuses what no operation could take. */
 class Admission {
-  constructor(readonly parts: AdmissionParts) {}
+  constructor(
+    readonly parts: AdmissionParts,
+    readonly refuseUnknown: (request: FastifyRequest) => never,
+  ) {}
 
   /**
-   * Sets `client`, `callers` and rate-limit headers. Rejects over a limit, and if a check cannot tell now. A
-   * 401 and a 403 are the operation's to throw.
+   * Sets `client`, `callers` and rate-limit headers. Rejects over a limit, and if a check cannot tell now; then
+   * what is malformed or has no route. A 401 and a 403 are the operation's to throw.
    */
-  async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async admit(request: FastifyRequest, reply: FastifyReply, isMalformed: boolean): Promise<void> {
     const { contract, security, rateLimiter } = this.parts
-    if (!isCounted(request, contract)) return
-    const operation = request.matched?.config.operation
-    const verdict = security.authenticate(request, operation)
-    const { caller, callers, refusal } = verdict instanceof Promise ? await verdict : verdict
-    // Nobody can tell who it is: it counts against no quota.
-    if (refusal !== undefined && refusal.statusCode >= 500) throw refusal
-    request.client = caller
-    request.callers = callers
-    // What is refused for its credential does not do what is costly.
-    await rateLimiter.count(request, reply, refusal === undefined ? rateCost(operation) : 1)
+    if (isCounted(request, contract)) {
+      const operation = request.matched?.config.operation
+      const verdict = security.authenticate(request, operation)
+      const { caller, callers, refusal } = verdict instanceof Promise ? await verdict : verdict
+      // Nobody can tell who it is: it counts against no quota.
+      if (refusal !== undefined && refusal.statusCode >= 500) throw refusal
+      request.client = caller
+      request.callers = callers
+      // What is refused for its credential does not do what is costly.
+      await rateLimiter.count(request, reply, refusal === undefined ? rateCost(operation) : 1)
+    }
+    if (isMalformed) throw malformed()
+    if (request.matched === undefined) this.refuseUnknown(request)
   }
 
   /** Sets the rate-limit headers for a request that was not counted, as this process remembers them. */

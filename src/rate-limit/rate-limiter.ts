@@ -7,7 +7,7 @@ import type { RateLimits } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
 import type { Counters } from './counters.js'
 import { rateLimitHeaders, tooMany, windowHeaders } from './headers.js'
-import { admitted, type Decision, decideOnAddress, decideOnClient, type Refusal } from './rules.js'
+import { admitted, type Decision, decideOnAddress, decideOnRejected, type Refusal } from './rules.js'
 import { type LastCounts, unused, windowState } from './windows.js'
 
 declare module 'fastify' {
@@ -41,11 +41,14 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
   return {
     async count(request, reply, cost) {
       const { client } = request
-      const decision = await (client === undefined
-        ? counters.address(request, cost).then((window) => decideOnAddress(window, cost))
-        : decideOnClient(counters, client, cost))
-      setHeaders(reply, decision)
-      if (decision.refusal !== undefined) refuse(request, decision.refusal)
+      if (client === undefined) {
+        report(request, reply, decideOnAddress(await counters.address(request, cost), cost))
+        return
+      }
+      const windows = await counters.count(client, cost)
+      const { isAdmitted, minute, day } = windows
+      if (isAdmitted) setHeaders(reply, admitted(minute, day))
+      else report(request, reply, await decideOnRejected(counters, client, windows, cost))
     },
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {
@@ -77,6 +80,11 @@ function setHeaders(reply: FastifyReply, { window, windows, refusal }: Decision)
   const resetsAt = Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000)
   reply.headers(rateLimitHeaders(window.max, window.remaining, resetsAt))
   reply.headers(windowHeaders(windows))
+}
+
+function report(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
+  setHeaders(reply, decision)
+  if (decision.refusal !== undefined) refuse(request, decision.refusal)
 }
 
 function refuse(request: FastifyRequest, refusal: Refusal): never {

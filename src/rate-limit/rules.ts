@@ -3,7 +3,7 @@
 
 import type { Client } from '../auth/client.js'
 import type { Wait, Windows } from './headers.js'
-import { type ClientCounter, fullest, type WindowState } from './windows.js'
+import { type ClientCounter, fullest, type KnownWindows, type WindowState } from './windows.js'
 
 /** Why a request gets 429. */
 export interface Refusal extends Wait {
@@ -20,10 +20,13 @@ export interface Decision {
   readonly refusal?: Refusal
 }
 
-/** Counts a client's request and decides on it. */
-export async function decideOnClient(counter: ClientCounter, client: Client, cost = 1): Promise<Decision> {
-  const { isAdmitted, ban, minute, day } = await counter.count(client, cost)
-  if (isAdmitted) return admitted(minute, day)
+/** Decides on a client's request that was not admitted, and counts it as rejected. */
+export async function decideOnRejected(
+  counter: ClientCounter,
+  client: Client,
+  { ban, minute, day }: KnownWindows,
+  cost = 1,
+): Promise<Decision> {
   const who = client.keyId === undefined ? 'caller' : 'key'
   if (ban.remaining === 0) return banned(who, minute, day, cost, ban)
   const begun = await counter.reject(client)
