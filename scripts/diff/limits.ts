@@ -1,7 +1,8 @@
 // Limits: sizes and times (`x-limits`), quotas (`x-rate-limits`) and what an operation takes of them
 // (`x-rate-cost`), how long responses are stored (`x-idempotency`).
 
-import { defaultLimits } from '../../src/openapi/tools.js'
+import { keepAlivesMax } from '../../src/client/stream-call.js'
+import { defaultKeepAliveMs, defaultLimits, ordersFields, Reader } from '../../src/openapi/tools.js'
 import { claim, report, type Spot } from './comparison.js'
 import { describeChange, type Node } from './node.js'
 import { child, partOf } from './references.js'
@@ -40,9 +41,18 @@ export function compareOwnLimits(operation: Spot): void {
   const { documents } = comparison
   const limits = { ...child(operation, 'x-limits'), where: 'x-limits' }
   const [was, is] = [bodyLimit(limits.before, documents.before), bodyLimit(limits.after, documents.after)]
-  compareValue(limits, 'bodyBytes', () => (is < was ? 'major' : 'minor'))
-  // How long it may take, and when it is silent, is the service's to decide.
-  for (const name of ['timeoutMs', 'keepAliveMs', 'silenceMs']) compareValue(limits, name, () => 'minor')
+  // A body that streams is the same to clients, except for a form, whose files then have to be its last parts.
+  const [wasOrdered, isOrdered] = [
+    ordersFields(new Reader(documents.before), before),
+    ordersFields(new Reader(documents.after), after),
+  ]
+  compareValue(limits, 'bodyBytes', () => (is < was || (isOrdered && !wasOrdered) ? 'major' : 'minor'))
+  compareValue(limits, 'keepAliveMs', (was, is) => {
+    const [often, seldom] = [was, is].map((each) => numberOr(each, defaultKeepAliveMs)) as [number, number]
+    return seldom > keepAlivesMax * often ? 'major' : 'minor' // clients take the stream for lost
+  })
+  // How long it may take, and when a stream without items ends, is the service's to decide.
+  for (const name of ['timeoutMs', 'silenceMs']) compareValue(limits, name, () => 'minor')
   const [cost, newCost] = [before, after].map((node) => numberOr(node['x-rate-cost'], 1)) as [number, number]
   if (cost === newCost) claim(operation, 'x-rate-cost')
   else compareValue(operation, 'x-rate-cost', () => (newCost > cost ? 'major' : 'minor'))

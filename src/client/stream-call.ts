@@ -16,8 +16,8 @@ import type { CalledOperation, ClientStream } from './table.js'
 /** The request of a call whose response is a stream. */
 export interface StreamRequest extends CallRequest, StreamOptions {}
 
-// Three of them may be lost, or late.
-const keepAlivesMax = 4
+/** How many keep-alives long a silence may be: three may be lost, or late. */
+export const keepAlivesMax = 4
 const lastEventIdHeader = 'Last-Event-ID'
 
 /** Whether the response of a call is a stream of items: the only kind, or the one that the call wants. */

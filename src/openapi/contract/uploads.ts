@@ -2,6 +2,7 @@
 // `x-limits.bodyBytes` that it takes more than fits into memory many times over. What the document allows
 // everywhere does not: then every body would change its type with one number.
 
+import { readContents } from './content.js'
 import type { Body, Content, FileRules, Lengths, Upload } from './contract.js'
 import { type Node, nodeOf, nodesOf, type Reader } from './reader.js'
 
@@ -110,4 +111,13 @@ function least(schemas: readonly Node[], keyword: string): number {
 /** Whether a body of the operation may stream. */
 export function takesUploads({ body }: { readonly body: Body | undefined }): boolean {
   return body?.contents.some(({ upload }) => upload !== undefined) === true
+}
+
+/** Whether a body of an Operation Object is a form whose files must come after its fields, because they stream. */
+export function ordersFields(reader: Reader, operation: Node): boolean {
+  const contents = readContents(reader, '', reader.node(operation.requestBody).content, 'request')
+  const { bodyBytes } = reader.node(operation['x-limits'])
+  const body = withUploads(reader, '', { required: false, mediaTypes: [], contents }, bodyBytes)
+  const forms = body?.contents.filter(({ upload }) => upload !== undefined) ?? []
+  return forms.some(({ fields }) => [...(fields?.values() ?? [])].some(({ kind }) => kind !== 'file'))
 }
