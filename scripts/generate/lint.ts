@@ -15,7 +15,6 @@ import { oneLine } from '../../src/lib/one-line.js'
 import { ContractError, readContract } from '../../src/openapi/index.js'
 import {
   dataFields,
-  isOpenApi32,
   nestingIn,
   nodeOf,
   ofOtherDrafts,
@@ -24,7 +23,7 @@ import {
   readSource,
 } from '../../src/openapi/tools.js'
 import { loadDocument, toPath } from './document.js'
-import { types32 } from './openapi-3.2.js'
+import { typesOf } from './openapi-3.2.js'
 import { summarizeByKind } from './summarize.js'
 
 /** The lint's findings, a line each: `openapi.yaml:12:5 error message (rule)`. */
@@ -83,13 +82,8 @@ export async function lintFile(file: string): Promise<LintResult> {
 async function findings(file: string, document: Document, resolver: BaseResolver): Promise<LintResult> {
   const lint = async (isSmall: boolean) => {
     const config = (await createConfig({ extends: ['recommended'], rules: rulesOf(isSmall) })).styleguide
-    const customTypes = isOpenApi32(nodeOf(document.parsed)) ? types32 : undefined
-    return lintDocument({
-      document,
-      config,
-      externalRefResolver: resolver,
-      ...(customTypes && { customTypes }),
-    })
+    const customTypes = typesOf(nodeOf(document.parsed))
+    return lintDocument({ document, config, externalRefResolver: resolver, customTypes })
   }
   const isSmall = !(await isLarge(file))
   const problems = await lint(isSmall).catch(async (error) => {
@@ -157,8 +151,6 @@ function severityOf({
   if (fields.some((field) => ['externalDocs', 'contact', 'license'].includes(field))) return 'warn'
   // Supported without a type.
   if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off'
-  // Of OpenAPI 3.2, and supported in any document: other tools may refuse it.
-  if (/\/itemSchema$/.test(pointer) && /is not expected here/.test(message)) return 'warn'
   // Keywords of 3.0 in a 3.1 document, which are supported.
   const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
   return isOld && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity

@@ -3,7 +3,8 @@
 // `components.mediaTypes` for a map of media types, and refuses `style: cookie`, a response without
 // description and an encoding within an encoding.
 
-import { Oas3_1Types } from '@redocly/openapi-core'
+import { Oas3_1Types, Oas3Types } from '@redocly/openapi-core'
+import { isOpenApi30, isOpenApi32, type Node } from '../../src/openapi/tools.js'
 
 type NodeType = (typeof Oas3_1Types)['Root']
 type Properties = NodeType['properties']
@@ -35,8 +36,16 @@ const parameterStyle = {
   enum: ['form', 'simple', 'label', 'matrix', 'spaceDelimited', 'pipeDelimited', 'deepObject', 'cookie'],
 }
 
-/** The types of Redocly for a document of OpenAPI 3.2. */
-export const types32: Record<string, NodeType> = {
+/** The types of Redocly for a document. One before OpenAPI 3.2 may have `itemSchema`, whose schema is linted. */
+export function typesOf(document: Node): Record<string, NodeType> {
+  if (isOpenApi32(document)) return types32
+  const types: Readonly<Record<string, NodeType>> = isOpenApi30(document) ? Oas3Types : Oas3_1Types
+  const { MediaType: known, ...others } = types
+  const properties = { ...known?.properties, itemSchema: 'Schema' }
+  return { ...others, MediaType: { ...known, properties } }
+}
+
+const types32: Record<string, NodeType> = {
   ...types31,
   Root: extended('Root', { $self: text }),
   Server: extended('Server', { name: text }),

@@ -88,6 +88,8 @@ function readStream(
   use: Use,
 ): Content | readonly string[] {
   const items = use === 'response' ? readItems(reader, mediaType, media) : noStreams[use]
+  if (media.itemSchema !== undefined && !reader.version.startsWith('3.2'))
+    reader.warn(`${place} ${mediaType} has itemSchema, of OpenAPI 3.2: other tools need openapi: 3.2.0`)
   return typeof items === 'string'
     ? [`${place} ${mediaType} ${items}`]
     : { mediaType, kind: 'stream', ...items }

@@ -55,6 +55,18 @@ t.test(
   },
 )
 
+t.test('before OpenAPI 3.2, itemSchema is read with a warning at its place', async (t) => {
+  const responses = { 200: { description: 'All.', content: { 'application/jsonl': { itemSchema: animal } } } }
+  const paths = { '/a': { get: { operationId: 'watch', responses } } }
+  for (const openapi of ['3.0.3', '3.1.0', '3.2.0']) {
+    const { warnings } = await contractOf({ openapi, paths })
+    const told = warnings.filter(({ text }) => text.includes('itemSchema'))
+    const text =
+      'GET /a: the response 200 application/jsonl has itemSchema, of OpenAPI 3.2: other tools need openapi: 3.2.0'
+    t.strictSame(told, openapi === '3.2.0' ? [] : [{ text, at: ['paths', '/a', 'get'] }], openapi)
+  }
+})
+
 t.test('what has no schema, or one of bytes, is bytes; an event stream is one of texts', async (t) => {
   for (const media of [
     {},

@@ -88,6 +88,28 @@ t.test('documentation mistakes and unusual names do not stop generate', async (t
   t.match(await call('GET', '/things', { headers }), { status: 501 })
 })
 
+t.test('an itemSchema is linted in each version', async (t) => {
+  for (const version of ['3.0.3', '3.1.0', '3.2.0']) {
+    const text = (type: string) => `openapi: ${version}
+info: { title: Feed, version: 1.0.0 }
+paths:
+  /feed:
+    get:
+      operationId: feed
+      responses:
+        '200': { description: All., content: { application/jsonl: { itemSchema: { $ref: '#/components/schemas/Item' } } } }
+        4XX: { description: An error., content: { application/json: { schema: { type: object } } } }
+components: { schemas: { Item: { ${type}: object } } }
+`
+    const { warnings } = await findDifferences(projectOf(t, (file) => writeFileSync(file, text('type'))))
+    t.notMatch(warnings.join('\n'), /is not expected here|is never used/, version)
+    const isOlder = version !== '3.2.0'
+    t.equal(warnings.filter((line) => line.includes('itemSchema')).length, isOlder ? 1 : 0, version)
+    const refused = findDifferences(projectOf(t, (file) => writeFileSync(file, text('typ'))))
+    await t.rejects(refused, { message: /openapi\.yaml:10:\d+ error .*`typ` is not expected here/ }, version)
+  }
+})
+
 t.test('a large document is linted first, without its examples', async (t) => {
   const padding = `  x-padding: ${'x'.repeat(2_000_000)}\n`
   const large = start.replace('paths:', `tags: []\n${padding.trimStart()}paths:`)
