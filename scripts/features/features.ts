@@ -2,6 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { Readable } from 'node:stream'
 import type { FastifyBaseLogger, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parse as parseJson, stringify } from 'lossless-json'
 import { pino } from 'pino'
@@ -187,7 +188,7 @@ async function runCalls(feature: Feature, contract: ServiceContract): Promise<Ou
   const handlerOf = (operation: Operation) =>
     feature.isUnwritten === true || unmetSecurity(operation, contract, hasCheck).length > 0
       ? notImplemented(operation.name)
-      : async (request: Node) => response ?? { status: 200, body: shown(request, operation) }
+      : async (request: Node) => response ?? { status: 200, body: await shown(request, operation) }
   const logged: string[] = []
   const write = (line: string) => void logged.push(JSON.parse(line).err?.message)
   const log = pino({ level: 'error' }, { write }) as FastifyBaseLogger
@@ -204,17 +205,27 @@ async function runCalls(feature: Feature, contract: ServiceContract): Promise<Ou
 }
 
 // Only declared headers, and bytes as text.
-function shown(request: Node, { parameters }: Operation): Node {
+async function shown(request: Node, { parameters }: Operation): Promise<Node> {
   const names = parameters.filter((each) => each.in === 'header').map(({ name }) => name.toLowerCase())
   const headers = Object.entries(request.headers as Node).filter(([name]) => names.includes(name))
-  return { ...(withText(request) as Node), headers: Object.fromEntries(headers) }
+  return { ...((await withText(request)) as Node), headers: Object.fromEntries(headers) }
 }
 
-function withText(value: unknown): unknown {
+async function withText(value: unknown): Promise<unknown> {
+  if (value instanceof Readable) return `stream of ${Buffer.concat(await value.toArray())}`
   if (value instanceof Uint8Array) return `bytes of ${Buffer.from(value).toString()}`
-  if (Array.isArray(value)) return value.map(withText)
+  if (Array.isArray(value)) return Promise.all(value.map(withText))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withText(each)]))
+  if (Symbol.asyncIterator in value) return filesIn(value as AsyncIterable<unknown>)
+  const entries = Object.entries(value).map(async ([name, each]) => [name, await withText(each)])
+  return Object.fromEntries(await Promise.all(entries))
+}
+
+// One after the other, because each is read before the next is asked for.
+async function filesIn(files: AsyncIterable<unknown>): Promise<unknown[]> {
+  const shown: unknown[] = []
+  for await (const each of files) shown.push(await withText(each))
+  return shown
 }
 
 function requestOf({ request, headers, body, text }: Call, feature: Feature): InjectOptions {
