@@ -3,6 +3,7 @@
 
 import type { Content, Contract, Operation, Response } from '../contract/contract.js'
 import { isJson } from '../contract/media-types.js'
+import { operationsIn } from '../contract/methods.js'
 import { effectiveParameters } from '../contract/parameters.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { withDates } from './page-document.js'
@@ -34,16 +35,12 @@ export interface ResponseOutline {
   readonly contents: readonly ContentOutline[]
 }
 
-export interface OperationOutline {
-  readonly id: string
+/** What a request and its responses have, whoever sends it. */
+export interface ExchangeOutline {
   readonly method: string
-  /** As in the contract, without the prefix: `/pets/{petId}`. */
-  readonly path: string
   readonly summary: string
   /** In Markdown, with the dates of a deprecation. */
   readonly description: string
-  /** The security schemes that a request must meet: alternatives; empty if the operation is public. */
-  readonly security: Operation['security']
   readonly parameters: readonly ParameterOutline[]
   readonly body:
     | {
@@ -53,6 +50,22 @@ export interface OperationOutline {
       }
     | undefined
   readonly responses: readonly ResponseOutline[]
+}
+
+export interface OperationOutline extends ExchangeOutline {
+  readonly id: string
+  /** As in the contract, without the prefix: `/pets/{petId}`. */
+  readonly path: string
+  /** The security schemes that a request must meet: alternatives; empty if the operation is public. */
+  readonly security: Operation['security']
+  readonly callbacks: readonly SentOutline[]
+}
+
+/** A request that the service sends: of a webhook or a callback, also one of which no function is made. */
+export interface SentOutline extends ExchangeOutline {
+  readonly name: string
+  /** Of a callback: its runtime expression. */
+  readonly url: string | undefined
 }
 
 /** A named schema with members, which the types of operations and of other schemas name. */
@@ -67,6 +80,36 @@ export interface SchemaOutline {
 export function operationsOf(contract: Contract): OperationOutline[] {
   const reader = new Reader(contract.specification)
   return [...contract.operations.values()].map((each) => operationOf(each, reader, contract))
+}
+
+/** The webhooks of a contract, in its order. */
+export function webhooksOf({ specification }: Contract): SentOutline[] {
+  const reader = new Reader(specification)
+  const webhooks = Object.entries(reader.node(reader.document.webhooks))
+  return webhooks.flatMap(([name, item]) => sentOf(name, undefined, reader.node(item), reader))
+}
+
+function callbacksOf({ callbacks }: Node, reader: Reader): SentOutline[] {
+  return Object.entries(reader.node(callbacks)).flatMap(([name, value]) => {
+    const urls = Object.entries(reader.node(value)).filter(([url]) => !url.startsWith('x-'))
+    return urls.flatMap(([url, item]) => sentOf(name, url, reader.node(item), reader))
+  })
+}
+
+function sentOf(name: string, url: string | undefined, item: Node, reader: Reader): SentOutline[] {
+  return operationsIn(item).map(([method, value]) => {
+    const operation = reader.node(value)
+    const { summary, requestBody, responses } = operation
+    const of = Object.entries(reader.node(responses)).filter(([key]) => !key.startsWith('x-'))
+    return {
+      ...{ name, url, method },
+      summary: textOf(summary),
+      description: textOf(operation.description),
+      parameters: parametersOf(item, operation, reader),
+      body: requestBody === undefined ? undefined : bodyOf(reader.node(requestBody), reader),
+      responses: of.map(([key, each]) => responseOf({ key, contents: [] }, reader.node(each), reader)),
+    }
+  })
 }
 
 /** The named schemas of a contract. */
@@ -93,15 +136,20 @@ function operationOf(operation: Operation, reader: Reader, contract: Contract): 
     ...{ id, method, path, summary },
     security,
     description: textOf(withDates(definition, contract).description),
-    parameters: effectiveParameters(reader, item, definition).map((each) => ({
-      ...itemOf(String(each.name), each.required === true, each, reader),
-      in: String(each.in),
-    })),
+    parameters: parametersOf(item, definition, reader),
     body: operation.body && bodyOf(reader.node(definition.requestBody), reader),
     responses: [...operation.responses.values()].map((response) =>
       responseOf(response, reader.node(nodeOf(definition.responses)[response.key]), reader),
     ),
+    callbacks: callbacksOf(definition, reader),
   }
+}
+
+function parametersOf(item: Node, operation: Node, reader: Reader): ParameterOutline[] {
+  return effectiveParameters(reader, item, operation).map((each) => ({
+    ...itemOf(String(each.name), each.required === true, each, reader),
+    in: String(each.in),
+  }))
 }
 
 function bodyOf(body: Node, reader: Reader): OperationOutline['body'] {
@@ -112,7 +160,11 @@ function bodyOf(body: Node, reader: Reader): OperationOutline['body'] {
   }
 }
 
-function responseOf({ key, contents: read }: Response, response: Node, reader: Reader): ResponseOutline {
+function responseOf(
+  { key, contents: read }: Pick<Response, 'key' | 'contents'>,
+  response: Node,
+  reader: Reader,
+): ResponseOutline {
   const headers = Object.entries(nodeOf(response.headers)).map(([name, value]) => {
     const header = reader.node(value)
     return itemOf(name, header.required === true, header, reader)

@@ -12,13 +12,16 @@ import { addAsset } from './assets.js'
 import { placeholder, withBase } from './contract-files.js'
 import {
   type ContentOutline,
+  type ExchangeOutline,
   type ItemOutline,
   type OperationOutline,
   operationsOf,
   type ParameterOutline,
   type ResponseOutline,
   type SchemaOutline,
+  type SentOutline,
   schemasOf,
+  webhooksOf,
 } from './outline.js'
 import { describedSections, type PageParts, securityText } from './page-document.js'
 
@@ -48,6 +51,7 @@ export function textOf(contract: Contract, parts: PageParts): string {
     ...section('Tags', tagLines(nodeOf(contract.document))),
     '## Operations',
     ...operations.flatMap((each) => operationText(each, common)),
+    ...webhookTexts(webhooksOf(contract)),
     ...section('Response headers', headersOf(operations, common)),
     ...schemaTexts(schemasOf(contract)),
     ...describedSections(contract, parts),
@@ -111,19 +115,50 @@ function flowText(name: string, { scopes, ...urls }: Node): string {
 }
 
 function operationText(operation: OperationOutline, common: readonly string[]): string[] {
-  const { id, method, path, summary, description, security, parameters, body, responses } = operation
+  const { id, method, path, summary, security, callbacks } = operation
   return [
     `### ${method} ${path}`,
     `\`${id}\`${summary === '' ? '' : `: ${summary}`}. Security: ${securityText(security)}.`,
+    ...exchangeText(operation, common),
+    ...callbacks.flatMap(callbackText),
+  ]
+}
+
+function exchangeText(
+  { description, parameters, body, responses }: ExchangeOutline,
+  common: readonly string[],
+  level = '####',
+): string[] {
+  return [
     ...(description === '' ? [] : [description]),
-    ...section('Parameters', parameters.map(parameterText), '####'),
-    ...(body === undefined ? [] : section('Body', bodyLines(body), '####')),
+    ...section('Parameters', parameters.map(parameterText), level),
+    ...(body === undefined ? [] : section('Body', bodyLines(body), level)),
     ...section(
       'Responses',
       responses.map((each) => responseText(each, common)),
-      '####',
+      level,
     ),
   ]
+}
+
+function webhookTexts(webhooks: readonly SentOutline[]): string[] {
+  if (webhooks.length === 0) return []
+  const texts = webhooks.flatMap((each) => [
+    `### Webhook ${each.name}`,
+    sentText(each),
+    ...exchangeText(each, []),
+  ])
+  return ['## Webhooks', ...texts]
+}
+
+function callbackText(callback: SentOutline): string[] {
+  return [`#### Callback ${callback.name}`, sentText(callback), ...exchangeText(callback, [], '#####')]
+}
+
+// Parameters and body are what the service sends, and responses what the receiver does.
+function sentText({ method, url, summary }: SentOutline): string {
+  const to = url === undefined ? '' : ` to \`${url}\``
+  return `The service sends ${method}${to}${summary === '' ? '' : `: ${summary}`}.`
 }
 
 function parameterText({ name, in: location, required, type, description }: ParameterOutline): string {

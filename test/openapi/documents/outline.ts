@@ -89,6 +89,7 @@ t.test('an operation has its parameters, bodies and responses, with references f
           contents: [{ mediaType: 'application/json', type: 'array of Toy, at most 3 items' }],
         },
       ],
+      callbacks: [],
     },
   ])
 })

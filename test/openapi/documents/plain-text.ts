@@ -60,10 +60,51 @@ Version 2.1.0. The paths below follow the base address: `
     t.ok(text.includes(part), part)
 })
 
+t.test('webhooks and callbacks are requests that the service sends', async (t) => {
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Toy' } } }
+  const told = {
+    parameters: [{ in: 'header', name: 'X-Shop', required: true, schema: { type: 'integer' } }],
+    post: {
+      summary: 'Tells of a toy',
+      description: 'Once.',
+      requestBody: { required: true, content },
+      responses: {
+        200: { description: 'Booked.', content },
+        'x-note': 1,
+        default: { description: 'Failed.' },
+      },
+    },
+  }
+  const form = { put: { requestBody: { content: { 'multipart/form-data': { schema: {} } } } } }
+  const callbacks = {
+    done: { '{$request.body#/url}': told, 'x-note': 1 },
+    gone: { $ref: '#/components/callbacks/Gone' },
+  }
+  const ask = { method: 'post', path: '/ask', responses: done, callbacks }
+  const { Toy } = secure.components.schemas
+  const all = { schemas: { Toy, Error: {} }, callbacks: { Gone: { '{$response.body#/url}': form } } }
+  const more = { components: all, webhooks: { made: told, sent: form } }
+  const text = await (await textOf(t, { ask }, more)).text()
+  const sent = (level: string) =>
+    [
+      'Once.',
+      `${level} Parameters\n\n- \`X-Shop\` (header, required): integer.`,
+      `${level} Body\n\nRequired: \`application/json\`, Toy.`,
+      `${level} Responses\n\n- 200: Booked. Body: \`application/json\`, Toy.\n- default: Failed.`,
+    ].join('\n\n')
+  for (const part of [
+    `#### Callback done\n\nThe service sends POST to \`{$request.body#/url}\`: Tells of a toy.\n\n${sent('#####')}\n\n`,
+    '#### Callback gone\n\nThe service sends PUT to `{$response.body#/url}`.\n\n##### Body\n\nOptional:',
+    `## Webhooks\n\n### Webhook made\n\nThe service sends POST: Tells of a toy.\n\n${sent('####')}\n\n`,
+    '### Webhook sent\n\nThe service sends PUT.\n\n#### Body\n\nOptional: `multipart/form-data`, ',
+  ])
+    t.ok(text.includes(part), part)
+})
+
 t.test('what a contract leaves out is left out', async (t) => {
   const text = await (await textOf(t, { ping: { method: 'get', responses: done } })).text()
   t.match(text, '### GET /ping\n\n`ping`. Security: none.\n\n#### Responses\n')
-  t.notMatch(text, /undefined|Parameters|#### Body|Security schemes|^> /m)
+  t.notMatch(text, /undefined|Parameters|#### Body|Security schemes|Webhooks|Callback|^> /m)
 })
 
 t.test('an operation at its path takes precedence', async (t) => {
