@@ -25,7 +25,8 @@ t.test('items wait for a later turn of the event loop, in order, if there are ma
     await nextTurn()
     inTurn.push(written.length)
   }
-  t.strictSame(inTurn, [5, 13, 21, 25])
+  const oneEach = Array.from({ length: 21 }, (_, i) => 5 + i)
+  t.strictSame(inTurn, oneEach, 'one of those that waited in each turn')
   t.strictSame(
     written,
     turns.map((_, i) => i),
