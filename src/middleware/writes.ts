@@ -43,16 +43,13 @@ export function transactional(pool: ConnectionSource, options: WritesOptions): A
     const isAlone = operation.limits.timeoutMs !== undefined || streams
     const isShared = options.sharesTransactions(operation) && !isAlone
     const respondOnce = isShared ? together(pool, options.keepHours) : apart(pool, options.keepHours)
-    return async (request, reply) => {
-      const outcome = await respondOnce({
+    return (request, reply) =>
+      respondOnce({
         keyed: keyedRequest(request, operation),
         signal: request.lifetime,
         afterwards: streams ? request.lifetime?.ofStream : undefined,
         run: (sql) => respond(request, reply, sql),
       })
-      if (outcome instanceof RequestError) throw outcome
-      return outcome
-    }
   }
 }
 
@@ -64,15 +61,18 @@ interface Call {
   readonly run: (sql: Sql) => Promise<SerializedResponse>
 }
 
+/** Responds to a call, or rejects with what is known of its key. */
+type RespondOnce = (call: Call) => Promise<SerializedResponse>
+
 // Each call in a transaction of its own.
-function apart(pool: ConnectionSource, keepHours: number): (call: Call) => Promise<Outcome> {
+function apart(pool: ConnectionSource, keepHours: number): RespondOnce {
   return async (call) => {
     if (call.keyed === undefined) return withoutKey(pool, call)
     const inTransaction = transactionsOn(pool, call.signal)
     const [outcome] = await inTransaction((sql) =>
       respondTo(sql, [call], keepHours, (claimed) => Promise.all(claimed.map((each) => runAlone(sql, each)))),
     )
-    return outcome as Outcome // one for each call
+    return responseOf(outcome as Outcome) // one for each call
   }
 }
 
@@ -106,14 +106,14 @@ async function runAlone(sql: TransactionSql, { run }: Call): Promise<SerializedR
 
 // Calls that arrive together in one transaction. It cannot undo the work of one call without that of the
 // others: if one fails, the queue repeats each by itself, and one that is refused is repeated apart.
-function together(pool: ConnectionSource, keepHours: number): (call: Call) => Promise<Outcome> {
+function together(pool: ConnectionSource, keepHours: number): RespondOnce {
   const queue = new BatchQueue<TransactionSql, Call, Outcome>(transactionsOn(pool), (sql, calls) =>
     respondTo(sql, calls, keepHours, (claimed) => runTogether(sql, claimed)),
   )
   const respondApart = apart(pool, keepHours)
   return async (call) => {
     try {
-      return await queue.add(call, call.signal)
+      return responseOf(await queue.add(call, call.signal))
     } catch (error) {
       if (error !== refused) throw error
       return respondApart(call)
@@ -146,6 +146,11 @@ async function runTogether(sql: Sql, calls: readonly Call[]): Promise<Serialized
   const responses = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   if (responses.some(({ status }) => status >= 400)) throw refused
   return responses
+}
+
+function responseOf(outcome: Outcome): SerializedResponse {
+  if (outcome instanceof RequestError) throw outcome
+  return outcome
 }
 
 // The outcome of each call: what is known of its key, or else the response of its handler.
