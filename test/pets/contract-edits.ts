@@ -24,6 +24,7 @@ import {
   handlerText,
   node,
   parameterOf,
+  runScript,
 } from './fixtures/copy.js'
 import { fixedPlan } from './fixtures/facts.js'
 
@@ -516,12 +517,12 @@ t.test('a broken contract stops generate and startup, each with one line', async
 t.test('generate and startup print nothing but the problem', async (t) => {
   const copy = copyProject(t)
   edit(copy, ...notYaml)
-  const run = (...args: string[]) => node(copy, ['--import', 'tsx', ...args], { PORT: '0', DATA_DIR: copy })
-  t.match(await run('scripts/generate/main.ts'), {
+  t.match(await runScript(copy, 'generate'), {
     code: 1,
     stdout: '',
     stderr: /^openapi\.yaml:\d+:\d+: .*\n$/,
   })
   const stderr = /^startup failed: openapi\.yaml:\d+:\d+: .*\n$/
-  t.match(await run('src/main.ts'), { code: 1, stdout: '', stderr })
+  const started = await node(copy, ['dist/src/main.js'], { PORT: '0', DATA_DIR: copy })
+  t.match(started, { code: 1, stdout: '', stderr })
 })

@@ -38,9 +38,12 @@ interface Development {
   readonly ended: Promise<unknown[]>
 }
 
-function startDev(t: Test, cwd: string, env: Record<string, string>, ...args: string[]): Development {
+// As `npm run dev` does.
+const program = ['--import', 'tsx', 'scripts/dev/main.ts']
+
+function startDev(t: Test, cwd: string, env: Record<string, string>, command = program): Development {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(...nodeCommand(['--import', 'tsx', 'scripts/dev/main.ts', ...args]), {
+  const child = spawn(...nodeCommand(command), {
     cwd,
     env: { PATH, HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -221,7 +224,7 @@ t.test('wrong usage and invalid configuration are rejected at startup', async (t
     ['a wrong value', [], { PORT: 'x' }, 1, /PORT must be/],
   ]
   for (const [title, args, env, code, message] of cases) {
-    const { child, ended } = startDev(t, projectRoot, env, ...args)
+    const { child, ended } = startDev(t, projectRoot, env, ['dist/scripts/dev/main.js', ...args])
     let output = ''
     child.stderr?.on('data', (chunk) => {
       output += chunk
