@@ -4,8 +4,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { OperationLimits } from '../contract/contract.js'
+import { EndlessBody } from './endless-body.js'
 import { itemTurn } from './item-turns.js'
-import { EndlessBody } from './response-stream.js'
 
 /** The items of a stream, as a handler returns them. */
 export type Items = AsyncIterable<unknown> | Iterable<unknown>

@@ -9,20 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/contract.js'
 import { contentsOf, successContents } from '../contract/responses.js'
+import { checkedBytes } from './checked-bytes.js'
+import { EndlessBody } from './endless-body.js'
 import { addHeaders } from './list-headers.js'
-
-/** A body without an end of its own, such as a feed: the server ends it when it closes. */
-export abstract class EndlessBody extends Readable {
-  /**
-   * Whether its clients expect an end at any time, and come back, as those of events do (WHATWG HTML, section
-   * 9.2). To others an end says that this is all: ended before, it must be cut.
-   */
-  abstract readonly isResumed: boolean
-  /**
-   * Ends the body behind what it has pushed, as its format ends. No failure of its source counts any more.
-   */
-  abstract finish(): void
-}
 
 /** Whether a handler may return a stream. What is stored for an `Idempotency-Key` is none. */
 export function mayStream({ isIdempotent, responses }: Operation): boolean {
@@ -61,19 +50,40 @@ export async function sendStream(
   { status, headers, body }: StreamedResponse,
   name: string,
 ): Promise<FastifyReply | undefined> {
-  const isHead = request.method === 'HEAD'
-  if (isHead) body.destroy()
-  else await firstBytes(body)
   if (isOver(request, reply)) return undefined
-  if (body.destroyed && !isHead) throw new Error('the body was destroyed before it was sent')
+  if (request.method === 'HEAD') return sendHeadAlone(reply, { status, headers, body })
+  const bytes = bytesOf(body, headers, `${name} ${status}`)
+  if (bytes !== body) endWithResponse(bytes, reply)
+  await firstBytes(bytes)
+  if (isOver(request, reply)) return undefined
+  if (bytes.destroyed) throw bytes.errored ?? destroyedEarly()
   addHeaders(reply, headers)
-  // What a HEAD leaves out has a length that nobody knows.
-  if (isHead) return reply.code(status).send(Readable.from([]))
-  body.on('error', (err) => cut(request, reply, err, name))
+  bytes.on('error', (err) => cut(request, reply, err, name))
   // Or nginx collects items until its buffers are full.
-  if (body instanceof EndlessBody) reply.header('x-accel-buffering', 'no')
-  if (body.readableLength === 0) reply.raw.once('pipe', () => sendHead(reply))
-  return reply.code(status).send(body)
+  if (bytes instanceof EndlessBody) reply.header('x-accel-buffering', 'no')
+  if (bytes.readableLength === 0) reply.raw.once('pipe', () => sendHead(reply))
+  return reply.code(status).send(bytes)
+}
+
+// What it leaves out is not begun, and has a length that nobody knows.
+function sendHeadAlone(reply: FastifyReply, { status, headers, body }: StreamedResponse): FastifyReply {
+  body.destroy()
+  addHeaders(reply, headers)
+  return reply.code(status).send(Readable.from([]))
+}
+
+// Streams that hold objects, and those whose length is said, may give what cannot be sent. Others refuse it
+// themselves.
+function bytesOf(body: Readable, headers: StreamedResponse['headers'], place: string): Readable {
+  if (body.errored !== null) throw body.errored
+  if (body.destroyed) throw destroyedEarly()
+  const length = headers['content-length']
+  if (body instanceof EndlessBody || (!body.readableObjectMode && length === undefined)) return body
+  return checkedBytes(body, length === undefined ? undefined : Number(length), place)
+}
+
+function destroyedEarly(): Error {
+  return new Error('the body was destroyed before it was sent')
 }
 
 // The client has gone, or has its response, such as the 503 of one that was late.
@@ -87,8 +97,6 @@ const beginMs = 50
 
 // Waits until a body has bytes, has ended, or was destroyed because its response is over.
 async function firstBytes(body: Readable): Promise<void> {
-  if (body.errored !== null) throw body.errored
-  if (body.destroyed) return
   const waits = new AbortController()
   const { signal } = waits
   const first: Promise<unknown>[] = [once(body, 'readable', { signal }), once(body, 'close', { signal })]

@@ -3,7 +3,8 @@ import { createReadStream } from 'node:fs'
 import net from 'node:net'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
-import { EndlessBody, mayStream } from '../../../src/openapi/response/response-stream.js'
+import { EndlessBody } from '../../../src/openapi/response/endless-body.js'
+import { mayStream } from '../../../src/openapi/response/response-stream.js'
 import {
   anyError,
   contractOf,
@@ -135,6 +136,61 @@ t.test('one that fails midway is cut, and its operation and cause are logged', a
   const old = await received(origin, get('1.0'))
   t.match(old, { text: /ab$/, error: { code: 'ECONNRESET' } }, 'a close alone would be the end of the body')
 })
+
+// Node throws at such a value where nothing catches it, and the process would end.
+t.test('a value that is neither text nor bytes is a 500, or cuts the body', async (t) => {
+  for (const values of [[{ id: 1 }], [5], [[1]]]) {
+    const { call, log } = await start(t, () => Readable.from(values))
+    t.match(await call('GET', '/download'), { status: 500, body: { code: 'internal_error' } })
+    t.match(log, [
+      { err: { message: 'download 200: the body is a stream of values that are neither text nor bytes' } },
+    ])
+  }
+  async function* late() {
+    yield 'ab'
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    yield { id: 1 }
+  }
+  const { origin, log } = await start(t, () => Readable.from(late()))
+  t.match((await received(origin, get())).text, /\r\n2\r\nab\r\n$/)
+  t.match(log, [{ msg: 'response failed', err: { message: /neither text nor bytes/ } }])
+})
+
+// On a connection that is kept, the rest would be read as the next response, or waited for.
+t.test('a body has the bytes of its Content-Length, or is cut', async (t) => {
+  const cut = {
+    msg: 'response failed',
+    err: { message: 'download 200: the body has not the 5 bytes of its Content-Length' },
+  }
+  const failed = { ...cut, msg: 'request failed' }
+  const cases: [string, () => Readable, RegExp, object[]][] = [
+    ['as many', () => Readable.from(['ab', Buffer.from('c\u00e9')]), /\r\n\r\nabc\u00e9$/, []],
+    ['more', () => Readable.from(['abcdef']), /^HTTP\/1\.1 500 /, [failed]],
+    ['more, behind those', () => Readable.from(inTwo('abcde', 'HTTP/1.1 200 OK')), /\r\n\r\nabcde$/, [cut]],
+    ['fewer', () => Readable.from(inTwo('ab', 'cd')), /\r\n\r\nab(cd)?$/, [cut]],
+    ['none', () => Readable.from([]), /^HTTP\/1\.1 500 /, [failed]],
+    [
+      'of a stream of bytes',
+      () => Readable.from(inTwo('ab', 'cd'), { objectMode: false }),
+      /\r\n\r\nab(cd)?$/,
+      [cut],
+    ],
+  ]
+  for (const [title, body, text, logged] of cases) {
+    const handler: Handler = async () => ({ status: 200, headers: { 'Content-Length': 5 }, body: body() })
+    const { origin, log } = await startEngine(t, contract, { download: handler })
+    t.match((await received(origin, get('1.1', closing))).text, text, title)
+    const errors = log.filter(({ level }) => Number(level) > 40)
+    t.match(errors, logged, title)
+    t.equal(errors.length, logged.length, title)
+  }
+})
+
+async function* inTwo(first: string, second: string) {
+  yield Buffer.from(first)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  yield Buffer.from(second)
+}
 
 t.test('a client that does not read holds up the stream, and ends it when it leaves', async (t) => {
   let chunks = 0
