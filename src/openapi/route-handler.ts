@@ -80,6 +80,7 @@ export function createRouteHandler<Resource>(
   const serialize = createSerializer(operation, check, isExact)
   const isConditional = hasEntityTags(operation)
   const partsOf = partsWith(operation)
+  const streams = mayStream(operation)
 
   // A declared 4xx that a handler throws is a response like one that it returns.
   const responseOfError = (error: unknown, requestId: string): HandlerResponse => {
@@ -91,6 +92,9 @@ export function createRouteHandler<Resource>(
   }
 
   const run: Respond<Resource> = async (request, reply, resource) => {
+    // A stream that a handler returns may have failed: its error, which ends the process if nobody listens,
+    // comes behind all that follows without a wait if this is a microtask.
+    if (streams) await undefined
     const returned = handler(partsOf(request), context(request, operation, resource))
     const serialized = serialize(reply, await returned.catch((error) => responseOfError(error, request.id)))
     const response = isConditional ? withEntityTag(serialized) : serialized
@@ -105,7 +109,6 @@ export function createRouteHandler<Resource>(
   const innermost = isUpload ? receiving(run) : run
   const wrapped = around.reduceRight((inner, wrap) => wrap(inner, operation), innermost)
   const respond = operation.body === undefined ? wrapped : handing(wrapped)
-  const streams = mayStream(operation)
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const response = await respond(request, reply)
     const { status, body } = response
