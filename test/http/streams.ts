@@ -7,6 +7,8 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import v8 from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { clientTable } from '../../scripts/generate/client.js'
 import type { AppParts } from '../../src/app.js'
@@ -282,6 +284,39 @@ t.test('a stream that a write returns beyond STREAMS_MAX is refused, and nothing
   t.equal((await service.sql`select from notes`).length, 1)
   other.socket.destroy()
 })
+
+t.test('nothing is left of readers that have gone', async (t) => {
+  const [count, items] = [50, 20]
+  const feed = createFeed()
+  const held: WeakRef<object>[] = []
+  const hold = (...each: object[]) => void held.push(...each.map((one) => new WeakRef(one)))
+  const watch: Handle = async (request, context) => {
+    const response = (await feed.watch(request, context)) as { body: object }
+    hold(request, context, context.signal, response.body)
+    return response
+  }
+  const service = await start(t, { watch })
+  service.app.server.on('request', (request, response) => hold(request, response, request.socket))
+  const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+  const before = timers()
+  const readers = Array.from({ length: count }, () => new Reader(service, '/events'))
+  await until(() => feed.state.begun === count)
+  for (let i = 0; i < items; i++) feed.emit(`item ${i}`)
+  await Promise.all(readers.map((reader) => reader.has(`data: item ${items - 1}\n\n`)))
+  for (const [i, { socket }] of readers.entries()) i % 2 === 0 ? socket.destroy() : socket.end()
+  await Promise.all(readers.map((reader) => reader.closed()))
+  await until(() => feed.state.ended === count && timers() <= before)
+  await delay(0) // what a WeakRef has been made of in a turn lives until its end
+  collectGarbage()
+  const left = held.filter((each) => each.deref() !== undefined)
+  t.equal(held.length, 7 * count)
+  t.ok(left.length < count / 10, `${left.length} objects are left`)
+})
+
+function collectGarbage(): void {
+  v8.setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+}
 
 t.test('a quota counts a stream once', async (t) => {
   const feed = createFeed()
