@@ -30,6 +30,17 @@ export function boundPipelines(server: Server): void {
   })
 }
 
+const endless = new WeakSet<ServerResponse>()
+
+/**
+ * Discards what comes behind the request of a response without an end, whose connection then closes after it:
+ * kept, it would hide that its client has gone, for as long as the stream is silent.
+ */
+export function discardBehind(response: ServerResponse): void {
+  endless.add(response)
+  response.socket?.resume() // it may wait for the response's end already
+}
+
 const lineFeed = '\n'.charCodeAt(0)
 const nothing = Buffer.alloc(0)
 // Lines of a turn. A chunk has two, and takes about 1 µs.
@@ -43,6 +54,7 @@ class Pipeline {
   #lineLength = 0
   #linesLeft = linesMax
   #isWaiting = false
+  #isLast = false
 
   constructor(
     readonly socket: Socket,
@@ -53,6 +65,11 @@ class Pipeline {
     if (!isUnread(requestOn(this.socket))) this.#linesLeft = linesMax
     let rest = bytes
     while (rest.length > 0 && this.socket.writable) {
+      const response = responseOn(this.socket)
+      if (response?.req.complete && endless.has(response)) {
+        this.#discard(response)
+        return
+      }
       if (this.#mustWait()) {
         this.socket.pause()
         this.socket.unshift(rest)
@@ -66,6 +83,12 @@ class Pipeline {
     }
     // The rest is discarded, in turns too: libuv reads on as long as a peer fills its buffer.
     if (!this.socket.writable) this.#pauseForTurn()
+  }
+
+  #discard(response: ServerResponse): void {
+    if (!this.#isLast) response.once('close', () => this.socket.destroySoon())
+    this.#isLast = true
+    this.#pauseForTurn()
   }
 
   // Node's parser must get no bytes while Node has paused the socket, as it does for a peer that does not

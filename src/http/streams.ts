@@ -5,6 +5,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { cutResponse, EndlessBody } from '../openapi/index.js'
+import { discardBehind } from './pipelining.js'
 
 type Stream = { readonly reply: FastifyReply; readonly body: EndlessBody }
 
@@ -33,6 +34,7 @@ export class Streams {
     if (!(body instanceof EndlessBody)) return
     const stream = { reply, body }
     const stopListening = leaveWithHalf(request)
+    discardBehind(raw)
     this.#endless.add(stream)
     body.once('close', () => {
       this.#endless.delete(stream)

@@ -136,6 +136,25 @@ t.test('a client that closes its half has left', async (t) => {
   await reader.closed()
 })
 
+for (const when of ['with its request', 'while it is open', 'by 100 kB']) {
+  t.test(`a client that pipelines behind a feed ${when} has left, too`, async (t) => {
+    const feed = createFeed()
+    const service = await start(t, { watch: feed.watch })
+    const next = head(service.auth, '/plain')
+    const more = when === 'with its request' ? `\r\n${next.trimEnd()}\r\n` : ''
+    const reader = new Reader(service, '/events', { more })
+    await reader.has('\r\n\r\n')
+    if (when === 'while it is open') reader.socket.write(next)
+    if (when === 'by 100 kB') reader.socket.write('x'.repeat(100_000))
+    feed.emit('one')
+    await reader.has('data: one\n\n')
+    reader.socket.end()
+    await until(() => feed.state.ended === 1)
+    await reader.closed()
+    t.notMatch(reader.text, /HTTP.*HTTP/s, 'only one response')
+  })
+}
+
 t.test('what fails before the first item is an error like any other', async (t) => {
   const watch: Handle = async () => ({
     status: 200,
@@ -334,7 +353,7 @@ t.test('a quota counts a stream once', async (t) => {
 })
 
 t.test(
-  'a request behind a stream on its connection waits for it, and the connection is used again',
+  'a connection closes behind a stream on which something was sent meanwhile, and else is used again',
   async (t) => {
     const state = { go: () => {} }
     const gone = new Promise<void>((resolve) => {
@@ -353,9 +372,14 @@ t.test(
     await reader.has('data: one')
     reader.socket.write(head(service.auth, '/plain'))
     await service.call('GET', '/plain')
-    t.notMatch(reader.text, '204')
     state.go()
-    await reader.has(/data: two\n\n\r\n0\r\n\r\nHTTP\/1\.1 204 /)
+    await reader.closed()
+    t.match(reader.text, /^HTTP\/1\.1 200 .*data: two\n\n\r\n0\r\n\r\n$/s)
+    const kept = new Reader(service, '/events')
+    await kept.has(end)
+    kept.socket.write(head(service.auth, '/plain'))
+    await kept.has('HTTP/1.1 204 ')
+    kept.socket.destroy()
     const raw = await sendRaw(service.origin, head(service.auth, '/events', 'GET', '1.0'))
     t.match(raw, /\r\n\r\ndata: one\n\ndata: two\n\n$/)
     t.match(raw, /connection: close\r\n/i)
@@ -364,7 +388,6 @@ t.test(
       head(service.auth, '/events', 'GET', '1.1', 'Connection: close\r\n'),
     )
     t.match(last, end)
-    reader.socket.destroy()
   },
 )
 
