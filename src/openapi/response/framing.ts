@@ -63,7 +63,7 @@ function eventText(item: Event, forms: readonly EventData[], toJson: ToJson): st
   const { event, id, retry, data } = item
   let text = ''
   if (event !== undefined) text += `event: ${fieldText('event', event)}\n`
-  if (id !== undefined) text += `id: ${fieldText('id', id)}\n`
+  if (id !== undefined) text += `id: ${idText(id)}\n`
   if (retry !== undefined) text += `retry: ${retryText(retry)}\n`
   if (data !== undefined) text += dataLines(isText(data, event, forms) ? data : jsonText(data, toJson))
   // In `data`, JSON has escaped it.
@@ -71,11 +71,19 @@ function eventText(item: Event, forms: readonly EventData[], toJson: ToJson): st
   return fault === undefined ? `${text}\n` : fail(fault)
 }
 
-// A line break would begin another field; of an id with a NUL, clients keep nothing.
+// A line break would begin another field.
 function fieldText(name: string, value: unknown): string {
   if (typeof value !== 'string') return fail(`has no text as ${name}`)
   if (/[\r\n\0]/.test(value)) return fail(`has a line break or NUL in ${name}`)
   return value
+}
+
+// A client that reconnects sends it in a header, which would bring back other characters, or none of it.
+function idText(value: unknown): string {
+  const text = fieldText('id', value)
+  return /^([!-~]([ -~]*[!-~])?)?$/.test(text)
+    ? text
+    : fail('has an id that is no value of a header in ASCII')
 }
 
 function retryText(value: unknown): string {

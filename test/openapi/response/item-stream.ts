@@ -211,6 +211,11 @@ const badItems: readonly [name: Exclude<Name, Silent>, item: unknown, problem: s
   ],
   ['texts', { data: 'a', id: 'b\n' }, 'texts 200: body at "/1" has a line break or NUL in id'],
   ['texts', { data: 'a', id: 'b\0' }, 'texts 200: body at "/1" has a line break or NUL in id'],
+  ...['\u0001', 'b\u007f', ' b', 'b ', 'b\tc', 'ü', '名'].map((id): (typeof badItems)[number] => [
+    'texts',
+    { data: 'a', id },
+    'texts 200: body at "/1" has an id that is no value of a header in ASCII',
+  ]),
   ['texts', { data: 'a', retry: -1 }, 'texts 200: body at "/1/retry" must be at least 0'],
   ['texts', { data: 'a', retry: 1.5 }, 'texts 200: body at "/1/retry" must be an integer'],
   ['texts', { data: 'a', retry: 1e21 }, 'texts 200: body at "/1/retry" must be an integer'],
