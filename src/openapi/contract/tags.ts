@@ -39,12 +39,11 @@ export function checkTags(reader: Reader): void {
   }
 }
 
+// Of what is farther up, the tag there has the fault.
 function parentFault(name: unknown, parents: ReadonlyMap<unknown, unknown>): string | undefined {
-  const seen = new Set([name])
-  for (let parent = parents.get(name); parent !== undefined; parent = parents.get(parent)) {
-    if (!parents.has(parent)) return 'is not declared'
-    if (seen.has(parent)) return 'is nested under it'
-    seen.add(parent)
-  }
-  return undefined
+  const parent = parents.get(name)
+  if (!parents.has(parent)) return 'is not declared'
+  const above = new Set()
+  for (let each = parent; each !== undefined && !above.has(each); each = parents.get(each)) above.add(each)
+  return above.has(name) ? 'is nested under it' : undefined
 }
