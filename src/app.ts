@@ -99,8 +99,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       : unlimited,
     loadShedder,
   })
-  const isClosing = addGracefulClose(app)
   streams.add(app)
+  const isClosing = addGracefulClose(app)
 
   // The service's own routes, then the contract's, which validate request and response of the handler.
   const findFault = await addHealth(app, contract, { pools, counters, isClosing })

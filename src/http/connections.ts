@@ -12,6 +12,7 @@
 
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterReading } from '../lib/after-reading.js'
 
 /** Installs the server's connection listeners. Returns the open connections. */
@@ -43,6 +44,27 @@ export function watchConnections(server: Server): ReadonlySet<Socket> {
   // RFC 9110, section 10.1.1: a server may ignore an unknown expectation. Node's own 417 would have no body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   return open
+}
+
+// A server that is flooded with connections must close too: it resets those beyond.
+const acceptMs = 1_000
+
+/**
+ * Resolves when all connections that the kernel has made are accepted. Those that are not when a server stops
+ * listening are reset, and libuv accepts one in each turn of the event loop: a burst takes as many turns.
+ */
+export async function acceptAll(server: Server): Promise<void> {
+  let isAccepting = true // one may have been accepted earlier in this turn
+  const noteConnection = () => {
+    isAccepting = true
+  }
+  server.on('connection', noteConnection)
+  for (const end = performance.now() + acceptMs; isAccepting && performance.now() < end; ) {
+    await nextTurn()
+    isAccepting = false
+    await nextTurn()
+  }
+  server.off('connection', noteConnection)
 }
 
 /** How long a request may take to begin while the server closes. */

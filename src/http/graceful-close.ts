@@ -1,7 +1,7 @@
 // Closing the server: which responses are the last of their connections, and which connections wait for none.
 
 import type { FastifyInstance } from 'fastify'
-import { closeWithoutRequest, mustClose, watchConnections } from './connections.js'
+import { acceptAll, closeWithoutRequest, mustClose, watchConnections } from './connections.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -12,7 +12,8 @@ declare module 'fastify' {
 
 /**
  * Makes `close` finish in spite of keep-alive: once closing, every response has `Connection: close`, and a
- * connection without a request is closed. A response also has it if it is sent before its whole request has
+ * connection without a request is closed. Added after all that `close` must do first, since Fastify stops
+ * listening behind the last hook, and resets what it has not accepted then. A response also has it if it is sent before its whole request has
  * arrived. Returns a function that reports whether the server is closing.
  */
 export function addGracefulClose(app: FastifyInstance): () => boolean {
@@ -25,6 +26,7 @@ export function addGracefulClose(app: FastifyInstance): () => boolean {
   app.addHook('preClose', async () => {
     closing = true
     sweep = closeWithoutRequest(open)
+    await acceptAll(app.server)
   })
   app.addHook('onClose', async () => sweep?.stop())
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -61,6 +61,18 @@ t.test('a close serves a request that was sent before its client knew', async (t
   }
 })
 
+t.test('a close accepts the connections that the kernel has made, and serves them', async (t) => {
+  const { app, origin } = await startService(t)
+  const port = Number(new URL(origin).port)
+  const clients = Array.from({ length: 50 }, () => net.connect(port, '127.0.0.1'))
+  for (const client of clients) client.write(request)
+  await setImmediate() // Node connects behind the code that runs; it has accepted one of them at most
+  const closed = app.close()
+  const responses = await Promise.all(clients.map((client) => text(client).catch((error) => error.code)))
+  t.match(responses, Array(clients.length).fill(/^HTTP\/1.1 200 /))
+  await closed
+})
+
 t.test('a request that is still arriving while the server closes is done, or gets 408', async (t) => {
   const body = '{"name":"Rex","categoryId":1}'
   for (const [rest, status] of [
