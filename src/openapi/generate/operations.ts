@@ -240,14 +240,10 @@ function contentType({ kind, types, fields = new Map() }: Content, type: string,
   return `WithFiles<${[type, files.join(' | '), ...(bytes === 'Uint8Array' ? [] : [bytes])].join(', ')}>`
 }
 
-// In the order of their types. `default` is only for errors if a success is declared.
+// A handler throws the errors of `default`: their statuses are the server's.
 function returnable({ responses }: Operation): Response[] {
-  const all = [...responses.values()]
-  const exact = all.filter(({ status }) => /^\d{3}$/.test(status))
-  const classes = all.filter(({ status }) => status.endsWith('xx'))
-  const hasSuccess = [...exact, ...classes].some(({ status }) => /^[23]/.test(status))
-  const others = all.filter(({ status }) => status === 'default' && !hasSuccess)
-  return [...exact, ...classes, ...others]
+  const errors = errorsAmong(responses)
+  return [...responses.values()].filter((each) => each.status !== 'default' || !errors.includes(each))
 }
 
 // One type per media type; those used without a `Content-Type` share one, which does not require the header.

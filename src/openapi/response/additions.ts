@@ -8,7 +8,7 @@ import { ownErrorStatuses } from '../contract/defaults.js'
 import { missingCode } from '../contract/extensions.js'
 import { isRange } from '../contract/media-types.js'
 import { problemOf } from '../contract/operations.js'
-import { dependsOnAccept, errorsAmong, refusesUnacceptable } from '../contract/responses.js'
+import { dependsOnAccept, errorsAmong, refusesUnacceptable, successesAmong } from '../contract/responses.js'
 import {
   type ErrorFacts,
   factsOf,
@@ -231,11 +231,7 @@ function missingHeaders(
   { id, responses }: Operation,
   variants: readonly AddedHeaders[],
 ): [problem: string, place: string][] {
-  const isSuccess = (status: string) => /^[23]/.test(status)
-  const hasSuccess = [...responses.keys()].some(isSuccess)
-  const isOfSuccess = (status: string) => isSuccess(status) || (status === 'default' && !hasSuccess)
-  const declared = [...responses.values()].filter(({ status }) => isOfSuccess(status))
-  return declared.flatMap(({ status, headers }) => {
+  return successesAmong(responses).flatMap(({ status, headers }) => {
     const missing = headers.filter(({ name, required, setByServer }) => {
       const having = variants.filter((each) => each[name.toLowerCase()] !== undefined).length
       return required && having < variants.length && (setByServer || having > 0)
