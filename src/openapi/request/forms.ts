@@ -19,8 +19,10 @@ export interface Form {
   readonly faults: readonly ErrorObject[]
 }
 
-// Far more than a form has, and few enough to parse quickly.
-const partsMax = 1000
+/** The parts of a form: far more than it has, and few enough to parse quickly. */
+export const partsMax = 1_000
+/** The bytes of the headers of a part. */
+export const headersMax = 8_192
 
 /**
  * Parses a form.
@@ -150,7 +152,7 @@ export function readHead(head: Uint8Array, contentType: string, content: Content
 function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
   const boundary = boundaryOf(contentType)
   const parts = partsIn(Buffer.concat([Buffer.from('\r\n'), bytes]), Buffer.from(`\r\n--${boundary}`))
-  const options = { boundary, maxParts: partsMax, maxFileSize: bytes.length }
+  const options = { boundary, maxParts: partsMax, maxHeaderSize: headersMax, maxFileSize: bytes.length }
   try {
     return [...parseMultipart(parts, options)].map(entryOfPart)
   } catch (error) {
@@ -158,9 +160,9 @@ function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
   }
 }
 
-// What the parser can read. RFC 2046, section 5.1.1: any lines may precede the first boundary, which it expects
-// at the start. It skips whatever ends a boundary's line, and takes all to the next empty line for headers:
-// behind a part without headers, it would lose the next boundary in them, and a part.
+// What the parser can read. RFC 2046, section 5.1.1: any lines may precede the first boundary, which it
+// expects at the start. It skips whatever ends a boundary's line, and takes all to the next empty line for
+// headers: behind a part without headers, it would lose the next boundary in them, and a part.
 function partsIn(lines: Buffer, delimiter: Buffer): Buffer {
   const first = lines.indexOf(delimiter)
   if (first === -1) throw malformed('none of its lines is its boundary')
@@ -181,9 +183,12 @@ export const headersEnd = '\r\n\r\n'
 /** What is wrong with a line that begins with the boundary, and goes on. */
 export const continuedBoundary = 'a line begins with its boundary, and goes on'
 
+/** Behind a boundary, what ends a form. */
+export const closing = Buffer.from('--')
+
 /** Whether the boundary before is the last. */
 export function isClosing(bytes: Buffer, at: number): boolean {
-  return bytes[at] === 0x2d && bytes[at + 1] === 0x2d
+  return bytes.subarray(at, at + closing.length).equals(closing)
 }
 
 /** Whether a boundary ends at its line's end, or in front of spaces. */

@@ -6,16 +6,21 @@ import type { ErrorObject } from 'ajv'
 import type { Content, Upload as Declared, FileRules } from '../contract/contract.js'
 import type { RequestError } from '../errors.js'
 import { errorAt } from '../schemas/messages.js'
-import { continuedBoundary, endsLine, type Head, headersEnd, isClosing, malformed } from './forms.js'
+import {
+  closing,
+  continuedBoundary,
+  endsLine,
+  type Head,
+  headersEnd,
+  headersMax,
+  isClosing,
+  malformed,
+  partsMax,
+} from './forms.js'
 import type { Upload } from './upload.js'
 import { invalidBody, invalidPlaces } from './violations.js'
 
-// As in a form that is read whole.
-export const headersMax = 8_192
-export const partsMax = 1_000
 const nothing = Buffer.alloc(0)
-/** Behind the boundary, what ends a form. */
-export const closing = '--'
 
 export type Chunks = AsyncIterator<Buffer>
 export type UploadForm = Content & { readonly upload: Declared }
@@ -37,6 +42,7 @@ export interface ArrivingFile {
   readonly file: Readable
 }
 
+/** The files of a form, from the first, whose headers have been read. */
 export class ArrivingFiles {
   /** What has arrived and is not read. */
   #bytes: Buffer
@@ -44,7 +50,7 @@ export class ArrivingFiles {
   #isInFile = true
   #length = 0
   readonly #counts = new Map<string, number>()
-  #parts = 0
+  #parts = 1
 
   /**
    * @param name of the first file
@@ -153,7 +159,7 @@ export class ArrivingFiles {
     this.#counts.set(name, count)
     if (!rules.isList && count > 1) this.#fail(invalidBody([name], 'must be given once'))
     if (count > rules.maxItems) this.#fail(invalidPlaces([wrongNumber(name, 'maxItems', rules.maxItems)]))
-    if (++this.#parts >= partsMax) this.#fail(tooLarge())
+    if (++this.#parts > partsMax) this.#fail(tooLarge())
   }
 
   get #rules(): FileRules {
@@ -197,7 +203,7 @@ function wrongNumber(name: string, keyword: 'minItems' | 'maxItems', limit: numb
   return { ...errorAt([name], ''), keyword, params: { limit } }
 }
 
-/** The error of a form with more than one has. */
+/** The error of a form that exceeds `partsMax` or `headersMax`. */
 export function tooLarge(): RequestError {
   return malformed('it has too many parts, or too long headers')
 }

@@ -5,22 +5,29 @@ import { onlyFile } from '../contract/uploads.js'
 import { ownError } from '../errors.js'
 import { GrowingBuffer } from './body.js'
 import type { HeldBytes } from './body-memory.js'
-import { boundaryOf, type Form, headersEnd, isClosing, readForm, readHead } from './forms.js'
+import {
+  boundaryOf,
+  closing,
+  type Form,
+  headersEnd,
+  headersMax,
+  isClosing,
+  partsMax,
+  readForm,
+  readHead,
+} from './forms.js'
 import type { Upload } from './upload.js'
 import {
   type ArrivingFile,
   ArrivingFiles,
   type Chunks,
-  closing,
   type FormParts,
-  headersMax,
   missingFiles,
-  partsMax,
   tooLarge,
   type UploadForm,
 } from './upload-files.js'
 
-/** For all that comes before the file. */
+// For all that comes before the file.
 const fieldsMax = 1_048_576
 // With the fields may come as much of the file.
 const chunkMax = 131_072
@@ -105,7 +112,7 @@ class Fields {
   /** The form up to the headers of the file. */
   withEmptyFile(): Buffer {
     const before = this.#buffer.bytes.subarray(lineEnd.length, this.#fileStart)
-    return Buffer.concat([before, this.parts.delimiter, Buffer.from(closing)])
+    return Buffer.concat([before, this.parts.delimiter, closing])
   }
 
   /** What has arrived of the file. */
