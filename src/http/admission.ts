@@ -57,7 +57,7 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   })
 }
 
-/** Authenticates requests for the contract's paths, counts them, and refuses what no operation could take. */
+/** Authenticates and counts requests for the contract's paths, and refuses what no operation could take. */
 class Admission {
   constructor(
     readonly parts: AdmissionParts,

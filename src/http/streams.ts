@@ -17,8 +17,7 @@ export class Streams {
   constructor(readonly shutdownMs: number) {}
 
   /**
-   * Ends streams of items when the server closes. Those of bytes end by themselves: ended before, they would
-   * look whole.
+   * Ends or cuts streams of items when the server closes. It waits for those of bytes, which have an end.
    */
   add(app: FastifyInstance): void {
     app.addHook('preClose', async () => {

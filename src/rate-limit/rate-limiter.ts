@@ -46,9 +46,10 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
         return
       }
       const windows = await counters.count(client, cost)
-      const { isAdmitted, minute, day } = windows
-      if (isAdmitted) setHeaders(reply, admitted(minute, day))
-      else report(request, reply, await decideOnRejected(counters, client, windows, cost))
+      const decision = windows.isAdmitted
+        ? admitted(windows.minute, windows.day)
+        : await decideOnRejected(counters, client, windows, cost)
+      report(request, reply, decision)
     },
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {

@@ -25,7 +25,7 @@ export async function decideOnRejected(
   counter: ClientCounter,
   client: Client,
   { ban, minute, day }: KnownWindows,
-  cost = 1,
+  cost: number,
 ): Promise<Decision> {
   const who = client.keyId === undefined ? 'caller' : 'key'
   if (ban.remaining === 0) return banned(who, minute, day, cost, ban)
@@ -41,7 +41,7 @@ export function admitted(minute: WindowState, day: WindowState): Decision {
 }
 
 /** Decides on a request without a valid key, from its address's window after counting it. */
-export function decideOnAddress(window: WindowState, cost = 1): Decision {
+export function decideOnAddress(window: WindowState, cost: number): Decision {
   const windows = { minute: window }
   if (!window.isExceeded) return { window, windows }
   const reason = reasonOf("This minute's requests without a valid key", window, cost)

@@ -498,7 +498,7 @@ t.test('lines without an end by then are cut, so that no client takes them for w
   )
   const client = buildClient(clientTable(contract), {
     baseUrl: `${service.origin}/v1`,
-    ...{ key: authorization.replace('Bearer ', '') },
+    key: authorization.replace('Bearer ', ''),
   })
   const items: unknown[] = []
   const reading = (async () => {

@@ -244,7 +244,7 @@ export interface SentRequest {
   readonly definition: Readonly<Record<string, unknown>>
 }
 
-/** What the receiver of a request may respond: JSON and text as they are declared, any other body as bytes. */
+/** What the receiver of a request may respond: JSON and text as declared, any other body as bytes. */
 export type ReceiverResponse = Pick<Response, 'status' | 'key' | 'contents'>
 
 /** Everything the server reads from the contract: plain data, and how to find its places. */

@@ -151,8 +151,9 @@ function readReceiverResponses(reader: Reader, { responses }: Node): SentRequest
 }
 
 function readBody(reader: Reader, mediaType: string, { schema }: Node): Content {
-  if (isRange(mediaType) || !isJson(mediaType))
-    return { mediaType, kind: /^text\/[^*]/.test(essence(mediaType)) ? 'text' : 'bytes' }
+  if (isRange(mediaType)) return { mediaType, kind: 'bytes' }
+  if (!isJson(mediaType))
+    return { mediaType, kind: essence(mediaType).startsWith('text/') ? 'text' : 'bytes' }
   reader.checkRefs(schema)
   return { mediaType, kind: 'json', schema: schema as Schema | boolean }
 }

@@ -26,14 +26,15 @@ export function withUploads(
 
 function withUpload(reader: Reader, place: string, content: Content): Content {
   const { kind, schema, mediaType } = content
-  if (kind === 'bytes') return { ...content, upload: { files: new Map(), ...lengthsOf([nodeOf(schema)]) } }
+  if (kind === 'bytes')
+    return { ...content, upload: { files: new Map(), ...lengthsOf(partsOf(nodeOf(schema))) } }
   if (kind !== 'multipart') return content
   const parts = partsOf(nodeOf(reader.dereferenced(schema)))
   const files = new Map<string, FileRules>()
   for (const [name, { kind, isList }] of content.fields ?? [])
     if (kind === 'file') files.set(name, rulesOf(parts, name, isList))
-  const upload = { files, minLength: 0, maxLength: Number.POSITIVE_INFINITY }
   if (files.size === 0) return content
+  const upload = { files, minLength: 0, maxLength: Number.POSITIVE_INFINITY }
   if (onlyFile(upload) !== undefined || areCounted(parts, [...files.keys()])) return { ...content, upload }
   reader.warn(
     `${place}: the request body ${mediaType} is read into memory: its schema says more of its files than ` +
@@ -95,9 +96,8 @@ function saysOnly(schema: Node, keywords: readonly string[]): boolean {
   return Object.keys(schema).every((each) => [...keywords, ...always].includes(each) || each.startsWith('x-'))
 }
 
-function lengthsOf(schemas: readonly Node[]): Lengths {
-  const all = schemas.flatMap(partsOf)
-  return { minLength: most(all, 'minLength'), maxLength: least(all, 'maxLength') }
+function lengthsOf(parts: readonly Node[]): Lengths {
+  return { minLength: most(parts, 'minLength'), maxLength: least(parts, 'maxLength') }
 }
 
 function most(schemas: readonly Node[], keyword: string): number {
@@ -113,7 +113,7 @@ export function takesUploads({ body }: { readonly body: Body | undefined }): boo
   return body?.contents.some(({ upload }) => upload !== undefined) === true
 }
 
-/** Whether a body of an Operation Object is a form whose files must come after its fields, because they stream. */
+/** Whether a body of an Operation Object is a form whose files stream, so that its fields must come before them. */
 export function ordersFields(reader: Reader, operation: Node): boolean {
   const contents = readContents(reader, '', reader.node(operation.requestBody).content, 'request')
   const { bodyBytes } = reader.node(operation['x-limits'])

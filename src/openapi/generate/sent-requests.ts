@@ -85,7 +85,8 @@ function responseType(
     if (each.kind === 'json') return valueType(each, at, notation)
     return each.kind === 'text' ? 'string' : 'Uint8Array'
   })
-  return `{ status: ${status}; body${types.length > 0 ? '' : '?'}: ${[...new Set(types)].join(' | ') || 'undefined'} }`
+  const body = types.length > 0 ? `body: ${[...new Set(types)].join(' | ')}` : 'body?: undefined'
+  return `{ status: ${status}; ${body} }`
 }
 
 // Of JSON, by whoever sends it: without what is writeOnly.

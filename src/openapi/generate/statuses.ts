@@ -1,5 +1,5 @@
-// The types of statuses, for operations.ts: each response has its own, then those of its class, then those
-// that are left to `default`.
+// The types of statuses, of what handlers return and of what receivers respond: each response has its own,
+// then those of its class, then those that are left to `default`.
 
 import type { Response } from '../contract/contract.js'
 

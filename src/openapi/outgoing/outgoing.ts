@@ -24,6 +24,7 @@ interface Values {
 
 /** The types of a request and what its receiver responds. */
 type Exchange = { readonly request: unknown; readonly response: unknown }
+type Exchanges<Names> = { readonly [Name in keyof Names]: Exchange }
 
 /** The functions of a request. */
 export interface Outgoing<Each extends Exchange> {
@@ -41,12 +42,12 @@ export interface Outgoing<Each extends Exchange> {
 }
 
 /** The functions of webhooks, of the type that `contract-engine generate` writes for a contract. */
-export type Webhooks<Requests extends { readonly [Name in keyof Requests]: Exchange }> = {
+export type Webhooks<Requests extends Exchanges<Requests>> = {
   readonly [Name in keyof Requests]: Outgoing<Requests[Name]>
 }
 
 /** The functions of callbacks, by operation. */
-export type Callbacks<Operations extends CallbackTypes<Operations>> = {
+export type Callbacks<Operations extends { readonly [Id in keyof Operations]: Exchanges<Operations[Id]> }> = {
   readonly [Id in keyof Operations]: {
     readonly [Name in keyof Operations[Id]]: Outgoing<Operations[Id][Name]> & {
       /** The URL that a request of the operation gave; undefined if it is none of HTTP. */
@@ -55,14 +56,10 @@ export type Callbacks<Operations extends CallbackTypes<Operations>> = {
   }
 }
 
-type CallbackTypes<Operations> = {
-  readonly [Id in keyof Operations]: { readonly [Name in keyof Operations[Id]]: Exchange }
-}
-
 /** Creates the functions. @throws {Error} that names a request whose schema cannot be compiled */
 export function createOutgoing<
-  Requests extends { readonly [Name in keyof Requests]: Exchange } = Record<never, never>,
-  Operations extends CallbackTypes<Operations> = Record<never, never>,
+  Requests extends Exchanges<Requests> = Record<never, never>,
+  Operations extends { readonly [Id in keyof Operations]: Exchanges<Operations[Id]> } = Record<never, never>,
 >(contract: Contract): { readonly webhooks: Webhooks<Requests>; readonly callbacks: Callbacks<Operations> } {
   const checkOf = createResponseChecks(contract.specification)
   const readerOf = createResponseReaders(contract)

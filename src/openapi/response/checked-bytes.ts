@@ -34,8 +34,9 @@ class CheckedBytes extends Transform {
       return
     }
     this.#count += Buffer.byteLength(value)
-    const isTooLong = this.length !== undefined && !(this.#count <= this.length)
-    done(isTooLong ? this.#lengthFault() : null, value)
+    // What is said may be no number: then there is no byte within it.
+    const isWithin = this.length === undefined || this.#count <= this.length
+    done(isWithin ? null : this.#lengthFault(), value)
   }
 
   override _flush(done: TransformCallback): void {
@@ -43,7 +44,7 @@ class CheckedBytes extends Transform {
   }
 
   #lengthFault(): ResponseError {
-    return this.#fault(`the body has not the ${this.length} bytes of its Content-Length`)
+    return this.#fault(`the body does not have the ${this.length} bytes of its Content-Length`)
   }
 
   #fault(problem: string): ResponseError {

@@ -160,7 +160,7 @@ t.test('a value that is neither text nor bytes is a 500, or cuts the body', asyn
 t.test('a body has the bytes of its Content-Length, or is cut', async (t) => {
   const cut = {
     msg: 'response failed',
-    err: { message: 'download 200: the body has not the 5 bytes of its Content-Length' },
+    err: { message: 'download 200: the body does not have the 5 bytes of its Content-Length' },
   }
   const failed = { ...cut, msg: 'request failed' }
   const cases: [string, () => Readable, RegExp, object[]][] = [
