@@ -20,7 +20,7 @@ export function toOpenApi31(document: object): object {
 
 /** What is wrong with the version of OpenAPI that a document names. */
 export function versionProblem(version: unknown): string | undefined {
-  if (/^3\.[012]\./.test(String(version))) return undefined
+  if (/^3\.[012]\.\d+$/.test(String(version))) return undefined
   // YAML reads 3.2 and 3.1 as numbers, and 3.0 as 3.
   if (typeof version === 'number') return `openapi must be a text like '3.1.0', not the number ${version}`
   return `openapi must be 3.0.x, 3.1.x or 3.2.x, such as 3.1.0, not ${shownValue(version)}`
