@@ -2,6 +2,7 @@
 
 import { misspelt } from '../../lib/misspelt.js'
 import { shownValue } from '../../lib/one-line.js'
+import { misplacedRefs } from './component-kinds.js'
 import type { Contract } from './contract.js'
 import { ContractError, type Problem } from './contract-error.js'
 import { withDecisions } from './decided.js'
@@ -74,6 +75,7 @@ export function toContract(
   const reader = new Reader(specification, extensions, String(nodeOf(document).openapi))
   for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole)])
     reader.within(at, () => reader.warn(text))
+  for (const { text, at } of misplacedRefs(whole)) reader.within(at, () => reader.problem(text))
   checkDocument(reader, nodeOf(document).openapi)
   const locate: Contract['locate'] = async (found) => found.map((each) => each.text)
   const contract = {
@@ -147,5 +149,5 @@ function checkDocument(reader: Reader, version: unknown): void {
 function checkReferences(reader: Reader, text: string): void {
   const refs = [...text.matchAll(/"\$ref":"(#\/[^"]*)"/g)].map(([, ref = '']) => ref)
   for (const ref of endlessRefs(reader.document, refs))
-    reader.within(pointerKeys(ref) ?? [], () => reader.problem(circular(ref)))
+    reader.within(pointerKeys(ref) ?? [], () => reader.problem(circular(reader.document, ref)))
 }

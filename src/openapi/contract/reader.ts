@@ -2,6 +2,7 @@
 // warnings.
 
 import { oneLine } from '../../lib/one-line.js'
+import { isOfSchema } from './component-kinds.js'
 import type { Pointer, Problem } from './contract-error.js'
 import { mapMembers, nestingIn, outermost } from './keywords.js'
 import { resolvePointer } from './pointer.js'
@@ -45,8 +46,9 @@ function refsIn(value: unknown, nesting = outermost): string[] {
 }
 
 /** The problem of a `$ref` that resolves to itself. */
-export function circular(ref: string): string {
-  return `$ref ${ref} refers back to itself: a schema can recurse only through a property or an item`
+export function circular(document: object, ref: string): string {
+  const hint = isOfSchema(document, ref) ? ': a schema can recurse only through a property or an item' : ''
+  return `$ref ${ref} refers back to itself${hint}`
 }
 
 /** A document, and what was found in it so far. */
@@ -213,7 +215,7 @@ export class Reader {
     let target: unknown = { $ref: ref }
     while (typeof nodeOf(target).$ref === 'string') {
       const next = String(nodeOf(target).$ref)
-      target = refs.has(next) ? this.problem(circular(next)) : this.#resolve(next)
+      target = refs.has(next) ? this.problem(circular(this.document, next)) : this.#resolve(next)
       refs.add(next)
     }
     return target

@@ -1,0 +1,97 @@
+// The kinds of components (OpenAPI, Components Object): what stands where in a document, and so what a `$ref`
+// must refer to. Of the wrong kind, it would be read as an object without fields: nothing would be validated.
+
+import type { Pointer, Problem } from './contract-error.js'
+import { type Nesting, nestingIn, outermost, schemaFields, schemaKeywords } from './keywords.js'
+import { pointerKeys } from './pointer.js'
+
+const nouns = {
+  schemas: 'a schema',
+  responses: 'a response',
+  parameters: 'a parameter',
+  examples: 'an example',
+  requestBodies: 'a request body',
+  headers: 'a header',
+  securitySchemes: 'a security scheme',
+  links: 'a link',
+  callbacks: 'a callback',
+  pathItems: 'a path item',
+  mediaTypes: 'a media type',
+}
+
+type Kind = keyof typeof nouns
+
+// By the field that an object belongs to, or the field of its map.
+const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+  ...(Object.keys(nouns) as Kind[]).map((kind) => [kind, kind] as const), // the keys of `nouns`
+  ...[...schemaFields, ...schemaKeywords.keys()].map((field) => [field, 'schemas'] as const),
+  ['requestBody', 'requestBodies'],
+  ['content', 'mediaTypes'],
+  ['paths', 'pathItems'],
+  ['webhooks', 'pathItems'],
+])
+
+/** A problem for each `$ref` of a document to an object of another kind than belongs there. */
+export function misplacedRefs(document: object): Problem[] {
+  return refsIn(document).flatMap(({ ref, at, kind }) => {
+    const actual = kindAt(document, ref)
+    if (actual === undefined || actual === kind) return []
+    return [{ text: `$ref ${ref} refers to ${nouns[actual]}: it must refer to ${nouns[kind]}`, at }]
+  })
+}
+
+/** Whether a schema stands where a `$ref` points to. */
+export function isOfSchema(document: object, ref: string): boolean {
+  return kindAt(document, ref) === 'schemas'
+}
+
+// Undefined where anything may stand, as in an extension.
+function kindAt(document: object, ref: string): Kind | undefined {
+  let [value, nesting, kind]: [unknown, Nesting, Kind | undefined] = [document, outermost, undefined]
+  for (const key of pointerKeys(ref) ?? []) {
+    const inner = nestingIn(nesting, key, Array.isArray(value))
+    kind = kindIn(nesting, inner, Array.isArray(value))
+    nesting = inner
+    value = (value as Readonly<Record<string, unknown>> | undefined)?.[key]
+  }
+  return kind
+}
+
+function kindIn(around: Nesting, inner: Nesting, isItem: boolean): Kind | undefined {
+  if (inner.isMap) return undefined
+  // Those of a schema are an array of values.
+  if (around.of === 'examples' && around.isData && !isItem) return 'examples'
+  if (inner.isData) return undefined
+  return around.of === 'callbacks' && !around.isMap ? 'pathItems' : kinds.get(inner.of)
+}
+
+interface Found {
+  readonly ref: string
+  readonly at: Pointer
+  readonly kind: Kind
+}
+
+// The path is one array, because a large document has a hundred thousand members and few references.
+function refsIn(
+  value: unknown,
+  path: (string | number)[] = [],
+  nesting: Nesting = outermost,
+  kind?: Kind,
+  found: Found[] = [],
+): Found[] {
+  if (typeof value !== 'object' || value === null) return found
+  const { $ref } = value as { readonly $ref?: unknown }
+  if (kind !== undefined && typeof $ref === 'string') found.push({ ref: $ref, at: [...path], kind })
+  if (kind === 'examples') return found // its value is data
+  const isList = Array.isArray(value)
+  for (const [key, each] of Object.entries(value)) {
+    const inner = nestingIn(nesting, key, isList)
+    const ofInner = kindIn(nesting, inner, isList)
+    const isEntered = !inner.isData || ofInner === 'examples' || (key === 'examples' && !nesting.isMap)
+    if (!isEntered) continue
+    path.push(isList ? Number(key) : key)
+    refsIn(each, path, inner, ofInner, found)
+    path.pop()
+  }
+  return found
+}
