@@ -23,7 +23,7 @@ import {
   readSource,
 } from '../../src/openapi/tools.js'
 import { loadDocument, toPath } from './document.js'
-import { typesOf } from './openapi-3.2.js'
+import { redoclyTypes } from './redocly-types.js'
 import { summarizeByKind } from './summarize.js'
 
 /** The lint's findings, a line each: `openapi.yaml:12:5 error message (rule)`. */
@@ -82,7 +82,7 @@ export async function lintFile(file: string): Promise<LintResult> {
 async function findings(file: string, document: Document, resolver: BaseResolver): Promise<LintResult> {
   const lint = async (isSmall: boolean) => {
     const config = (await createConfig({ extends: ['recommended'], rules: rulesOf(isSmall) })).styleguide
-    const customTypes = typesOf(nodeOf(document.parsed))
+    const customTypes = redoclyTypes(nodeOf(document.parsed))
     return lintDocument({ document, config, externalRefResolver: resolver, customTypes })
   }
   const isSmall = !(await isLarge(file))

@@ -7,8 +7,8 @@ import { type Measured, measureStalled, measureUploads, startUploadServer } from
 
 const usage = `Usage: npx tsx scripts/uploads/main.ts [--count 100] [--bytes 100000000]
 
-Sends uploads of so many bytes at once, as a body and as the file of a form and as three, then 12 that stall, to a service of
-its own; and tells how much more memory it used at most.
+Sends uploads of so many bytes at once, each as a body, as the file of a form and as three, then 12 that stall,
+to a service of its own; and tells how much more memory it used at most.
 
 Exit codes: 0 done, 2 wrong usage.
 `

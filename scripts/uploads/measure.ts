@@ -85,7 +85,7 @@ const fileOf = (name: string) =>
   `\r\n--b\r\nContent-Disposition: form-data; name="${name}"; filename="a"\r\n\r\n`
 
 /** An upload as a body, as the file of a form, or in three files of a form. */
-export type Form = 'body' | 'file' | 'files'
+type Form = 'body' | 'file' | 'files'
 
 const forms = {
   body: { path: 'open-photos', files: [] },

@@ -1,3 +1,5 @@
+// A kind of body that the application has to know when its server closes: those in flight would keep it.
+
 import { Readable } from 'node:stream'
 
 /** A body without an end of its own, such as a feed: the server ends it when it closes. */

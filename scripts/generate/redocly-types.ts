@@ -1,7 +1,7 @@
-// The objects of OpenAPI 3.2 for Redocly's lint, whose line 1 reads such a document by the rules of 3.1 and
-// would refuse each field that 3.2 has added. Its line 2 (2.64.0) knows most of them, but takes each part of
-// `components.mediaTypes` for a map of media types, and refuses `style: cookie`, a response without
-// description and an encoding within an encoding.
+// The objects of a document for Redocly's lint: those of OpenAPI 3.2, and `itemSchema` in any version. Its
+// line 1 reads a document of 3.2 by the rules of 3.1 and would refuse each field that 3.2 has added. Its line
+// 2 (2.64.0) knows most of them, but takes each part of `components.mediaTypes` for a map of media types, and
+// refuses `style: cookie`, a response without description and an encoding within an encoding.
 
 import { Oas3_1Types, Oas3Types } from '@redocly/openapi-core'
 import { isOpenApi30, isOpenApi32, type Node } from '../../src/openapi/tools.js'
@@ -16,9 +16,9 @@ const flag = { type: 'boolean' } as const
 
 const mapOf = (type: string | typeof text): NodeType => ({ properties: {}, additionalProperties: () => type })
 
-// With more fields than in 3.1.
-function extended(name: string, properties: Properties): NodeType {
-  const known = types31[name] as NodeType
+// With more fields than in a version before.
+function extended(name: string, properties: Properties, types = types31): NodeType {
+  const known = types[name] as NodeType
   return { ...known, properties: { ...known.properties, ...properties } }
 }
 
@@ -36,13 +36,11 @@ const parameterStyle = {
   enum: ['form', 'simple', 'label', 'matrix', 'spaceDelimited', 'pipeDelimited', 'deepObject', 'cookie'],
 }
 
-/** The types of Redocly for a document. One before OpenAPI 3.2 may have `itemSchema`, whose schema is linted. */
-export function typesOf(document: Node): Record<string, NodeType> {
+/** The types of a document's objects. */
+export function redoclyTypes(document: Node): Record<string, NodeType> {
   if (isOpenApi32(document)) return types32
-  const types: Readonly<Record<string, NodeType>> = isOpenApi30(document) ? Oas3Types : Oas3_1Types
-  const { MediaType: known, ...others } = types
-  const properties = { ...known?.properties, itemSchema: 'Schema' }
-  return { ...others, MediaType: { ...known, properties } }
+  const types: typeof types31 = isOpenApi30(document) ? Oas3Types : types31
+  return { ...types, MediaType: extended('MediaType', { itemSchema: 'Schema' }, types) }
 }
 
 const types32: Record<string, NodeType> = {
