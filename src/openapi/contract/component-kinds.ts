@@ -31,9 +31,21 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['webhooks', 'pathItems'],
 ])
 
+/** A `$ref`, the place of the object that has it, and what belongs there. */
+export interface Reference {
+  readonly ref: string
+  readonly at: Pointer
+  readonly kind: Kind
+}
+
+/** The references of a document, but for those in its data. */
+export function referencesIn(document: object): Reference[] {
+  return refsIn(document)
+}
+
 /** A problem for each `$ref` of a document to an object of another kind than belongs there. */
 export function misplacedRefs(document: object): Problem[] {
-  return refsIn(document).flatMap(({ ref, at, kind }) => {
+  return referencesIn(document).flatMap(({ ref, at, kind }) => {
     const actual = kindAt(document, ref)
     if (actual === undefined || actual === kind) return []
     return [{ text: `$ref ${ref} refers to ${nouns[actual]}: it must refer to ${nouns[kind]}`, at }]
@@ -65,20 +77,14 @@ function kindIn(around: Nesting, inner: Nesting, isItem: boolean): Kind | undefi
   return around.of === 'callbacks' && !around.isMap ? 'pathItems' : kinds.get(inner.of)
 }
 
-interface Found {
-  readonly ref: string
-  readonly at: Pointer
-  readonly kind: Kind
-}
-
 // The path is one array, because a large document has a hundred thousand members and few references.
 function refsIn(
   value: unknown,
   path: (string | number)[] = [],
   nesting: Nesting = outermost,
   kind?: Kind,
-  found: Found[] = [],
-): Found[] {
+  found: Reference[] = [],
+): Reference[] {
   if (typeof value !== 'object' || value === null) return found
   const { $ref } = value as { readonly $ref?: unknown }
   if (kind !== undefined && typeof $ref === 'string') found.push({ ref: $ref, at: [...path], kind })

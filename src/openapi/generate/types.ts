@@ -23,6 +23,7 @@ import { isIgnoredParameter } from '../contract/parameters.js'
 import { resolvePointer } from '../contract/pointer.js'
 import { nodeOf, nodesOf, Reader } from '../contract/reader.js'
 import { rounded } from '../contract/upgrade.js'
+import { withTypesOfEvents } from './event-schemas.js'
 import { sentItems } from './sent-requests.js'
 
 // Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a
@@ -301,7 +302,7 @@ function withTypedParts(document: object): object {
     })
     return isMap || Array.isArray(copy) ? copy : corrected(nodeOf(copy))
   }
-  const copy = typed(document) as { readonly components?: Components }
+  const copy = typed(withTypesOfEvents(reader)) as { readonly components?: Components }
   if (refs.size === 0) return copy
   const schemas = { ...copy.components?.schemas, ...parts.schemas }
   const parameters = { ...copy.components?.parameters, ...parts.parameters }

@@ -76,3 +76,61 @@ t.test('alternative events are a union', async (t) => {
   t.match(types, constant('added'))
   t.match(types, constant('removed'))
 })
+
+const data = { type: 'string', contentMediaType: 'application/json', contentSchema: ref }
+const added = { type: 'object', required: ['data'], properties: { data } }
+const event = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const asItem = 'export type Added = { event?: string; id?: string; retry?: number; data: Node; };'
+const asText = 'data: string; };'
+
+t.test('a component for events alone is exported as their items are', async (t) => {
+  const rows: readonly [openapi: string, media: object, schemas?: object][] = [
+    ['3.2.0', { itemSchema: event('Added') }],
+    ['3.2.0', { schema: { type: 'array', items: event('Added') } }],
+    ['3.1.0', { itemSchema: event('Added') }],
+    ['3.1.0', { schema: event('Added') }],
+    ['3.2.0', { itemSchema: { oneOf: [event('Added'), { ...added, required: ['data', 'id'] }] } }],
+    ['3.2.0', { itemSchema: event('Any') }, { Any: { anyOf: [event('Added'), event('Added')] } }],
+    ['3.2.0', { itemSchema: event('Same') }, { Same: event('Added') }],
+  ]
+  for (const [openapi, media, schemas] of rows) {
+    const { types } = await typesOf({ 'text/event-stream': media }, openapi, { Added: added, ...schemas })
+    t.match(types, asItem, JSON.stringify([openapi, media]))
+  }
+})
+
+t.test('it keeps its text if it also describes JSON, or is in no stream', async (t) => {
+  const stream = { 'text/event-stream': { itemSchema: event('Added') } }
+  const rows: readonly [content: object, schemas?: object][] = [
+    [{}],
+    [{ ...stream, 'application/json': { schema: event('Added') } }],
+    [{ ...stream, 'application/jsonl': { itemSchema: event('Added') } }],
+    [stream, { Other: { type: 'object', properties: { inner: event('Added') } } }],
+    [stream, { Other: { allOf: [event('Added')] } }],
+    [{ 'text/event-stream': { itemSchema: { allOf: [event('Added')] } } }],
+    [
+      { 'text/event-stream': { itemSchema: event('Any') }, 'application/json': { schema: event('Any') } },
+      { Any: { oneOf: [event('Added'), { type: 'object', required: ['id'] }] } },
+    ],
+  ]
+  for (const [content, schemas] of rows) {
+    const { types } = await typesOf(content, '3.2.0', { Added: added, ...schemas })
+    const [, type = ''] = /export type Added = (.*?\};)/.exec(types) ?? []
+    t.match(type, asText, JSON.stringify([content, schemas]))
+  }
+})
+
+t.test('before OpenAPI 3.2, the schema of the JSON of events is none of events', async (t) => {
+  const { types } = await typesOf({ 'text/event-stream': { schema: event('Toy') } }, '3.1.0', { Toy: node })
+  t.match(types, 'export type Toy = { /** Format: int64 */ id: bigint;')
+})
+
+t.test('also if the stream is a media type of the components', async (t) => {
+  const content = { 'text/event-stream': { $ref: '#/components/mediaTypes/M' } }
+  const contract = await contractOf({
+    openapi: '3.2.0',
+    paths: { '/a': { get: { operationId: 'watch', responses: { 200: { description: 'All.', content } } } } },
+    components: { mediaTypes: { M: { itemSchema: event('Added') } }, schemas: { Node: node, Added: added } },
+  })
+  t.match(generateTypes(contract).replace(/\s+/g, ' '), asItem)
+})

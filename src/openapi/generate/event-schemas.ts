@@ -1,0 +1,66 @@
+// The components that are schemas of events. Such a schema describes the text of an event, but handlers and
+// clients have values: its type is that of the items of the streams it is for.
+
+import { referencesIn } from '../contract/component-kinds.js'
+import type { Pointer } from '../contract/contract-error.js'
+import { eventSchemaOf, readEvents } from '../contract/events.js'
+import { framingOf } from '../contract/items.js'
+import type { AnySchema } from '../contract/keywords.js'
+import { pointerTo, valueAt } from '../contract/pointer.js'
+import { nodeOf, type Reader } from '../contract/reader.js'
+
+/** The document, with the components that are for events alone as handlers and clients have the events. */
+export function withTypesOfEvents(reader: Reader): object {
+  const { document } = reader
+  const { schemas } = nodeOf(document.components)
+  const places = placesByRef(document)
+  const entries = Object.entries(nodeOf(schemas)).flatMap(([name, schema]) => {
+    const at = ['components', 'schemas', name]
+    if (!isOfEvents(reader, places, at)) return []
+    const read = readEvents(reader, { $ref: pointerTo(at) })
+    const { description } = nodeOf(schema)
+    return typeof read === 'string' ? [] : [[name, { description, ...nodeOf(read.schema) }]]
+  })
+  if (entries.length === 0) return document
+  const typed = { ...nodeOf(schemas), ...Object.fromEntries(entries) }
+  return { ...document, components: { ...nodeOf(document.components), schemas: typed } }
+}
+
+// Where each part is referred to.
+type Places = ReadonlyMap<string, readonly Pointer[]>
+
+function placesByRef(document: object): Places {
+  const places = new Map<string, Pointer[]>()
+  for (const { ref, at } of referencesIn(document)) {
+    const own = places.get(ref) ?? []
+    own.push(at)
+    places.set(ref, own)
+  }
+  return places
+}
+
+// Whether a place is that of a schema of events, or of an alternative of one. That of a component is if each
+// reference to it is: elsewhere it describes JSON. No schema is an alternative of itself.
+function isOfEvents(reader: Reader, places: Places, at: Pointer): boolean {
+  const isIt = (place: Pointer) => isOfEvents(reader, places, place)
+  const [parent, keyword] = [at.slice(0, -2), at.at(-2)]
+  if (keyword === 'oneOf' || keyword === 'anyOf') return isIt(parent)
+  if (at[0] !== 'components' || at.length > 3) return isItemOfEvents(reader, places, at)
+  return places.get(pointerTo(at))?.every(isIt) ?? false
+}
+
+// See itemSchemaOf: what `schema` describes depends on the version.
+function isItemOfEvents(reader: Reader, places: Places, at: Pointer): boolean {
+  const isNew = reader.version.startsWith('3.2')
+  const isOfAll = isNew && at.at(-1) === 'items'
+  const [field, media] = isOfAll ? [at.at(-2), at.slice(0, -2)] : [at.at(-1), at.slice(0, -1)]
+  if (!isOfStream(places, media)) return false
+  if (isOfAll || isNew || field !== 'schema') return field === (isOfAll ? 'schema' : 'itemSchema')
+  const schema = valueAt(reader.document, at) as AnySchema
+  return eventSchemaOf(reader, schema) === schema
+}
+
+function isOfStream(places: Places, media: Pointer): boolean {
+  if (media.at(-2) === 'content') return framingOf(String(media.at(-1))) === 'sse'
+  return places.get(pointerTo(media))?.every((at) => isOfStream(places, at)) ?? false
+}
