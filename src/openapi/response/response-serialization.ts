@@ -48,11 +48,9 @@ export function createSerializer(
   check: ResponseCheck,
   isExact: boolean,
 ): (reply: FastifyReply, response: HandlerResponse) => SerializedResponse {
-  const { id, responses, isIdempotent } = operation
+  const { id, responses } = operation
   const streams = mayStream(operation)
-  const toStream = createStreamSerializer(operation, check, (reply, status, type, value) =>
-    toJson(reply, status, type, value, isExact),
-  )
+  const write = createBodyWriter(operation, check, isExact)
   const statuses = [...responses.values()].map((each) => [each.status, statusParts(each, operation)] as const)
   const partsOf = byStatus(new Map(statuses))
   return (reply, { status, headers: own = {}, body }) => {
@@ -66,30 +64,51 @@ export function createSerializer(
     const content = responseContent(parts?.contents ?? [], given)
     if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
     const type = sentType(content, given)
-    if (content.kind === 'stream') {
-      headers['content-type'] = type
-      // The cast is safe: the check has found them iterable.
-      return { status, headers, body: toStream(reply, status, content, body as Items) }
-    }
-    if (body instanceof Readable) {
-      if (isIdempotent) throw new ResponseError(`${id} ${status}`, 'a stream cannot be stored')
-      headers['content-type'] = type
-      return { status, headers, body }
-    }
-    const textOrBytes =
-      content.kind === 'json'
-        ? (toJson(reply, status, essence(type), body, isExact) ?? '')
-        : toTextOrBytes(parts?.csvOf(content), body, id, status)
-    const sent = toSend(textOrBytes, headers)
+    const written = write(reply, status, content, type, body)
+    const sent = written instanceof Readable ? written : toSend(written, headers)
     headers['content-type'] = type
     return { status, headers, body: sent }
   }
 }
 
+/** Writes a body that has been validated. @param type the media type as it is sent */
+type WriteBody = (
+  reply: FastifyReply,
+  status: number,
+  content: Content,
+  type: string,
+  body: unknown,
+) => string | Uint8Array | Readable
+
+function createBodyWriter(operation: Operation, check: ResponseCheck, isExact: boolean): WriteBody {
+  const { id, isIdempotent } = operation
+  const csvWriters = csvWritersOf(operation)
+  const toStream = createStreamSerializer(operation, check, (reply, status, type, value) =>
+    toJson(reply, status, type, value, isExact),
+  )
+  return (reply, status, content, type, body) => {
+    // The cast is safe: the check has found them iterable.
+    if (content.kind === 'stream') return toStream(reply, status, content, body as Items)
+    if (body instanceof Readable) {
+      if (isIdempotent) throw new ResponseError(`${id} ${status}`, 'a stream cannot be stored')
+      return body
+    }
+    return content.kind === 'json'
+      ? (toJson(reply, status, essence(type), body, isExact) ?? '')
+      : toTextOrBytes(csvWriters.get(content), body, id, status)
+  }
+}
+
+function csvWritersOf({ responses }: Operation): ReadonlyMap<Content, WriteCsv> {
+  const tables = [...responses.values()]
+    .flatMap(({ contents }) => contents)
+    .filter(({ kind }) => kind === 'csv')
+  return new Map(tables.map((each) => [each, createCsvWriter(each)]))
+}
+
 /** What the responses of a status are written with. */
 interface StatusParts {
   readonly contents: readonly Content[]
-  readonly csvOf: (content: Content) => WriteCsv | undefined
   /** The media type of a body whose handler names none, where the request may prefer one of several. */
   readonly preferredBy: ((reply: FastifyReply) => string | undefined) | undefined
   readonly isVaried: boolean
@@ -97,11 +116,8 @@ interface StatusParts {
 
 function statusParts(response: Response, operation: Operation): StatusParts {
   const { contents } = response
-  const tables = contents.filter(({ kind }) => kind === 'csv')
-  const writers = new Map(tables.map((each) => [each, createCsvWriter(each)]))
   return {
     contents,
-    csvOf: (content) => writers.get(content),
     preferredBy: preferenceAmong(silentContents(response, operation.responses)),
     isVaried: dependsOnAccept(operation) && successesAmong(operation.responses).includes(response),
   }
