@@ -37,16 +37,9 @@ export function compareLimits(root: Spot): void {
  * or the one request that it counted as, are what they were.
  */
 export function compareOwnLimits(operation: Spot): void {
-  const { before, after, comparison } = operation
-  const { documents } = comparison
+  const { before, after } = operation
   const limits = { ...child(operation, 'x-limits'), where: 'x-limits' }
-  const [was, is] = [bodyLimit(limits.before, documents.before), bodyLimit(limits.after, documents.after)]
-  // A body that streams is the same to clients, except for a form, whose files then have to be its last parts.
-  const [wasOrdered, isOrdered] = [
-    ordersFields(new Reader(documents.before), before),
-    ordersFields(new Reader(documents.after), after),
-  ]
-  compareValue(limits, 'bodyBytes', () => (is < was || (isOrdered && !wasOrdered) ? 'major' : 'minor'))
+  compareBodyLimit(operation, limits)
   compareValue(limits, 'keepAliveMs', (was, is) => {
     const [often, seldom] = [was, is].map((each) => numberOr(each, defaultKeepAliveMs)) as [number, number]
     return seldom > keepAlivesMax * often ? 'major' : 'minor' // clients take the stream for lost
@@ -56,6 +49,15 @@ export function compareOwnLimits(operation: Spot): void {
   const [cost, newCost] = [before, after].map((node) => numberOr(node['x-rate-cost'], 1)) as [number, number]
   if (cost === newCost) claim(operation, 'x-rate-cost')
   else compareValue(operation, 'x-rate-cost', () => (newCost > cost ? 'major' : 'minor'))
+}
+
+// A body that streams is the same to clients, except for a form, whose files then have to be its last parts.
+function compareBodyLimit({ before, after, comparison }: Spot, limits: Spot): void {
+  const { documents } = comparison
+  const [was, is] = [bodyLimit(limits.before, documents.before), bodyLimit(limits.after, documents.after)]
+  const isNewlyOrdered = () =>
+    ordersFields(new Reader(documents.after), after) && !ordersFields(new Reader(documents.before), before)
+  compareValue(limits, 'bodyBytes', () => (is < was || isNewlyOrdered() ? 'major' : 'minor'))
 }
 
 function bodyLimit(own: Node, document: Node): number {

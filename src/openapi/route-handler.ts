@@ -81,15 +81,7 @@ export function createRouteHandler<Resource>(
   const isConditional = hasEntityTags(operation)
   const partsOf = partsWith(operation)
   const streams = mayStream(operation)
-
-  // A declared 4xx that a handler throws is a response like one that it returns.
-  const responseOfError = (error: unknown, requestId: string): HandlerResponse => {
-    if (!(error instanceof RequestError)) throw error
-    const sent = formed(factsOf(error, contract, { requestId, operation: operation.id }), errorForm)
-    if (sent === undefined || sent.status >= 500 || !sent.isDeclared) throw error
-    const { status, type, body } = sent
-    return { status, headers: { ...error.headers, 'Content-Type': type }, body }
-  }
+  const responseOfError = createErrorResponse(operation, contract, errorForm)
 
   const run: Respond<Resource> = async (request, reply, resource) => {
     // A stream that a handler returns may have failed: its error, which ends the process if nobody listens,
@@ -109,8 +101,27 @@ export function createRouteHandler<Resource>(
   const innermost = isUpload ? receiving(run) : run
   const wrapped = around.reduceRight((inner, wrap) => wrap(inner, operation), innermost)
   const respond = operation.body === undefined ? wrapped : handing(wrapped)
-  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const response = await respond(request, reply)
+  const send = createSend(operation, address)
+  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
+    send(request, reply, await respond(request, reply))
+  return isUpload ? untilRefused(handle) : handle
+}
+
+// A declared 4xx that a handler throws is a response like one that it returns.
+function createErrorResponse({ id }: Operation, contract: Contract, errorForm: ErrorForm) {
+  return (error: unknown, requestId: string): HandlerResponse => {
+    if (!(error instanceof RequestError)) throw error
+    const sent = formed(factsOf(error, contract, { requestId, operation: id }), errorForm)
+    if (sent === undefined || sent.status >= 500 || !sent.isDeclared) throw error
+    const { status, type, body } = sent
+    return { status, headers: { ...error.headers, 'Content-Type': type }, body }
+  }
+}
+
+function createSend(operation: Operation, address: Address) {
+  const isConditional = hasEntityTags(operation)
+  const streams = mayStream(operation)
+  return (request: FastifyRequest, reply: FastifyReply, response: SerializedResponse): unknown => {
     const { status, body } = response
     const headers = response.sent ?? withAbsoluteLinks(response.headers, request, address)
     if (streams && body instanceof Readable)
@@ -126,7 +137,6 @@ export function createRouteHandler<Resource>(
       .removeHeader('content-type')
       .send(request.method === 'HEAD' ? body : undefined)
   }
-  return isUpload ? untilRefused(handle) : handle
 }
 
 // With the media type that the client prefers, or else the first, if successes declare several.

@@ -16,14 +16,14 @@ import { createDefaultCheck } from '../schemas/defaults.js'
 import { withEvaluations } from '../schemas/evaluated.js'
 import { createExplain, errorsMax, everyError, explaining, type Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
-import { beforeFile, describePlaces, errorAt, withPath } from '../schemas/messages.js'
+import { beforeFile, errorAt, withPath } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
 import { decodeText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
 import { type RequestPart, readErrors, upload } from './request-parts.js'
-import { invalid, violation } from './violations.js'
+import { invalid, violation, violationsIn } from './violations.js'
 
 const parts = [
   { name: 'path', httpPart: 'params' },
@@ -112,7 +112,7 @@ function hasBytes(raw: IncomingMessage): Promise<boolean> {
 }
 
 function bodyRefusal(request: FastifyRequest, operation: Operation): RequestError | undefined {
-  if (operation.body === undefined) return invalid([violation('body', '', 'must be absent')])
+  if (operation.body === undefined) return invalid([violation('body', 'must be absent')])
   const content = contentOf(request, operation)
   const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
   if (content === undefined || !isReadable) {
@@ -177,23 +177,28 @@ export function checkRequest(request: FastifyRequest, operation: Operation): voi
   let areAll = true
   const violations = parts.flatMap(({ name, httpPart }) => {
     if (httpPart === 'body' && request.body === undefined)
-      return bodyMissing ? [violation('body', '', 'is required')] : []
+      return bodyMissing ? [violation('body', 'is required')] : []
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
     const known = [...(request[readErrors]?.[httpPart] ?? []), ...repeated]
     const invalid = exceptFor(errorsOf(request, httpPart), known)
     const all = [...known, ...invalid, ...invalidTexts(request, httpPart)]
     const errors = all.slice(0, errorsMax)
     if (all.length >= errorsMax) areAll = false
-    const file = request[upload]?.file
-    const shown = errors.map((each) => {
-      if (httpPart === 'querystring') return asSent(each, operation)
-      return httpPart === 'body' && file !== undefined ? beforeFile(each, file) : each
-    })
-    return describePlaces(name, shown).map(({ pointer, problem, sentence }) =>
-      violation(name, pointer, problem, sentence),
-    )
+    return violationsIn(name, toldOf(request, operation, httpPart, errors))
   })
   if (violations.length > 0) throw invalid(violations, areAll)
+}
+
+// The errors of a part in terms of what was sent.
+function toldOf(
+  request: FastifyRequest,
+  operation: Operation,
+  httpPart: RequestPart,
+  errors: readonly ErrorObject[],
+): readonly ErrorObject[] {
+  if (httpPart === 'querystring') return errors.map((each) => asSent(each, operation))
+  const file = httpPart === 'body' ? request[upload]?.file : undefined
+  return file === undefined ? errors : errors.map((each) => beforeFile(each, file))
 }
 
 // The query parser makes an array of a repeated parameter. Parameters without a `form` are single values.

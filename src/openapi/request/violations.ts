@@ -6,13 +6,16 @@ import { describePlaces, errorAt, joinViolations, shownMax } from '../schemas/me
 
 export type Found = Violation & { readonly sentence: string }
 
-export function violation(
-  part: Violation['in'],
-  pointer: string,
-  detail: string,
-  sentence = `${part} ${detail}`,
-): Found {
-  return { in: part, pointer, detail, sentence }
+/** What is wrong with a part as a whole. */
+export function violation(part: Violation['in'], detail: string): Found {
+  return { in: part, pointer: '', detail, sentence: `${part} ${detail}` }
+}
+
+/** What is wrong in a part, each with its place. */
+export function violationsIn(part: Violation['in'], errors: readonly ErrorObject[]): Found[] {
+  return describePlaces(part, errors).map(({ pointer, problem, sentence }) => {
+    return { in: part, pointer, detail: problem, sentence }
+  })
 }
 
 export function invalid(violations: readonly Found[], areAll = true): RequestError {
@@ -28,8 +31,5 @@ export function invalidBody(at: readonly string[], problem: string): RequestErro
 
 /** The error of a body with these errors. */
 export function invalidPlaces(errors: readonly ErrorObject[]): RequestError {
-  const places = describePlaces('body', errors)
-  return invalid(
-    places.map(({ pointer, problem, sentence }) => violation('body', pointer, problem, sentence)),
-  )
+  return invalid(violationsIn('body', errors))
 }
