@@ -26,8 +26,10 @@ const count: Handler = async ({ body }) => {
 async function startAlbums(
   t: Test,
   env: Record<string, string> = {},
-  add: Handler = count,
-): Promise<Service> {
+  read: Handler = count,
+): Promise<Service & { readonly ended: { count: number } }> {
+  const ended = { count: 0 }
+  const add: Handler = (request) => read(request).finally(() => ended.count++)
   const handlers = {
     addPhoto: add,
     addOpenPhoto: add,
@@ -39,7 +41,7 @@ async function startAlbums(
       return { status: 200, body: lengths.length }
     },
   } as unknown as AppParts['handlers'] // of another contract
-  return startService(t, { contract, handlers, schemes: { key: apiKeys() }, env })
+  return { ...(await startService(t, { contract, handlers, schemes: { key: apiKeys() }, env })), ended }
 }
 
 /** A connection, and all that it has received. */
@@ -66,7 +68,8 @@ t.test('a client that stalls is 408, however long the whole body may take', asyn
   connection.socket.write('x'.repeat(100_000))
   await until(() => connection.received !== '')
   t.match(connection.received, /^HTTP\/1.1 408 .*\r\nConnection: close\r\n/is)
-  await setTimeout(50)
+  await until(() => service.ended.count === 1)
+  await setTimeout(50) // for a log line of it
   t.strictSame(problemsOf(service), [], 'nor is it an error of the service that its handler failed')
 })
 
@@ -81,7 +84,8 @@ t.test('a form whose second file stalls is 408, and no error of the service', as
   )
   await until(() => connection.received !== '')
   t.match(connection.received, /^HTTP\/1.1 408 /)
-  await setTimeout(50)
+  await until(() => service.ended.count === 2)
+  await setTimeout(50) // for a log line of the second
   t.strictSame(problemsOf(service), [])
 })
 
@@ -93,7 +97,8 @@ t.test('a client that leaves midway is no error of the service', async (t) => {
   await setTimeout(50)
   connection.socket.end()
   await until(() => service.log.some(({ msg }) => /^request( aborted)?$/.test(String(msg))))
-  await setTimeout(50)
+  await until(() => service.ended.count === 1)
+  await setTimeout(50) // for a log line of it
   t.strictSame(problemsOf(service), [])
 })
 
