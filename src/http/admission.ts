@@ -65,8 +65,8 @@ class Admission {
   ) {}
 
   /**
-   * Sets `client`, `callers` and rate-limit headers. Rejects over a limit, and if a check cannot tell now; then
-   * what is malformed or has no route. A 401 and a 403 are the operation's to throw.
+   * Sets `client`, `callers` and rate-limit headers. Rejects over a limit, and if a check cannot tell now;
+   * then what is malformed or has no route. A 401 and a 403 are the operation's to throw.
    */
   async admit(request: FastifyRequest, reply: FastifyReply, isMalformed: boolean): Promise<void> {
     const { contract, security, rateLimiter } = this.parts

@@ -12,9 +12,9 @@ declare module 'fastify' {
 
 /**
  * Makes `close` finish in spite of keep-alive: once closing, every response has `Connection: close`, and a
- * connection without a request is closed. Added after all that `close` must do first, since Fastify stops
- * listening behind the last hook, and resets what it has not accepted then. A response also has it if it is sent before its whole request has
- * arrived. Returns a function that reports whether the server is closing.
+ * connection without a request is closed. A response also has it if it is sent before its whole request has
+ * arrived. Added behind all that `close` must do first: Fastify stops listening after the last hook, and what
+ * is not accepted by then is reset. Returns a function that reports whether the server is closing.
  */
 export function addGracefulClose(app: FastifyInstance): () => boolean {
   const open = watchConnections(app.server)

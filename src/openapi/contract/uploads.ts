@@ -113,7 +113,10 @@ export function takesUploads({ body }: { readonly body: Body | undefined }): boo
   return body?.contents.some(({ upload }) => upload !== undefined) === true
 }
 
-/** Whether a body of an Operation Object is a form whose files stream, so that its fields must come before them. */
+/**
+ * Whether a body of an Operation Object is a form whose files stream, so that its fields must come before
+ * them.
+ */
 export function ordersFields(reader: Reader, operation: Node): boolean {
   const contents = readContents(reader, '', reader.node(operation.requestBody).content, 'request')
   const { bodyBytes } = reader.node(operation['x-limits'])
