@@ -70,7 +70,7 @@ class Pipeline {
         this.#discard(response)
         return
       }
-      if (this.#mustWait()) {
+      if (this.#mustWait(response)) {
         this.socket.pause()
         this.socket.unshift(rest)
         return
@@ -93,9 +93,8 @@ class Pipeline {
 
   // Node's parser must get no bytes while Node has paused the socket, as it does for a peer that does not
   // read. Node resumes it itself. The property is missing from its types.
-  #mustWait(): boolean {
+  #mustWait(response: ServerResponse | undefined): boolean {
     if (this.#isWaiting) return true
-    const response = responseOn(this.socket)
     if (response?.req.complete) this.#waitFor((resume) => response.once('close', resume))
     else if (this.#linesLeft === 0) this.#waitForTurn(response)
     return this.#isWaiting || (this.socket as Socket & { _paused?: boolean })._paused === true

@@ -11,7 +11,7 @@ import { compileOnce, createAjv } from '../schemas/ajv.js'
 import { parseJson } from '../schemas/json.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
-import { decodeText } from '../schemas/text.js'
+import { decodeText, noText } from '../schemas/text.js'
 
 /** Reads a response, as `fetch` returns it; nothing else may have read its body. */
 export type ReadResponse<Declared = unknown> = (response: Response) => Promise<Declared>
@@ -87,7 +87,7 @@ function bodyReader({ kind, schema = true }: Content, compile: Compile): ReadBod
 
 function readText(bytes: Buffer): string {
   const text = decodeText(bytes)
-  if (text === undefined) throw new Error('the body must be UTF-8 without NUL')
+  if (text === undefined) throw new Error(`the body ${noText}`)
   return text
 }
 

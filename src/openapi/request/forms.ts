@@ -10,7 +10,7 @@ import { accepts, essence, isUtf8 } from '../contract/media-types.js'
 import { ownError, RequestError } from '../errors.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt } from '../schemas/messages.js'
-import { decodeText, readText } from '../schemas/text.js'
+import { decodeText, noText, readText } from '../schemas/text.js'
 import { splitPair } from './parameter-text.js'
 
 /** The fields by name, and the errors of those that could not be parsed. */
@@ -74,7 +74,7 @@ function readEntry(entry: Entry, { kind, types, mediaTypes }: Field, refuse: Ref
   if (kind === 'file') return entry.bytes
   if (kind === 'json') return readJson(entry, refuse)
   const text = entry.text()
-  return text === undefined ? refuse('must be UTF-8 without NUL') : readText(text, types)
+  return text === undefined ? refuse(noText) : readText(text, types)
 }
 
 function readJson(entry: Entry, refuse: Refuse): unknown {

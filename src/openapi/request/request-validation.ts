@@ -19,7 +19,7 @@ import { parseJson } from '../schemas/json.js'
 import { beforeFile, errorAt, withPath } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
-import { decodeText, readText } from '../schemas/text.js'
+import { decodeText, noText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
 import { type RequestPart, readErrors, upload } from './request-parts.js'
@@ -151,7 +151,7 @@ function readBody(request: FastifyRequest, bytes: Buffer, content: Content | und
     request.body = parseJson(bytes)
   } else if (content?.kind === 'text') {
     const text = decodeText(bytes)
-    if (text === undefined) noteErrors(request, 'body', [errorAt([], 'must be UTF-8 without NUL')])
+    if (text === undefined) noteErrors(request, 'body', [errorAt([], noText)])
     else request.body = readText(text, content.types)
   } else if (content?.kind === 'form' || content?.kind === 'multipart') {
     const { value, faults } = readForm(bytes, request.headers['content-type'] ?? '', content)

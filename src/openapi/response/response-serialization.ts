@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify'
 import { stringify } from 'lossless-json'
 import type { Content, Operation, Response } from '../contract/contract.js'
 import { essence, responseContent, sentType } from '../contract/media-types.js'
-import { dependsOnAccept, silentContents, successesAmong } from '../contract/responses.js'
+import { contentsOf, dependsOnAccept, silentContents, successesAmong } from '../contract/responses.js'
 import { createChoice } from '../request/accept.js'
 import { createCsvWriter, type WriteCsv } from './csv.js'
 import type { Items } from './item-stream.js'
@@ -100,9 +100,7 @@ function createBodyWriter(operation: Operation, check: ResponseCheck, isExact: b
 }
 
 function csvWritersOf({ responses }: Operation): ReadonlyMap<Content, WriteCsv> {
-  const tables = [...responses.values()]
-    .flatMap(({ contents }) => contents)
-    .filter(({ kind }) => kind === 'csv')
+  const tables = contentsOf(responses.values()).filter(({ kind }) => kind === 'csv')
   return new Map(tables.map((each) => [each, createCsvWriter(each)]))
 }
 

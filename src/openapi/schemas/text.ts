@@ -14,6 +14,9 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
+/** The message for bytes that `decodeText` refuses. */
+export const noText = 'must be UTF-8 without NUL'
+
 /** A text converted to one of the types; unchanged if it is none of them, for validation to reject. */
 export function readText(text: string, types: readonly string[] | undefined): unknown {
   if (types === undefined) return text
