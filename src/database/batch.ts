@@ -1,7 +1,7 @@
 // Batching: inputs that arrive at the same time share one statement or transaction. The round trip of a small
 // statement costs PostgreSQL and the driver more than its execution, and each write waits for the disk.
 
-import { oncePerTick } from '../lib/shared-calls.js'
+import { checkCount, oncePerTick } from '../lib/shared-calls.js'
 import type { Sql } from './database.js'
 import { abandoned } from './driver/connection.js'
 import { limitWait } from './driver/limit-wait.js'
@@ -176,6 +176,7 @@ export class BatchQueue<Target, Input, Output> {
         target,
         callers.map(({ input }) => input),
       )
+      checkCount(callers.length, outputs.length)
       return () => {
         for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output) // one for each
       }

@@ -27,10 +27,12 @@ function onceFor<Input, Output>(
 ): (input: Input) => Promise<Output> {
   let inputs: Input[] | undefined
   let outputs: Promise<readonly Output[]>
-  const runAll = async (all: readonly Input[]) => {
+  const runAll = async (given: readonly Input[]) => {
     await end()
     inputs = undefined
-    return run(all)
+    const all = await run(given)
+    checkCount(given.length, all.length)
+    return all
   }
   return async (input) => {
     if (inputs === undefined) {
@@ -40,6 +42,11 @@ function onceFor<Input, Output>(
     const index = inputs.push(input) - 1
     return (await outputs)[index] as Output
   }
+}
+
+/** @throws {Error} unless there is an output for each input: then none would be whose it seems */
+export function checkCount(inputs: number, outputs: number): void {
+  if (outputs !== inputs) throw new Error(`${inputs} inputs have ${outputs} outputs`)
 }
 
 /** Returns a function that shares the result of the run in flight, or starts one. */

@@ -1,6 +1,7 @@
 // Idempotency keys and the responses stored for them, in PostgreSQL.
 
 import type { Sql } from '../database/database.js'
+import { inOrder, type Numbered, takeNumbers } from '../database/numbered.js'
 import type { SerializedResponse } from '../openapi/index.js'
 
 /** An `Idempotency-Key` and whose it is. */
@@ -24,9 +25,9 @@ export interface Claim {
   readonly stored: StoredResponse | undefined
 }
 
-function toJson(keys: readonly IdempotencyKey[]): string {
+function toJson(keys: readonly IdempotencyKey[], first: number): string {
   return JSON.stringify(
-    keys.map(({ apiKeyId, key }, position) => ({ position, api_key_id: String(apiKeyId), key })),
+    keys.map(({ apiKeyId, key }, i) => ({ number: first + i, api_key_id: String(apiKeyId), key })),
   )
 }
 
@@ -36,42 +37,51 @@ export async function claimKeys(
   keys: readonly IdempotencyKey[],
   keepHours: number,
 ): Promise<Claim[]> {
-  const requested = toJson(keys)
+  const first = takeNumbers(keys.length)
+  const requested = toJson(keys, first)
   // Pipelined in this order: a response that was stored before its lock was released is found. The locks last
   // until the transaction ends. They are by a 64-bit hash: in the unlikely case that two keys collide, the
   // second request gets 409 and retries.
-  const [inUse, found] = await Promise.all([
-    sql<{ position: number }[]>`
-      select position
+  const [locks, responses] = await Promise.all([
+    sql<LockRow[]>`
+      select number, pg_try_advisory_xact_lock(hashtextextended(key, api_key_id)) as "isLocked"
       from json_to_recordset(${requested}::text::json)
-        as requested (position integer, api_key_id bigint, key text)
-      where not pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))`,
+        as requested (number integer, api_key_id bigint, key text)`,
     sql<StoredRow[]>`
-      select position, status, headers, body, encode(fingerprint, 'base64') as fingerprint, version
+      select number, status, headers, body, encode(fingerprint, 'base64') as fingerprint, version
       from json_to_recordset(${requested}::text::json)
-        as requested (position integer, api_key_id bigint, key text)
-      cross join lateral (
+        as requested (number integer, api_key_id bigint, key text)
+      left join lateral (
         select status, headers, body, fingerprint, fingerprint_version as version
         from idempotent_answers
         where api_key_id = requested.api_key_id and idempotency_key = requested.key
           and created_at > now() - ${keepHours} * interval '1 hour'
         order by api_key_id, idempotency_key
         limit 1
-      ) as stored`,
+      ) as stored on true`,
   ])
-  const claims: Claim[] = Array(keys.length).fill(claimed)
-  for (const { position } of inUse) claims[position] = { isLocked: false, stored: undefined }
-  for (const { position, body, ...stored } of found)
-    claims[position] = { isLocked: true, stored: { ...stored, body: body ?? undefined } }
-  return claims
+  const stored = inOrder(first, keys.length, responses)
+  return inOrder(first, keys.length, locks).map(({ isLocked }, i) => ({
+    isLocked,
+    stored: responseOf(stored[i] as StoredRow), // one for each key
+  }))
 }
 
-// Of a key that nobody has used.
-const claimed: Claim = { isLocked: true, stored: undefined }
+interface LockRow extends Numbered {
+  readonly isLocked: boolean
+}
 
-type StoredRow = Omit<StoredResponse, 'body'> & {
+// The columns are null of a key that has no response.
+interface StoredRow extends Numbered {
+  readonly status: number | null
+  readonly headers: StoredResponse['headers']
   readonly body: Buffer | null
-  readonly position: number
+  readonly fingerprint: string
+  readonly version: number
+}
+
+function responseOf({ status, headers, body, fingerprint, version }: StoredRow): StoredResponse | undefined {
+  return status === null ? undefined : { status, headers, body: body ?? undefined, fingerprint, version }
 }
 
 interface NewResponse extends StoredResponse {

@@ -2,10 +2,11 @@
 // and in one round trip instead of three. A client's requests of one iteration of the event loop are one call
 // of the script.
 
+import { randomInt } from 'node:crypto'
 import type { ChainableCommander, Cluster, Redis } from 'ioredis'
 import type { Client } from '../auth/client.js'
 import type { RateLimits } from '../auth/plans.js'
-import { oncePerIteration } from '../lib/shared-calls.js'
+import { checkCount, oncePerIteration } from '../lib/shared-calls.js'
 import { callerId } from '../middleware/caller-id.js'
 import type { AddressStore } from './addresses.js'
 import {
@@ -21,9 +22,13 @@ import {
   windowState,
 } from './windows.js'
 
+// The last argument of each script is the call's number, which is the last of what it replies: ioredis pairs
+// replies with calls by their order, and so does each proxy between.
+//
 // A window ends within its length: a new key gets a ttl, and so does one without (it was restored or
 // persisted) or with a longer one (the clock of Redis went back).
 const windows = `
+  local call = tonumber(ARGV[#ARGV])
   local function ttl(key, windowMs)
     local left = redis.call('pttl', key)
     if left >= 0 and left <= tonumber(windowMs) then return left end
@@ -59,17 +64,18 @@ const admit = `${windows}
     local minuteTtl, dayTtl
     minute, minuteTtl = count(KEYS[2], admitted * cost, ARGV[5])
     day, dayTtl = count(KEYS[3], admitted * cost, ARGV[6])
-    return { admitted, 0, 0, minute, minuteTtl, day, dayTtl }
+    return { admitted, 0, 0, minute, minuteTtl, day, dayTtl, call }
   end
-  return { 0, ban, ttl(KEYS[1], ARGV[4]), minute, ttl(KEYS[2], ARGV[5]), day, ttl(KEYS[3], ARGV[6]) }
+  return { 0, ban, ttl(KEYS[1], ARGV[4]), minute, ttl(KEYS[2], ARGV[5]), day, ttl(KEYS[3], ARGV[6]), call }
 `
 
 // KEYS: the second of a rejection, rejections, ban.
 // ARGV: tolerated rejections, the lengths of the three windows.
 const reject = `${windows}
-  if count(KEYS[1], 1, ARGV[2]) > 1 then return { 0, 0 } end
-  if count(KEYS[2], 1, ARGV[3]) <= tonumber(ARGV[1]) then return { 0, 0 } end
-  return { count(KEYS[3], 1, ARGV[4]) }
+  if count(KEYS[1], 1, ARGV[2]) > 1 then return { 0, 0, call } end
+  if count(KEYS[2], 1, ARGV[3]) <= tonumber(ARGV[1]) then return { 0, 0, call } end
+  local ban, left = count(KEYS[3], 1, ARGV[4])
+  return { ban, left, call }
 `
 
 // KEYS: the window of an address.
@@ -79,10 +85,10 @@ const countAddress = `${windows}
   local cost = tonumber(ARGV[2])
   if cost > 1 then
     local current = tonumber(redis.call('mget', KEYS[1])[1] or 0)
-    if current + cost > tonumber(ARGV[3]) then return { current, ttl(KEYS[1], ARGV[1]), 0 } end
+    if current + cost > tonumber(ARGV[3]) then return { current, ttl(KEYS[1], ARGV[1]), 0, call } end
   end
   local current, left = count(KEYS[1], cost, ARGV[1])
-  return { current, left, 1 }
+  return { current, left, 1, call }
 `
 
 type AdmitReply = readonly [
@@ -106,19 +112,29 @@ interface Scripts {
 const any = Number.MAX_SAFE_INTEGER
 
 /**
- * Checks what a script replied: whole numbers from 0 to these maxima. A proxy, or another server at the
- * address, may reply with anything, which counts as a failure of Redis.
+ * Checks what a script replied: whole numbers from 0 to these maxima, and the call's number. A proxy, or
+ * another server at the address, may reply with anything, which counts as a failure of Redis.
  */
 function checkReply<Reply extends readonly number[]>(
+  call: number,
   reply: unknown,
   maxima: { readonly [Index in keyof Reply]: number },
 ): Reply {
   const isValid =
     Array.isArray(reply) &&
-    reply.length === maxima.length &&
+    reply.length === maxima.length + 1 &&
+    reply.at(-1) === call &&
     maxima.every((max, i) => Number.isSafeInteger(reply[i]) && reply[i] >= 0 && reply[i] <= max)
-  if (!isValid) throw new Error('redis replied with something other than the counts of a script')
+  if (!isValid) throw new Error('redis replied with something other than the counts of this call')
   return reply as readonly number[] as Reply
+}
+
+let calls = randomInt(2 ** 31) // a proxy may mix up the replies of several processes, too
+
+/** Numbers a call, so that no other whose reply may still come has its number. */
+function numberCall(): number {
+  calls = (calls + 1) % 2 ** 31
+  return calls
 }
 
 interface CountCall {
@@ -152,78 +168,82 @@ export class RedisCounter implements ClientCounter, AddressStore {
   /** Reads a client's windows without counting a request. */
   async read(client: Client): Promise<ClientWindows> {
     const call = { client, cost: 1, known: undefined }
-    const reply = await this.#redis.admitClient(...this.#admitArguments(call, 0))
-    return windowsOf(call, this.#checkAdmitted(reply, 0), 1)
+    const admission = this.#admission(call, 0)
+    const reply = await this.#redis.admitClient(...admission.args)
+    return windowsOf(call, this.#checkAdmitted(admission, reply), 1)
   }
 
   async reject(client: Client): Promise<WindowState | undefined> {
     const { rejections, withinSeconds, banSeconds } = this.rules
     const keys = keysOf(client, 'rejected-second', 'rejections', 'ban')
     const lengths = [secondMs, withinSeconds * 1000, banSeconds * 1000]
-    const reply = await this.#redis.rejectClient(...keys, rejections, ...lengths)
-    const [ban, ttl] = checkReply<CountReply>(reply, [any, banSeconds * 1000])
+    const call = numberCall()
+    const reply = await this.#redis.rejectClient(...keys, rejections, ...lengths, call)
+    const [ban, ttl] = checkReply<CountReply>(call, reply, [any, banSeconds * 1000])
     return ban === 0 ? undefined : state(ban, ttl, 1)
   }
 
   async increment(network: string, windowMs: number, cost = 1, max = 0): Promise<AddressWindow> {
-    const reply = await this.#redis.countAddress(`address:{${network}}`, windowMs, cost, max)
-    const [current, ttl, counted] = checkReply<AddressReply>(reply, [any, windowMs, 1])
+    const call = numberCall()
+    const reply = await this.#redis.countAddress(`address:{${network}}`, windowMs, cost, max, call)
+    const [current, ttl, counted] = checkReply<AddressReply>(call, reply, [any, windowMs, 1])
     return { current, ttl: ttl + lastMs, isCounted: counted === 1 }
   }
 
   async #countAll(calls: readonly CountCall[]): Promise<(ClientWindows | Error)[]> {
     const groups = alike(calls)
-    const replies = await this.#admitAll(
-      groups.map((same) => this.#admitArguments(same.at(-1) as CountCall, same.length)),
-    )
+    const admissions = groups.map((same) => this.#admission(same.at(-1) as CountCall, same.length))
+    const replies = await this.#admitAll(admissions)
+    checkCount(groups.length, replies.length)
     const results = new Map<CountCall, ClientWindows | Error>()
     for (const [i, same] of groups.entries()) {
-      const outcome = this.#outcomeOf(replies[i] as Reply, same.length) // one for each group
+      const outcome = this.#outcomeOf(admissions[i] as Admission, replies[i] as Reply) // one for each group
       for (const [index, call] of same.entries())
         results.set(call, outcome instanceof Error ? outcome : windowsOf(call, outcome, index + 1))
     }
     return calls.map((call) => results.get(call) as ClientWindows | Error)
   }
 
-  #outcomeOf([error, reply]: Reply, requests: number): AdmitReply | Error {
+  #outcomeOf(admission: Admission, [error, reply]: Reply): AdmitReply | Error {
     if (error !== null) return error
     try {
-      return this.#checkAdmitted(reply, requests)
+      return this.#checkAdmitted(admission, reply)
     } catch (invalid) {
       return invalid as Error
     }
   }
 
-  #checkAdmitted(reply: unknown, requests: number): AdmitReply {
+  #checkAdmitted({ call, requests }: Admission, reply: unknown): AdmitReply {
     const banMs = this.rules.banSeconds * 1000
-    return checkReply<AdmitReply>(reply, [requests, any, banMs, any, minuteMs, any, dayMs])
+    return checkReply<AdmitReply>(call, reply, [requests, any, banMs, any, minuteMs, any, dayMs])
   }
 
   // An explicit pipeline is one write, and unlike the automatic one does not wait for the previous. A cluster
   // rejects one whose slots are on several servers or being moved; single calls are redirected to their slot.
-  async #admitAll(calls: readonly Arguments[]): Promise<Reply[]> {
+  async #admitAll(admissions: readonly Admission[]): Promise<Reply[]> {
     if (this.#redis.isCluster)
       return Promise.all(
-        calls.map((call) =>
-          this.#redis.admitClient(...call).then(
+        admissions.map(({ args }) =>
+          this.#redis.admitClient(...args).then(
             (reply): Reply => [null, reply],
             (error): Reply => [error],
           ),
         ),
       )
     const pipeline = this.#redis.pipeline() as ChainableCommander & Scripts
-    for (const call of calls) void pipeline.admitClient(...call)
+    for (const { args } of admissions) void pipeline.admitClient(...args)
     return (await pipeline.exec()) ?? []
   }
 
-  #admitArguments({ client, cost, known }: CountCall, requests: number): Arguments {
+  #admission({ client, cost, known }: CountCall, requests: number): Admission {
+    const call = numberCall()
     const { perMinute, perDay } = client.quotas
     const keys = keysOf(client, 'ban', 'minute', 'day')
     const lengths = [this.rules.banSeconds * 1000, minuteMs, dayMs]
     const before = known
       ? [known.ban, known.minute, known.day].flatMap((window) => [used(window), window.ttl])
       : [0, 0, 0, 0, 0, 0]
-    return [...keys, requests, perMinute, perDay, ...lengths, ...before, cost]
+    return { call, requests, args: [...keys, requests, perMinute, perDay, ...lengths, ...before, cost, call] }
   }
 }
 
@@ -238,6 +258,13 @@ function alike(calls: readonly CountCall[]): CountCall[][] {
     else byClient.set(call.client, [[call]])
   }
   return [...byClient.values()].flat()
+}
+
+// A call of the script for some requests.
+interface Admission {
+  readonly call: number
+  readonly requests: number
+  readonly args: Arguments
 }
 
 type Arguments = (string | number)[]

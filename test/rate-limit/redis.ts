@@ -256,11 +256,14 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
     ['a text', '+OK\r\n'],
     ['nothing', '*-1\r\n'],
     ['fewer numbers', integers(1)],
-    ['more numbers', integers(...Array(8).fill(0))],
+    ['more numbers', integers(...Array(9).fill(0))],
+    ["another call's admission", integers(1, 0, 0, 1, 1, 1, 1, 2 ** 40)],
+    ["another call's rejection", integers(0, 0, 2 ** 40)],
+    ["another call's address", integers(1, 1, 1, 2 ** 40)],
     ['texts', `*7\r\n${'$1\r\n0\r\n'.repeat(7)}`],
-    ['a negative time', integers(1, 0, 0, 1, -1, 1, 1)],
-    ['a time beyond its window', integers(1, 0, 0, 1, 10 ** 9, 1, 1)],
-    ['more admissions than requests', integers(2, 0, 0, 1, 1, 1, 1)],
+    ['a negative time', integers(1, 0, 0, 1, -1, 1, 1, 0)],
+    ['a time beyond its window', integers(1, 0, 0, 1, 10 ** 9, 1, 1, 0)],
+    ['more admissions than requests', integers(2, 0, 0, 1, 1, 1, 1, 0)],
   ] as const)
     t.test(`a reply of ${title} is a failure of Redis, and no count`, async (t) => {
       const counter = new RedisCounter(await connectTo(t, reply), rules)
@@ -271,7 +274,7 @@ t.test('the client counter in Redis', { skip: redisIsMissing }, async (t) => {
         () => counter.reject(client),
         () => counter.increment('192.0.2.1', 60_000),
       ]
-      const failure = { message: /something other than the counts of a script/ }
+      const failure = { message: /something other than the counts of this call/ }
       for (const call of calls) await t.rejects(call(), failure)
     })
 

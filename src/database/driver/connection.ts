@@ -13,6 +13,7 @@ import {
   type HeldConnection,
   type Probe,
   type Query,
+  type Result,
   type RootSql,
   type Signal,
   type Sql,
@@ -170,8 +171,23 @@ export class Connection implements HeldConnection {
         if (isReadOnly(error) && !this.#onlyReads) this.#leaveReadOnly()
       },
     )
+    this.#collectRows(query)
     this.#corkUntilNextTick()
     this.#send(query)
+  }
+
+  // postgres.js 3.4.9 counts rows on the connection, and not from 0 again when a statement has failed behind
+  // its first row (porsager/postgres issues 1119 and 1181): the next would get its rows behind holes. So each
+  // result collects its own. What lacks a row that the server has counted is no result, and whatever follows
+  // on the connection may be another statement's.
+  #collectRows(query: Query): void {
+    const { resolve } = query
+    query.forEachFn = collect
+    query.resolve = (result) => {
+      if (isWhole(result)) return resolve(result)
+      query.reject(codedError('CONNECTION_CLOSED', 'a result had other rows than the database has counted'))
+      this.bury()
+    }
   }
 
   #settled(query: Query): void {
@@ -303,6 +319,15 @@ export class WorkSignal implements Signal {
     this.#isOver = true
     this.#caller = undefined
   }
+}
+
+const collect: NonNullable<Query['forEachFn']> = (row, result) => void result.push(row)
+
+// The count of a command tag, such as `SELECT 5`. A few have none (SHOW), or count what they do not return.
+function isWhole(result: Result): boolean {
+  return ('count' in result ? [result] : result).every(
+    ({ length, count, columns }) => (count ?? length) === length || !(columns?.length > 0),
+  )
 }
 
 type Failure = Error & { readonly code?: string }

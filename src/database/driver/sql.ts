@@ -23,8 +23,14 @@ export interface Query extends postgres.PendingQuery<postgres.Row[]> {
   readonly active: boolean
   /** The backend's pid and the secret of its cancel requests. */
   readonly state: { readonly pid: number; readonly secret: number }
+  /** Takes each row as it arrives, with the result that it belongs to. */
+  forEachFn?: (row: postgres.Row, result: postgres.Row[]) => void
+  resolve(result: Result): void
   reject(error: unknown): void
 }
+
+/** What a query resolves with: of several statements, a list of theirs. */
+export type Result = postgres.RowList<postgres.Row[]> | readonly postgres.RowList<postgres.Row[]>[]
 
 /** Runs a statement of requests so that it changes nothing, to find out whether the database accepts it. */
 export type Probe = (sql: Sql) => Promise<unknown>

@@ -3,6 +3,7 @@
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
+import { inOrder, type Numbered, takeNumbers } from '../numbered.js'
 import type { StoredValue } from './columns.js'
 import { type Field, inJson, isExact, parseStored, readRow } from './rows.js'
 
@@ -54,14 +55,18 @@ export function pageStatement<Row>(
     ...conditions.map(({ type }, i) => `value${i} ${type}`),
     ...(hasPosition ? [`after ${order.at(-1)?.codec.type}`] : []),
     'page_limit integer',
+    'number integer',
   ]
   const statement = `
-    select case when ${isKnown} then (${rows}) end as columns
+    select asked.number, case when ${isKnown} then (${rows}) end as columns
     from json_to_recordset($1::text::json) as asked (${asked.join(', ')})${join}`
   return batched(async (sql, pages: readonly AskedPage[]) => {
-    const all = JSON.stringify(pages.map(recordOf))
-    const rows = await sql.unsafe<{ columns: string | null }[]>(statement, [all], prepared)
-    return rows.map(({ columns }) => (columns === null ? undefined : readPage<Row>(shown, columns)))
+    const first = takeNumbers(pages.length)
+    const all = JSON.stringify(pages.map((page, i) => recordOf(page, first + i)))
+    const rows = await sql.unsafe<ReadColumns[]>(statement, [all], prepared)
+    return inOrder(first, pages.length, rows).map(({ columns }) =>
+      columns === null ? undefined : readPage<Row>(shown, columns),
+    )
   }, limits)
 }
 
@@ -77,6 +82,10 @@ function selectOf(shown: readonly Field[], rows: string): string {
     ) as page`
 }
 
+interface ReadColumns extends Numbered {
+  readonly columns: string | null
+}
+
 type Columns = readonly (readonly StoredValue[] | null)[]
 
 function readPage<Row>(shown: readonly Field[], json: string): Row[] {
@@ -90,8 +99,8 @@ function readPage<Row>(shown: readonly Field[], json: string): Row[] {
 }
 
 // The names are those that the statement gives to what is asked.
-function recordOf({ values, after, limit }: AskedPage): object {
-  const record: Record<string, unknown> = { page_limit: limit, after }
+function recordOf({ values, after, limit }: AskedPage, number: number): object {
+  const record: Record<string, unknown> = { number, page_limit: limit, after }
   for (let i = 0; i < values.length; i++) record[`value${i}`] = values[i]
   return record
 }

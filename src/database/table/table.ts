@@ -5,6 +5,7 @@ import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
 import { writeArray } from '../driver/values.js'
+import { asOne, inOrder, type Numbered, takeNumbers } from '../numbered.js'
 import type { AnyColumns, ColumnsOf, StoredValue } from './columns.js'
 import type { Source } from './page-statement.js'
 import { createPages, type FiltersOf, type Ordered, type PagesOptions, type Scalar } from './pages.js'
@@ -82,30 +83,41 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
   const columns = listed(taken, ({ column }) => column)
   const values = listed(taken, ({ name, codec }) => `${identifier(name)}::${codec.type}`)
   const texts = listed(taken, ({ name }) => `${identifier(name)} text`)
-  // They come back in the order of the input.
+  // RETURNING names nothing that was given but the parameters. PostgreSQL inserts and returns row by row.
   const statement = `
     insert into ${from} (${columns})
     select ${values} from json_to_recordset($1::text::json) as given (${texts})
-    returning ${selected(shown)}`
-  return async (sql: Sql, rows: readonly Taken[]): Promise<Shown[]> =>
-    readRows(shown, await sql.unsafe<Texts[]>(statement, [writeRows(taken, rows)], prepared))
+    returning $2::integer as number, ${selected(shown)}`
+  return async (sql: Sql, rows: readonly Taken[]): Promise<Shown[]> => {
+    const number = takeNumbers(1)
+    const given = [writeRows(taken, rows), number]
+    const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, given, prepared)
+    return readRows(shown, asOne(number, rows.length, stored))
+  }
 }
 
 function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field) {
   // LIMIT makes PostgreSQL find each row by itself, by the index, and not read the table to join it.
   const statement = `
-    select (
+    select ($2::integer + asked.ordinal - 1)::integer as number, (
       select json_build_array(${listed(shown, inJson)})::text
       from ${from} as rows
       where rows.${column} = asked.value
       limit 1
     ) as json
-    from unnest($1::${codec.type}[]) as asked (value)`
+    from unnest($1::${codec.type}[]) with ordinality as asked (value, ordinal)`
   return async (sql: Sql, asked: readonly Value[]): Promise<(Shown | undefined)[]> => {
     const values = writeArray(asked.map(codec.write))
-    const found = await sql.unsafe<{ json: string | null }[]>(statement, [values], prepared)
-    return found.map(({ json }) => (json === null ? undefined : readValues(shown, json)))
+    const first = takeNumbers(asked.length)
+    const found = await sql.unsafe<Found[]>(statement, [values, first], prepared)
+    return inOrder(first, asked.length, found).map(({ json }) =>
+      json === null ? undefined : readValues(shown, json),
+    )
   }
+}
+
+interface Found extends Numbered {
+  readonly json: string | null
 }
 
 function readValues<Shown>(shown: readonly Field[], json: string): Shown {

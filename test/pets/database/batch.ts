@@ -48,6 +48,19 @@ t.test(
   },
 )
 
+for (const [title, change] of [
+  ['fewer', (outputs: string[]) => outputs.slice(1)],
+  ['more', (outputs: string[]) => [...outputs, 'of nobody']],
+] as const)
+  t.test(`${title} outputs than inputs are an error of all, on a pool and in a transaction`, async (t) => {
+    const run = batched(async (_sql, inputs: readonly number[]) => change(inputs.map((each) => `of ${each}`)))
+    for (const each of [sql, {} as Sql])
+      t.match(await Promise.allSettled([run(each, 1), run(each, 2)]), [
+        { status: 'rejected', reason: { message: /inputs have \d outputs/ } },
+        { status: 'rejected', reason: { message: /inputs have \d outputs/ } },
+      ])
+  })
+
 t.test('each pool has its own batches', async (t) => {
   const { batches, run } = held()
   void run(sql, 1)
