@@ -17,6 +17,7 @@ import {
   recycleConnections,
   resetConnections,
 } from './scenarios/database.js'
+import { failInMiddle } from './scenarios/middles.js'
 import { holdMigrationLock, migrateBehindReader } from './scenarios/migrations.js'
 import { floodWithoutKey } from './scenarios/neighbours.js'
 import { forgetConnections, losePackets } from './scenarios/network.js'
@@ -62,6 +63,7 @@ const scenarios: readonly (readonly [name: string, scenario: Scenario, skip?: st
   ['kill-standby', (environment) => loseStandby(environment, 'kill')],
   ['freeze-standby', (environment) => loseStandby(environment, 'freeze')],
   ['replace-certificate', replaceCertificate],
+  ['fail-in-middle', (environment) => failInMiddle(environment, 8_000)],
   ['recycle-connections', (environment) => recycleConnections(environment, 6_000)],
   ['reset-connections', (environment) => resetConnections(environment, 10)],
   ['abandon-work', (environment) => abandonWork(environment, 3)],

@@ -14,6 +14,7 @@ import {
   recycleConnections,
   resetConnections,
 } from '../../scripts/faults/scenarios/database.js'
+import { failInMiddle } from '../../scripts/faults/scenarios/middles.js'
 import { holdMigrationLock, migrateBehindReader } from '../../scripts/faults/scenarios/migrations.js'
 import { floodWithoutKey } from '../../scripts/faults/scenarios/neighbours.js'
 import { forgetConnections, losePackets } from '../../scripts/faults/scenarios/network.js'
@@ -55,6 +56,7 @@ const scenarios: [
   ['a standby that requests read from is frozen', (environment) => loseStandby(environment, 'freeze')],
   ['the only synchronous standby is frozen', (environment) => stallCommits(environment, 5_000)],
   ['writes fail behind HAProxy', (environment) => loseWrites(environment, 2_000), haproxyIsMissing],
+  ['statements fail in their middle', (environment) => failInMiddle(environment, 2_000)],
   ['the certificate of PostgreSQL is replaced by a wrong one', replaceCertificate],
   ['connections have a short lifetime', (environment) => recycleConnections(environment, 3_000)],
   ['clients reset their connections', (environment) => resetConnections(environment, 2)],

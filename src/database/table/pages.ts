@@ -3,6 +3,7 @@
 
 import { RequestError } from '../../openapi/index.js'
 import type { Sql } from '../database.js'
+import { prepared } from '../driver/sql.js'
 import { isDataException } from '../unavailable.js'
 import { arrayOf, type Column } from './columns.js'
 import {
@@ -138,6 +139,7 @@ function textOf(value: unknown, write: Column<unknown>['write']): string | null 
 // The statement depends on which filters are set, and whether there is a position.
 function selector<Shown>(source: Source, order: readonly OrderedField[], filters: readonly Filter[]) {
   const statements = new Map<string, ReturnType<typeof pageStatement<Shown>>>()
+  const positionType = (order.at(-1) as OrderedField).codec.type // an order has one
   return (sql: Sql, page: AskedPage): Promise<Shown[] | undefined> => {
     const set = filters.filter((_, i) => page.values[i] !== null)
     const kind = [page.after !== null, ...set.map(({ name }) => name)].join()
@@ -147,11 +149,21 @@ function selector<Shown>(source: Source, order: readonly OrderedField[], filters
       statements.set(kind, read)
     }
     const values = page.values.filter((text) => text !== null)
-    return read(sql, { ...page, values }).catch((error) => {
-      if (page.after !== null && isDataException(error)) return undefined
+    return read(sql, { ...page, values }).catch(async (error) => {
+      const isOfPosition = isDataException(error) && !(await canRead(sql, page.after, positionType))
+      if (isOfPosition) return undefined
       throw error
     })
   }
+}
+
+// Whether PostgreSQL reads a text as a value of a type. If so, the fault is that of a row.
+function canRead(sql: Sql, text: string | null, type: string): Promise<boolean> {
+  const statement = `select 1 where $1::text::${type} is not null`
+  return sql.unsafe(statement, [text], prepared).then(
+    () => true,
+    (error) => !isDataException(error),
+  )
 }
 
 function notOfARow({ name }: OrderedField): RequestError {

@@ -165,3 +165,22 @@ t.test('pages', async (t) => {
     t.equal((await right).items.length, 1)
   })
 })
+
+t.test('a row that cannot be computed is not taken for a position that no row has', async (t) => {
+  const sql = await createDatabase(t)
+  await sql`create table stored (id bigint generated always as identity, size int)`
+  await sql`insert into stored (size) values (1), (0), (2)`
+  await sql`create view shares as select id, 10 / size as share from stored`
+  const shares = table<{ id: bigint; share: number }, object>('shares', {
+    shows: { id: int8(), share: int4() },
+    takes: {},
+  })
+  const list = shares.pages({ order: ['id'] })
+  const { reads } = await openPools(t, sql)
+  const settled = await Promise.allSettled([0n, 1n, 2n].map((after) => list(reads.sql, { limit: 1, after })))
+  t.match(settled, [
+    { status: 'rejected', reason: { code: '22012' } }, // a page reads one row more
+    { status: 'rejected', reason: { code: '22012' } },
+    { status: 'fulfilled', value: { items: [{ id: 3n, share: 5 }], next: undefined } },
+  ])
+})
