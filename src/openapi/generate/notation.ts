@@ -16,7 +16,7 @@ export interface Notation {
 // What generated code itself declares, imports or uses.
 const reserved = new Set(
   [
-    'AsyncIterable Blob Call Callbacks Calls ClientTable Digit Extract ItemIn ItemOf Items Iterable ErrorBody',
+    'AsyncIterable Blob Call Callbacks Calls ClientTable Digit ItemIn ItemOf Items Iterable ErrorBody',
     'ErrorCode Errors Exclude FileOf LowerCase Lowercase',
     'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
     'Accepting ByteStream Credentials FileBody FileOptions ReadableStream SecuritySchemes StreamCall',

@@ -125,14 +125,10 @@ export type WithArrivingFiles<Form, Names extends string> = {
     `/** A stream of items. */
 export type Items<Item> = AsyncIterable<Item> | Iterable<Item>
 
-type ItemIn<Response> = Response extends { body: infer Body }
-  ? Extract<Body, AsyncIterable<unknown>> extends AsyncIterable<infer Item>
-    ? Item
-    : never
-  : never
+type ItemIn<Operation> = Operation extends { item: infer Item } ? Item : never
 
 /** An item of the streams of an operation: \`async function* feed(): AsyncGenerator<ItemOf<'watch'>>\`. */
-export type ItemOf<Id extends OperationId> = ItemIn<Operations[Id]['response']>
+export type ItemOf<Id extends OperationId> = ItemIn<Operations[Id]>
 
 `,
   ],
@@ -173,8 +169,18 @@ function operationType(operation: Operation, notation: Notation): string {
       body: ${bodyType(operation, notation)}${acceptType(operation)}
     }
     response:
-${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}
+${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}${itemType(operation, notation)}
   }`
+}
+
+// By itself: in the response, a stream of items cannot be told from bytes, which may be iterated over, too.
+function itemType(operation: Operation, notation: Notation): string {
+  const streams = returnable(operation).flatMap((response) =>
+    response.contents
+      .filter(({ kind }) => kind === 'stream')
+      .map((content) => sentType(operation, response, content, notation)),
+  )
+  return streams.length === 0 ? '' : `\n    item: ${[...new Set(streams)].join(' | ')}`
 }
 
 // Of one that no request carries a credential for, there is no check.
@@ -292,9 +298,14 @@ function responseType(
   notation: Notation,
   bytes = buffered,
 ): string {
+  return contentType(content, sentType(operation, response, content, notation), bytes)
+}
+
+// Of a stream, that of an item.
+function sentType(operation: Operation, response: Response, content: Content, notation: Notation): string {
   const declared = `${declaredType(operation, response)}['content'][${quote(content.mediaType)}]`
   const type = namedType(content, notation) ?? declared
-  return contentType(content, notation.hasReadOrWriteOnly ? `Readable<${type}>` : type, bytes)
+  return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type
 }
 
 // Undeclared headers are `undefined`, not omitted: TypeScript rejects excess properties only in literals.

@@ -30,6 +30,8 @@ const pet = "{application/json: {schema: {$ref: '#/components/schemas/Pet'}}}"
 const events =
   "{text/event-stream: {schema: {oneOf: [{type: object, required: [event, data], properties: {event: {const: added}, data: {$ref: '#/components/schemas/Pet'}}}, {type: object, required: [data], properties: {data: {const: '[DONE]'}}}]}}}"
 
+const itemOf = (name: string) => `type Item = import('../../generated/operations.js').ItemOf<'${name}'>`
+
 // Of each: what a handler takes or gives, rightly and wrongly.
 const rows: readonly (readonly [
   name: string,
@@ -251,6 +253,31 @@ const rows: readonly (readonly [
     /not assignable/,
   ],
   [
+    'feedOrFile',
+    answering(
+      `'200': ${one("{application/jsonl: {schema: {$ref: '#/components/schemas/Pet'}}, application/pdf: {}}")}, '202': ${one('{text/event-stream: {schema: {type: string}}, application/json: {}}')}, '206': ${one('{image/png: {}}')}, '400': ${one("{application/json: {schema: {$ref: '#/components/schemas/Error'}}}")}, 4XX: {$ref: '#/components/responses/UnexpectedError'}`,
+    ),
+    `async () => { ${itemOf('feedOrFile')}; const items: Item[] = [{ id: 1n, name: '', categoryId: 1n }, { data: 'a' }]; for (const item of items) 'data' in item ? item.data satisfies string : item.id satisfies bigint; return { status: 206, body: '' } }`,
+    `async () => { ${itemOf('feedOrFile')}; const item: Item = 5; return { status: 206, body: String(item) } }`,
+    /'number' is not assignable/,
+  ],
+  [
+    'feedByRef',
+    answering(
+      "'200': {$ref: '#/components/responses/Feed'}, default: {$ref: '#/components/responses/UnexpectedError'}",
+    ),
+    `async () => { ${itemOf('feedByRef')}; const body: Item[] = [{ id: 1n, name: '', categoryId: 1n }]; return { status: 200, body } }`,
+    `async () => { ${itemOf('feedByRef')}; const body: Item[] = [{ id: 1n }]; return { status: 200, body } }`,
+    /is missing the following properties/,
+  ],
+  [
+    'noFeed',
+    answering(`'200': ${one('{application/octet-stream: {}}')}`),
+    `async () => { ${itemOf('noFeed')}; const body: Item[] = []; return { status: 200, body: String(body[0] satisfies undefined) } }`,
+    `async () => { ${itemOf('noFeed')}; const body: Item[] = ['a']; return { status: 200, body: String(body) } }`,
+    /to type 'never'/,
+  ],
+  [
     'textFeed',
     answering(
       `'200': ${one('{application/json: {schema: {type: string}}, text/event-stream: {schema: {type: string}}}')}`,
@@ -300,6 +327,7 @@ const rows: readonly (readonly [
 
 const chain = `    First: {$ref: '#/components/responses/Second'}
     Second: {description: It., content: {application/json: {schema: {type: string}}}}
+    Feed: {description: It., content: {application/jsonl: {schema: {$ref: '#/components/schemas/Pet'}}}}
 `
 const kinds = `    Ball: {type: object, required: [kind], properties: {kind: {type: string}}}
     Rope: {type: object, required: [kind], properties: {kind: {type: string}}}
