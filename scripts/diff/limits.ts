@@ -2,7 +2,7 @@
 // (`x-rate-cost`), how long responses are stored (`x-idempotency`).
 
 import { keepAlivesMax } from '../../src/client/stream-call.js'
-import { defaultKeepAliveMs, defaultLimits, ordersFields, Reader } from '../../src/openapi/tools.js'
+import { defaultLimits, framingOf, keepAliveOf, ordersFields, Reader } from '../../src/openapi/tools.js'
 import { claim, report, type Spot } from './comparison.js'
 import { describeChange, type Node } from './node.js'
 import { child, partOf } from './references.js'
@@ -41,14 +41,30 @@ export function compareOwnLimits(operation: Spot): void {
   const limits = { ...child(operation, 'x-limits'), where: 'x-limits' }
   compareBodyLimit(operation, limits)
   compareValue(limits, 'keepAliveMs', (was, is) => {
-    const [often, seldom] = [was, is].map((each) => numberOr(each, defaultKeepAliveMs)) as [number, number]
-    return seldom > keepAlivesMax * often ? 'major' : 'minor' // clients take the stream for lost
+    const isLost = streamTypesOf(operation).some((mediaType) => isTakenForLost(mediaType, was, is))
+    return isLost ? 'major' : 'minor'
   })
   // How long it may take, and when a stream without items ends, is the service's to decide.
   for (const name of ['timeoutMs', 'silenceMs']) compareValue(limits, name, () => 'minor')
   const [cost, newCost] = [before, after].map((node) => numberOr(node['x-rate-cost'], 1)) as [number, number]
   if (cost === newCost) claim(operation, 'x-rate-cost')
   else compareValue(operation, 'x-rate-cost', () => (newCost > cost ? 'major' : 'minor'))
+}
+
+// By a client that waits for the signs of life that there were.
+function isTakenForLost(mediaType: string, was: unknown, is: unknown): boolean {
+  const [often, seldom] = [was, is].map((each) => {
+    const keepAliveMs = typeof each === 'number' ? each : undefined
+    return keepAliveOf(mediaType, { keepAliveMs }).afterMs
+  }) as [number, number]
+  return seldom > keepAlivesMax * often
+}
+
+function streamTypesOf({ before, comparison }: Spot): string[] {
+  const reader = new Reader(comparison.documents.before)
+  const responses = Object.values(reader.node(before.responses)).map((each) => reader.node(each))
+  const types = responses.flatMap(({ content }) => Object.keys(reader.node(content)))
+  return types.filter((each) => framingOf(each) !== undefined)
 }
 
 // A body that streams is the same to clients, except for a form, whose files then have to be its last parts.

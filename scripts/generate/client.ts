@@ -31,9 +31,9 @@ import {
   essence,
   extendedBy,
   type Field,
-  framingOf,
   isPublic,
   isRange,
+  keepAliveOf,
   nodeOf,
   type Parameter,
   pointerTo,
@@ -429,14 +429,15 @@ function streamsOf(operation: Operation, places: NumberPlaces): NonNullable<Clie
 }
 
 function streamOf(content: Content, { limits }: Operation, places: NumberPlaces): ClientStream | undefined {
-  const { framing, schema, data = [] } = content
+  const { framing, mediaType, schema, data = [] } = content
   if (framing === undefined) return undefined
   const items = framing === 'sse' ? dataSchemas(schema) : [schema ?? {}]
   const numbers = places.of(items.length === 1 ? items[0] : { anyOf: items })
   const texts = data.filter(({ isJson }) => !isJson)
+  const { afterMs: keepAliveMs } = keepAliveOf(mediaType, limits)
   return {
     framing,
-    ...(framingOf(content).keepAlive !== '' && { keepAliveMs: limits.keepAliveMs }),
+    ...(keepAliveMs < Number.POSITIVE_INFINITY && { keepAliveMs }),
     ...(numbers !== undefined && { numbers }),
     ...(texts.length > 0 && {
       texts: texts.map(({ events, texts }) => ({ ...(events && { events }), ...(texts && { texts }) })),

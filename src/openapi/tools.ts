@@ -4,11 +4,12 @@
 export type { Content, Field, Parameter, Response, Schema } from './contract/contract.js'
 export type { Problem } from './contract/contract-error.js'
 export { withDecisions } from './contract/decided.js'
-export { defaultKeepAliveMs, defaultLimits, ownErrorStatuses } from './contract/defaults.js'
+export { defaultLimits, ownErrorStatuses } from './contract/defaults.js'
 export { sunsets } from './contract/deprecation.js'
 export { filesOf, type ReadText, UnreadFile } from './contract/file-text.js'
 export { readSource } from './contract/files.js'
-export { withSchemaOfItem } from './contract/items.js'
+export { framingOf, withSchemaOfItem } from './contract/items.js'
+export { keepAliveOf } from './contract/keep-alive.js'
 export {
   type AnySchema,
   dataFields,
@@ -45,7 +46,6 @@ export { isOpenApi30, isOpenApi32, toSchema31, versionProblem } from './contract
 export { ordersFields } from './contract/uploads.js'
 export { replacedPaths } from './own-paths.js'
 export { serverErrors, undeclaredErrors } from './response/additions.js'
-export { framingOf } from './response/framing.js'
 export { byStatus } from './response/response-validation.js'
 export { formats } from './schemas/formats.js'
 export { patternSource } from './schemas/patterns.js'

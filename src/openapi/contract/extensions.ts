@@ -1,12 +1,13 @@
 // The document's own extensions: `x-limits`, also of an operation, `x-idempotency` and `x-enumStatuses`, each
 // with a default; and those that others read.
 
-import type { Contract, Operation } from './contract.js'
+import type { Content, Contract, Operation } from './contract.js'
 import type { Problem } from './contract-error.js'
-import { defaultIdempotency, defaultKeepAliveMs, defaultLimits, ownErrorStatuses } from './defaults.js'
+import { defaultIdempotency, defaultLimits, ownErrorStatuses } from './defaults.js'
+import { keepAliveOf } from './keep-alive.js'
 import { operationPlace } from './methods.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
-import { hasStreams, refusesUnacceptable } from './responses.js'
+import { contentsOf, hasStreams, refusesUnacceptable } from './responses.js'
 
 /** The document's extensions that the engine reads. */
 export const ownExtensions = ['x-limits', 'x-idempotency'] as const
@@ -69,12 +70,16 @@ export function readOperationLimits(
     if (!isWithin(given[name], { min, max })) problem(`${name} must be an integer from ${min} to ${max}`)
   }
   for (const text of found(uselessLimits(given, body, responses))) problem(text)
+  if ('keepAliveMs' in given && isAlwaysSilent(responses))
+    reader.warn(
+      `${place}: x-limits: keepAliveMs has no effect: to readers of JSON Lines each line is a value`,
+    )
   const ofDocument = { ...defaultLimits, ...reader.node(reader.document['x-limits']) }
   const limits = given as Partial<Record<keyof typeof operationLimits, number>>
   return {
     body: limits.bodyBytes ?? Number(ofDocument.bodyBytes),
     timeoutMs: limits.timeoutMs,
-    keepAliveMs: limits.keepAliveMs ?? defaultKeepAliveMs,
+    keepAliveMs: limits.keepAliveMs,
     silenceMs: limits.silenceMs,
   }
 }
@@ -91,6 +96,13 @@ function uselessLimits(given: Node, body: Operation['body'], responses: Operatio
     ['keepAliveMs' in given && !streams, 'keepAliveMs requires a response that is a stream of items'],
     ['silenceMs' in given && !streams, 'silenceMs requires a response that is a stream of items'],
   ]
+}
+
+// Whether it has streams, and none of a media type that has keep-alives.
+function isAlwaysSilent(responses: Operation['responses']): boolean {
+  const streams = contentsOf(responses.values()).filter(({ kind }) => kind === 'stream')
+  const isSilent = ({ mediaType }: Content) => keepAliveOf(mediaType, { keepAliveMs: 1 }).afterMs > 1
+  return streams.length > 0 && streams.every(isSilent)
 }
 
 // Ten years. A much larger interval is out of range for a PostgreSQL timestamp.

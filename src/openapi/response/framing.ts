@@ -4,17 +4,14 @@
 import type { Content, EventData } from '../contract/contract.js'
 import { utf8Fault } from './utf-8.js'
 
-/** How the items of a stream are written. */
-export interface Framing {
-  /**
-   * The text of an item.
-   * @param toJson undefined of a value that JSON does not have
-   * @throws {FramingError} of one that cannot be written
-   */
-  readonly frame: (item: unknown, toJson: (value: unknown) => string | undefined) => string
-  /** What is sent in a silence; empty if every client would take it for an item. */
-  readonly keepAlive: string
-}
+/**
+ * The text of an item.
+ * @param toJson undefined of a value that JSON does not have
+ * @throws {FramingError} of one that cannot be written
+ */
+export type Frame = (item: unknown, toJson: ToJson) => string
+
+type ToJson = (value: unknown) => string | undefined
 
 /** An item that is not valid, or that its format cannot express. */
 export class FramingError extends Error {
@@ -29,20 +26,12 @@ export class FramingError extends Error {
   }
 }
 
-/** The framing of a stream. */
-export function framingOf({ framing, mediaType, data = [] }: Content): Framing {
-  // A comment. An empty line after it would be an empty event to some clients, once there was an id.
-  if (framing === 'sse')
-    return { frame: (item, toJson) => eventText(item as Event, data, toJson), keepAlive: ':\n' }
-  // RFC 7464, section 2.1: between two separators there is no item.
-  if (framing === 'sequence')
-    return { frame: (item, toJson) => `\x1e${jsonText(item, toJson)}\n`, keepAlive: '\x1e' }
-  // Readers of NDJSON skip empty lines; to those of JSON Lines each line is a value.
-  const keepAlive = /ndjson/i.test(mediaType) ? '\n' : ''
-  return { frame: (item, toJson) => `${jsonText(item, toJson)}\n`, keepAlive }
+/** How the items of a stream are written. */
+export function frameOf({ framing, data = [] }: Content): Frame {
+  if (framing === 'sse') return (item, toJson) => eventText(item as Event, data, toJson)
+  const start = framing === 'sequence' ? '\x1e' : ''
+  return (item, toJson) => `${start}${jsonText(item, toJson)}\n`
 }
-
-type ToJson = (value: unknown) => string | undefined
 
 function jsonText(value: unknown, toJson: ToJson): string {
   return toJson(value) ?? fail('is not a value of JSON')

@@ -3,7 +3,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import type { OperationLimits } from '../contract/contract.js'
+import type { KeepAlive } from '../contract/keep-alive.js'
 import { EndlessBody } from './endless-body.js'
 import { itemTurn } from './item-turns.js'
 
@@ -24,11 +24,11 @@ export interface ItemSource {
   readonly items: Items
   /** The text of an item. @throws of one that the contract does not allow */
   readonly write: (item: unknown, index: number) => string
-  /** What is sent in a silence; empty for nothing. */
-  readonly keepAlive: string
+  readonly keepAlive: KeepAlive
+  /** How long a silence may last; undefined: for ever. */
+  readonly silenceMs: number | undefined
   /** See `EndlessBody`. */
   readonly isResumed: boolean
-  readonly limits: Pick<OperationLimits, 'keepAliveMs' | 'silenceMs'>
   readonly log: FastifyBaseLogger
 }
 
@@ -120,7 +120,7 @@ export class ItemStream extends EndlessBody {
   // One timer, which looks how long the silence is: to set another for each item would cost more than the
   // item.
   #watch(): void {
-    const { keepAliveMs, silenceMs = Number.POSITIVE_INFINITY } = this.#source.limits
+    const { keepAlive, silenceMs = Number.POSITIVE_INFINITY } = this.#source
     const now = performance.now()
     const silence = this.#waitsSince === undefined ? 0 : now - this.#waitsSince
     if (silence >= silenceMs) {
@@ -128,16 +128,17 @@ export class ItemStream extends EndlessBody {
       else this.destroy(new Error(`${this.#source.place}: no item for ${silenceMs} ms`))
       return
     }
-    if (now - this.#sentAt >= keepAliveMs) this.#keepAlive(now)
-    const waitMs = Math.min(keepAliveMs - (now - this.#sentAt), silenceMs - silence)
+    if (now - this.#sentAt >= keepAlive.afterMs) this.#keepAlive(now)
+    const waitMs = Math.min(keepAlive.afterMs - (now - this.#sentAt), silenceMs - silence)
+    if (waitMs === Number.POSITIVE_INFINITY) return
     this.#timer = setTimeout(() => this.#watch(), Math.max(1, Math.ceil(waitMs)))
   }
 
   // A client that does not read has enough to read.
   #keepAlive(now: number): void {
-    const { keepAlive } = this.#source
     this.#sentAt = now
-    if (keepAlive !== '' && this.readableLength === 0 && this.#waitsSince !== undefined) this.push(keepAlive)
+    if (this.readableLength > 0 || this.#waitsSince === undefined) return
+    this.push(this.#source.keepAlive.text)
   }
 
   // An iterable that waits for an item returns once it has it: what it waits for ends by the request's

@@ -2,7 +2,8 @@
 
 import type { FastifyReply } from 'fastify'
 import type { Content, Operation } from '../contract/contract.js'
-import { FramingError, framingOf } from './framing.js'
+import { keepAliveOf } from '../contract/keep-alive.js'
+import { FramingError, frameOf } from './framing.js'
 import { ItemStream, type Items } from './item-stream.js'
 import { endWithResponse } from './response-stream.js'
 import { type ItemFault, type ResponseCheck, ResponseError } from './response-validation.js'
@@ -17,13 +18,20 @@ export function createStreamSerializer(
   toJson: ToJson,
 ): (reply: FastifyReply, status: number, content: Content, items: Items) => ItemStream {
   return (reply, status, content, items) => {
-    const { frame, keepAlive } = framingOf(content)
+    const frame = frameOf(content)
     const jsonOf = (value: unknown) => toJson(reply, status, content.mediaType, value)
     const frameItem = (item: unknown) => frame(item, jsonOf)
     const place = `${id} ${status}`
     const write = createWrite(place, check.itemFault(content), frameItem)
-    const isResumed = content.framing === 'sse'
-    const stream = new ItemStream({ place, items, write, keepAlive, isResumed, limits, log: reply.log })
+    const stream = new ItemStream({
+      place,
+      items,
+      write,
+      keepAlive: keepAliveOf(content.mediaType, limits),
+      silenceMs: limits.silenceMs,
+      isResumed: content.framing === 'sse',
+      log: reply.log,
+    })
     endWithResponse(stream, reply)
     return stream
   }

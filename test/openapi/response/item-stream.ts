@@ -414,14 +414,13 @@ t.test(
     }
     const failures: unknown[] = []
     const log = { error: (each: unknown) => failures.push(each) } as unknown as FastifyBaseLogger
-    const limits = { keepAliveMs: 60_000, silenceMs: undefined }
     const source = {
       place: 'all 200',
       items: items(),
       write: String,
-      keepAlive: '',
+      keepAlive: { text: ':\n', afterMs: 60_000 },
+      silenceMs: undefined,
       isResumed: true,
-      limits,
       log,
     }
     const body = new ItemStream(source)
