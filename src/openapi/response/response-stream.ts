@@ -57,10 +57,8 @@ export async function sendStream(
   await firstBytes(bytes)
   if (isOver(request, reply)) return undefined
   if (bytes.destroyed) throw bytes.errored ?? destroyedEarly()
-  addHeaders(reply, headers)
+  addHead(reply, headers, bytes)
   bytes.on('error', (err) => cut(request, reply, err, name))
-  // Or nginx collects items until its buffers are full.
-  if (bytes instanceof EndlessBody) reply.header('x-accel-buffering', 'no')
   if (bytes.readableLength === 0) reply.raw.once('pipe', () => sendHead(reply))
   return reply.code(status).send(bytes)
 }
@@ -68,8 +66,14 @@ export async function sendStream(
 // What it leaves out is not begun, and has a length that nobody knows.
 function sendHeadAlone(reply: FastifyReply, { status, headers, body }: StreamedResponse): FastifyReply {
   body.destroy()
-  addHeaders(reply, headers)
+  addHead(reply, headers, body)
   return reply.code(status).send(Readable.from([]))
+}
+
+function addHead(reply: FastifyReply, headers: StreamedResponse['headers'], body: Readable): void {
+  addHeaders(reply, headers)
+  // Or nginx collects items until its buffers are full.
+  if (body instanceof EndlessBody) reply.header('x-accel-buffering', 'no')
 }
 
 // Streams that hold objects, and those whose length is said, may give what cannot be sent. Others refuse it

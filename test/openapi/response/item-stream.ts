@@ -300,6 +300,21 @@ t.test('HEAD does not begin the iterable', async (t) => {
   t.strictSame(log, [])
 })
 
+for (const name of ['lines', 'jsonl', 'sequence', 'texts', 'events'] as const) {
+  t.test(`HEAD has the headers of GET (${name})`, async (t) => {
+    const { origin } = await start(t, name, () => from())
+    const headOf = async (method: string) => {
+      const client = await listen(origin, name, method)
+      await client.closed
+      const [head = ''] = client.received().split('\r\n\r\n')
+      return head.replace(/\r\n(date|transfer-encoding): .*/gi, '')
+    }
+    const get = await headOf('GET')
+    t.match(get, /\r\nx-accel-buffering: no(\r\n|$)/)
+    t.equal(await headOf('HEAD'), get)
+  })
+}
+
 t.test('an item is sent when it is there, and silences have keep-alives', async (t) => {
   const keepAlives = { events: ':\n', lines: '\n', sequence: '\x1e' }
   for (const [name, text] of Object.entries(keepAlives) as [keyof typeof keepAlives, string][]) {
