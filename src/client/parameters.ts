@@ -37,10 +37,19 @@ export function writeParameters(
     target: query.length > 0 ? `${written}?${query.join('&')}` : written,
     // Browsers ignore this header and send their own cookies.
     headers: {
-      ...Object.fromEntries(all('header')),
+      ...Object.fromEntries(all('header').map(([name, text]) => [name, headerText(name, text)])),
       ...(cookies.length > 0 && { Cookie: cookies.join('; ') }),
     },
   }
+}
+
+// Headers refuses these characters without saying where they are, and removes the blanks (RFC 9110, section
+// 5.5).
+function headerText(name: string, text: string): string {
+  const at = memberAt('header', name)
+  if (/[^\t -~\x80-\xff]/.test(text)) throw new TypeError(`${at} has characters that a header cannot have`)
+  if (/^[\t ]|[\t ]$/.test(text)) throw new TypeError(`${at} must not begin or end with a blank`)
+  return text
 }
 
 function writePath(operation: Called, values: object | undefined): string {

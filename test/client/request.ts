@@ -34,6 +34,9 @@ const parameters = [
   { name: 'json', in: 'query', content: { 'application/json': { schema: toy } } },
   { name: 'free', in: 'query', schema: { type: 'string' } },
   { name: 'X-Shop', in: 'header', schema: int64 },
+  { name: 'X-Text', in: 'header', schema: { type: 'string' } },
+  { name: 'X-Texts', in: 'header', schema: { type: 'array', items: { type: 'string' } } },
+  { name: 'X-Json', in: 'header', content: { 'application/json': { schema: {} } } },
   { name: 'shop', in: 'cookie', schema: int64 },
 ]
 const bodies: Readonly<Record<string, object>> = {
@@ -121,6 +124,16 @@ const refused: [operation: string, request: object, message: string][] = [
   ['json', { query: new Map([['free', '1']]) }, 'query must not be a Map'],
   ['json', { header: new Headers() }, 'header must not be a Headers'],
   ['json', { header: { 'X-Shop': () => 1 } }, 'header["X-Shop"] must not be a function'],
+  ...['a\r\nX-Admin: 1', 'a\n', 'a\0b', '\x01', '\x7f', '€'].flatMap((text): typeof refused => [
+    ['json', { header: { 'X-Text': text } }, 'header["X-Text"] has characters that a header cannot have'],
+    [
+      'json',
+      { header: { 'x-texts': ['b', text] } },
+      'header["x-texts"] has characters that a header cannot have',
+    ],
+  ]),
+  ['json', { header: { 'X-Text': ' a' } }, 'header["X-Text"] must not begin or end with a blank'],
+  ['json', { header: { 'X-Text': 'a\t' } }, 'header["X-Text"] must not begin or end with a blank'],
   ['json', { cookie: { shop: circle } }, 'cookie.shop.self must be a single value, not an array'],
   ['text', { body: { a: 1 } }, 'body must be a single value, not an object'],
   ['text', { body: Number.NaN }, 'body must not be NaN'],
@@ -200,6 +213,8 @@ t.test('what a text can carry is sent as it is', async (t) => {
     '?deep[n]=1&free=false',
   )
   t.equal(write('json', { header: { 'X-Shop': 5n } }).headers.get('X-Shop'), '5')
+  t.equal(write('json', { header: { 'X-Text': 'a \t\xe9' } }).headers.get('X-Text'), 'a \t\xe9')
+  t.equal(write('json', { header: { 'X-Json': '\r\n€' } }).headers.get('X-Json'), '"\\r\\n\\u20ac"')
   t.equal(await write('text', { body: noon }).text(), written)
   t.equal(
     await write('form', { body: { id: 1n, at: noon, none: null, o: { n: 1n } } }).text(),

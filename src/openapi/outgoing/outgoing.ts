@@ -4,6 +4,8 @@
 
 import { stringify } from 'lossless-json'
 import type { Contract, Header, Response, SentRequest } from '../contract/contract.js'
+import { isToken } from '../contract/names.js'
+import { headerText } from '../response/header-text.js'
 import { createResponseChecks, type ResponseCheck, ResponseError } from '../response/response-validation.js'
 import { type Asked, urlOf } from './callback-url.js'
 import { createResponseReaders, type ReadResponse } from './receiver-response.js'
@@ -100,7 +102,7 @@ type Make = (request: Values, signing: Signing | 'unsigned') => OutgoingRequest
 function createMake({ place, method, body: declaredBody }: SentRequest, check: ResponseCheck): Make {
   const { mediaType = '', required = false } = declaredBody ?? {}
   return ({ headers: given = {}, body: value }, signing) => {
-    const headers = textsOf(given)
+    const headers = textsOf(place, given)
     try {
       check.head(status, (name) => headers[name])
     } catch (error) {
@@ -122,7 +124,15 @@ function createMake({ place, method, body: declaredBody }: SentRequest, check: R
   }
 }
 
-function textsOf(headers: object): Record<string, string> {
+function textsOf(place: string, headers: object): Record<string, string> {
   const given = Object.entries(headers).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given.map(([name, value]) => [name.toLowerCase(), String(value)]))
+  return Object.fromEntries(given.map(([name, value]) => [name.toLowerCase(), textOf(place, name, value)]))
+}
+
+// Not every client of HTTP refuses what would end a header, and begin another.
+function textOf(place: string, name: string, value: unknown): string {
+  if (!isToken(name)) throw new Error(`${place}: header ${JSON.stringify(name)} is no name of a header`)
+  const text = headerText(value)
+  if (text !== undefined) return text
+  throw new Error(`${place}: header ${name} has characters that HTTP does not allow`)
 }

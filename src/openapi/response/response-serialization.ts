@@ -8,6 +8,7 @@ import { essence, responseContent, sentType } from '../contract/media-types.js'
 import { contentsOf, dependsOnAccept, silentContents, successesAmong } from '../contract/responses.js'
 import { createChoice } from '../request/accept.js'
 import { createCsvWriter, type WriteCsv } from './csv.js'
+import { headerText } from './header-text.js'
 import type { Items } from './item-stream.js'
 import { endWithResponse, mayStream } from './response-stream.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
@@ -32,9 +33,6 @@ export interface SerializedResponse {
   /** The headers with absolute links, as they were validated. A stored response has none. */
   readonly sent?: SerializedResponse['headers']
 }
-
-// Node throws at these characters when the response has already started (RFC 9110, section 5.5).
-const invalidInHeader = /[^\t\x20-\x7e\x80-\xff]/
 
 /**
  * Creates the serializer of an operation.
@@ -169,8 +167,8 @@ function toText(
   const texts: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue
-    const text = String(value)
-    if (invalidInHeader.test(text))
+    const text = headerText(value)
+    if (text === undefined)
       throw new ResponseError(`${id} ${status}`, `header ${name} has characters that HTTP does not allow`)
     texts[name.toLowerCase()] = Array.isArray(value) ? value.map(String) : text
   }

@@ -119,6 +119,27 @@ const refused: [title: string, request: { headers?: object; body?: unknown }, pr
     /^the webhook petSold: body at "" must NOT have additional properties$/,
   ],
 ]
+const inHeader: [title: string, headers: object, problem: string][] = [
+  ['CR LF', { 'X-Text': 'a\r\nX-Admin: 1' }, 'header X-Text has characters that HTTP does not allow'],
+  ['LF at its end', { 'X-Text': 'a\n' }, 'header X-Text has characters that HTTP does not allow'],
+  ['NUL', { 'x-text': 'a\0b' }, 'header x-text has characters that HTTP does not allow'],
+  ['DEL', { 'X-Text': '\x7f' }, 'header X-Text has characters that HTTP does not allow'],
+  ['what is no byte', { 'X-Text': '€' }, 'header X-Text has characters that HTTP does not allow'],
+  ['CR LF in its name', { 'X\r\nX-Admin': '1' }, 'header "X\\r\\nX-Admin" is no name of a header'],
+  ['no name', { '': '1' }, 'header "" is no name of a header'],
+]
+for (const [title, headers, problem] of inHeader) {
+  t.test(`a header with ${title} is refused`, async (t) => {
+    const { webhooks } = await outgoingOf({
+      told: { post: { parameters: [header('X-Text', { type: 'string' })], responses } },
+    })
+    t.throws(() => webhooks.told?.({ headers }, 'unsigned'), { message: `the webhook told: ${problem}` })
+    t.match(webhooks.told?.({ headers: { 'X-Text': 'a\t\xe9' } }, 'unsigned'), {
+      headers: { 'x-text': 'a\t\xe9' },
+    })
+  })
+}
+
 for (const [title, request, message] of refused) {
   t.test(`a request with ${title} is refused with its place`, async (t) => {
     const { webhooks } = await outgoingOf({ petSold })
@@ -221,6 +242,9 @@ const asked = {
   body: {
     urls: ['https://example.org/b', 'file:///etc/passwd', 7, 'mailto:a@b.c'],
     'a/b': 'https://example.org/~',
+    odd: ['https://example.org/\r\nb', 'ht\ntps://example.org', ' https://example.org/', 'a\r\nb', '\ud800'],
+    dots: ['..', '.', '...', '%2e'],
+    up: 'https://example.org/a/../b',
   },
 }
 const urls: [key: string, url: string | undefined][] = [
@@ -236,6 +260,19 @@ const urls: [key: string, url: string | undefined][] = [
   ['{$request.body#/urls/3}', undefined],
   ['{$request.body#/urls/2}', undefined],
   ['{$request.body#/none}', undefined],
+  ['{$request.body#/odd/0}', undefined],
+  ['{$request.body#/odd/1}', undefined],
+  ['{$request.body#/odd/2}', undefined],
+  ['https://example.org/?a={$request.body#/odd/3}', 'https://example.org/?a=a%0D%0Ab'],
+  ['https://example.org/?a={$request.body#/odd/4}', undefined],
+  ['https://example.org/a/{$request.body#/dots/0}/b', undefined],
+  ['https://example.org/a/{$request.body#/dots/1}', undefined],
+  ['{$request.query.to}/{$request.body#/dots/0}?a', undefined],
+  ['https://example.org/.{$request.body#/dots/1}/b', undefined],
+  ['https://example.org/a/{$request.body#/dots/2}/b', 'https://example.org/a/.../b'],
+  ['https://example.org/a/{$request.body#/dots/3}/b', 'https://example.org/a/%252e/b'],
+  ['https://example.org/v{$request.body#/dots/1}?n={$request.body#/dots/0}', 'https://example.org/v.?n=..'],
+  ['{$request.body#/up}/{$request.path.id}', 'https://example.org/b/a%2Fb%3Fc'],
   ['{$request.body#/urls/length}', undefined],
   ['{$request.body}', undefined],
   ['{$request.query.constructor}', undefined],
