@@ -1,6 +1,7 @@
 // Requests without a route: 404 and 405.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { literalPattern } from '../lib/literal-pattern.js'
 import { requestPath } from '../lib/request-path.js'
 import type { Contract } from './contract/contract.js'
 import { checkUrl, ownError } from './errors.js'
@@ -29,26 +30,49 @@ export function notFoundHandler(
 type AllowedMethods = (path: string) => readonly string[]
 
 function collectMethods(app: FastifyInstance): AllowedMethods {
-  const methods = new Map<string, { pattern: RegExp; names: Set<string> }>()
+  const methods = new Map<string, { segments: readonly Segment[]; names: Set<string> }>()
   app.addHook('onRoute', ({ url, method }) => {
-    const entry = methods.get(url) ?? { pattern: patternOf(url), names: new Set<string>() }
+    const entry = methods.get(url) ?? { segments: url.split('/').map(segmentOf), names: new Set<string>() }
     for (const name of [method].flat()) entry.names.add(name)
     methods.set(url, entry)
   })
   return (path) => {
-    const decoded = decodeURI(path) // the router has decoded it before
-    const allowed = [...methods.values()].filter(({ pattern }) => pattern.test(decoded))
+    const given = path.split('/')
+    const isAt = (segments: readonly Segment[]) =>
+      segments.length === given.length && segments.every((matches, i) => matches(given[i] ?? ''))
+    const allowed = [...methods.values()].filter(({ segments }) => isAt(segments))
     return [...new Set(allowed.flatMap(({ names }) => [...names]))].sort()
   }
 }
 
+/** Whether a segment of a path, still encoded, is matched as the router does. */
+type Segment = (text: string) => boolean
+
+// Of a segment with parameters, the router decodes reserved characters, too.
+function segmentOf(route: string): Segment {
+  const pattern = new RegExp(`^${sourceOf(route)}$`)
+  const decode = /:/.test(route.replaceAll('::', '')) ? decodeURIComponent : decodeURI
+  return (text) => pattern.test(decode(text))
+}
+
 // find-my-way's syntax: `::` is a literal colon, and a parameter may have a pattern.
-function patternOf(url: string): RegExp {
-  const pattern = url.replace(/::|:\w+(\(\.\*\?\))?|[.*+?^${}()|[\]\\]/g, (mark) => {
-    if (mark === '::') return ':'
-    return mark.startsWith(':') ? '[^/]+' : `\\${mark}`
-  })
-  return new RegExp(`^${pattern}$`)
+function sourceOf(route: string): string {
+  const [text = '', name] = /^(?:::|:(\w+)|[^:]+|:)/.exec(route) ?? []
+  if (text === '') return ''
+  const rest = route.slice(text.length)
+  if (name === undefined) return literalPattern(text === '::' ? ':' : text) + sourceOf(rest)
+  const pattern = rest.startsWith('(') ? rest.slice(0, groupLength(rest)) : ''
+  return (pattern || '[^]+') + sourceOf(rest.slice(pattern.length))
+}
+
+// Of the group that a pattern begins with.
+function groupLength(pattern: string): number {
+  let depth = 0
+  for (const { 0: mark, index } of pattern.matchAll(/\\.|[()]/g)) {
+    if (mark === '(') depth++
+    if (mark === ')' && --depth === 0) return index + 1
+  }
+  return pattern.length
 }
 
 /**

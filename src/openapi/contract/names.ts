@@ -1,5 +1,7 @@
 // Names where fewer characters are allowed than in OpenAPI.
 
+import { literalPattern } from '../../lib/literal-pattern.js'
+
 // JavaScript's reserved words, names every object inherits, and names the generated modules use.
 const taken = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
@@ -41,14 +43,33 @@ export function pathParameterNames(path: string): string[] {
 
 /**
  * A path for the router (find-my-way): parameter names escaped to word characters, `/users/{user_2d_id}` for
- * `/users/{user-id}`; a colon, which would start a parameter, doubled; and a pattern after a parameter whose
- * next character could belong to its name.
+ * `/users/{user-id}`; a colon, which would start a parameter, doubled; and a pattern after a parameter that
+ * shares its segment. By the router's own, such a parameter may be empty: `/{id}.json` would take `/.json`
+ * from `/{id}`.
  */
 export function withRouteNames(path: string): string {
-  return path.replace(/\{([^{}]+)\}(?=([^/.-])?)|:/g, (_, name, next) => {
-    if (name === undefined) return '::'
-    return `{${routeName(name)}}${next === undefined ? '' : '(.*?)'}`
+  return path.split('/').map(segmentWithNames).join('/')
+}
+
+function segmentWithNames(segment: string): string {
+  const parts = segment.split(/\{([^{}]+)\}/) // of `a-{b}.{c}`: a-, b, ., c and an empty text
+  const isAlone = parts.length === 3 && parts[0] === '' && parts[2] === ''
+  const written = parts.map((part, i) => {
+    if (i % 2 === 0) return part.replaceAll(':', '::')
+    const before = i === 1 ? '' : (parts[i - 1] ?? '')
+    const after = i === parts.length - 2 ? '' : (parts[i + 1] ?? '')
+    return `{${routeName(part)}}${isAlone ? '' : patternBetween(before, after)}`
   })
+  return written.join('')
+}
+
+// As the router's own patterns divide a text, in a time that grows with its length. `a.tar.gz` is `a.tar` and
+// `gz` of `{name}.{type}`: what follows a full stop or a hyphen has no other. `a_b_c` is `a` and `b_c` of
+// `{x}_{y}`: another separator ends the parameter before it.
+function patternBetween(before: string, after: string): string {
+  const [last, first] = [literalPattern(before), literalPattern(after)]
+  if (/^[.-]/.test(before)) return `(${last}|(?:(?!${last}).)+)`
+  return after === '' || /^[.-]/.test(after) ? '(.+?)' : `(.(?:(?!${first}).)*)`
 }
 
 /** The router's name for a path parameter. */

@@ -4,6 +4,7 @@
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
+import { literalPattern } from '../../lib/literal-pattern.js'
 import { requestPath } from '../../lib/request-path.js'
 import type { Content, Operation, Parameter, ParameterForm } from '../contract/contract.js'
 import { isExplodedObject } from '../contract/parameters.js'
@@ -370,7 +371,7 @@ function createSentInPath(
 function encodable(text: string): string {
   const letters = [...text].map((letter) => {
     const encoded = [...Buffer.from(letter)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
-    return `(?:${letter.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}|${encoded})`
+    return `(?:${literalPattern(letter)}|${encoded})`
   })
   return letters.join('')
 }
