@@ -32,7 +32,7 @@ export function writeRequestBody(
   const entries = entriesOf(sent, fields)
   if (kind === 'form') return { content: String(new URLSearchParams(entries.map(textEntry))), mediaType }
   const form = new FormData()
-  for (const [name, each] of entries) form.append(name, each)
+  for (const [name, each] of filesLast(entries, fields)) form.append(name, each)
   return { content: form, mediaType: undefined }
 }
 
@@ -74,6 +74,13 @@ function entriesOf(form: Sent, fields: NonNullable<ClientBody['fields']>): Entry
       ? all.map((one) => [name, one])
       : [[name, all.join(field.separator)]]
   })
+}
+
+// A service that takes large files reads a form as it arrives, and refuses a field behind one.
+function filesLast(entries: readonly Entry[], fields: NonNullable<ClientBody['fields']>): Entry[] {
+  const isFile = ([name, value]: Entry) =>
+    value instanceof Blob && !(Object.hasOwn(fields, name) && fields[name]?.isJson)
+  return [...entries.filter((each) => !isFile(each)), ...entries.filter(isFile)]
 }
 
 function textEntry([name, value]: Entry): [name: string, value: string] {

@@ -201,6 +201,14 @@ t.test('what JSON can carry is sent as it is', async (t) => {
   for (const [body, text] of bodies) t.equal(await write('json', { body }).text(), text)
 })
 
+t.test('the files of a form come behind its fields, and are in the order of the caller', async (t) => {
+  const [file, json] = [new Uint8Array([1]), new Blob(['{}'], { type: 'application/json' })]
+  const form = await write('parts', {
+    body: { front: file, id: 1n, pages: [new Blob(['b']), file], toy: json, back: file, tags: ['x', 'y'] },
+  }).formData()
+  t.strictSame([...form.keys()], ['id', 'toy', 'tags', 'tags', 'front', 'pages', 'pages', 'back'])
+})
+
 t.test('what a text can carry is sent as it is', async (t) => {
   const bare = Object.assign(Object.create(null), { a: 1, b: null })
   t.equal(pathOf(write('json', { path: { id: bare } })), '/json/a,1')

@@ -63,6 +63,8 @@ export interface Lengths {
 export interface Upload extends Lengths {
   /** Of a form: its files, by field. One that is alone is a field of the body, several are iterated over. */
   readonly files: ReadonlyMap<string, FileRules>
+  /** Of a form: whether it has no other fields than those that are declared. */
+  readonly isClosed: boolean
 }
 
 /** What the contract says about the files of a field. */

@@ -27,14 +27,17 @@ export function withUploads(
 function withUpload(reader: Reader, place: string, content: Content): Content {
   const { kind, schema, mediaType } = content
   if (kind === 'bytes')
-    return { ...content, upload: { files: new Map(), ...lengthsOf(partsOf(nodeOf(schema))) } }
+    return {
+      ...content,
+      upload: { files: new Map(), isClosed: false, ...lengthsOf(partsOf(nodeOf(schema))) },
+    }
   if (kind !== 'multipart') return content
   const parts = partsOf(nodeOf(reader.dereferenced(schema)))
   const files = new Map<string, FileRules>()
   for (const [name, { kind, isList }] of content.fields ?? [])
     if (kind === 'file') files.set(name, rulesOf(parts, name, isList))
   if (files.size === 0) return content
-  const upload = { files, minLength: 0, maxLength: Number.POSITIVE_INFINITY }
+  const upload = { files, isClosed: isClosed(parts), minLength: 0, maxLength: Number.POSITIVE_INFINITY }
   if (onlyFile(upload) !== undefined || areCounted(parts, [...files.keys()])) return { ...content, upload }
   reader.warn(
     `${place}: the request body ${mediaType} is read into memory: its schema says more of its files than ` +
@@ -52,6 +55,10 @@ export function onlyFile({ files }: Upload): string | undefined {
 // A schema and those that its `allOf` adds.
 function partsOf(schema: Node): Node[] {
   return [schema, ...nodesOf(schema.allOf).flatMap(partsOf)]
+}
+
+function isClosed(parts: readonly Node[]): boolean {
+  return parts.some((each) => each.additionalProperties === false || each.unevaluatedProperties === false)
 }
 
 function declarationsOf(parts: readonly Node[], name: string): Node[] {

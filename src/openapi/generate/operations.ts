@@ -98,22 +98,26 @@ export type StatusOf<Class extends number> = NumberOf<\`\${Class}\${Digit}\${Dig
       ? FileOf<Item, File>[]
       : Value
 
+/** A file of a form, and the media type of its part, if that has one: in lower case, without parameters. */
+export type FormFile<File> = File & { readonly type: string | undefined }
+
 /** Files are bytes. */
 export type WithFiles<Form, Names extends PropertyKey, File = Uint8Array> = {
-  [Name in keyof Form]: Name extends Names ? FileOf<Form[Name], File> : Form[Name]
+  [Name in keyof Form]: Name extends Names ? FileOf<Form[Name], FormFile<File>> : Form[Name]
 }
 
 `,
   ],
   [
     'WithArrivingFiles',
-    `/** A file of a form, and the name of its field. */
+    `/** A file of a form, the name of its field, and the media type of its part, if that has one. */
 export interface ArrivingFile<Name extends string> {
   readonly name: Name
+  readonly type: string | undefined
   readonly file: ByteStream
 }
 
-/** The fields of a form, and its files in the order in which they arrive: \`for await (const { name, file } of body)\`. */
+/** The fields of a form, and its files in the order in which they arrive: \`for await (const { name, type, file } of body)\`. */
 export type WithArrivingFiles<Form, Names extends string> = {
   [Name in keyof Form as Name extends Names ? never : Name]: Form[Name]
 } & AsyncIterable<ArrivingFile<Names>>

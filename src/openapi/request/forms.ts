@@ -32,25 +32,49 @@ export function readForm(bytes: Uint8Array, contentType: string, content: Conten
   const isMultipart = content.kind === 'multipart'
   const entries = isMultipart ? multipartEntries(bytes, contentType) : urlencodedEntries(bytes)
   const given = new Map<string, Entry[]>()
-  for (const entry of entries) {
+  for (const entry of entries.filter((each) => !isUnchosen(each))) {
     const others = given.get(entry.name)
     if (others === undefined) given.set(entry.name, [entry])
     else others.push(entry)
   }
   const faults: ErrorObject[] = []
-  const values = [...given].map(([name, all]) => {
+  const values = [...given].flatMap(([name, all]) => {
+    if (all.some((each) => isUnknownFile(content, each))) {
+      faults.push(errorAt([name], unknownField))
+      return []
+    }
     const field = content.fields?.get(name) ?? content.additionalField ?? plainField
-    return [name, readField(name, all, field, faults)]
+    return [[name, readField(name, all, field, faults)]]
   })
   return { value: Object.fromEntries(values), faults }
 }
 
+/** What is wrong with a part whose name the contract does not have. */
+export const unknownField = 'is not a known field'
+
+/** Whether it is a file that nothing of the contract describes: as text, its bytes would be lost. */
+export function isUnknownFile(
+  { fields, additionalField }: Content,
+  { name, fileName }: Pick<Entry, 'name' | 'fileName'>,
+): boolean {
+  const isDescribed = additionalField?.kind === 'json' || additionalField?.types !== undefined
+  return fileName !== undefined && !isDescribed && fields?.has(name) !== true
+}
+
+// What a browser sends for a file input in which none was chosen (WHATWG HTML, section 4.10.22.4).
+function isUnchosen({ fileName, bytes }: Entry): boolean {
+  return fileName === '' && bytes.length === 0
+}
+
 interface Entry {
   readonly name: string
+  /** Of a file; empty if it has none. Undefined of any other part. */
+  readonly fileName?: string | undefined
   /** Undefined if it is not UTF-8 or contains NUL. */
   readonly text: () => string | undefined
   readonly bytes: Uint8Array
   readonly mediaType: string | undefined
+  readonly transferEncoding?: string | undefined
 }
 
 function readField(name: string, entries: readonly Entry[], field: Field, faults: ErrorObject[]): unknown {
@@ -66,15 +90,29 @@ function readField(name: string, entries: readonly Entry[], field: Field, faults
 
 type Refuse = (problem: string) => undefined
 
+// RFC 7578, section 4.7, deprecates encodings of parts: these leave the bytes as they are.
+const identities = ['7bit', '8bit', 'binary']
+
 function readEntry(entry: Entry, { kind, types, mediaTypes }: Field, refuse: Refuse): unknown {
+  const { transferEncoding = '' } = entry
+  if (transferEncoding !== '' && !identities.includes(transferEncoding.toLowerCase()))
+    return refuse(`must be sent as it is, without the Content-Transfer-Encoding ${transferEncoding}`)
   const isOther = entry.mediaType !== undefined || kind === 'file'
   const type = entry.mediaType ?? 'text/plain' // RFC 7578, section 4.4
   if (isOther && mediaTypes.length > 0 && !mediaTypes.some((each) => accepts(each, type)))
     return refuse(`must be of type ${mediaTypes.join(' or ')}`)
-  if (kind === 'file') return entry.bytes
+  if (kind === 'file') return withType(entry.bytes, entry.mediaType)
   if (kind === 'json') return readJson(entry, refuse)
   const text = entry.text()
   return text === undefined ? refuse(noText) : readText(text, types)
+}
+
+/**
+ * A file, of bytes or a stream, with the media type of its part, which is undefined if the part has none. It
+ * is not enumerable: files are compared by their bytes.
+ */
+export function withType<File extends object>(file: File, type: string | undefined): File {
+  return Object.defineProperty(file, 'type', { value: type })
 }
 
 function readJson(entry: Entry, refuse: Refuse): unknown {
@@ -124,6 +162,10 @@ export function boundaryOf(contentType: string): string {
 /** What the headers of a part say. */
 export interface Head {
   readonly name: string
+  /** Of a file; empty if it has none. Undefined of any other part. */
+  readonly fileName: string | undefined
+  /** The media type, if they say one. */
+  readonly type: string | undefined
   /** What is wrong with the media type, if it is a file. */
   readonly problem: string | undefined
 }
@@ -138,7 +180,7 @@ export function readHead(head: Uint8Array, contentType: string, content: Content
   const part = Buffer.concat([Buffer.from(`--${boundary}`), head, Buffer.from(`\r\n--${boundary}--`)])
   const [entry] = multipartEntries(part, contentType)
   if (entry === undefined) throw malformed('it has a part without headers')
-  const { name } = entry
+  const { name, fileName, mediaType } = entry
   const field = content.fields?.get(name)
   let problem: string | undefined
   if (field?.kind === 'file')
@@ -146,7 +188,7 @@ export function readHead(head: Uint8Array, contentType: string, content: Content
       problem = text
       return undefined
     })
-  return { name, problem }
+  return { name, fileName, type: mediaType, problem }
 }
 
 function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
@@ -198,8 +240,18 @@ export function endsLine(bytes: Buffer, at: number): boolean {
 
 function entryOfPart(part: MultipartPart): Entry {
   const { name, mediaType, headers } = part
-  const entry = entryOf(name, Buffer.from(part.bytes), mediaType && essence(mediaType))
+  const entry = {
+    ...entryOf(name, Buffer.from(part.bytes), mediaType && essence(mediaType)),
+    fileName: part.filename ?? emptyFileName(headers['content-disposition'] ?? ''),
+    transferEncoding: headers['content-transfer-encoding']?.trim(),
+  }
   return isUtf8(headers['content-type'] ?? '') ? entry : { ...entry, text: () => undefined }
+}
+
+// The parser takes an empty `filename*` for none.
+function emptyFileName(disposition: string): '' | undefined {
+  const unquoted = disposition.replace(/"(?:[^"\\]|\\.)*"/g, '')
+  return /;\s*filename\*=[^';]*'[^';]*'\s*(?:;|$)/i.test(unquoted) ? '' : undefined
 }
 
 function entryOf(name: string | undefined, bytes: Buffer, mediaType: string | undefined): Entry {

@@ -14,8 +14,10 @@ import {
   headersEnd,
   headersMax,
   isClosing,
+  isUnknownFile,
   malformed,
   partsMax,
+  unknownField,
 } from './forms.js'
 import type { Upload } from './upload.js'
 import { invalidBody, invalidPlaces } from './violations.js'
@@ -39,6 +41,8 @@ export interface FormParts {
 export interface ArrivingFile {
   /** Of its field. */
   readonly name: string
+  /** The media type of its part, if that has one. */
+  readonly type: string | undefined
   readonly file: Readable
 }
 
@@ -47,21 +51,23 @@ export class ArrivingFiles {
   /** What has arrived and is not read. */
   #bytes: Buffer
   #name: string
+  #type: string | undefined
   #isInFile = true
   #length = 0
   readonly #counts = new Map<string, number>()
   #parts = 1
 
   /**
-   * @param name of the first file
+   * @param head of the first file
    * @param bytes what has arrived of it
    */
   constructor(
     readonly form: FormParts,
-    name: string,
+    { name, type }: Head,
     bytes: Buffer,
   ) {
     this.#name = name
+    this.#type = type
     this.#bytes = bytes
     this.#counts.set(name, 1)
   }
@@ -76,7 +82,7 @@ export class ArrivingFiles {
     do {
       const content = this.#content()
       const file = readableOf(content)
-      yield { name: this.#name, file }
+      yield { name: this.#name, type: this.#type, file }
       if (!file.readableEnded) file.destroy(new Error('the next file was asked for: read this one before'))
       await content.return(undefined)
       for await (const _ of this.#content());
@@ -118,18 +124,38 @@ export class ArrivingFiles {
 
   // Begins the next file. Returns false if the form has ended.
   async #begin(): Promise<boolean> {
+    for (;;) {
+      const head = await this.#nextPart()
+      if (head === undefined) return false
+      if (++this.#parts > partsMax) this.#fail(tooLarge())
+      if (await this.#isUnchosen(head)) continue
+      this.#count(head)
+      this.#isInFile = true
+      this.#length = 0
+      if (head.problem !== undefined) this.#refuse(head.problem)
+      return true
+    }
+  }
+
+  // Behind its headers. Undefined if the form has ended.
+  async #nextPart(): Promise<Head | undefined> {
     while (this.#bytes.length < closing.length) await this.#receive('its end is missing')
     if (isClosing(this.#bytes, 0)) {
       this.#bytes = nothing
       while (!(await this.form.chunks.next()).done); // nothing counts behind it (RFC 2046, section 5.1.1)
-      return false
+      return undefined
     }
     if (!endsLine(this.#bytes, 0)) this.#fail(malformed(continuedBoundary))
-    const { name, problem } = this.#readHead(await this.#nextHead())
-    this.#count(name)
-    this.#isInFile = true
-    this.#length = 0
-    if (problem !== undefined) this.#refuse(problem)
+    return this.#readHead(await this.#nextHead())
+  }
+
+  // Whether no file was chosen for it: then it has ended. See forms.ts.
+  async #isUnchosen({ fileName }: Head): Promise<boolean> {
+    if (fileName !== '') return false
+    const { delimiter } = this.form
+    while (this.#bytes.length < delimiter.length) await this.#receive('a part is cut')
+    if (!this.#bytes.subarray(0, delimiter.length).equals(delimiter)) return false
+    this.#take(delimiter.length)
     return true
   }
 
@@ -150,16 +176,17 @@ export class ArrivingFiles {
     }
   }
 
-  #count(name: string): void {
+  #count(head: Head): void {
+    const { name } = head
     this.#name = name
-    const rules = this.form.content.upload.files.get(name)
-    if (rules === undefined)
-      this.#fail(invalidBody([name], 'must come before any file: a form is read as it arrives'))
+    this.#type = head.type
+    const { content } = this.form
+    const rules = content.upload.files.get(name)
+    if (rules === undefined) this.#fail(invalidBody([name], misplaced(content, head)))
     const count = (this.#counts.get(name) ?? 0) + 1
     this.#counts.set(name, count)
     if (!rules.isList && count > 1) this.#fail(invalidBody([name], 'must be given once'))
     if (count > rules.maxItems) this.#fail(invalidPlaces([wrongNumber(name, 'maxItems', rules.maxItems)]))
-    if (++this.#parts > partsMax) this.#fail(tooLarge())
   }
 
   get #rules(): FileRules {
@@ -201,6 +228,14 @@ export function missingFiles({ files }: Declared, counts: ReadonlyMap<string, nu
 // As Ajv reports it.
 function wrongNumber(name: string, keyword: 'minItems' | 'maxItems', limit: number): ErrorObject {
   return { ...errorAt([name], ''), keyword, params: { limit } }
+}
+
+// What is wrong with a part that is no file, behind one: before it, it must be one that the form may have.
+function misplaced(content: UploadForm, head: Head): string {
+  const isField = content.fields?.has(head.name) === true || !content.upload.isClosed
+  return isField && !isUnknownFile(content, head)
+    ? 'must come before any file: a form is read as it arrives'
+    : unknownField
 }
 
 /** The error of a form that exceeds `partsMax` or `headersMax`. */

@@ -9,12 +9,16 @@ import {
   boundaryOf,
   closing,
   type Form,
+  type Head,
   headersEnd,
   headersMax,
   isClosing,
+  isUnknownFile,
   partsMax,
   readForm,
   readHead,
+  unknownField,
+  withType,
 } from './forms.js'
 import type { Upload } from './upload.js'
 import {
@@ -26,6 +30,7 @@ import {
   tooLarge,
   type UploadForm,
 } from './upload-files.js'
+import { invalidBody } from './violations.js'
 
 // For all that comes before the file.
 const fieldsMax = 1_048_576
@@ -59,11 +64,11 @@ export async function readUploadForm(
     else if (only !== undefined) return readForm(fields.bytes, contentType, content)
     else return withoutFiles(readForm(fields.bytes, contentType, content), content)
   }
-  const name = fields.file
+  const { name, type } = fields.file
   upload.file = name
-  const files = new ArrivingFiles(parts, name, fields.rest())
-  const { value, faults } = readForm(fields.withEmptyFile(), contentType, content)
-  if (only !== undefined) return { value: { ...value, [only]: files.only() }, faults }
+  const files = new ArrivingFiles(parts, fields.file, fields.rest())
+  const { value, faults } = readForm(fields.withShortFile(), contentType, content)
+  if (only !== undefined) return { value: { ...value, [only]: withType(files.only(), type) }, faults }
   const { [name]: _, ...others } = value
   return { value: iterating(others, files.all()), faults }
 }
@@ -81,8 +86,8 @@ function iterating(fields: Form['value'], files: AsyncGenerator<ArrivingFile>): 
 
 /** What comes before the file. */
 class Fields {
-  /** The name of the file, once its headers have arrived. */
-  file: string | undefined
+  /** The headers of the file, once they have arrived. */
+  file: Head | undefined
   /** Where its content begins. */
   #fileStart = 0
   readonly #buffer: GrowingBuffer
@@ -109,10 +114,10 @@ class Fields {
     return this.#buffer.bytes.subarray(lineEnd.length)
   }
 
-  /** The form up to the headers of the file. */
-  withEmptyFile(): Buffer {
+  /** The form up to the headers of the file, with a byte as the file: without any it may be none. */
+  withShortFile(): Buffer {
     const before = this.#buffer.bytes.subarray(lineEnd.length, this.#fileStart)
-    return Buffer.concat([before, this.parts.delimiter, closing])
+    return Buffer.concat([before, Buffer.from('x'), this.parts.delimiter, closing])
   }
 
   /** What has arrived of the file. */
@@ -138,17 +143,34 @@ class Fields {
     this.#head ??= this.#findPart(bytes)
     if (this.#head === undefined) return false
     const end = bytes.indexOf(headersEnd, Math.max(this.#head, this.#from - headersEnd.length))
-    this.#from = bytes.length
+    if (end === -1) this.#from = bytes.length
     if (end === -1 && bytes.length - this.#head <= headersMax) return false
-    if (end === -1 || ++this.#parts > partsMax) throw tooLarge()
+    if (end === -1) throw tooLarge()
     const contentStart = end + headersEnd.length
-    const { content, readHead } = this.parts
-    const { name } = readHead(bytes.subarray(this.#head, contentStart))
-    if (content.upload.files.has(name)) this.file = name
+    const head = this.parts.readHead(bytes.subarray(this.#head, contentStart))
+    const isUnchosen = this.#isUnchosen(head, contentStart)
+    if (isUnchosen === undefined) return false
+    if (++this.#parts > partsMax) throw tooLarge()
+    if (!isUnchosen) this.#note(head)
     this.#fileStart = contentStart
     this.#from = contentStart
     this.#head = undefined
     return true
+  }
+
+  // Whether no file was chosen for a part (forms.ts); undefined while too little of it has arrived to know.
+  #isUnchosen({ fileName }: Head, contentStart: number): boolean | undefined {
+    if (fileName !== '') return false
+    const { bytes } = this.#buffer
+    const { delimiter } = this.parts
+    const begin = bytes.subarray(contentStart, contentStart + delimiter.length)
+    return begin.length < delimiter.length ? undefined : begin.equals(delimiter)
+  }
+
+  #note(head: Head): void {
+    const { content } = this.parts
+    if (isUnknownFile(content, head)) throw invalidBody([head.name], unknownField)
+    if (content.upload.files.has(head.name)) this.file = head
   }
 
   #findPart(bytes: Buffer): number | undefined {

@@ -267,6 +267,54 @@ t.test('bodies', async (t) => {
       }
     })
 
+    t.test('has the media types of its files', async (t) => {
+      const types = [' Image/PNG ; a=b', 'image/gif']
+      await send(photo, ...types.map((type): Part => ['name="scans"; filename=x', type, 'x']))
+      const given = bodies.pop() as { photo: { type: string }; scans: { type: string }[] }
+      t.equal(given.photo.type, 'application/octet-stream')
+      t.strictSame(
+        given.scans.map((each) => each.type),
+        ['image/png', 'image/gif'],
+      )
+      await send(['name="photo"; filename="a"', undefined, 'x'])
+      t.equal((bodies.pop() as typeof given).photo.type, undefined)
+    })
+
+    t.test('has no file where none was chosen, and one of no bytes where it has a name', async (t) => {
+      const none = (name: string, file = 'filename=""'): Part => [`name="${name}"; ${file}`, octets, '']
+      const octets = 'application/octet-stream'
+      await send(photo, none('photo'), none('scans'), none('x'), none('scans', "filename*=UTF-8''"))
+      t.strictSame(Object.keys(bodies.pop() as object), ['photo'])
+      await send(
+        none('photo', 'filename="a"'),
+        ['name="scans"; filename=""', 'image/png', 'x'],
+        none('scans'),
+      )
+      t.match(plain(bodies.pop()), { photo: Buffer.from(''), scans: [Buffer.from('x')] })
+      t.equal((await send(none('photo'))).body.message, 'body.photo is required')
+      t.equal((await send(none('photo', "filename*=utf-8'en'"))).body.message, 'body.photo is required')
+    })
+
+    t.test('may say that its parts are not encoded, and is refused if they are', async (t) => {
+      const sendAs = (encoding: string, ...[head, type, text]: Part) =>
+        send(photo, [head, `${type}\r\nContent-Transfer-Encoding: ${encoding}`, text])
+      for (const encoding of ['7bit', '8BIT', 'binary']) {
+        t.equal((await sendAs(encoding, 'name=name', 'text/plain', 'a=3D')).status, 204)
+        t.match(bodies.pop(), { name: 'a=3D' })
+      }
+      for (const [name, head, type] of [
+        ['name', 'name=name', 'text/plain'],
+        ['scans[0]', 'name=scans; filename=x', 'image/png'],
+        ['address', 'name=address', 'application/json'],
+        ['tags[0]', 'name=tags', 'text/plain'],
+      ] as const)
+        for (const encoding of ['base64', 'Quoted-Printable', 'x-uuencode'])
+          t.equal(
+            (await sendAs(encoding, head, type, 'eA==')).body.message,
+            `body.${name} must be sent as it is, without the Content-Transfer-Encoding ${encoding}`,
+          )
+    })
+
     const wrong: [message: string, ...parts: Part[]][] = [
       ['body.photo is required', ['name="name"', undefined, 'Rex']],
       ['body.photo must have at most 8 bytes', ['name="photo"', undefined, '123456789']],

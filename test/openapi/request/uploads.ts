@@ -264,6 +264,9 @@ const field = (name: string) => `Content-Disposition: form-data; name="${name}"`
 const file = `${field('photo')}; filename="a.png"\r\nContent-Type: image/png`
 const multipart = { 'content-type': 'multipart/form-data; boundary=b' }
 const title: [string, string] = [field('title'), 'Rex']
+const fileOf = (name: string, type = 'image/png') => `${field(name)}; filename="a"\r\nContent-Type: ${type}`
+/** What a browser sends where no file was chosen, without a byte. */
+const unchosen = (name: string) => `${field(name)}; filename=""\r\nContent-Type: application/octet-stream`
 
 t.test('a form streams its file behind its fields, however its bytes are split', async (t) => {
   const engine = await startEngine(t, contract, readers)
@@ -304,6 +307,43 @@ const badForms: [title: string, form: Buffer, status: number, message: string | 
     'body.count must come before any file: a form is read as it arrives',
   ],
   ['with the file twice', partsOf(title, [file, 'x'], [file, 'y']), 400, 'body.photo must be given once'],
+  [
+    'with an unknown field behind the file',
+    partsOf(title, [file, 'x'], [field('more'), 'y']),
+    400,
+    'body.more is not a known field',
+  ],
+  [
+    'with an unknown file behind the file',
+    partsOf(title, [file, 'x'], [fileOf('more'), 'y']),
+    400,
+    'body.more is not a known field',
+  ],
+  [
+    'with an unknown file before the file',
+    partsOf(title, [fileOf('more'), 'y'], [file, 'x']),
+    400,
+    'body.more is not a known field',
+  ],
+  ['whose file was not chosen', partsOf(title, [unchosen('photo'), '']), 400, 'body.photo is required'],
+  [
+    'with a file without a name of another type',
+    partsOf(title, [unchosen('photo').replace('octet-stream', 'pdf'), 'x']),
+    400,
+    'body.photo must be of type image/png',
+  ],
+  [
+    'with a file in base64',
+    partsOf(title, [`${file}\r\nContent-Transfer-Encoding: Base64`, 'YWJj']),
+    400,
+    'body.photo must be sent as it is, without the Content-Transfer-Encoding Base64',
+  ],
+  [
+    'with a field in quoted-printable',
+    partsOf([`${field('title')}\r\nContent-Transfer-Encoding: quoted-printable`, 'a=3Db'], [file, 'x']),
+    400,
+    'body.title must be sent as it is, without the Content-Transfer-Encoding quoted-printable',
+  ],
   [
     'with a field that is too long',
     partsOf([field('title'), 'too long by far'], [file, 'x']),
@@ -429,11 +469,10 @@ const albumContent = { 'multipart/form-data': { schema: album, encoding } }
 const albums = await contractWith({
   addAlbum: { ...limits, requestBody: { content: albumContent }, responses: ok },
 })
-const fileOf = (name: string, type = 'image/png') => `${field(name)}; filename="a"\r\nContent-Type: ${type}`
 const [cover, page] = [fileOf('cover'), fileOf('pages')]
 const readAlbum: Handler = async ({ body }) => {
   const files: unknown[] = []
-  for await (const { name, file } of body) files.push([name, (await buffer(file)).length])
+  for await (const { name, type, file } of body) files.push([name, type, (await buffer(file)).length])
   return { status: 200, body: { ...body, files } }
 }
 const startAlbums = (t: Test, addAlbum = readAlbum, memory = new BodyMemory(10_000_000)) =>
@@ -450,10 +489,10 @@ t.test('a form streams several files one after the other, however its bytes are 
   ]
   const whole = partsOf(title, [field('count'), '9007199254740993'], ...files)
   const sent = [
-    ['pages', 600],
-    ['cover', 1],
-    ['pages', 0],
-    ['back', 600],
+    ['pages', 'image/png', 600],
+    ['cover', 'image/png', 1],
+    ['pages', 'image/png', 0],
+    ['back', 'a/b', 600],
   ]
   for (const chunks of [[whole], ...[1, 2, 3, 7, 64, 1000].map((size) => split(whole, size))])
     t.match(await post(engine, '/addAlbum', chunks, multipart), {
@@ -498,6 +537,93 @@ t.test('the fields of a form with several files are validated before its handler
   t.equal(begun, 1)
 })
 
+t.test('a file that was not chosen is none, wherever it is in a form of several', async (t) => {
+  const engine = await startAlbums(t)
+  const empty = (name: string, head = unchosen(name)): [string, string] => [head, '']
+  const splat = `${field('back')}; filename*=UTF-8''\r\nContent-Type: application/octet-stream`
+  const whole = partsOf(
+    ...[empty('pages'), empty('other'), title, empty('back')],
+    ...([[cover, 'x'], empty('back'), [page, 'y'], empty('pages'), empty('more')] as [string, string][]),
+    ...([[page, ''], empty('back', splat)] as [string, string][]),
+  )
+  const files = [
+    ['cover', 'image/png', 1],
+    ['pages', 'image/png', 1],
+    ['pages', 'image/png', 0],
+  ]
+  for (const chunks of [[whole], ...[1, 2, 3, 7, 64, 1000].map((size) => split(whole, size))])
+    t.match(await post(engine, '/addAlbum', chunks, multipart), {
+      status: 200,
+      body: { title: 'Rex', files },
+    })
+  const none = partsOf(title, empty('cover'), empty('pages'))
+  t.match(await post(engine, '/addAlbum', [none], multipart), {
+    status: 400,
+    body: { message: 'body.cover is required; body.pages is required' },
+  })
+  const nameless = partsOf(title, [unchosen('back'), 'abc'], [cover, 'x'], ...pages(2))
+  t.match(await post(engine, '/addAlbum', [nameless], multipart), {
+    body: { files: [['back', 'application/octet-stream', 3], ['cover'], ['pages'], ['pages']] },
+  })
+})
+
+t.test('an only file that was not chosen is absent, and fields may follow it', async (t) => {
+  const { photo: file, ...others } = photo.properties
+  const schema = { type: 'object', properties: { ...others, photo: file } }
+  const open = { requestBody: { content: { 'multipart/form-data': { schema } } }, responses: ok }
+  const forms = await contractWith({ addPhoto: { ...limits, ...open } })
+  const engine = await startEngine(t, forms, readers)
+  for (const size of [1, 5, 1000]) {
+    const form = partsOf([unchosen('photo'), ''], title, [unchosen('photo'), ''])
+    t.match(await post(engine, '/addPhoto', split(form, size), multipart), {
+      status: 200,
+      body: { title: 'Rex', length: 'none' },
+    })
+    const chosen = partsOf(
+      [unchosen('photo'), ''],
+      title,
+      [unchosen('photo'), 'abc'],
+      [unchosen('photo'), ''],
+    )
+    t.match(await post(engine, '/addPhoto', split(chosen, size), multipart), {
+      status: 200,
+      body: { title: 'Rex', length: 3 },
+    })
+  }
+  for (const form of [
+    partsOf(title, [fileOf('more'), 'y'], [fileOf('photo'), 'x']),
+    partsOf(title, [fileOf('photo'), 'x'], [fileOf('more'), 'y']),
+    partsOf(title, [fileOf('more'), Buffer.alloc(1_500_000)], [fileOf('photo'), 'x']),
+  ])
+    t.match(await post(engine, '/addPhoto', [form], multipart), {
+      status: 400,
+      body: { message: 'body.more is not a known field' },
+    })
+  t.match(
+    await post(engine, '/addPhoto', [partsOf([fileOf('photo'), 'x'], [field('more'), 'y'])], multipart),
+    {
+      status: 400,
+      body: { message: 'body.more must come before any file: a form is read as it arrives' },
+    },
+  )
+})
+
+t.test('an only file has the media type of its part', async (t) => {
+  const types: unknown[] = []
+  const engine = await startEngine(t, contract, {
+    addPhoto: async (request, context) => {
+      types.push(request.body.photo.type)
+      return readPhoto(request, context)
+    },
+  })
+  const form = partsOf(title, [fileOf('photo', 'Image/PNG; q=1'), 'x'])
+  t.match(await post(engine, '/addPhoto', [form], multipart), {
+    status: 200,
+    body: { title: 'Rex', length: 1 },
+  })
+  t.strictSame(types, ['image/png'])
+})
+
 const pages = (count: number) => Array.from({ length: count }, (): [string, string] => [page, 'y'])
 const badAlbums: [title: string, form: Buffer, status: number, message: string | RegExp][] = [
   ['without a required file', partsOf(title, ...pages(2)), 400, 'body.cover is required'],
@@ -521,6 +647,24 @@ const badAlbums: [title: string, form: Buffer, status: number, message: string |
     partsOf(title, ...pages(1), [cover, '']),
     400,
     'body.cover must have at least 1 bytes',
+  ],
+  [
+    'with an unknown file between two',
+    partsOf(title, [cover, 'x'], [fileOf('more'), '3'], ...pages(2)),
+    400,
+    'body.more is not a known field',
+  ],
+  [
+    'with an unknown field between two',
+    partsOf(title, [cover, 'x'], [field('more'), '3'], ...pages(2)),
+    400,
+    'body.more is not a known field',
+  ],
+  [
+    'with one in base64',
+    partsOf(title, [cover, 'x'], ...pages(1), [`${page}\r\nContent-Transfer-Encoding: base64`, 'eA==']),
+    400,
+    'body.pages[1] must be sent as it is, without the Content-Transfer-Encoding base64',
   ],
   [
     'with a field between two',

@@ -73,16 +73,23 @@ const rows: readonly (readonly [
   [
     'largeForm',
     `x-limits: {bodyBytes: 2000000}\n${taking('{multipart/form-data: {schema: {type: object, required: [title, front], properties: {title: {type: string}, front: {type: string, format: binary}, pages: {type: array, items: {type: string, format: binary}}}}}}')}`,
-    "async ({ body }) => { body satisfies { title: string }; for await (const { name, file } of body) { name satisfies 'front' | 'pages'; file satisfies import('node:stream').Readable }; return { status: 204 } }",
+    "async ({ body }) => { body satisfies { title: string }; for await (const { name, type, file } of body) { [name, type] satisfies ['front' | 'pages', string | undefined]; file satisfies import('node:stream').Readable }; return { status: 204 } }",
     'async ({ body }) => { body.front; return { status: 204 } }',
     /'front' does not exist/,
+  ],
+  [
+    'largeFile',
+    `x-limits: {bodyBytes: 2000000}\n${taking('{multipart/form-data: {schema: {type: object, required: [photo], properties: {photo: {type: string, format: binary}}}}}')}`,
+    "async ({ body }) => { body.photo satisfies import('node:stream').Readable; body.photo.type satisfies string | undefined; return { status: 204 } }",
+    'async ({ body }) => { body.photo.type satisfies string; return { status: 204 } }',
+    /undefined/,
   ],
   [
     'upload',
     taking(
       '{multipart/form-data: {schema: {type: object, required: [photo], properties: {photo: {type: string, format: binary}, scans: {type: array, items: {type: string, contentMediaType: image/png}}, name: {type: string}}}}}',
     ),
-    'async ({ body }) => { body satisfies { photo: Uint8Array; scans?: Uint8Array[]; name?: string }; return { status: 204 } }',
+    'async ({ body }) => { body satisfies { photo: Uint8Array; scans?: Uint8Array[]; name?: string }; [body.photo.type, body.scans?.[0]?.type] satisfies (string | undefined)[]; return { status: 204 } }',
     'async ({ body }) => { body satisfies { photo: string }; return { status: 204 } }',
     /WithFiles.*does not satisfy/,
   ],
