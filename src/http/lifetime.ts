@@ -104,8 +104,17 @@ export class Lifetime implements Signal {
         tooLate: () => this.fail(timeoutError(this.timeouts)),
       },
     )
+    // Of a request that has not arrived, Node asks this instead of ending its silent connection.
+    this.reply.request.raw.on('timeout', () => this.#endSilence())
     if (upload.hasArrived) this.arrive()
     else upload.once('arrived', () => this.arrive())
+  }
+
+  // Behind the head of its response, a client that is silent does not read it (streams.ts has its own).
+  #endSilence(): void {
+    if (this.isStream) return
+    if (this.reply.raw.headersSent) this.#socket.destroy()
+    else this.#pace?.endSilence()
   }
 
   /** The response begins, and its body is a stream, which has no time limit. */

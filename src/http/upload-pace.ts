@@ -29,7 +29,7 @@ export class UploadPace {
   #idleMs = 0
 
   constructor(
-    readonly upload: Pick<Upload, 'received' | 'waitedMs' | 'hasArrived'>,
+    readonly upload: Pick<Upload, 'received' | 'waitedMs' | 'isWaiting' | 'hasArrived'>,
     readonly limits: PaceLimits,
     readonly on: OnPace,
   ) {
@@ -38,6 +38,12 @@ export class UploadPace {
 
   stop(): void {
     clearInterval(this.#timer)
+  }
+
+  /** Its connection has been silent for longer than either has: what it would find at its next look. */
+  endSilence(): void {
+    if (this.upload.isWaiting) this.on.tooSlow()
+    else this.on.tooLate()
   }
 
   #look(): void {

@@ -73,6 +73,22 @@ t.test('a client that stalls is 408, however long the whole body may take', asyn
   t.strictSame(problemsOf(service), [], 'nor is it an error of the service that its handler failed')
 })
 
+// The rate is looked at after 1 s and 2 s; by then the connection has been silent for longer than both limits.
+for (const [title, url, limits] of [
+  ['a short time for handlers', '/open-photos', { HANDLER_TIMEOUT_MS: '200' }],
+  ['no rate', '/open-photos', { HANDLER_TIMEOUT_MS: '200', UPLOAD_RATE_MIN: '0' }],
+] as const)
+  t.test(`a client that stalls after a good start is 408, also with ${title}`, async (t) => {
+    const service = await startAlbums(t, { REQUEST_TIMEOUT_MS: '1000', ...limits })
+    const connection = connect(t, service)
+    connection.socket.write(head(url, 'Content-Length: 100000000'))
+    connection.socket.write('x'.repeat(100_000))
+    await once(connection.socket, 'close')
+    t.match(connection.received, /^HTTP\/1.1 408 .*\r\nConnection: close\r\n/is)
+    await until(() => service.ended.count === 1)
+    t.strictSame(problemsOf(service), [])
+  })
+
 t.test('a form whose second file stalls is 408, and no error of the service', async (t) => {
   const service = await startAlbums(t, { REQUEST_TIMEOUT_MS: '300' })
   const connection = connect(t, service)
@@ -129,6 +145,26 @@ t.test('a handler that does not read in its time is a 503, whatever its client d
   await until(() => connection.received !== '')
   t.match(connection.received, /^HTTP\/1.1 503 /)
 })
+
+t.test(
+  'a handler that stops reading is a 503, also where its time ends between two looks at the rate',
+  async (t) => {
+    const service = await startAlbums(
+      t,
+      { REQUEST_TIMEOUT_MS: '1000', HANDLER_TIMEOUT_MS: '1100' },
+      async ({ body }) => {
+        await once(body, 'readable')
+        body.read()
+        return new Promise(() => {})
+      },
+    )
+    const connection = connect(t, service)
+    connection.socket.write(head('/open-photos', 'Content-Length: 100000000'))
+    connection.socket.write('x'.repeat(1_000_000))
+    await once(connection.socket, 'close')
+    t.match(connection.received, /^HTTP\/1.1 503 /)
+  },
+)
 
 t.test('uploads take no slot of WORK_MAX, and no connection of the database', async (t) => {
   const service = await startAlbums(t, { WORK_MAX: '1' })

@@ -30,7 +30,7 @@ export const headersMax = 8_192
  */
 export function readForm(bytes: Uint8Array, contentType: string, content: Content): Form {
   const isMultipart = content.kind === 'multipart'
-  const entries = isMultipart ? multipartEntries(bytes, contentType) : urlencodedEntries(bytes)
+  const entries = isMultipart ? multipartEntries(bytes, contentType, content) : urlencodedEntries(bytes)
   const given = new Map<string, Entry[]>()
   for (const entry of entries.filter((each) => !isUnchosen(each))) {
     const others = given.get(entry.name)
@@ -178,7 +178,7 @@ export interface Head {
 export function readHead(head: Uint8Array, contentType: string, content: Content): Head {
   const boundary = boundaryOf(contentType)
   const part = Buffer.concat([Buffer.from(`--${boundary}`), head, Buffer.from(`\r\n--${boundary}--`)])
-  const [entry] = multipartEntries(part, contentType)
+  const [entry] = multipartEntries(part, contentType, content)
   if (entry === undefined) throw malformed('it has a part without headers')
   const { name, fileName, mediaType } = entry
   const field = content.fields?.get(name)
@@ -191,12 +191,12 @@ export function readHead(head: Uint8Array, contentType: string, content: Content
   return { name, fileName, type: mediaType, problem }
 }
 
-function multipartEntries(bytes: Uint8Array, contentType: string): Entry[] {
+function multipartEntries(bytes: Uint8Array, contentType: string, { fields }: Content): Entry[] {
   const boundary = boundaryOf(contentType)
   const parts = partsIn(Buffer.concat([Buffer.from('\r\n'), bytes]), Buffer.from(`\r\n--${boundary}`))
   const options = { boundary, maxParts: partsMax, maxHeaderSize: headersMax, maxFileSize: bytes.length }
   try {
-    return [...parseMultipart(parts, options)].map(entryOfPart)
+    return [...parseMultipart(parts, options)].map((part) => entryOfPart(part, fields))
   } catch (error) {
     throw error instanceof RequestError ? error : malformed((error as Error).message)
   }
@@ -238,14 +238,23 @@ export function endsLine(bytes: Buffer, at: number): boolean {
   return at >= bytes.length || [0x0d, 0x20, 0x09].includes(bytes[at] as number)
 }
 
-function entryOfPart(part: MultipartPart): Entry {
-  const { name, mediaType, headers } = part
+function entryOfPart(part: MultipartPart, fields: Content['fields']): Entry {
+  const { mediaType, headers } = part
+  const name = part.name && fieldName(part.name, fields)
   const entry = {
     ...entryOf(name, Buffer.from(part.bytes), mediaType && essence(mediaType)),
     fileName: part.filename ?? emptyFileName(headers['content-disposition'] ?? ''),
     transferEncoding: headers['content-transfer-encoding']?.trim(),
   }
   return isUtf8(headers['content-type'] ?? '') ? entry : { ...entry, text: () => undefined }
+}
+
+// WHATWG HTML, section 4.10.22.8, writes these characters so, and a percent sign as it is: only a name that is
+// declared tells what was meant.
+function fieldName(name: string, fields: Content['fields']): string {
+  if (!name.includes('%') || fields?.has(name)) return name
+  const decoded = name.replace(/%(0A|0D|22)/gi, decodeURIComponent)
+  return fields?.has(decoded) ? decoded : name
 }
 
 // The parser takes an empty `filename*` for none.

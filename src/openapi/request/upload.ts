@@ -59,6 +59,11 @@ export class Upload extends Readable implements BodyInHand {
     return this.#waitedMs + (this.#waitsSince === undefined ? 0 : performance.now() - this.#waitsSince)
   }
 
+  /** Whether the handler waits for the client. */
+  get isWaiting(): boolean {
+    return this.#waitsSince !== undefined
+  }
+
   /** Whether all of it has arrived. */
   get hasArrived(): boolean {
     return this.#hasEnded

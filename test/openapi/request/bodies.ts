@@ -41,6 +41,8 @@ const upload = {
   },
 }
 
+const odd = ['a"b', 'a%22c', 'a\r\nb', 'a%b', '%0a']
+
 const urlencoded = 'application/x-www-form-urlencoded'
 
 const body = (content: object, required = true) => ({ requestBody: { required, content }, responses: done })
@@ -67,6 +69,15 @@ t.test('bodies', async (t) => {
     },
     bytes: { 'application/octet-stream': { schema: { type: 'string', format: 'binary', maxLength: 4 } } },
     images: { 'image/*': {} },
+    odd: {
+      'multipart/form-data': {
+        schema: {
+          type: 'object',
+          additionalProperties: false,
+          properties: Object.fromEntries(odd.map((name) => [name, { type: 'string' }])),
+        },
+      },
+    },
     races: {
       'application/json': { schema: { type: 'array', items: race } },
       [urlencoded]: { schema: race },
@@ -293,6 +304,15 @@ t.test('bodies', async (t) => {
       t.match(plain(bodies.pop()), { photo: Buffer.from(''), scans: [Buffer.from('x')] })
       t.equal((await send(none('photo'))).body.message, 'body.photo is required')
       t.equal((await send(none('photo', "filename*=utf-8'en'"))).body.message, 'body.photo is required')
+    })
+
+    t.test('may have the names of its fields as browsers write them', async (t) => {
+      const data = new FormData()
+      for (const name of odd) data.append(name, name)
+      const request = new Request('http://x', { method: 'POST', body: data })
+      const bytes = Buffer.from(await request.arrayBuffer())
+      t.equal((await post('odd', request.headers.get('content-type') ?? '', bytes)).status, 204)
+      t.strictSame(plain(bodies.pop()), Object.fromEntries(odd.map((name) => [name, name])))
     })
 
     t.test('may say that its parts are not encoded, and is refused if they are', async (t) => {
