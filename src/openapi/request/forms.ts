@@ -259,8 +259,7 @@ function fieldName(name: string, fields: Content['fields']): string {
 
 // The parser takes an empty `filename*` for none.
 function emptyFileName(disposition: string): '' | undefined {
-  const unquoted = disposition.replace(/"(?:[^"\\]|\\.)*"/g, '')
-  return /;\s*filename\*=[^';]*'[^';]*'\s*(?:;|$)/i.test(unquoted) ? '' : undefined
+  return /;\s*filename\*=[^'";]*'[^'";]*'\s*(?:;|$)/i.test(disposition) ? '' : undefined
 }
 
 function entryOf(name: string | undefined, bytes: Buffer, mediaType: string | undefined): Entry {
