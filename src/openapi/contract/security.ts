@@ -5,6 +5,7 @@ import { capitalized } from '../../lib/capitalized.js'
 import type { Contract, Operation, Requirement, SecurityScheme } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
 import { operationPlace } from './methods.js'
+import { isToken } from './names.js'
 import { pointerKeys } from './pointer.js'
 import type { Node, Reader } from './reader.js'
 
@@ -81,15 +82,15 @@ export interface CredentialPlace {
 export function credentialPlace(scheme: SecurityScheme | undefined): CredentialPlace | undefined {
   const { type, scheme: http, in: location, name } = scheme ?? {}
   if (type === 'oauth2' || type === 'openIdConnect') return { in: 'authorization', name: 'bearer' }
-  if (type === 'http') return isToken(http) ? { in: 'authorization', name: http.toLowerCase() } : undefined
+  if (type === 'http')
+    return typeof http === 'string' && isToken(http)
+      ? { in: 'authorization', name: http.toLowerCase() }
+      : undefined
   if (type !== 'apiKey' || typeof name !== 'string' || name === '') return undefined
-  if (location === 'header') return isToken(name) ? { in: 'header', name: name.toLowerCase() } : undefined
-  return location === 'query' || location === 'cookie' ? { in: location, name } : undefined
-}
-
-// RFC 9110, section 5.6.2.
-function isToken(value: unknown): value is string {
-  return typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(value)
+  if (location === 'query') return { in: location, name }
+  if (!isToken(name)) return undefined // no request has such a header or such a cookie
+  if (location === 'header') return { in: location, name: name.toLowerCase() }
+  return location === 'cookie' ? { in: location, name } : undefined
 }
 
 /** Whether two places are read from the same text: a header of that name, or a part of it. */

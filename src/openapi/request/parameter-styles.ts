@@ -15,6 +15,7 @@ import { parseJson } from '../schemas/json.js'
 import { errorAt, withPath } from '../schemas/messages.js'
 import { readText } from '../schemas/text.js'
 import { queryOfParameters } from '../security/query-keys.js'
+import { sentCookies } from './cookies.js'
 import { type Form, readForm } from './forms.js'
 import { decode, exceptFor, invalidText, splitPair } from './parameter-text.js'
 import { type RequestPart, readCookies } from './request-parts.js'
@@ -51,7 +52,7 @@ const locations: readonly Location[] = [
     in: 'query',
     httpPart: 'querystring',
     decode: decodeQuery,
-    sent: () => (request) => readPairs(queryOfParameters(request), '&', decodeQuery),
+    sent: () => (request) => queryPairs(queryOfParameters(request)),
     values: (request) => Object.assign(request, { query: Object.create(null) as Values }).query,
   },
   {
@@ -73,10 +74,7 @@ const locations: readonly Location[] = [
     in: 'cookie',
     httpPart: 'cookies',
     decode: decodeCookie,
-    sent:
-      () =>
-      ({ headers }) =>
-        readPairs(headers.cookie ?? '', ';', (text) => text.trim()),
+    sent: () => sentCookies,
     values: (request) =>
       Object.assign(request, { [readCookies]: Object.create(null) as Values })[readCookies],
   },
@@ -376,12 +374,12 @@ function encodable(text: string): string {
   return letters.join('')
 }
 
-function readPairs(text: string, delimiter: string, decodeName: Decode): Sent {
+function queryPairs(query: string): Sent {
   const sent: Sent = new Map()
-  for (const pair of text.split(delimiter)) {
+  for (const pair of query.split('&')) {
     if (pair === '') continue
     const [sentName, value] = splitPair(pair)
-    const name = decodeName(sentName)
+    const name = decodeQuery(sentName)
     const others = sent.get(name)
     if (others === undefined) sent.set(name, [value])
     else others.push(value)

@@ -4,6 +4,7 @@
 import type { FastifyRequest } from 'fastify'
 import { capitalized } from '../../lib/capitalized.js'
 import { type CredentialPlace, headerOf } from '../contract/security.js'
+import { sentCookies } from '../request/cookies.js'
 import { decode, splitPair } from '../request/parameter-text.js'
 import type { Credential, UsernamePassword } from './check.js'
 import { sentQueryKeys } from './query-keys.js'
@@ -20,9 +21,9 @@ export type ReadCredential = (request: FastifyRequest) => Found
 /** The function that reads the credentials that are sent in a place. */
 export function credentialReader(place: CredentialPlace): ReadCredential {
   const { in: location, name } = place
-  if (location === 'query')
-    return (request) => only(valuesOf(sentQueryKeys(request), '&', name, decodedOrSent))
-  if (location === 'cookie') return ({ headers }) => only(valuesOf(headers.cookie, ';', name, decodedCookie))
+  if (location === 'query') return (request) => only(queryValues(sentQueryKeys(request), name))
+  if (location === 'cookie')
+    return (request) => only((sentCookies(request).get(name) ?? []).map(decodedCookie))
   const header = headerOf(place) as string
   const parse = location === 'header' ? (text: string) => text || undefined : authorizationReader(name)
   return (request) => {
@@ -81,15 +82,10 @@ function readBasic(credentials: string): UsernamePassword | typeof malformed {
   }
 }
 
-function valuesOf(
-  text: string | undefined,
-  delimiter: string,
-  name: string,
-  decoded: (text: string) => string,
-): string[] {
-  if (text === undefined) return []
-  const pairs = text.split(delimiter).map(splitPair)
-  return pairs.filter(([sent]) => decoded(sent) === name).map(([, value]) => decoded(value))
+// A query is a form, so its names are encoded as well as its values.
+function queryValues(query: string, name: string): string[] {
+  const pairs = query.split('&').map(splitPair)
+  return pairs.filter(([sent]) => decodedOrSent(sent) === name).map(([, value]) => decodedOrSent(value))
 }
 
 function only(values: readonly string[]): Found {
@@ -103,8 +99,8 @@ function decodedOrSent(text: string): string {
 
 function decodedCookie(text: string): string {
   try {
-    return decodeURIComponent(text.trim())
+    return decodeURIComponent(text)
   } catch {
-    return text.trim()
+    return text
   }
 }

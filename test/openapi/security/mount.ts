@@ -59,6 +59,12 @@ const places: [title: string, scheme: object, kind: string, reason: string][] = 
     'the server cannot check',
   ],
   [
+    'a cookie that is no name of one',
+    { type: 'apiKey', in: 'cookie', name: 'a;b' },
+    'apiKey in cookie',
+    'the server cannot check',
+  ],
+  [
     'an apiKey in a path',
     { type: 'apiKey', in: 'path', name: 'key' },
     'apiKey in path',
