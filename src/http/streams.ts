@@ -3,7 +3,7 @@
 // `connectionTimeout`; or the server closes.
 
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { cutResponse, EndlessBody } from '../openapi/index.js'
 import { discardBehind } from './pipelining.js'
 
@@ -28,11 +28,11 @@ export class Streams {
 
   /** The response to a request begins. */
   begin(reply: FastifyReply, body: Readable): void {
-    const { request, raw } = reply
-    raw.on('timeout', () => endStalled(request, raw.writableLength, body))
+    const { raw } = reply
+    raw.on('timeout', () => endStalled(reply, body))
     if (!(body instanceof EndlessBody)) return
     const stream = { reply, body }
-    const stopListening = leaveWithHalf(request)
+    const stopListening = leaveWithHalf(reply)
     discardBehind(raw)
     this.#endless.add(stream)
     body.once('close', () => {
@@ -55,7 +55,7 @@ export class Streams {
     request.reason = 'server closes'
     body.finish()
     request.lifetime?.abort()
-    setTimeoutOf(reply, () => request.raw.socket.destroy(), this.shutdownMs / 4)
+    setTimeoutOf(reply, () => reply.raw.destroy(), this.shutdownMs / 4)
   }
 }
 
@@ -70,18 +70,19 @@ function setTimeoutOf({ raw }: FastifyReply, run: () => void, ms: number): void 
 }
 
 // Node's timeout counts from the last byte in either direction. A feed may have nothing to say for longer.
-function endStalled(request: FastifyRequest, bytesLeft: number, body: Readable): void {
-  const isRead = bytesLeft === 0
+function endStalled({ request, raw }: FastifyReply, body: Readable): void {
+  const isRead = raw.writableLength === 0
   if (isRead && body instanceof EndlessBody) return
   request.reason = isRead ? 'no bytes to send' : 'not read by the client'
-  request.raw.socket.destroy()
+  raw.destroy()
 }
 
 // A client that has gone sends the same as one that only closes its half. For a response that ends, the
 // server goes on; here it would notice when it has written twice, and no client half closes a feed that it
 // reads.
-function leaveWithHalf({ raw: { socket } }: FastifyRequest): () => void {
-  const leave = () => socket.destroy()
+function leaveWithHalf({ request, raw }: FastifyReply): () => void {
+  const { socket } = request.raw
+  const leave = () => raw.destroy()
   socket.once('end', leave)
   if (socket.readableEnded) leave()
   return () => socket.off('end', leave)

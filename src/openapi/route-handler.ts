@@ -21,7 +21,7 @@ import {
   type HandlerResponse,
   type SerializedResponse,
 } from './response/response-serialization.js'
-import { mayStream, sendStream } from './response/response-stream.js'
+import { isOver, mayStream, sendStream } from './response/response-stream.js'
 import type { ResponseCheck } from './response/response-validation.js'
 
 /**
@@ -126,8 +126,7 @@ function createSend(operation: Operation, address: Address) {
     const headers = response.sent ?? withAbsoluteLinks(response.headers, request, address)
     if (streams && body instanceof Readable)
       return sendStream(request, reply, { status, headers, body }, operation.id)
-    // Timed out, or the client has disconnected.
-    if (reply.sent || request.raw.socket.destroyed) return undefined
+    if (isOver(request, reply)) return undefined
     addHeaders(reply, headers)
     if (!isConditional || !isKnownTo(request.headers['if-none-match'], response))
       return reply.code(status).send(body)

@@ -191,6 +191,32 @@ t.test('a handler that fails midway cuts its stream, and is logged', async (t) =
   t.equal(service.log.filter(({ level }) => Number(level) >= 40).length, 1)
 })
 
+t.test('app.inject gets a feed, one that is cut, and the end of one when the server closes', async (t) => {
+  const feed = createFeed()
+  const list: Handle = async () => ({
+    status: 200,
+    body: (async function* () {
+      yield 1
+      await delay(0)
+      yield 'two'
+    })(),
+  })
+  const { app, auth, log } = await start(t, { watch: feed.watch, list })
+  const inject = (url: string) => app.inject({ url, headers: auth, payloadAsStream: true })
+  await t.rejects((await inject('/v1/lines')).stream().toArray(), { code: 'LIGHT_ECONNRESET' })
+  t.match(
+    log.filter(({ level }) => Number(level) >= 40),
+    [{ msg: 'response failed', operation: 'list' }],
+  )
+  const events = (await inject('/v1/events')).stream()
+  await until(() => feed.state.begun === 1)
+  feed.emit('one')
+  const [chunk] = await once(events, 'data')
+  t.equal(String(chunk), 'data: one\n\n')
+  await app.close()
+  t.equal(feed.state.ended, 1)
+})
+
 t.test('each statement of a stream takes a connection of its own, and none is held in between', async (t) => {
   const feed = createFeed()
   const watch: Handle = async (request, context) => {

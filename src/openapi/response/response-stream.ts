@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/contract.js'
 import { contentsOf, successContents } from '../contract/responses.js'
+import { responseTo } from '../request/request-parts.js'
 import { checkedBytes } from './checked-bytes.js'
 import { EndlessBody } from './endless-body.js'
 import { addHeaders } from './list-headers.js'
@@ -90,9 +91,9 @@ function destroyedEarly(): Error {
   return new Error('the body was destroyed before it was sent')
 }
 
-// The client has gone, or has its response, such as the 503 of one that was late.
-function isOver({ raw }: FastifyRequest, reply: FastifyReply): boolean {
-  return reply.sent || raw.socket.destroyed
+/** Whether the client has gone, or has its response, such as the 503 of one that was late. */
+export function isOver({ raw }: FastifyRequest, reply: FastifyReply): boolean {
+  return reply.sent || reply.raw.destroyed || raw.socket.destroyed
 }
 
 // A feed without items begins without them, so that its client knows that it is connected. Not at once: an
@@ -118,15 +119,18 @@ function sendHead({ raw }: FastifyReply): void {
 }
 
 function cut(request: FastifyRequest, reply: FastifyReply, err: Error, operation: string): void {
-  if (reply.sent || request.raw.socket.destroyed) return
+  if (isOver(request, reply)) return
   request.log.error({ err, operation }, 'response failed')
   cutResponse(request)
 }
 
-/** Ends a response abruptly, so that its client does not take it for whole. */
-export function cutResponse({ raw }: FastifyRequest): void {
-  if (raw.httpVersion === '1.0') reset(raw.socket)
-  raw.socket.destroy()
+/**
+ * Ends a response abruptly, so that its client does not take it for whole. By the response, which destroys
+ * its socket: a request of `app.inject` has a stand-in for one, which cannot be destroyed.
+ */
+export function cutResponse(request: FastifyRequest): void {
+  if (request.raw.httpVersion === '1.0') reset(request.raw.socket)
+  request[responseTo]?.destroy()
 }
 
 // Without chunks, a connection that is closed is the end of the body. Node's own `resetAndDestroy` closes its

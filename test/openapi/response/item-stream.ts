@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import t, { type Test } from 'tap'
 import { ItemStream } from '../../../src/openapi/response/item-stream.js'
@@ -248,6 +249,23 @@ for (const [name, item, problem] of badItems) {
     t.ok(isReturned)
   })
 }
+
+t.test('it cuts the stream of app.inject, too, whose socket is a stand-in', async (t) => {
+  let isReturned = false
+  const { app, log } = await start(t, 'lines', async function* () {
+    try {
+      yield { id: 1n }
+      await nextTurn()
+      yield { id: 'a' }
+    } finally {
+      isReturned = true
+    }
+  })
+  const { stream } = await app.inject({ url: '/lines', payloadAsStream: true })
+  await t.rejects(stream().toArray(), { code: 'LIGHT_ECONNRESET' })
+  t.match(log, [{ operation: 'lines', err: { message: 'lines 200: body at "/1/id" must be an integer' } }])
+  await until(() => isReturned)
+})
 
 t.test('an iterable that fails cuts the stream', async (t) => {
   const { origin, log } = await start(t, 'lines', async function* () {

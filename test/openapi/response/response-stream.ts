@@ -4,9 +4,10 @@ import net from 'node:net'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { EndlessBody } from '../../../src/openapi/response/endless-body.js'
-import { mayStream } from '../../../src/openapi/response/response-stream.js'
+import { cutResponse, mayStream } from '../../../src/openapi/response/response-stream.js'
 import {
   anyError,
+  buildEngine,
   contractOf,
   contractWith,
   type Engine,
@@ -120,6 +121,12 @@ t.test('one that was destroyed before it was returned is a 500, too', async (t) 
   t.match(log, [{ err: { message: /destroyed/ } }])
 })
 
+async function* late() {
+  yield 'ab'
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  yield { id: 1 }
+}
+
 // Once the client has read what was sent: libuv would see a reset right behind it as an end.
 async function* failing() {
   yield Buffer.from('ab')
@@ -137,6 +144,44 @@ t.test('one that fails midway is cut, and its operation and cause are logged', a
   t.match(old, { text: /ab$/, error: { code: 'ECONNRESET' } }, 'a close alone would be the end of the body')
 })
 
+// What `app.inject` passes for a socket is a stand-in without most of its members.
+for (const [title, body, message] of [
+  ['an error', () => Readable.from(failing()), 'the disk is gone'],
+  [
+    'a value that is no text',
+    () => Readable.from(late()),
+    'download 200: the body is a stream of values that are neither text nor bytes',
+  ],
+] as const)
+  t.test(`a stream that ${title} ends midway is cut for app.inject, too`, async (t) => {
+    const { app, log } = await start(t, body)
+    await t.rejects(app.inject('/download'), { code: 'LIGHT_ECONNRESET' })
+    const response = await app.inject({ url: '/download', payloadAsStream: true })
+    t.equal(response.statusCode, 200)
+    await t.rejects(response.stream().toArray(), { code: 'LIGHT_ECONNRESET' })
+    t.match(
+      log.filter(({ level }) => Number(level) > 40), // Fastify adds a warning
+      [
+        { msg: 'response failed', err: { message } },
+        { msg: 'response failed', err: { message } },
+      ],
+    )
+  })
+
+t.test('cutResponse ends a response of app.inject', async (t) => {
+  const feed = new Feed()
+  const build: typeof buildEngine = (...parts) =>
+    buildEngine(...parts).then((app) =>
+      app.addHook('onSend', async (request) => {
+        setImmediate(cutResponse, request)
+      }),
+    )
+  const handlers = { download: async () => ({ status: 200, body: feed }) }
+  const { app } = await startEngine(t, contract, handlers, build)
+  await t.rejects(app.inject('/download'), { code: 'LIGHT_ECONNRESET' })
+  await until(() => feed.destroyed)
+})
+
 // Node throws at such a value where nothing catches it, and the process would end.
 t.test('a value that is neither text nor bytes is a 500, or cuts the body', async (t) => {
   for (const values of [[{ id: 1 }], [5], [[1]]]) {
@@ -145,11 +190,6 @@ t.test('a value that is neither text nor bytes is a 500, or cuts the body', asyn
     t.match(log, [
       { err: { message: 'download 200: the body is a stream of values that are neither text nor bytes' } },
     ])
-  }
-  async function* late() {
-    yield 'ab'
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    yield { id: 1 }
   }
   const { origin, log } = await start(t, () => Readable.from(late()))
   t.match((await received(origin, get())).text, /\r\n2\r\nab\r\n$/)
