@@ -34,8 +34,8 @@ export function basic(verify: VerifyPassword): CheckFactory<UsernamePassword> {
       const identity = await verify(username, password)
       return identity && toClient(identity, username, parts)
     }
-    // In a slot of those whose credentials may be a guess.
-    return { caller: (sent) => parts.loadShedder.run(() => find(sent), 'unknown keys') }
+    // What verifies it may hang: not in the slots of keys.
+    return { caller: (sent) => parts.loadShedder.run(() => find(sent), `asked for ${parts.scheme}`) }
   }
 }
 

@@ -3,13 +3,14 @@
 // invalid.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose'
+import { type CryptoKey, createLocalJWKSet, errors, type JWK, type JWSHeaderParameters } from 'jose'
 import type { Logger } from 'pino'
 import { elapsedMs } from '../lib/clock.js'
 import { fetchJson } from '../lib/fetch-json.js'
 import { readTrustedUrl } from '../lib/issuer-url.js'
 import { singleFlight } from '../lib/shared-calls.js'
-import { unavailable } from '../middleware/unavailable.js'
+import { unavailable, unavailableToGuess } from '../middleware/unavailable.js'
+import { RequestError } from '../openapi/index.js'
 
 type FindKey = ReturnType<typeof createLocalJWKSet>
 
@@ -30,6 +31,11 @@ const loadTimeoutMs = 5_000
 // Of each. Issuers that repeat certificates in their keys send some 20,000.
 const charactersMax = 262_144
 const shownMax = 200
+// Of a header, which may name none (RFC 7515, section 4.1.4). Each costs a token that is forged a signature.
+const candidatesMax = 10
+
+/** Runs what waits for the issuer, in a slot. */
+type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /**
  * The keys of an issuer. They are fetched when they are missing, old, or lack one; never for each request.
@@ -43,10 +49,14 @@ export class Issuer {
   #inFlight: Promise<KeySet> | undefined
   readonly #fetch = singleFlight(() => this.#fetchKeySet())
 
-  /** @param url as tokens name it */
+  /**
+   * @param url as tokens name it
+   * @param wait by default in no slot
+   */
   constructor(
     readonly url: string,
     readonly log: Pick<Logger, 'info' | 'warn'>,
+    readonly wait: Wait = (work) => work(),
   ) {}
 
   /** Fetches the keys, so that the first request need not wait, and the log says what is wrong. */
@@ -55,22 +65,25 @@ export class Issuer {
   }
 
   /**
-   * The key that the header of a token names.
+   * The keys that may have signed a token with this header.
    * @throws {RequestError} 503 if the issuer cannot be asked
    * @throws {JOSEError} if it has no such key
    */
-  async findKey(header: JWSHeaderParameters): ReturnType<FindKey> {
-    const keySet = await this.#current()
-    try {
-      return await keySet.find(header)
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-      return (await this.#search()).find(header)
-    }
+  async findKeys(header: JWSHeaderParameters): Promise<readonly CryptoKey[]> {
+    const found = await candidates(await this.#current(), header)
+    return found.length > 0 ? found : this.findNewerKeys(header)
   }
 
-  // A token with an unknown key is forged, or the first after a rotation. It waits for keys that are fetched
-  // after it has come, so that no valid one is refused.
+  /**
+   * The same, of keys that are fetched after a token has come: none that is known has signed it, so it is
+   * forged, or the first after a rotation, and no valid one is to be refused.
+   */
+  async findNewerKeys(header: JWSHeaderParameters): Promise<readonly CryptoKey[]> {
+    const found = await candidates(await this.wait(() => this.#search().catch(asOfGuess)), header)
+    if (found.length === 0) throw new errors.JWKSNoMatchingKey()
+    return found
+  }
+
   #search(): Promise<KeySet> {
     this.#nextSearch ??= this.#loadAfterPause()
     return this.#nextSearch
@@ -87,11 +100,12 @@ export class Issuer {
   // While the issuer is known to fail, a request does not wait for its next failure.
   async #current(): Promise<KeySet> {
     const keySet = this.#keySet
-    if (keySet === undefined || !isWithin(keySetAgeMaxMs, keySet.readAt)) return this.#load()
+    if (keySet === undefined || !isWithin(keySetAgeMaxMs, keySet.readAt)) return this.wait(() => this.#load())
     if (isWithin(refreshMs, keySet.readAt)) return keySet
     this.#jwksUrl = undefined // it may have moved, and its former place still respond
-    const renewed = this.#load().catch(() => keySet)
-    return this.#failure === undefined ? renewed : keySet
+    if (this.#failure === undefined) return this.wait(() => this.#load()).catch(() => keySet)
+    this.#load().catch(() => {}) // logged
+    return keySet
   }
 
   async #load(): Promise<KeySet> {
@@ -147,11 +161,36 @@ function jwksUrlOf(discovered: unknown, issuer: string): URL {
   return url
 }
 
-// With keys of which none can be used, every token would be reported as invalid.
+// RFC 7517, section 5: what is no key among them is ignored. With keys of which none can be used, every token
+// would be reported as invalid.
 function readKeySet(value: unknown): FindKey {
-  const find = createLocalJWKSet(value as JSONWebKeySet) // which checks it
-  if (find.jwks().keys.length === 0) throw new Error('the issuer has no keys')
-  return find
+  const { keys: all } = Object(value) as { keys?: unknown }
+  if (!Array.isArray(all)) throw new Error('the keys of the issuer are no list')
+  const keys = all.filter((each): each is JWK => Object(each) === each && !Array.isArray(each))
+  if (keys.length === 0) throw new Error('the issuer has no keys')
+  return createLocalJWKSet({ keys })
+}
+
+/**
+ * The keys of a set that may have signed a token: several, if it names none, or one is published twice. Of
+ * several, those that cannot be used are passed over.
+ */
+async function candidates({ find }: KeySet, header: JWSHeaderParameters): Promise<CryptoKey[]> {
+  try {
+    return [await find(header)]
+  } catch (error) {
+    if (error instanceof errors.JWKSNoMatchingKey) return []
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
+    const keys: CryptoKey[] = []
+    for await (const key of error) if (keys.push(key) === candidatesMax) break
+    if (keys.length === 0)
+      throw new errors.JWKSInvalid('none of the keys that may have signed it can be used')
+    return keys
+  }
+}
+
+function asOfGuess(error: unknown): never {
+  throw error instanceof RequestError ? unavailableToGuess(error.options.cause) : error
 }
 
 function shown(value: unknown): string {

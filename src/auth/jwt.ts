@@ -13,7 +13,13 @@ import type { Client } from './client.js'
 import { Issuer, refreshMs } from './issuer.js'
 import { planOfCaller, requirePlan } from './plans.js'
 import { wordsIn } from './scopes.js'
-import { algorithms, type Expectations, type VerifiedClaims, verifyToken } from './verify-token.js'
+import {
+  algorithms,
+  type Expectations,
+  type InSlot,
+  type VerifiedClaims,
+  verifyToken,
+} from './verify-token.js'
 
 export interface JwtOptions {
   /** The issuer, as tokens name it; by default `OIDC_ISSUER`. */
@@ -50,7 +56,10 @@ class JwtCheck implements Check<Client> {
     readonly options: JwtOptions,
   ) {
     requirePlan(parts.contract, parts.scheme)
-    this.#issuer = new Issuer(issuerOf(parts, options), parts.log)
+    const { scheme, log, loadShedder } = parts
+    this.#issuer = new Issuer(issuerOf(parts, options), log, (work) =>
+      loadShedder.run(work, `asked for ${scheme}`),
+    )
     this.#expectations = expectationsOf(parts, options)
     this.#remembered = new RememberedTokens(this.#expectations.clockTolerance)
     this.recognizes = recognizerOf(this.#issuer.url)
@@ -60,7 +69,7 @@ class JwtCheck implements Check<Client> {
   /** The caller of a token, at once if it was verified before. Rejects with a 401, a 503 or `overload`. */
   caller(token: string): Client | Promise<Client> {
     const key = hash('sha256', token, 'hex')
-    return this.#remembered.valid(key) ?? this.#verifyInSlot(token, key)
+    return this.#remembered.valid(key) ?? this.#verify(token, key)
   }
 
   /** The caller when the token was last verified: it may have expired. */
@@ -69,13 +78,10 @@ class JwtCheck implements Check<Client> {
   }
 
   // A token that this process has never verified may be forged.
-  #verifyInSlot(token: string, key: string): Promise<Client> {
-    const lane = this.#remembered.recall(key) === undefined ? 'unknown keys' : 'work'
-    return this.parts.loadShedder.run(() => this.#verify(token, key), lane)
-  }
-
   async #verify(token: string, key: string): Promise<Client> {
-    const claims = await verifyToken(token, this.#issuer, this.#expectations)
+    const lane = this.#remembered.recall(key) === undefined ? 'unknown keys' : 'work'
+    const inSlot: InSlot = (work) => this.parts.loadShedder.run(work, lane)
+    const claims = await verifyToken(token, this.#issuer, this.#expectations, inSlot)
     const client = toClient(claims, this.parts, this.options.scopes)
     this.#remembered.add(key, token.length, client)
     return client

@@ -1,7 +1,16 @@
 // Verifies JSON Web Tokens of an OpenID issuer: signature and claims (RFC 7519, RFC 8725, RFC 9068), without
 // asking the issuer about each. jose does the cryptography.
 
-import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose'
+import {
+  type CryptoKey,
+  decodeProtectedHeader,
+  errors,
+  type JWTPayload,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+  jwtVerify,
+  type ProtectedHeaderParameters,
+} from 'jose'
 import { unavailable } from '../middleware/unavailable.js'
 import { RequestError } from '../openapi/index.js'
 import type { Issuer } from './issuer.js'
@@ -30,60 +39,128 @@ export interface VerifiedClaims extends Readonly<JWTPayload> {
   readonly exp: number
 }
 
+/** Runs the verification of a signature in a slot. */
+export type InSlot = (work: () => Promise<JWTVerifyResult>) => Promise<JWTVerifyResult>
+
 /**
  * The claims of a token, frozen: requests share them.
+ * @param inSlot by default in none
  * @throws {RequestError} 401 for a token that does not do, 503 if its issuer cannot be asked for a key
  */
 export async function verifyToken(
   token: string,
   issuer: Issuer,
-  { audience, algorithms, clockTolerance, type }: Expectations,
+  expected: Expectations,
+  inSlot: InSlot = (work) => work(),
 ): Promise<VerifiedClaims> {
   try {
-    const verified = await jwtVerify(token, (header) => issuer.findKey(header), {
-      issuer: issuer.url,
-      audience: [...audience],
-      algorithms: [...algorithms],
-      clockTolerance,
-      requiredClaims: ['exp', 'sub'],
-      currentDate: new Date(Date.now()),
+    const header = headerOf(token, expected)
+    const options = { ...optionsOf(expected), issuer: issuer.url } // of the time at which it came
+    const verify = (keys: readonly CryptoKey[]) => inSlot(() => verifyByAny(keys, token, options))
+    const verified = await verify(await issuer.findKeys(header)).catch(async (error: unknown) => {
+      // Its key may be newer than those that are known, and a header without a name does not say so.
+      if (header.kid !== undefined || !isOfSignature(error)) throw error
+      return verify(await issuer.findNewerKeys(header))
     })
-    checkType(verified, type)
-    return frozen(checkSubject(verified.payload))
+    checkType(verified, expected.type)
+    return frozen(checkClaims(verified.payload))
   } catch (error) {
     throw refusalOf(error)
   }
+}
+
+// Before its key is searched for: what names no key, or none that could have signed it, waits for none.
+function headerOf(token: string, { algorithms }: Expectations): ProtectedHeaderParameters {
+  let header: ProtectedHeaderParameters
+  try {
+    header = decodeProtectedHeader(token)
+  } catch (cause) {
+    throw new errors.JWSInvalid('it has no header', { cause })
+  }
+  const { alg, kid } = header as { readonly [name: string]: unknown }
+  if (!algorithms.some((each) => each === alg)) throw new errors.JOSEAlgNotAllowed('its "alg" is not allowed')
+  if (kid !== undefined && typeof kid !== 'string') throw new errors.JWSInvalid('its "kid" is no text')
+  return header
+}
+
+function optionsOf({ audience, algorithms, clockTolerance }: Expectations): JWTVerifyOptions {
+  return {
+    audience: [...audience],
+    algorithms: [...algorithms],
+    clockTolerance,
+    requiredClaims: ['exp', 'sub'],
+    currentDate: new Date(Date.now()),
+  }
+}
+
+// By the first key that has signed it. One that cannot be used, such as a short one, is passed over.
+async function verifyByAny(
+  keys: readonly CryptoKey[],
+  token: string,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
+  let failure: unknown
+  for (const key of keys)
+    try {
+      return await jwtVerify(token, key, options)
+    } catch (error) {
+      if (error instanceof errors.JOSEError && !isOfSignature(error)) throw error
+      failure = isOfSignature(failure) ? failure : error
+    }
+  throw failure
+}
+
+function isOfSignature(error: unknown): boolean {
+  return error instanceof errors.JWSSignatureVerificationFailed
 }
 
 // RFC 8725, section 3.11: what the issuer signs for other purposes, such as a logout, is no access token.
 // Many issuers do not name the type of RFC 9068 yet.
 const usualTypes = ['at+jwt', 'jwt', undefined]
 
-function checkType({ protectedHeader: { typ } }: JWTVerifyResult, type: string | undefined): void {
-  const types = type === undefined ? usualTypes : [mediaType(type)]
-  if (!types.includes(typ === undefined ? undefined : mediaType(typ)))
+function checkType({ protectedHeader }: JWTVerifyResult, type: string | undefined): void {
+  const types: readonly unknown[] = type === undefined ? usualTypes : [mediaType(type)]
+  const typ: unknown = protectedHeader.typ // jose has not looked at it
+  if (!types.includes(typeof typ === 'string' ? mediaType(typ) : typ))
     throw new errors.JWTInvalid('unexpected "typ"')
 }
 
 // RFC 7515, section 4.1.9: `application/` may be left out.
-function mediaType(typ: unknown): string {
-  return String(typ)
-    .toLowerCase()
-    .replace(/^application\//, '')
+function mediaType(typ: string): string {
+  return typ.toLowerCase().replace(/^application\//, '')
 }
 
 // OpenID Connect Core 1.0, section 2. It is stored, logged and counted by, and PostgreSQL stores no NUL.
 const subject = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
-function checkSubject(payload: JWTPayload): VerifiedClaims {
-  if (typeof payload.sub !== 'string' || !subject.test(payload.sub))
+function checkClaims(payload: JWTPayload): VerifiedClaims {
+  const { sub, aud, exp, nbf, iat } = payload
+  if (typeof sub !== 'string' || !subject.test(sub))
     throw new errors.JWTInvalid('"sub" must have 1 to 255 characters')
-  return payload as VerifiedClaims // jose has required a number as "exp"
+  // RFC 7519, section 4.1.3. jose looks for one that is expected.
+  if (Array.isArray(aud) && !aud.every((each) => typeof each === 'string'))
+    throw new errors.JWTInvalid('"aud" must be texts')
+  // Of 1e400, JSON makes infinity. jose has required numbers.
+  for (const time of [exp, nbf, iat])
+    if (time !== undefined && !Number.isFinite(time))
+      throw new errors.JWTInvalid('a time is no finite number')
+  return payload as VerifiedClaims // jose has required "exp"
 }
 
+// As deep as a body. What reads claims, such as a log, may do so by recursion.
+const depthMax = 100
+
 function frozen(claims: VerifiedClaims): VerifiedClaims {
-  return JSON.parse(JSON.stringify(claims), (_, value) => Object.freeze(value))
+  let level: readonly object[] = [claims]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= depthMax) throw new errors.JWTInvalid('the claims are nested too deeply')
+    for (const each of level) Object.freeze(each)
+    level = level.flatMap((each) => Object.values(each)).filter((each) => Object(each) === each)
+  }
+  return claims
 }
+
+const causeMax = 200
 
 // What is wrong is said in the words of RFC 6750, section 3.1. The cause says more, without the token and its
 // claims, which jose's errors have.
@@ -94,7 +171,7 @@ function refusalOf(error: unknown): unknown {
   if (!(error instanceof errors.JOSEError) || error instanceof errors.JWKSInvalid) return unavailable(error)
   return new RequestError('invalid_credentials', descriptionOf(error), {
     status: 401,
-    cause: new Error(message),
+    cause: new Error(message.slice(0, causeMax)), // some of jose's name what was sent
   })
 }
 

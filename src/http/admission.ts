@@ -6,6 +6,7 @@ import type { Client } from '../auth/client.js'
 import { rateCost } from '../auth/plans.js'
 import { requestPath } from '../lib/request-path.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
+import { isToGuess } from '../middleware/unavailable.js'
 import { type Contract, notFoundHandler, onlyStreams, type Security } from '../openapi/index.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
@@ -74,8 +75,11 @@ class Admission {
       const operation = request.matched?.config.operation
       const verdict = security.authenticate(request, operation)
       const { caller, callers, refusal } = verdict instanceof Promise ? await verdict : verdict
-      // Nobody can tell who it is: it counts against no quota.
-      if (refusal !== undefined && refusal.statusCode >= 500) throw refusal
+      if (refusal !== undefined && refusal.statusCode >= 500) {
+        // Nobody can tell who it is: it counts against no quota.
+        if (isToGuess(refusal)) await rateLimiter.count(request, reply, 1)
+        throw refusal
+      }
       request.client = caller
       request.callers = callers
       // What is refused for its credential does not do what is costly.

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import { isReadOnly, isUnavailable } from '../database/unavailable.js'
 import { overload, tooManyStreams } from '../middleware/load-shedding.js'
 import { unavailable } from '../middleware/unavailable.js'
-import { type Contract, type ErrorBodyOf, errorHandler } from '../openapi/index.js'
+import { type Contract, type ErrorBodyOf, errorHandler, RequestError } from '../openapi/index.js'
 import { bodiesFull } from './body-memory.js'
 
 declare module 'fastify' {
@@ -30,8 +30,14 @@ export function createServiceErrorHandler(
     if (request.raw.socket.destroyed && (isUnavailable(error) || request.lifetime?.hasSignal)) return
     request.server.admission.setLastHeaders(request, reply)
     if (error === overload || error === tooManyStreams || error === bodiesFull) request.reason = 'overload'
+    else if (isUnauthorized(error)) request.reason = error.options.cause.message
     respond(fault(error, request) ?? (isOutage(error, request) ? unavailable(error) : error), request, reply)
   }
+}
+
+// What its check tells the log, not the caller: why a token was refused, say.
+function isUnauthorized(error: unknown): error is RequestError & { readonly options: { cause: Error } } {
+  return error instanceof RequestError && error.statusCode === 401 && error.options.cause instanceof Error
 }
 
 // A safe operation gets connections that only read, so that its handler fails in development as on a standby.

@@ -12,42 +12,45 @@ export const tooManyStreams = unavailable(new Error('STREAMS_MAX streams are in 
 
 /**
  * What takes a slot. Look-ups of unknown keys have as many slots of their own: a flood of guesses takes none
- * from clients whose keys are known. So have streams, which last: idle ones keep no request out.
+ * from clients whose keys are known. So has what asks another system about the credentials of a scheme: one
+ * that hangs, such as an issuer, keeps out nobody else. So have streams, which last: idle ones keep no
+ * request out.
  */
-type Lane = 'work' | 'unknown keys' | 'streams'
+type Lane = 'work' | 'unknown keys' | 'streams' | `asked for ${string}`
 
 /** Limits concurrent work: running handlers, look-ups of keys, and streams. */
 export class LoadShedder {
-  readonly #max: Record<Lane, number>
-  readonly #inFlight: Record<Lane, number> = { work: 0, 'unknown keys': 0, streams: 0 }
-  readonly #refused: Record<Lane, number> = { work: 0, 'unknown keys': 0, streams: 0 }
+  readonly #inFlight = new Map<Lane, number>()
+  #refused = 0
+  #streamsRefused = 0
 
   /**
-   * @param max of requests and of look-ups of unknown keys. A request that is still arriving is in no lane,
-   * so slow clients take no slot
+   * @param max of each lane but that of streams. A request that is still arriving is in no lane, so slow
+   * clients take no slot
    */
-  constructor(max: number, streamsMax = max) {
-    this.#max = { work: max, 'unknown keys': max, streams: streamsMax }
-  }
+  constructor(
+    readonly max: number,
+    readonly streamsMax = max,
+  ) {}
 
   /** The handlers and the look-ups of known keys that are running. */
   get inFlight(): number {
-    return this.#inFlight.work
+    return this.#inFlightIn('work')
   }
 
   /** The responses in flight whose body is a stream. */
   get streamsInFlight(): number {
-    return this.#inFlight.streams
+    return this.#inFlightIn('streams')
   }
 
   /** The number of requests and look-ups refused because their maximum was reached. */
   get refused(): number {
-    return this.#refused.work + this.#refused['unknown keys']
+    return this.#refused
   }
 
   /** The number of streams refused because their maximum was reached. */
   get streamsRefused(): number {
-    return this.#refused.streams
+    return this.#streamsRefused
   }
 
   /**
@@ -55,9 +58,11 @@ export class LoadShedder {
    * `run` checks again: the slot may be taken by the time the body has arrived.
    */
   check(lane: Lane = 'work'): void {
-    if (this.#inFlight[lane] < this.#max[lane]) return
-    this.#refused[lane]++
-    throw lane === 'streams' ? tooManyStreams : overload
+    const isOfStreams = lane === 'streams'
+    if (this.#inFlightIn(lane) < (isOfStreams ? this.streamsMax : this.max)) return
+    if (isOfStreams) this.#streamsRefused++
+    else this.#refused++
+    throw isOfStreams ? tooManyStreams : overload
   }
 
   /**
@@ -66,12 +71,16 @@ export class LoadShedder {
    */
   async run<Result>(work: () => Promise<Result>, lane: Lane = 'work'): Promise<Result> {
     this.check(lane)
-    this.#inFlight[lane]++
+    this.#inFlight.set(lane, this.#inFlightIn(lane) + 1)
     try {
       return await work()
     } finally {
-      this.#inFlight[lane]--
+      this.#inFlight.set(lane, this.#inFlightIn(lane) - 1)
     }
+  }
+
+  #inFlightIn(lane: Lane): number {
+    return this.#inFlight.get(lane) ?? 0
   }
 
   /** Resolves with a response that may be a stream, whose slot is then released when it ends. */

@@ -13,3 +13,20 @@ export function unavailable(cause: unknown): RequestError {
     cause,
   })
 }
+
+const toGuesses = new WeakSet<RequestError>()
+
+/**
+ * The same for a credential that is likely a guess, while others of its kind can be told: it counts against
+ * the quota of its address, so that guesses are slow in an outage, too.
+ */
+export function unavailableToGuess(cause: unknown): RequestError {
+  const error = unavailable(cause)
+  toGuesses.add(error)
+  return error
+}
+
+/** Whether an error is one of `unavailableToGuess`. */
+export function isToGuess(error: RequestError): boolean {
+  return toGuesses.has(error)
+}

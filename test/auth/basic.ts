@@ -2,9 +2,11 @@
 
 import t from 'tap'
 import { basic, type VerifyPassword } from '../../src/auth/basic.js'
+import { LoadShedder, overload } from '../../src/middleware/load-shedding.js'
 import type { UsernamePassword } from '../../src/openapi/index.js'
 import { contractOfPartner, createCheck, demand } from '../fixtures/checks.js'
 
+const contract = await contractOfPartner()
 const create = (verify: VerifyPassword) => createCheck<UsernamePassword>(basic(verify))
 const sent = { username: 'ann', password: 'a:b' }
 const quotas = { perMinute: 60, perDay: 1000 }
@@ -51,6 +53,16 @@ t.test('what the function throws is no 401', async (t) => {
     throw error
   })
   await t.rejects(async () => check.caller(sent, demand), error)
+})
+
+t.test('a function that hangs takes no slot of keys', async (t) => {
+  const loadShedder = new LoadShedder(1)
+  const verify = () => new Promise<undefined>(() => {})
+  const check = createCheck<UsernamePassword>(basic(verify), {}, contract, loadShedder)
+  void check.caller(sent, demand)
+  await t.rejects(async () => check.caller(sent, demand), overload)
+  loadShedder.check('unknown keys')
+  loadShedder.check('work')
 })
 
 t.test('without a plan for its callers the service does not start', async (t) => {

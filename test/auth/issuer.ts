@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Issuer } from '../../src/auth/issuer.js'
+import { isToGuess } from '../../src/middleware/unavailable.js'
 import type { RequestError } from '../../src/openapi/index.js'
 import { stopClocks } from '../fixtures/clocks.js'
 import { createSigningKey, type FakeIssuer, startIssuer } from '../fixtures/issuer.js'
@@ -17,8 +18,7 @@ async function setUp(t: Test, url = (issuer: FakeIssuer) => issuer.url) {
   const keys = new Issuer(url(issuer), pino({ base: null, timestamp: false }, { write }))
   const find = async (kid = 'first') => {
     try {
-      await keys.findKey({ alg: 'ES256', kid })
-      return 'found'
+      return (await keys.findKeys({ alg: 'ES256', kid })).map(() => 'found').join()
     } catch (error) {
       const { code, headers, cause } = error as RequestError
       return { code, ...(headers && { retryAfter: headers['Retry-After'], cause: (cause as Error).message }) }
@@ -181,6 +181,76 @@ t.test('keys that have moved are found in five minutes, if their former place st
   t.equal(await find('second'), 'found')
 })
 
+t.test('only a key that may be a guess is one that counts while the issuer is away', async (t) => {
+  const { issuer, keys, clocks, find } = await setUp(t)
+  const isCounted = (kid?: string) =>
+    keys.findKeys({ alg: 'ES256', ...(kid && { kid }) }).then(
+      () => undefined,
+      (error) => isToGuess(error),
+    )
+  issuer.respond = (_, response) => down(response)
+  t.equal(await isCounted('first'), false, 'nobody can be told')
+  issuer.respond = undefined
+  clocks.advance(1_000)
+  await find()
+  issuer.respond = (_, response) => down(response)
+  t.equal(await isCounted('guessed'), true)
+  t.equal(await isCounted('first'), undefined)
+})
+
+t.test('what is no key among the keys is ignored', async (t) => {
+  const { issuer, find } = await setUp(t)
+  const [key] = issuer.keys
+  issuer.respond = ({ url }, response) => {
+    if (url === '/keys') response.end(JSON.stringify({ keys: [null, 'a', [], {}, { kty: 5 }, key?.jwk] }))
+    return url === '/keys'
+  }
+  t.equal(await find(), 'found')
+})
+
+// What an issuer publishes, and how many of its keys a header may mean.
+for (const [title, changes, header, expected] of [
+  ['two of a type, one named', [{ kid: 'a' }, { kid: 'b' }], { kid: 'a' }, 1],
+  ['two of a type, none named', [{ kid: 'a' }, { kid: 'b' }], {}, 2],
+  ['two of a type without names, one named', [{ kid: undefined }, { kid: undefined }], { kid: 'a' }, 0],
+  ['one twice, named', [{ kid: 'a' }, { kid: 'a' }], { kid: 'a' }, 2],
+  ['one twice, not named', [{ kid: 'a' }, { kid: 'a' }], {}, 2],
+  ['one for signatures and one to encrypt', [{ kid: 'a' }, { kid: 'a', use: 'enc' }], { kid: 'a' }, 1],
+  ['one for another algorithm', [{ kid: 'a' }, { kid: 'a', alg: 'ES384' }], { kid: 'a' }, 1],
+  ['one to derive bits', [{ kid: 'a' }, { kid: 'a', key_ops: ['deriveBits'] }], {}, 1],
+  ['one that is broken, and names no other', [{ kid: 'a' }, { kid: 'b', x: 'AA' }], {}, 1],
+  ['more than a forged token may cost', Array.from({ length: 30 }, () => ({})), {}, 10],
+] as const)
+  t.test(`of keys that are ${title}, ${expected} may have signed a token`, async (t) => {
+    const { issuer, keys } = await setUp(t)
+    const [key] = issuer.keys
+    const published = changes.map((each) => ({ ...key?.jwk, ...each }))
+    issuer.respond = ({ url }, response) => {
+      if (url === '/keys') response.end(JSON.stringify({ keys: published }))
+      return url === '/keys'
+    }
+    const found = keys.findKeys({ alg: 'ES256', ...header })
+    if (expected === 0) await t.rejects(found, unknown)
+    else t.equal((await found).length, expected)
+  })
+
+t.test('keys of two types may have one name', async (t) => {
+  const { issuer, keys } = await setUp(t)
+  issuer.keys = [await createSigningKey('a', 'ES256'), await createSigningKey('a', 'EdDSA')]
+  for (const alg of ['ES256', 'EdDSA']) t.equal((await keys.findKeys({ alg, kid: 'a' })).length, 1)
+})
+
+t.test('several keys none of which can be used are no fault of the token', async (t) => {
+  const { issuer, find } = await setUp(t)
+  const [key] = issuer.keys
+  const broken = { ...key?.jwk, x: 'AA' }
+  issuer.respond = ({ url }, response) => {
+    if (url === '/keys') response.end(JSON.stringify({ keys: [broken, broken] }))
+    return url === '/keys'
+  }
+  t.match(await find(), { code: 'ERR_JWKS_INVALID' })
+})
+
 t.test('an issuer with a path and a slash at its end is found', async (t) => {
   const { issuer, find } = await setUp(t, ({ url }) => `${url}/realms/store/`)
   issuer.respond = ({ url }, response) => {
@@ -252,13 +322,14 @@ const broken: [
     'of keys that are no list',
     '/keys',
     (response) => response.end('{"keys":{}}'),
-    /JSON Web Key Set malformed/,
+    /^the keys of the issuer are no list$/,
   ],
+  ['of null for keys', '/keys', (response) => response.end('null'), /^the keys of the issuer are no list$/],
   [
     'of keys that are text',
     '/keys',
-    (response) => response.end('{"keys":["a"]}'),
-    /JSON Web Key Set malformed/,
+    (response) => response.end('{"keys":["a",null,[]]}'),
+    /^the issuer has no keys$/,
   ],
   ['of keys in HTML', '/keys', (response) => response.end('<html>'), /keys: .*not valid JSON/],
 ]

@@ -1,13 +1,16 @@
 // Callers by token: what is read from it, and for how long it is remembered.
 
+import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-key.js'
 import type { Client } from '../../src/auth/client.js'
 import { type JwtOptions, jwt } from '../../src/auth/jwt.js'
+import { LoadShedder } from '../../src/middleware/load-shedding.js'
 import { callerOf, contractOfPartner, createCheck, createJwtCheck, demand } from '../fixtures/checks.js'
 import { stopClocks } from '../fixtures/clocks.js'
 import { audience, createSigningKey, startIssuer } from '../fixtures/issuer.js'
+import { until } from '../fixtures/until.js'
 
 /** A check of an issuer's tokens, with the environment's variables, and clocks that only move when told to. */
 async function setUp(t: Test, options: JwtOptions = {}) {
@@ -156,6 +159,25 @@ t.test('of many tokens, those used last are remembered', async (t) => {
   const tokens = await Promise.all(Array.from({ length: 70 }, (_, i) => issuer.token({ more, i })))
   for (const token of tokens) t.match(await use(token), { subject: 'ann' })
   t.strictSame(tokens.map(isKnown).indexOf(true), 11, 'by their size')
+})
+
+t.test('while an issuer hangs, forged tokens take no slot of others, nor of keys', async (t) => {
+  const issuer = await startIssuer(t)
+  const loadShedder = new LoadShedder(2)
+  const check = createJwtCheck({ OIDC_ISSUER: issuer.url }, {}, loadShedder)
+  t.match(await callerOf(check, await issuer.token()), { subject: 'ann' })
+  const held: ServerResponse[] = []
+  issuer.respond = (_, response) => held.push(response) > 0
+  const forged = await issuer.token({}, {}, await createSigningKey('forged'))
+  const both = [callerOf(check, forged), callerOf(check, forged)] // they share a search
+  await until(() => held.length === 1)
+  t.equal(await callerOf(check, forged), 'unavailable: unavailable', 'a third is refused at once')
+  t.equal(loadShedder.refused, 1)
+  t.equal(loadShedder.inFlight, 0)
+  t.match(await callerOf(check, await issuer.token({ sub: 'bob' })), { subject: 'bob' })
+  loadShedder.check('unknown keys')
+  for (const response of held) response.destroy()
+  t.strictSame(await Promise.all(both), Array(2).fill('unavailable: unavailable'))
 })
 
 t.test('an error has neither the token nor its claims', async (t) => {

@@ -101,6 +101,137 @@ t.test('tokens with other claims are refused', async (t) => {
   t.equal(await verify(await issuer.token({ sub: 'a'.repeat(255) }), issuer), 'a'.repeat(255))
 })
 
+// JSON makes infinity of these, which no signer of ours would write.
+t.test('tokens with times without an end, and other claims that no RFC allows, are refused', async (t) => {
+  const issuer = await startIssuer(t)
+  const [key] = issuer.keys as [SigningKey]
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+  const sign = (changes: object, text = '') => {
+    const claims = JSON.stringify(issuer.claims(changes)).replace('"TEXT"', text)
+    return signBytes(key, { alg: 'ES256', kid: key.kid }, claims)
+  }
+  for (const [title, changes, text] of [
+    ['an end of 1e400', { exp: 'TEXT' }, '1e400'],
+    ['an end of -1e400', { exp: 'TEXT' }, '-1e400'],
+    ['a start of -1e400', { nbf: 'TEXT' }, '-1e400'],
+    ['a time of 1e400', { iat: 'TEXT' }, '1e400'],
+    ['a time of -1e400', { iat: 'TEXT' }, '-1e400'],
+    ['an end in a list', { exp: 'TEXT' }, `[${now() + 60}]`],
+    ['an end of null', { exp: 'TEXT' }, 'null'],
+    ['a number among the audiences', { aud: [audience, 5] }, ''],
+    ['null among the audiences', { aud: [null, audience] }, ''],
+    ['a list among the audiences', { aud: [audience, [audience]] }, ''],
+    ['claims nested 101 deep', { a: 'TEXT' }, nested(100)],
+    ['claims nested 4,000 deep', { a: 'TEXT' }, nested(4_000)],
+    ['claims nested 100,000 deep', { a: 'TEXT' }, nested(100_000)],
+    ['a deep end', { exp: 'TEXT' }, nested(4_000)],
+    ['a deep audience', { aud: 'TEXT' }, `["${audience}",${nested(4_000)}]`],
+    ['a deep subject', { sub: 'TEXT' }, nested(4_000)],
+    ['a deep issuer', { iss: 'TEXT' }, nested(4_000)],
+  ] as const)
+    t.match(
+      await verify(await sign(changes, text), issuer),
+      /^401 invalid_credentials/,
+      `a token with ${title}`,
+    )
+  t.equal(await verify(await sign({ a: 'TEXT' }, nested(99)), issuer), 'ann', 'nested 100 deep')
+  t.equal(await verify(await sign({ exp: 1e300, nbf: 0, iat: 0.5 }), issuer), 'ann')
+})
+
+t.test('no other value than a text is a type', async (t) => {
+  const issuer = await startIssuer(t)
+  const [key] = issuer.keys as [SigningKey]
+  const claims = JSON.stringify(issuer.claims())
+  for (const typ of [['at+jwt'], ['JWT'], [['JWT']], { toString: 'JWT' }, 5, null, true, []])
+    for (const type of [undefined, 'at+jwt', '5', 'null']) {
+      const token = await signBytes(key, { alg: 'ES256', kid: key.kid, typ }, claims)
+      t.equal(await verify(token, issuer, { type }), wrong, `${JSON.stringify(typ)} for ${type}`)
+    }
+  const deep = `{"alg":"ES256","typ":${'['.repeat(4_000)}${']'.repeat(4_000)}}`
+  const text = `${base64url.encode(deep)}.${base64url.encode(claims)}`
+  const signature = await subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key.privateKey, Buffer.from(text))
+  t.equal(await verify(`${text}.${base64url.encode(new Uint8Array(signature))}`, issuer), wrong)
+})
+
+// RFC 7515, section 4.1.4: a header need not name the key.
+t.test('a token is verified by any key that may have signed it', async (t) => {
+  const issuer = await startIssuer(t)
+  const [one, two, theirs] = [
+    await createSigningKey('one'),
+    await createSigningKey('two'),
+    await createSigningKey('theirs'),
+  ] as [SigningKey, SigningKey, SigningKey]
+  const elsewhere = { ...(await createSigningKey('broken')), kid: 'broken' }
+  const broken = { ...elsewhere, jwk: { ...elsewhere.jwk, x: elsewhere.jwk.y } } as SigningKey
+  const encrypting = { ...theirs, jwk: { ...theirs.jwk, use: 'enc' } }
+  const rsa = await createSigningKey('one', 'RS256')
+  for (const [title, published, signer, header, expected] of [
+    ['the first of two, not named', [one, two], one, { kid: undefined }, 'ann'],
+    ['the second of two, not named', [one, two], two, { kid: undefined }, 'ann'],
+    ['one of two, named', [one, two], two, {}, 'ann'],
+    ['one that is published twice', [one, one], one, {}, 'ann'],
+    ['one that is published twice, not named', [one, one], one, { kid: undefined }, 'ann'],
+    [
+      'one with the name of another',
+      [one, { ...two, jwk: { ...two.jwk, kid: 'one' } }],
+      two,
+      { kid: 'one' },
+      'ann',
+    ],
+    ['one with the name of one of another type', [rsa, one], one, {}, 'ann'],
+    ['one beside one that is broken', [broken, one], one, { kid: undefined }, 'ann'],
+    [
+      'one beside a broken one of its name',
+      [{ ...broken, jwk: { ...broken.jwk, kid: 'one' } }, one],
+      one,
+      {},
+      'ann',
+    ],
+    ['one of none of them, not named', [one, two], theirs, { kid: undefined }, wrong],
+    ['one of none of them, with the name of one', [one, two], theirs, { kid: 'one' }, wrong],
+    ['one that is to encrypt', [one, encrypting], theirs, { kid: undefined }, wrong],
+  ] as const) {
+    issuer.keys = [...published]
+    const token = await issuer.token({}, header, signer)
+    t.equal(await verify(token, issuer), expected, title)
+    if (expected !== 'ann') continue
+    t.equal(await verify(await issuer.token({ exp: 1 }, header, signer), issuer), expired, title)
+    t.equal(await verify(`${token.slice(0, -8)}AAAAAAAA`, issuer), wrong, title)
+  }
+})
+
+t.test('a token that names no key is verified by one that is newer than those that are known', async (t) => {
+  const issuer = await startIssuer(t)
+  const known = new Issuer(issuer.url, silent)
+  const subjectOf = async (key: SigningKey) =>
+    (await verifyToken(await issuer.token({}, { kid: undefined }, key), known, expected)).sub
+  t.equal(await subjectOf(issuer.keys[0] as SigningKey), 'ann')
+  issuer.keys = [await createSigningKey('second')]
+  t.equal(await subjectOf(issuer.keys[0] as SigningKey), 'ann')
+  t.strictSame(issuer.fetches(), { discovery: 1, keys: 2 })
+})
+
+t.test('a token that no key could have signed waits for no key', async (t) => {
+  const issuer = await startIssuer(t)
+  const known = new Issuer(issuer.url, silent)
+  await verifyToken(await issuer.token(), known, expected)
+  const payload = encode(issuer.claims())
+  for (const header of [
+    { alg: 'HS256', kid: 'x' },
+    { alg: 'none', kid: 'x' },
+    { alg: ['ES256'], kid: 'x' },
+    { alg: 'ES256', kid: 5 },
+    { alg: 'ES256', kid: null },
+    { alg: 'ES256', kid: ['first'] },
+    {},
+    [],
+  ])
+    await t.rejects(verifyToken(`${encode(header)}.${payload}.AAAA`, known, expected), {
+      code: 'invalid_credentials',
+    })
+  t.strictSame(issuer.fetches(), { discovery: 1, keys: 1 })
+})
+
 t.test('tokens of other types are refused (RFC 8725, section 3.11)', async (t) => {
   const issuer = await startIssuer(t)
   const used = async (typ: string | undefined, type?: string) =>

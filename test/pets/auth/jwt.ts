@@ -89,6 +89,39 @@ t.test('a service whose issuer is down starts, is ready, and serves keys', async
   t.match(lines, [{ level: 40, issuer: issuer.url, reason: /^GET .*: socket hang up$/ }], 'said once')
 })
 
+t.test('tokens of unknown keys are slow while the issuer is away, by their address', async (t) => {
+  const { issuer, list, token, key } = await start(t)
+  t.match(await list(await token()), { status: 200 })
+  issuer.respond = (_, response) => {
+    response.destroy()
+    return true
+  }
+  const other = await createSigningKey('forged')
+  const forged = await issuer.token({}, {}, other)
+  const { perMinute } = contract.rateLimits.anonymous
+  const refused = await Promise.all(Array.from({ length: perMinute + 3 }, () => list(forged)))
+  const times = (status: number) => refused.filter((each) => each.status === status).length
+  t.strictSame([times(503), times(429)], [perMinute, 3])
+  t.ok(refused.every(({ headers }) => headers.get('x-ratelimit-limit') === String(perMinute)))
+  t.match(await list(await token({ sub: 'new' })), { status: 200 }, 'others go on')
+  t.match(await list(key), { status: 200 })
+})
+
+t.test('the log says why a token is refused, and its caller learns no more', async (t) => {
+  const { issuer, list, token, log } = shared
+  const stranger = await createSigningKey('first')
+  for (const [sent, reason] of [
+    [await token({ exp: 1 }), '"exp" claim timestamp check failed'],
+    [await issuer.token({}, {}, stranger), 'signature verification failed'],
+    [await issuer.token({}, {}, await createSigningKey('none')), /no applicable key/],
+    [await token({ aud: 'other' }), 'unexpected "aud" claim value'],
+    ['ask_guessed', undefined],
+  ] as const) {
+    t.match(await list(sent), { status: 401 })
+    t.match(log.filter(({ msg }) => msg === 'request').at(-1), { status: 401, reason })
+  }
+})
+
 t.test('the log has the subject of a caller, and no token', async (t) => {
   const { issuer, list, token, log } = shared
   const used = [await token({ email: 'ann@store.example' }), await token({ exp: 1 })]
