@@ -67,7 +67,8 @@ function besides(name: string, contract: Contract): string | undefined {
   const own = new Set(effectiveSecurity(nodeOf(contract.document), {}).flatMap((each) => Object.keys(each)))
   if (rivals.length === 0 || (own.has(name) && !rivals.some((each) => own.has(each)))) return undefined
   const check = checkFor(name, contract)
-  return `${check}() for one of it and ${rivals.join(', ')}: a credential would meet them all`
+  const text = `${check}() for one of it and ${rivals.join(', ')}: a credential would meet them all`
+  return `${text}; or for each a check of your own that recognizes its credentials`
 }
 
 // The other schemes that the same check fits.

@@ -61,9 +61,12 @@ function checkOf(property: ts.ObjectLiteralElementLike): string {
 // Checks whose callers have no plan of their own.
 const planless = /^(?:jwt|basic)\(/
 
+// Those of the service: what is written alike is of the same form. A team's own, like `tokens()` for an access
+// token and for a refresh token, may recognize by the scheme; whether it does is seen at startup.
+const known = /^(?:apiKeys|jwt)\(/
+
 /**
- * Checks that let every credential pass, with the errors of those that a list names. What is written alike is
- * taken for a check of the same form.
+ * Checks that let every credential pass, with the errors of those that a list names.
  * @throws {ContractError} if callers would have no plan, as at startup
  */
 export function standIns(contract: ServiceContract, listed: Listed): CheckList {
@@ -71,12 +74,13 @@ export function standIns(contract: ServiceContract, listed: Listed): CheckList {
   const unplanned = [...listed].filter(([, text]) => planless.test(text))
   for (const [scheme] of unplanned) requirePlan(contract, scheme)
   const forms = new Map([...listed.values()].map((text) => [text, () => true]))
+  const formOf = (text: string) => (known.test(text) ? (forms.get(text) as () => boolean) : () => true)
   return Object.fromEntries(
     [...listed].map(([scheme, text]): [string, Check] => [
       scheme,
       {
         caller: () => ({ scopes: new Set() }),
-        recognizes: forms.get(text) as () => boolean, // one for each text
+        ...(!text.startsWith('basic(') && { recognizes: formOf(text) }),
         ...(text.startsWith('apiKeys(') && { errors: keyErrors(securitySchemes.get(scheme)) }),
       },
     ]),

@@ -2,7 +2,7 @@
 // remembered, so that its next request waits for nothing.
 
 import { hash } from 'node:crypto'
-import { decodeJwt } from 'jose'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { readIssuerUrl } from '../lib/issuer-url.js'
@@ -17,6 +17,8 @@ import {
   algorithms,
   type Expectations,
   type InSlot,
+  isUsualType,
+  mediaType,
   type VerifiedClaims,
   verifyToken,
 } from './verify-token.js'
@@ -30,7 +32,10 @@ export interface JwtOptions {
   readonly algorithms?: Expectations['algorithms']
   /** By how much the clocks of issuer and service may differ; by default 5. */
   readonly clockToleranceSeconds?: number
-  /** What `typ` must be, such as `at+jwt` (RFC 9068); by default that, `JWT`, or none. */
+  /**
+   * What `typ` must be, such as `at+jwt` (RFC 9068); by default that, `JWT`, or none. Two schemes for tokens of
+   * one issuer are told apart by it, if one has another: `refresh+jwt`.
+   */
   readonly type?: string
   /** What a caller may do: words in a text or in a list; by default those of `scope` and of `scp`. */
   readonly scopes?: (claims: VerifiedClaims) => unknown
@@ -62,7 +67,7 @@ class JwtCheck implements Check<Client> {
     )
     this.#expectations = expectationsOf(parts, options)
     this.#remembered = new RememberedTokens(this.#expectations.clockTolerance)
-    this.recognizes = recognizerOf(this.#issuer.url)
+    this.recognizes = recognizerOf(this.#issuer.url, ownType(options.type))
     this.#issuer.prepare()
   }
 
@@ -182,14 +187,22 @@ class RememberedTokens {
 
 const recognizers = new Map<string, (token: string) => boolean>()
 
-// One function for each issuer: schemes with the same function are of the same form, and tokens of two
-// issuers are told apart by their names. Whether a token is really of its issuer is verified later.
-function recognizerOf(issuer: string): (token: string) => boolean {
-  const known = recognizers.get(issuer)
+// One function for each issuer, and for each type that is no usual one: schemes with the same function are of
+// the same form, and tokens of two issuers are told apart by their names, an access token and a refresh token
+// of one by their types. Whether a token is really of its issuer is verified later.
+function recognizerOf(issuer: string, type: string | undefined): (token: string) => boolean {
+  const key = JSON.stringify([issuer, type])
+  const known = recognizers.get(key)
   if (known !== undefined) return known
-  const recognizes = (token: string) => issuerNamed(token) === issuer
-  recognizers.set(issuer, recognizes)
+  const isOfIssuer = (token: string) => issuerNamed(token) === issuer
+  const recognizes =
+    type === undefined ? isOfIssuer : (token: string) => isOfIssuer(token) && typeNamed(token) === type
+  recognizers.set(key, recognizes)
   return recognizes
+}
+
+function ownType(type: string | undefined): string | undefined {
+  return type === undefined || isUsualType(type) ? undefined : mediaType(type)
 }
 
 // Three parts in base64url.
@@ -199,6 +212,15 @@ function issuerNamed(token: string): unknown {
   if (!form.test(token)) return undefined
   try {
     return decodeJwt(token).iss
+  } catch {
+    return undefined
+  }
+}
+
+function typeNamed(token: string): string | undefined {
+  try {
+    const { typ } = decodeProtectedHeader(token)
+    return typeof typ === 'string' ? mediaType(typ) : undefined
   } catch {
     return undefined
   }

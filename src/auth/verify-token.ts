@@ -118,6 +118,11 @@ function isOfSignature(error: unknown): boolean {
 // Many issuers do not name the type of RFC 9068 yet.
 const usualTypes = ['at+jwt', 'jwt', undefined]
 
+/** Whether a type is accepted where none is expected. */
+export function isUsualType(type: string): boolean {
+  return usualTypes.includes(mediaType(type))
+}
+
 function checkType({ protectedHeader }: JWTVerifyResult, type: string | undefined): void {
   const types: readonly unknown[] = type === undefined ? usualTypes : [mediaType(type)]
   const typ: unknown = protectedHeader.typ // jose has not looked at it
@@ -125,8 +130,8 @@ function checkType({ protectedHeader }: JWTVerifyResult, type: string | undefine
     throw new errors.JWTInvalid('unexpected "typ"')
 }
 
-// RFC 7515, section 4.1.9: `application/` may be left out.
-function mediaType(typ: string): string {
+/** A type without `application/`, which may be left out (RFC 7515, section 4.1.9). */
+export function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, '')
 }
 

@@ -4,6 +4,7 @@ import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createApiKey, isApiKey } from '../../src/auth/api-key.js'
 import type { Client } from '../../src/auth/client.js'
+import type { JwtOptions } from '../../src/auth/jwt.js'
 import { errorHandler, mount, verdictOf } from '../../src/openapi/index.js'
 import { createJwtCheck } from '../fixtures/checks.js'
 import { contractWith } from '../fixtures/engine.js'
@@ -91,7 +92,7 @@ t.test('an issuer that cannot be asked is 503 with Retry-After, and no challenge
 })
 
 // A server with two schemes whose credentials are tokens, each of an issuer.
-async function startBoth(t: Test, partner: string, staff: string): Promise<string> {
+async function startBoth(t: Test, partner: string, staff: string, ofStaff: JwtOptions = {}): Promise<string> {
   const securitySchemes = { partner: schemes.partner, staff: schemes.key }
   const security = [{ partner: ['toys:read'] }, { staff: [] }]
   const listToys = { ...operations.listToys, security }
@@ -106,7 +107,7 @@ async function startBoth(t: Test, partner: string, staff: string): Promise<strin
     },
     security: {
       partner: createJwtCheck({ OIDC_ISSUER: partner }),
-      staff: createJwtCheck({ OIDC_ISSUER: staff }),
+      staff: createJwtCheck({ OIDC_ISSUER: staff }, ofStaff),
     },
     context: (request) => ({ schemes: Object.keys(verdictOf(request)?.callers ?? {}) }),
   })
@@ -126,7 +127,21 @@ t.test('tokens of two issuers are told apart', async (t) => {
   t.match(await list(await partner.token({ iss: 'https://other.example' })), { status: 401 })
 })
 
-t.test('two schemes for tokens of one issuer are refused', async (t) => {
-  const { url } = await startIssuer(t)
-  await t.rejects(startBoth(t, url, url), { name: 'ContractError', message: /partner.*staff|staff.*partner/ })
+t.test('two schemes for tokens of one issuer are refused, unless one has a type of its own', async (t) => {
+  const issuer = await startIssuer(t)
+  const { url } = issuer
+  const refusal = { name: 'ContractError', message: /partner.*staff|staff.*partner/ }
+  await t.rejects(startBoth(t, url, url), refusal)
+  for (const type of ['at+jwt', 'JWT', 'application/jwt'])
+    await t.rejects(startBoth(t, url, url, { type }), refusal, type)
+  const origin = await startBoth(t, url, url, { type: 'application/Refresh+JWT' })
+  const list = async (typ: string | undefined, scope?: string) => {
+    const token = await issuer.token({ scope }, { typ })
+    return send(`${origin}/listToys`, 'GET', { authorization: `Bearer ${token}` })
+  }
+  t.match(await list('refresh+jwt'), { status: 200, body: ['staff'] })
+  t.match(await list('at+jwt', 'toys:read'), { status: 200, body: ['partner'] })
+  t.match(await list(undefined, 'toys:read'), { status: 200, body: ['partner'] })
+  t.match(await list('at+jwt'), { status: 403 })
+  t.match(await list('logout+jwt', 'toys:read'), { status: 401 })
 })

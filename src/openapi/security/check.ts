@@ -52,7 +52,8 @@ export interface Check<C extends Caller = Caller, Sent = string> {
   caller(credential: Sent, demand: Demand): C | undefined | Promise<C | undefined>
   /**
    * Whether a credential has this check's form. Two schemes whose credentials are sent in the same place need
-   * it: each gets its own. Checks with the same function are of the same form.
+   * it: each gets its own alone, also where an operation names one of them. Checks with the same function are
+   * of the same form.
    */
   recognizes?(credential: Sent): boolean
   /** The caller as last known, however long ago: for what needs no valid credential. */

@@ -3,6 +3,7 @@
 
 import type { Contract, Operation, Requirement } from '../contract/contract.js'
 import {
+  areSentAlike,
   type CredentialPlace,
   credentialPlace,
   credentialUsage,
@@ -45,10 +46,10 @@ type Unrivalled<C extends Caller> = Omit<Step<C>, 'index' | 'rivals'> & { readon
 function stepOf<C extends Caller>(
   name: string,
   requirements: readonly Requirement[],
-  { securitySchemes, title }: Contract,
+  contract: Contract,
   checks: ReadonlyMap<string, AnyCheck<C>>,
 ): Unrivalled<C>[] {
-  const [scheme, check] = [securitySchemes.get(name), checks.get(name)]
+  const [scheme, check] = [contract.securitySchemes.get(name), checks.get(name)]
   const place = credentialPlace(scheme)
   if (scheme === undefined || check === undefined || place === undefined) return []
   const scopes = requirements.filter((each) => each.name === name).flatMap((each) => each.scopes)
@@ -58,8 +59,9 @@ function stepOf<C extends Caller>(
       check: check as unknown as Check<C, Credential>, // what is read is what its scheme describes
       scopes: [...new Set(scopes)],
       place,
+      hasRivals: [...checks.keys()].some((other) => other !== name && areSentAlike(other, name, contract)),
       read: credentialReader(place),
-      challenge: challengeOf(scheme, place, title),
+      challenge: challengeOf(scheme, place, contract.title),
       usage: credentialUsage(scheme),
     },
   ]

@@ -50,7 +50,7 @@ function ask<C extends Caller>(step: Step<C>, request: FastifyRequest): Outcome<
   const credential = step.read(request)
   if (credential === undefined) return null
   if (credential === malformed) return invalidCredential(step)
-  if (step.rivals.length > 0 && check.recognizes?.(credential) === false)
+  if (step.hasRivals && check.recognizes?.(credential) === false)
     return isOfRival(step, request) ? null : invalidCredential(step)
   try {
     const caller = check.caller(credential, { request, scheme, scopes })

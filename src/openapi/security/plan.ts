@@ -16,7 +16,9 @@ export interface Step<C extends Caller> {
   /** Those that the operation demands of it, in any alternative. */
   readonly scopes: readonly string[]
   readonly read: ReadCredential
-  /** The others of the operation whose credentials are sent in the same place. */
+  /** Whether another scheme of the contract is sent in the same place: its credentials are not this one's. */
+  readonly hasRivals: boolean
+  /** Those of the operation. */
   readonly rivals: readonly Pick<Step<C>, 'check' | 'read'>[]
   readonly challenge: Challenge
   /** How to send the credential, for messages. */

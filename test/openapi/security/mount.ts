@@ -162,6 +162,49 @@ for (const [title, key, admin] of pairs) {
   })
 }
 
+// As in Superset's document: one for calls, one to renew it, which no form of HTTP tells apart.
+t.test(
+  'an access token and a refresh token are each its own check’s, whatever an operation names',
+  async (t) => {
+    const jwt = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }
+    const responses = { 204: { description: 'Done.' }, 401: { description: 'No.' } }
+    const contract = await contractOf({
+      paths: {
+        '/toys': { get: { operationId: 'listToys', security: [{ jwt: [] }], responses } },
+        '/refresh': { post: { operationId: 'refresh', security: [{ jwt_refresh: [] }], responses } },
+        '/either': {
+          get: { operationId: 'either', security: [{ jwt: [] }, { jwt_refresh: [] }], responses },
+        },
+      },
+      components: { securitySchemes: { jwt, jwt_refresh: jwt } },
+    })
+    const checks = { jwt: withForm('access.'), jwt_refresh: withForm('refresh.') }
+    t.strictSame(await problemsOf(t, contract, checks), [])
+    const app = Fastify()
+    t.teardown(() => app.close())
+    app.addHook('onSend', async (request, reply) => {
+      reply.header('x-met', Object.keys(verdictOf(request)?.callers ?? {}).join())
+    })
+    const handlers = { listToys: noContent, refresh: noContent, either: noContent }
+    await mount(app, { contract, handlers, security: checks })
+    const met = async (method: 'GET' | 'POST', url: string, token: string) => {
+      const { statusCode, headers } = await app.inject({
+        method,
+        url,
+        headers: { authorization: `Bearer ${token}` },
+      })
+      return [statusCode, headers['x-met']]
+    }
+    t.strictSame(await met('GET', '/toys', 'access.a'), [204, 'jwt'])
+    t.strictSame(await met('GET', '/toys', 'refresh.a'), [401, ''])
+    t.strictSame(await met('POST', '/refresh', 'refresh.a'), [204, 'jwt_refresh'])
+    t.strictSame(await met('POST', '/refresh', 'access.a'), [401, ''])
+    t.strictSame(await met('GET', '/either', 'access.a'), [204, 'jwt'])
+    t.strictSame(await met('GET', '/either', 'refresh.a'), [204, 'jwt_refresh'])
+    t.strictSame(await met('GET', '/either', 'other.a'), [401, ''])
+  },
+)
+
 t.test('also if no operation names both', async (t) => {
   const responses = { 204: { description: 'None.' } }
   const contract = await contractOf({

@@ -86,7 +86,8 @@ const checks: readonly [
     [[['bearer']], [['other']]],
     {},
     {
-      bearer: /^http bearer: apiKeys\(\) for one of it and other: a credential would meet them all$/,
+      bearer:
+        /^http bearer: apiKeys\(\) for one of it and other: a credential would meet them all; or for each a check of your own that recognizes its credentials$/,
       other: /^http bearer: apiKeys\(\) for one of it and bearer/,
     },
   ],

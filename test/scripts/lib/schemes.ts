@@ -24,6 +24,22 @@ function read(more: object) {
 const list = "{ key: apiKeys(), partner: jwt({ audience: 'toys' }), staff: basic(verify) }"
 const listed = listedIn(`export const schemes = ${list} satisfies Schemes`)
 
+t.test('checks of a team are told apart at startup, those of the service by what is written', async (t) => {
+  const contract = await read({})
+  const areAlike = (first: string, second: string) => {
+    const all = listedIn(`export const schemes = { key: ${first}, partner: ${second} }`)
+    const { key, partner } = standIns(contract, all)
+    return key?.recognizes === partner?.recognizes
+  }
+  t.equal(areAlike('apiKeys()', 'apiKeys()'), true)
+  t.equal(areAlike('jwt()', 'jwt()'), true)
+  t.equal(areAlike('jwt()', "jwt({ issuer: 'https://a.example' })"), false)
+  t.equal(areAlike('jwt()', 'apiKeys()'), false)
+  t.equal(areAlike('tokens()', 'tokens()'), false, 'it gets the name of its scheme')
+  t.equal(areAlike("tokens('access')", "tokens('refresh')"), false)
+  t.equal(areAlike('basic(one)', 'basic(two)'), true, 'it recognizes none')
+})
+
 t.test('a check whose callers would have no plan is refused, as at startup', async (t) => {
   const checked = async (more: object) => Object.keys(standIns(await read(more), listed))
   const refusal = (scheme: string) => {
