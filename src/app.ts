@@ -90,7 +90,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
   const isNeeded = (scheme: string) => schemesInUse(contract, handlers).has(scheme)
   const checks = createChecks(schemes, { contract, config, pools, loadShedder, log }, isNeeded)
-  const security = createSecurity(contract, checks)
+  const cookieOrigins = config.takesForeignCookies ? 'any' : config.corsOrigins
+  const security = createSecurity(contract, checks, { cookieOrigins, address })
   addAdmission(app, {
     contract,
     security,

@@ -62,6 +62,8 @@ export interface Config {
   readonly trustProxy: boolean | string[]
   /** Origins that may call the service from a browser. */
   readonly corsOrigins: readonly string[]
+  /** Whether a page of any origin may send a request that is not safe with a cookie that is a credential. */
+  readonly takesForeignCookies: boolean
   /** URIs at which the operator wants to be told of vulnerabilities. */
   readonly securityContacts: readonly string[]
   readonly requestTimeoutMs: number
@@ -179,6 +181,7 @@ function readVariables(
     isAddressLogged: read('LOG_ADDRESS', false, flag),
     trustProxy: read<boolean | string[]>('TRUST_PROXY', false, proxies),
     corsOrigins: read<readonly string[]>('CORS_ORIGINS', [], origins),
+    takesForeignCookies: read('CROSS_SITE_COOKIES', false, flag),
     securityContacts: read<readonly string[]>('SECURITY_CONTACT', [], contacts),
     requestTimeoutMs: read('REQUEST_TIMEOUT_MS', 30_000, integerBetween(100, 600_000)),
     keepAliveTimeoutMs: read('KEEP_ALIVE_TIMEOUT_MS', 72_000, integerBetween(100, 3_600_000)),

@@ -36,6 +36,7 @@ const defaults = {
   isAddressLogged: false,
   trustProxy: false,
   corsOrigins: [],
+  takesForeignCookies: false,
   securityContacts: [],
   startTimeoutMs: 20_000,
   misspelt: [],
@@ -97,6 +98,7 @@ const accepted: [variable: string, text: string, field: keyof typeof defaults, v
   ['TRUST_PROXY', 'false', 'trustProxy', false],
   ['TRUST_PROXY', 'loopback, 10.0.0.0/8,::1', 'trustProxy', ['loopback', '10.0.0.0/8', '::1']],
   ['CORS_ORIGINS', 'https://shop.example', 'corsOrigins', ['https://shop.example']],
+  ['CROSS_SITE_COOKIES', 'true', 'takesForeignCookies', true],
   [
     'CORS_ORIGINS',
     'http://localhost:5173 , http://[::1]:8080',

@@ -4,7 +4,13 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
 import { additionsTo } from '../../src/http/additions.js'
 import { type Contract, ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
-import { type Problem, problemOf, undeclaredErrors, unmetSecurity } from '../../src/openapi/tools.js'
+import {
+  type Problem,
+  problemOf,
+  undeclaredErrors,
+  unmetSecurity,
+  unnamedCodes,
+} from '../../src/openapi/tools.js'
 import type { Listed } from '../lib/schemes.js'
 import { buildServer, type Own, securityOf } from '../lib/server.js'
 import { judgePatterns } from './patterns.js'
@@ -38,8 +44,12 @@ export function unmetIn(operation: Operation, contract: ServiceContract, listed:
 }
 
 function undeclaredIn(contract: ServiceContract, listed: Listed): Problem[] {
-  const additions = additionsTo(contract, securityOf(contract, listed))
-  return [...contract.operations.values()].flatMap((each) => undeclaredErrors(each, contract, additions))
+  const security = securityOf(contract, listed)
+  const additions = additionsTo(contract, security)
+  const undeclared = [...contract.operations.values()].flatMap((each) =>
+    undeclaredErrors(each, contract, additions),
+  )
+  return [...unnamedCodes(contract, security), ...undeclared]
 }
 
 async function checkBuild(

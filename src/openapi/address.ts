@@ -33,6 +33,7 @@ interface Claim {
 export class Address {
   /** The public URL of the operations, if it is known without a request. */
   readonly known: string | undefined
+  readonly #knownOrigin: string | undefined
   readonly #root: string
   readonly #segments: number
   readonly #isProxy: (peer: string | undefined) => boolean
@@ -43,6 +44,7 @@ export class Address {
   /** @param prefix that of the operations' paths in this server, as `/v1` */
   constructor(prefix: string, { publicUrl, isProxy = () => false }: AddressOptions = {}) {
     this.known = publicUrl
+    this.#knownOrigin = publicUrl && new URL(publicUrl).origin
     this.#root = publicUrl === undefined ? '' : (withoutPrefix(publicUrl, prefix) ?? publicUrl)
     this.#segments = prefix.split('/').length
     this.#isProxy = isProxy
@@ -64,6 +66,12 @@ export class Address {
     if (this.known === undefined) return this.#rootFor(request) + path
     const prefix = this.#prefixIn(from)
     return isBelow(path, prefix) ? this.known + path.slice(prefix.length) : this.#root + path
+  }
+
+  /** Whether pages of an origin, as browsers send it, are of this server, where its caller has reached it. */
+  isOrigin(origin: string, request: FastifyRequest): boolean {
+    const { scheme, authority = '' } = this.#claimOf(request)
+    return origin === originOf(scheme, authority) || origin === this.#knownOrigin
   }
 
   // As the caller wrote it: it may be encoded in another way, or have parameters.

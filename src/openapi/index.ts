@@ -39,6 +39,7 @@ export type {
   UsernamePassword,
 } from './security/check.js'
 export type { Checks } from './security/checks.js'
+export type { CookieOptions } from './security/cookie-guard.js'
 export { createSecurity, type Security, verdictOf } from './security/security.js'
 export type { Verdict } from './security/verdict.js'
 export { isStub, notImplemented, type Stub } from './stubs.js'

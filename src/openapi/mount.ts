@@ -64,6 +64,7 @@ import {
 import { securityAddition } from './security/addition.js'
 import { ambiguities } from './security/ambiguities.js'
 import type { CheckList } from './security/check.js'
+import type { CookieOptions } from './security/cookie-guard.js'
 import { createSecurity, Security } from './security/security.js'
 import type { Verdict } from './security/verdict.js'
 import { isStub } from './stubs.js'
@@ -85,12 +86,14 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
    * security made of them, for an application that authenticates requests before they reach their operation.
    */
   readonly security?: CheckList | Security
+  /** Whose pages may use credentials in cookies; a `Security` has been told by itself. */
+  readonly cookieOrigins?: CookieOptions['cookieOrigins']
   /** What the bodies of all requests in flight may hold together. By default any number of bytes. */
   readonly bodies?: BodyMemory
   /** What the server adds to the responses, to be checked against the contract. By default nothing. */
   readonly additions?: readonly Addition[]
   /** Where callers reach the operations. By default each request says it. */
-  readonly address?: AddressOptions
+  readonly address?: AddressOptions | undefined
   /** Makes the bodies of errors, if the contract has another form for them than the engine. */
   readonly errorBody?: ErrorBodyOf | undefined
   /** Responds to the errors of operations. By default `errorHandler(contract, { errorBody })`. */
@@ -135,14 +138,17 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
 }
 
 function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Shared<Resource> {
-  const { contract, security = {} } = parts
+  const { contract, security = {}, cookieOrigins, address } = parts
   return {
     ...parts,
     ...createCompilers(contract),
-    security: security instanceof Security ? security : createSecurity(contract, security),
+    security:
+      security instanceof Security
+        ? security
+        : createSecurity(contract, security, { cookieOrigins, address }),
     problems: new Map(),
     errorForms: createErrorForms(contract, parts.errorBody),
-    address: addressOf(app, contract, parts.address),
+    address: addressOf(app, contract, address),
     refuseUnknown: notFoundHandler(app, contract),
     prefix: app.prefix.replace(/\/$/, '') + decodeURI(contract.prefix),
   }

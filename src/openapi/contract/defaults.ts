@@ -11,6 +11,7 @@ export const ownErrorStatuses = {
   missing_credentials: 401,
   invalid_credentials: 401,
   insufficient_scope: 403,
+  cross_site_request: 403,
   route_not_found: 404,
   method_not_allowed: 405,
   not_acceptable: 406,

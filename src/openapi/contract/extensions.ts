@@ -211,7 +211,7 @@ export function readErrorStatuses(
 function unsentCodes(operations: readonly Operation[]): readonly string[] {
   const ends = operations.some(({ deprecation }) => deprecation?.afterSunset === 'gone')
   return [
-    ...['missing_credentials', 'invalid_credentials', 'insufficient_scope'],
+    ...['missing_credentials', 'invalid_credentials', 'insufficient_scope', 'cross_site_request'],
     ...(ends ? [] : ['operation_gone']),
     ...(operations.some(refusesUnacceptable) ? [] : ['not_acceptable']),
   ]

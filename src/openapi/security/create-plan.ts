@@ -4,7 +4,6 @@
 import type { Contract, Operation, Requirement } from '../contract/contract.js'
 import {
   areSentAlike,
-  type CredentialPlace,
   credentialPlace,
   credentialUsage,
   isPublic,
@@ -12,15 +11,21 @@ import {
 } from '../contract/security.js'
 import { challengeOf } from './challenges.js'
 import type { AnyCheck, Caller, Check, Credential } from './check.js'
+import { type IsForeign, isCookie, isGuarded } from './cookie-guard.js'
 import { credentialReader } from './credentials.js'
-import type { Alternative, Plan, Step } from './plan.js'
-import { insufficientScope, missingCredentials } from './refusals.js'
+import type { Alternative, Guard, Plan, Step } from './plan.js'
+import { crossSite, insufficientScope, missingCredentials } from './refusals.js'
 
-/** The plan of alternatives. One with a scheme that has no check is left out: nothing can meet it. */
+/**
+ * The plan of alternatives. One with a scheme that has no check is left out: nothing can meet it.
+ * @param operation whose requests it is for, if it is for those of one
+ */
 export function planOf<C extends Caller>(
   security: Operation['security'],
   contract: Contract,
   checks: ReadonlyMap<string, AnyCheck<C>>,
+  operation?: Operation,
+  isForeign?: IsForeign,
 ): Plan<C> {
   const names = new Set(security.flat().map((each) => each.name))
   const steps = [...names].flatMap((name) => stepOf(name, security.flat(), contract, checks))
@@ -32,6 +37,7 @@ export function planOf<C extends Caller>(
   const alternatives = security
     .filter((each) => each.length > 0 && each.every(({ name }) => byName.has(name)))
     .map((each) => alternativeOf(each, byName))
+    .map((each) => ({ ...each, guard: guardOf(each, operation, isForeign) }))
   return {
     steps: [...byName.values()],
     alternatives,
@@ -41,7 +47,7 @@ export function planOf<C extends Caller>(
   }
 }
 
-type Unrivalled<C extends Caller> = Omit<Step<C>, 'index' | 'rivals'> & { readonly place: CredentialPlace }
+type Unrivalled<C extends Caller> = Omit<Step<C>, 'index' | 'rivals'>
 
 function stepOf<C extends Caller>(
   name: string,
@@ -70,7 +76,19 @@ function stepOf<C extends Caller>(
 function alternativeOf<C extends Caller>(
   requirements: readonly Requirement[],
   steps: ReadonlyMap<string, Step<C>>,
-): Alternative<C> {
+): Omit<Alternative<C>, 'guard'> {
   const needs = requirements.map(({ name, scopes }) => ({ step: steps.get(name) as Step<C>, scopes }))
   return { needs, insufficient: insufficientScope(needs) }
+}
+
+// Also if a header is required beside the cookie: one that pages cannot set makes a browser ask before it
+// sends the request, and one that browsers set themselves, such as Basic's, is no more than a cookie.
+function guardOf<C extends Caller>(
+  { needs }: Pick<Alternative<C>, 'needs'>,
+  operation: Operation | undefined,
+  isForeign: IsForeign | undefined,
+): Guard | undefined {
+  if (operation === undefined || isForeign === undefined || !isGuarded(operation)) return undefined
+  if (!needs.some(({ step }) => isCookie(step.place))) return undefined
+  return { isForeign, refusal: operation.security.length === 0 ? undefined : crossSite(needs) }
 }

@@ -23,6 +23,7 @@ export function judge<C extends Caller>(
   request: FastifyRequest,
   outcomes: Outcomes<C> = [],
 ): Verdict<C> | Promise<Verdict<C>> {
+  let foreign: Alternative<C> | undefined
   for (const alternative of plan.alternatives) {
     let areKnown = true
     for (const { step } of alternative.needs) {
@@ -34,9 +35,11 @@ export function judge<C extends Caller>(
       areKnown = isCaller(outcome)
       if (!areKnown) break
     }
-    if (areKnown && haveScopes(alternative, outcomes)) return new Met(alternative, outcomes)
+    if (!areKnown || !haveScopes(alternative, outcomes)) continue
+    if (!alternative.guard?.isForeign(request)) return new Met(alternative, outcomes)
+    foreign ??= alternative
   }
-  return refused(plan, outcomes)
+  return refused(plan, outcomes, foreign)
 }
 
 function withOne<C>(outcomes: Outcomes<C>, index: number, outcome: Outcome<C>): Outcomes<C> {
@@ -120,21 +123,33 @@ class Met<C extends Caller> implements Verdict<C> {
 
 // A check that cannot tell now may be the one that would let the request pass: its 503 goes first. Nor is its
 // caller anonymous to an operation without a need of one: what that sees may depend on who asks.
-function refused<C extends Caller>(plan: Plan<C>, outcomes: Outcomes<C>): Verdict<C> {
+function refused<C extends Caller>(
+  plan: Plan<C>,
+  outcomes: Outcomes<C>,
+  foreign: Alternative<C> | undefined,
+): Verdict<C> {
   const errors = outcomes.filter((each) => each instanceof RequestError)
   const unable = errors.find((each) => statusOf(each, plan.contract) >= 500)
   if (unable !== undefined) return { ...anonymous, refusal: unable }
+  if (foreign?.guard?.refusal !== undefined) return known(foreign, outcomes, foreign.guard.refusal)
   if (plan.isPublic) return anonymous
   const lacking = plan.alternatives.find((each) => isKnown(each, outcomes))
-  if (lacking !== undefined) {
-    const { caller } = new Met(lacking, outcomes)
-    return { caller, callers: {}, refusal: lacking.insufficient }
-  }
+  if (lacking !== undefined) return known(lacking, outcomes, lacking.insufficient)
   const other = errors.find((each) => statusOf(each, plan.contract) !== 401)
   const [invalid] = errors
   if (other !== undefined || invalid === undefined) return { ...anonymous, refusal: other ?? plan.missing }
   const refusalOf = (step: Step<C>) => errors.find((each) => each === outcomes[step.index])
   return { ...anonymous, refusal: invalidCredentials(plan, invalid, refusalOf) }
+}
+
+// Of a caller whom a quota counts, and no handler sees.
+function known<C extends Caller>(
+  alternative: Alternative<C>,
+  outcomes: Outcomes<C>,
+  refusal: RequestError,
+): Verdict<C> {
+  const { caller } = new Met(alternative, outcomes)
+  return { caller, callers: {}, refusal }
 }
 
 const anonymous = { caller: undefined, callers: {}, refusal: undefined }

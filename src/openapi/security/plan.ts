@@ -2,9 +2,11 @@
 // for each operation (create-plan.ts), so that a request costs no more than its check.
 
 import type { Contract } from '../contract/contract.js'
+import type { CredentialPlace } from '../contract/security.js'
 import type { RequestError } from '../errors.js'
 import type { Challenge } from './challenges.js'
 import type { Caller, Check, Credential } from './check.js'
+import type { IsForeign } from './cookie-guard.js'
 import type { ReadCredential } from './credentials.js'
 
 /** A scheme of an operation. */
@@ -15,6 +17,7 @@ export interface Step<C extends Caller> {
   readonly check: Check<C, Credential>
   /** Those that the operation demands of it, in any alternative. */
   readonly scopes: readonly string[]
+  readonly place: CredentialPlace
   readonly read: ReadCredential
   /** Whether another scheme of the contract is sent in the same place: its credentials are not this one's. */
   readonly hasRivals: boolean
@@ -36,6 +39,15 @@ export interface Alternative<C extends Caller> {
   readonly needs: readonly Need<C>[]
   /** The 403 of a caller who lacks a scope. */
   readonly insufficient: RequestError
+  /** Of a cookie, for an operation that is not safe. */
+  readonly guard: Guard | undefined
+}
+
+/** Keeps pages of other sites from meeting an alternative. */
+export interface Guard {
+  readonly isForeign: IsForeign
+  /** The 403; undefined for an operation that requires nothing, whose caller then is nobody. */
+  readonly refusal: RequestError | undefined
 }
 
 export interface Plan<C extends Caller> {

@@ -45,6 +45,15 @@ function unauthorized({ code, message }: CheckError, challenge: string, error?: 
   return new RequestError(code, message, { status: 401, headers, cause: error?.options.cause })
 }
 
+/** The 403 of a request that a page of another site has sent with a cookie. It names what does without one. */
+export function crossSite<C extends Caller>(needs: readonly Need<C>[]): RequestError {
+  const refused = needs.map(({ step }) => ({ challenge: step.challenge, reason: undefined }))
+  const message = 'A page of another site has sent this with a cookie, which may not be meant by its user.'
+  return new RequestError('cross_site_request', message, {
+    headers: { 'WWW-Authenticate': challenges(refused) },
+  })
+}
+
 /** The 403 of a caller who is known, and lacks a scope that an alternative demands. */
 export function insufficientScope<C extends Caller>(needs: readonly Need<C>[]): RequestError {
   const demanding = needs.filter(({ scopes }) => scopes.length > 0)

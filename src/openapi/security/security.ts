@@ -5,6 +5,7 @@ import type { Contract, Operation } from '../contract/contract.js'
 import type { RequestError } from '../errors.js'
 import { judgedAs, judgedBy } from '../request/request-parts.js'
 import type { AnyCheck, Caller, CheckList } from './check.js'
+import { type CookieOptions, createCookieGuard, type IsForeign } from './cookie-guard.js'
 import { planOf } from './create-plan.js'
 import { malformed } from './credentials.js'
 import { judge } from './judge.js'
@@ -18,10 +19,12 @@ export class Security<C extends Caller = Caller> {
   readonly #plans = new Map<Operation | undefined, Plan<C>>()
   readonly #contract: Contract
   readonly #queryKeys: ReadonlySet<string>
+  readonly #isForeign: IsForeign | undefined
   readonly checks: ReadonlyMap<string, AnyCheck<C>>
 
-  constructor(contract: Contract, checks: CheckList<C>) {
+  constructor(contract: Contract, checks: CheckList<C>, cookies: CookieOptions = {}) {
     this.#contract = contract
+    this.#isForeign = createCookieGuard(cookies)
     this.#queryKeys = queryKeyNames(contract)
     this.checks = new Map(Object.entries(checks).flatMap(([name, check]) => (check ? [[name, check]] : [])))
   }
@@ -68,10 +71,16 @@ export class Security<C extends Caller = Caller> {
     return [plan.missing, ...invalid, ...demanding.map(({ insufficient }) => insufficient)]
   }
 
+  /** The 403 of an operation for pages of other sites, where it is guarded from them. */
+  foreignRefusalOf(operation: Operation): RequestError | undefined {
+    return this.#planOf(operation).alternatives.find(({ guard }) => guard?.refusal)?.guard?.refusal
+  }
+
   #planOf(operation: Operation | undefined): Plan<C> {
     const known = this.#plans.get(operation)
     if (known !== undefined) return known
-    const plan = planOf(this.#requirementsOf(operation), this.#contract, this.checks)
+    const requirements = this.#requirementsOf(operation)
+    const plan = planOf(requirements, this.#contract, this.checks, operation, this.#isForeign)
     this.#plans.set(operation, plan)
     return plan
   }
@@ -88,9 +97,16 @@ export class Security<C extends Caller = Caller> {
   }
 }
 
-/** Creates the security of a contract. */
-export function createSecurity<C extends Caller>(contract: Contract, checks: CheckList<C>): Security<C> {
-  return new Security(contract, checks)
+/**
+ * Creates the security of a contract.
+ * @param cookies whose pages may use credentials in cookies, by default the server's own
+ */
+export function createSecurity<C extends Caller>(
+  contract: Contract,
+  checks: CheckList<C>,
+  cookies?: CookieOptions,
+): Security<C> {
+  return new Security(contract, checks, cookies)
 }
 
 /** The verdict on a request that has been judged. */

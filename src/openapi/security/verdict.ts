@@ -7,7 +7,7 @@ import type { Caller } from './check.js'
 export interface Verdict<C extends Caller = Caller> {
   /**
    * The caller of the first scheme of the alternative that was met or, if `refusal` is a 403, of one that
-   * lacks scopes: a quota counts it, too.
+   * lacks scopes or whose cookie a page of another site has used: a quota counts it, too.
    */
   readonly caller: C | undefined
   /** Of all schemes of the alternative that was met, by their names. */
