@@ -61,8 +61,8 @@ function checkOf(property: ts.ObjectLiteralElementLike): string {
 // Checks whose callers have no plan of their own.
 const planless = /^(?:jwt|basic)\(/
 
-// Those of the service: what is written alike is of the same form. A team's own, like `tokens()` for an access
-// token and for a refresh token, may recognize by the scheme; whether it does is seen at startup.
+// Those of the service: what is written alike is of the same form. A team's own, like `tokens()` for an
+// access token and for a refresh token, may recognize by the scheme; whether it does is seen at startup.
 const known = /^(?:apiKeys|jwt)\(/
 
 /**

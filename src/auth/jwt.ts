@@ -33,8 +33,8 @@ export interface JwtOptions {
   /** By how much the clocks of issuer and service may differ; by default 5. */
   readonly clockToleranceSeconds?: number
   /**
-   * What `typ` must be, such as `at+jwt` (RFC 9068); by default that, `JWT`, or none. Two schemes for tokens of
-   * one issuer are told apart by it, if one has another: `refresh+jwt`.
+   * What `typ` must be, such as `at+jwt` (RFC 9068); by default that, `JWT`, or none. Two schemes for tokens
+   * of one issuer are told apart by it, if one has another: `refresh+jwt`.
    */
   readonly type?: string
   /** What a caller may do: words in a text or in a list; by default those of `scope` and of `scp`. */

@@ -5,8 +5,8 @@ import { splitPair } from './parameter-text.js'
 
 /**
  * The values of each cookie by its name, both as they were sent. A name is never decoded, and only blanks and
- * tabs around it are not its own: browsers guard `__Host-` by its first octets, so any other writing of such a
- * name may be a cookie that a neighbour's site has set. A text without an equals sign is a cookie without a
+ * tabs around it are not its own: browsers guard `__Host-` by its first octets, so any other writing of such
+ * a name may be a cookie that a neighbour's site has set. A text without an equals sign is a cookie without a
  * name.
  */
 export function sentCookies({ raw }: FastifyRequest): Map<string, string[]> {

@@ -45,7 +45,7 @@ function unauthorized({ code, message }: CheckError, challenge: string, error?: 
   return new RequestError(code, message, { status: 401, headers, cause: error?.options.cause })
 }
 
-/** The 403 of a request that a page of another site has sent with a cookie. It names what does without one. */
+/** The 403 of a request that a page of another site has sent with a cookie, with its schemes' challenges. */
 export function crossSite<C extends Caller>(needs: readonly Need<C>[]): RequestError {
   const refused = needs.map(({ step }) => ({ challenge: step.challenge, reason: undefined }))
   const message = 'A page of another site has sent this with a cookie, which may not be meant by its user.'
