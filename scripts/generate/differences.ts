@@ -10,7 +10,9 @@ import {
   generateErrors,
   generateOperations,
   generateTypes,
+  keptJudgements,
   outdated,
+  slowPatterns,
 } from '../../src/openapi/generate/index.js'
 import { ContractError, type Operation } from '../../src/openapi/index.js'
 import { byStatus, serverErrors } from '../../src/openapi/tools.js'
@@ -46,6 +48,8 @@ export interface Written {
 
 export interface Findings extends Checked {
   readonly differences: readonly Difference[]
+  /** Whether each pattern was judged. */
+  readonly areJudged: boolean
 }
 
 /**
@@ -57,9 +61,12 @@ export interface Findings extends Checked {
 export async function findDifferences(root: string, isAdopted = false): Promise<Findings> {
   const handlers = await readHandlers(root)
   const list = await readSchemes(root)
+  let judged: Judged = { judgements: new Map(), files: [] }
   const { contract, warnings } = await checkContract(
     path.join(root, path.basename(contractFile)),
-    (contract) => {
+    async (contract) => {
+      judged = await keptJudgements(contract.document, path.join(root, generatedFolder))
+      const { judgements } = judged
       const listed = list ?? defaultList(contract)
       const isWritten = (operation: Operation) => {
         const text = handlers.get(operation.name)
@@ -68,7 +75,7 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
         const isMistaken = operation.security.flat().some(({ name }) => !contract.securitySchemes.has(name))
         return !isAdopted && (isMistaken || unmetIn(operation, contract, listed).length === 0)
       }
-      return checkServer(contract, isWritten, { errorBody, listed })
+      return checkServer(contract, isWritten, { errorBody, listed, judgements })
     },
   )
   const own = ownErrors(contract, list)
@@ -78,17 +85,21 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
   return {
     contract,
     differences: [
-      ...(await generatedDifferences(root, contract, own)),
+      ...(await generatedDifferences(root, contract, own, judged)),
       ...handlerDifferences(contract, [...handlers.keys()]),
     ],
+    areJudged: slowPatterns(contract.document, judged.judgements).every(({ isJudged }) => isJudged),
     warnings,
   }
 }
+
+type Judged = Awaited<ReturnType<typeof keptJudgements>>
 
 async function generatedDifferences(
   root: string,
   contract: ServiceContract,
   own: OwnErrors,
+  { files }: Judged,
 ): Promise<Difference[]> {
   const types = generateTypes(contract)
   const contents = new Map([
@@ -98,6 +109,7 @@ async function generatedDifferences(
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', generateClient(contract, types)],
     ['openapi.yaml', contract.text], // in one file, for installations: the contract may have any number
+    ...files,
   ])
   const folder = path.join(root, generatedFolder)
   const present: string[] = await readdir(folder).catch(() => [])

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { runProcess } from '../../src/commands/command.js'
 import { paintFor, print } from '../../src/commands/terminal.js'
 import { projectRoot } from '../../src/lib/paths.js'
+import { unjudged } from '../../src/openapi/generate/index.js'
 import { sunsets } from '../../src/openapi/tools.js'
 import { findDifferences, writeDifferences } from './differences.js'
 import { handlersFolder } from './handlers.js'
@@ -16,8 +17,8 @@ const usage = `Usage: npm run generate [-- [--check] [--json]]
 Writes generated/ from openapi.yaml, and a stub in ${handlersFolder}/ for each operation without a handler. A
 handler that exists is never touched.
 
-  --check  write nothing; exit 1 and name each file that is stale, missing or orphaned, and each operation
-           past its sunset
+  --check  write nothing; exit 1 and name each file that is stale, missing or orphaned, each operation past
+           its sunset, and each pattern of which is unknown how long it may take
   --json   what was done or found, for scripts: {"files":[{"file":"…","state":"stale"}],"sunsets":[]}
   --help   this
 
@@ -33,7 +34,7 @@ Exit codes: 0 done, or nothing to do, 1 the contract cannot be used, or --check 
 async function main(args: readonly string[]): Promise<number> {
   const options = { check: { type: 'boolean' }, json: { type: 'boolean' } } as const
   const { check = false, json = false } = parseArgs({ args: [...args], options }).values
-  const { contract, differences, warnings } = await findDifferences(projectRoot)
+  const { contract, differences, areJudged, warnings } = await findDifferences(projectRoot)
   const { past, soon } = check ? sunsets(contract, Date.now()) : { past: [], soon: [] }
   const files = check
     ? differences.map(({ file, state }) => ({ file, state }))
@@ -44,7 +45,8 @@ async function main(args: readonly string[]): Promise<number> {
   await print(json ? toJson(outcome) : toText(outcome, check, paintFor(process.stdout)))
   if (!check) return 0
   if (files.length > 0) process.stderr.write('Run npm run generate.\n')
-  return files.length + past.length > 0 ? 1 : 0
+  if (!areJudged) process.stderr.write(`${unjudged}\n`)
+  return files.length + past.length > 0 || !areJudged ? 1 : 0
 }
 
 runProcess(usage, main)

@@ -1,6 +1,6 @@
 // Patterns that backtrack, schemas that double their work, and the operations that would run them.
 
-import { doublings, slowPatterns } from '../../src/openapi/generate/index.js'
+import { doublings, type Judgements, slowPatterns } from '../../src/openapi/generate/index.js'
 import type { Contract, Operation } from '../../src/openapi/index.js'
 import { type Problem, placesOf } from '../../src/openapi/tools.js'
 
@@ -17,8 +17,9 @@ export interface JudgedPatterns {
 export function judgePatterns(
   contract: Contract,
   isWritten: (operation: Operation) => boolean,
+  judgements: Judgements,
 ): JudgedPatterns {
-  const found = [...slowPatterns(contract.document), ...doublings(contract.specification)]
+  const found = [...slowPatterns(contract.document, judgements), ...doublings(contract.specification)]
   const exponential = found.filter(({ isExponential }) => isExponential)
   const used = exponential.map((each) => ({ ...each, users: usersOf(contract, each) }))
   const of = (users: readonly Operation[], { text, at }: Problem) =>

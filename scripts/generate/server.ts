@@ -3,6 +3,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
 import { additionsTo } from '../../src/http/additions.js'
+import type { Judgements } from '../../src/openapi/generate/index.js'
 import { type Contract, ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
 import {
   type Problem,
@@ -18,18 +19,18 @@ import { judgePatterns } from './patterns.js'
 /**
  * Builds the routes and validators of every operation, implemented or not, without listening or using a
  * database.
- * @param errorBody the project's own
+ * @param own the project's own form of errors, and the judgements of its patterns
  * @returns warnings, and the problems that stubs would cause once they are implemented
  * @throws {ContractError} if startup would fail, or a request could stop the server
  */
 export async function checkServer(
   contract: ServiceContract,
   isWritten: (operation: Operation) => boolean,
-  own: Own & { readonly listed: Listed },
+  own: Own & { readonly listed: Listed; readonly judgements: Judgements },
 ): Promise<{ readonly noted: readonly Problem[]; readonly planned: readonly Problem[] }> {
-  const { listed } = own
+  const { listed, judgements } = own
   const planned = await checkBuild(contract, isWritten, own)
-  const patterns = judgePatterns(contract, isWritten)
+  const patterns = judgePatterns(contract, isWritten, judgements)
   if (patterns.refused.length > 0) throw new ContractError(patterns.refused)
   const unmet = [...contract.operations.values()].flatMap((each) => unmetIn(each, contract, listed))
   return {

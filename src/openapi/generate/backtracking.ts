@@ -1,36 +1,75 @@
 // Patterns that JavaScript, which matches by backtracking, needs far longer for than their text has
 // characters: whoever sends a text that nearly matches would stop the server. recheck finds them.
 
-import { createRequire } from 'node:module'
 import type { Schema } from '../contract/contract.js'
 import type { Pointer, Problem } from '../contract/contract-error.js'
 import { schemaPlaces } from '../contract/schema-places.js'
 import { toRegExp } from '../schemas/patterns.js'
-import { installedStore, type Judgement, type JudgementStore } from './judgements.js'
-
-const require = createRequire(import.meta.url)
+import {
+  type Judgement,
+  type Judgements,
+  judgementsFile,
+  judgementsText,
+  readJudgements,
+  rulesName,
+} from './judgements.js'
+import { loadCheck, recheckVersion } from './recheck.js'
 
 /** A pattern that may take long, and its place. */
 export interface SlowPattern extends Problem {
   /** Whether each further character multiplies the time: no length is safe. */
   readonly isExponential: boolean
+  /** False if it could not be judged: it may be slow, or not. */
+  readonly isJudged: boolean
 }
 
 /**
  * The patterns of a document that may take long for a text of the length that their schema allows.
- * @param store what was found by runs before this one, and will be by later ones
+ * @param judgements of all its patterns
  */
 export function slowPatterns(
   document: object,
-  store: JudgementStore = installedStore({ bounded, fewTrials }),
+  judgements: Judgements = judgementsOf(document),
 ): SlowPattern[] {
-  const places = schemaPlaces(document).flatMap(({ schema, at }) => patternsOf(schema, at))
-  const judgements = judgeAll(new Set(places.map(({ pattern }) => pattern)), store)
-  return places.flatMap(({ pattern, lengthMax, at }) => {
+  return placesIn(document).flatMap(({ pattern, lengthMax, at }) => {
     const fault = faultOf(judgements.get(pattern) ?? null, lengthMax)
     return fault === undefined ? [] : [{ ...fault, text: `the pattern ${pattern} ${fault.text}`, at }]
   })
 }
+
+/**
+ * Judges the patterns of a document that JavaScript reads: others are an error where they are compiled. The
+ * verdicts depend on their texts alone, not on the machine.
+ * @param kept those that are known
+ */
+export function judgementsOf(document: object, kept: Judgements = new Map()): Judgements {
+  const judgements = new Map<string, Judgement | string>()
+  for (const { pattern } of placesIn(document)) {
+    const known = kept.get(pattern) // null is one
+    const expression = judgements.has(pattern) ? undefined : expressionOf(pattern)
+    if (expression !== undefined) judgements.set(pattern, known === undefined ? judge(expression) : known)
+  }
+  return judgements
+}
+
+/**
+ * The same with what the folder of the generated files keeps.
+ * @returns the judgements, and the file that the folder should have of them, by its name
+ */
+export async function keptJudgements(document: object, folder: string) {
+  const version = recheckVersion()
+  const rules = version && rulesName(version, { bounded, fewTrials })
+  const judgements = judgementsOf(document, await readJudgements(folder, rules))
+  const isKept = rules !== undefined && judgements.size > 0
+  return { judgements, files: isKept ? [[judgementsFile, judgementsText(judgements, rules)] as const] : [] }
+}
+
+function placesIn(document: object): PatternPlace[] {
+  return schemaPlaces(document).flatMap(({ schema, at }) => patternsOf(schema, at))
+}
+
+/** What --check says of a document with a pattern that was not judged. */
+export const unjudged = 'A pattern that was not judged is an error: it could stop the server.'
 
 interface PatternPlace {
   readonly pattern: string
@@ -52,7 +91,7 @@ function patternsOf({ pattern, maxLength, patternProperties }: Schema, at: Point
 const stepsMax = 10_000_000
 
 function faultOf(found: Judgement | string, lengthMax: number): Omit<SlowPattern, 'at'> | undefined {
-  if (typeof found === 'string') return { isExponential: false, text: found }
+  if (typeof found === 'string') return { isExponential: false, isJudged: false, text: found }
   if (found === null) return undefined
   const isExponential = found.degree === 'exponential'
   const degree = found.degree === 'exponential' ? Number.POSITIVE_INFINITY : found.degree
@@ -64,35 +103,13 @@ function faultOf(found: Judgement | string, lengthMax: number): Omit<SlowPattern
     ? 'L'
     : `Add a maxLength of at most ${Math.floor(stepsMax ** (1 / degree))}, or l`
   const text = `backtracks: ${growth}, as in ${found.attack}. ${bound}et only one of its repetitions match it`
-  return { isExponential, text }
+  return { isExponential, isJudged: true, text }
 }
 
-// Of each pattern, and of all. One that is tried with texts takes 40 to 400 ms, others 1 to 40 ms.
-const eachMs = 10_000
-const allMs = 60_000
-
-// The judgement of each pattern, or why it was not judged.
-function judgeAll(
-  patterns: ReadonlySet<string>,
-  store: JudgementStore,
-): ReadonlyMap<string, Judgement | string> {
-  const end = performance.now() + allMs
-  const known = patterns.size > 0 ? store.read() : new Map<string, Judgement>()
-  const count = known.size
-  const judgements = new Map<string, Judgement | string>()
-  for (const pattern of patterns) {
-    const found = known.get(pattern)
-    const judgement = found === undefined ? judgementOf(pattern, performance.now() > end) : found
-    judgements.set(pattern, judgement)
-    if (typeof judgement !== 'string') known.set(pattern, judgement)
-  }
-  if (known.size > count) store.keep(known)
-  return judgements
-}
-
-// In characters that are read, not in time, so that a busy machine finds the same.
+// In steps and in characters that are read, not in time, so that a busy machine finds the same. Most patterns
+// take 1 to 400 ms; those that take all steps, up to two minutes.
 const bounded = {
-  timeout: eachMs,
+  timeout: 5_000_000,
   attackLimit: stepsMax,
   ...{ attackTimeout: null, incubationTimeout: null, seedingTimeout: null },
   // Of larger automata the analysis takes up to seconds: those are tried with texts, too.
@@ -106,17 +123,18 @@ const fewTrials = {
   ...{ mutationSize: 20, crossoverSize: 10 },
 }
 
-function judgementOf(pattern: string, isLate: boolean): Judgement | string {
-  if (isLate) return 'was not judged: there are too many to judge in a minute'
+function judge({ source, flags }: RegExp): Judgement | string {
   const check = loadCheck()
   if (check === undefined)
     return 'was not judged, because recheck is not installed: npm install --save-dev recheck@4'
-  const expression = expressionOf(pattern)
-  if (expression === undefined) return null // an error where it is compiled
-  const { source, flags } = expression
   const quick = check(source, flags, { ...bounded, ...fewTrials })
   const isSure = quick.status !== 'vulnerable' || quick.checker === 'automaton'
   const found = isSure ? quick : check(source, flags, bounded)
+  // The few trials have found that it is slow, if not how slow.
+  return resultOf(found.status === 'unknown' ? quick : found)
+}
+
+function resultOf(found: import('recheck').Diagnostics): Judgement | string {
   if (found.status === 'safe') return null
   if (found.status === 'vulnerable') {
     const { complexity, attack } = found
@@ -126,7 +144,8 @@ function judgementOf(pattern: string, isLate: boolean): Judgement | string {
     }
   }
   const { kind } = found.error
-  return `was not judged (recheck: ${kind}): make sure that only one of its repetitions matches a character`
+  const reason = kind === 'timeout' ? 'it is too large for recheck' : `recheck: ${kind}`
+  return `was not judged (${reason}): split it, as by an anyOf, or repeat less of it`
 }
 
 function expressionOf(pattern: string): RegExp | undefined {
@@ -134,16 +153,5 @@ function expressionOf(pattern: string): RegExp | undefined {
     return toRegExp(pattern, 'u')
   } catch {
     return undefined
-  }
-}
-
-// Its build for browsers, which is JavaScript alone: the other one would start Java or a binary of its own.
-// Loaded for a contract with patterns alone.
-function loadCheck(): typeof import('recheck').checkSync | undefined {
-  try {
-    return require('recheck/lib/browser.js').checkSync
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return undefined
-    throw error
   }
 }

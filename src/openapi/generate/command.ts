@@ -8,18 +8,20 @@ import { ContractError } from '../contract/contract-error.js'
 import { filesOf } from '../contract/file-text.js'
 import { readContract } from '../contract/read.js'
 import { undeclaredErrors } from '../response/additions.js'
-import { slowPatterns } from './backtracking.js'
+import { keptJudgements, slowPatterns, unjudged } from './backtracking.js'
 import { doublings } from './doublings.js'
+import type { Judgements } from './judgements.js'
 import { type Outdated, outdated } from './outdated.js'
 
 const usage = `Usage: contract-engine generate CONTRACT [--output FOLDER] [--check]
 
 Writes the types of a contract's schemas (types.ts), and of the requests and responses of its operations
-(operations.ts).
+(operations.ts), and keeps how long its patterns may take (patterns.json).
 
   --output FOLDER  where; by default generated
   --root FOLDER    the folder that the files of the contract are in; by default that of CONTRACT
-  --check          write nothing; exit 1 and name each file that is stale or missing
+  --check          write nothing; exit 1 and name each file that is stale or missing, and each pattern of
+                   which is unknown how long it may take
   --help           this
 
 Exit codes: 0 done, or nothing to do, 1 the contract cannot be used, or --check found something,
@@ -74,17 +76,22 @@ async function generate(
   { stdout, stderr }: Streams,
 ): Promise<number> {
   const contract = await readContract(file, filesOf(file, root))
-  for (const line of await warningsOf(contract)) stderr.write(`${line}\n`)
-  const found = await outdated(output, await modulesOf(file, contract))
+  const { judgements, files } = await keptJudgements(contract.document, output)
+  for (const line of await warningsOf(contract, judgements)) stderr.write(`${line}\n`)
+  const found = await outdated(output, new Map([...(await modulesOf(file, contract)), ...files]))
   for (const { name, state } of found)
     stdout.write(`${path.join(output, name)} ${check ? `is ${state}` : 'written'}\n`)
-  if (check) return found.length > 0 ? 1 : 0
-  await write(output, found)
-  return 0
+  if (!check) {
+    await write(output, found)
+    return 0
+  }
+  const areJudged = slowPatterns(contract.document, judgements).every(({ isJudged }) => isJudged)
+  if (!areJudged) stderr.write(`${unjudged}\n`)
+  return found.length === 0 && areJudged ? 0 : 1
 }
 
-async function warningsOf(contract: Contract): Promise<readonly string[]> {
-  const slow = [...slowPatterns(contract.document), ...doublings(contract.specification)]
+async function warningsOf(contract: Contract, judgements: Judgements): Promise<readonly string[]> {
+  const slow = [...slowPatterns(contract.document, judgements), ...doublings(contract.specification)]
   const undeclared = [...contract.operations.values()].flatMap((each) => undeclaredErrors(each, contract, []))
   const refused = slow.filter(({ isExponential }) => isExponential)
   if (refused.length > 0) throw new ContractError(refused, await contract.locate(refused))

@@ -1,8 +1,9 @@
 // The engine's door for generating TypeScript from a contract. It loads openapi-typescript and the compiler,
 // which no server needs: they are development dependencies.
 
-export { type SlowPattern, slowPatterns } from './backtracking.js'
+export { judgementsOf, keptJudgements, type SlowPattern, slowPatterns, unjudged } from './backtracking.js'
 export { type Doubling, doublings } from './doublings.js'
+export type { Judgements } from './judgements.js'
 export { importOf, type Notation, namedType, notationOf } from './notation.js'
 export { generateErrors, generateOperations, requestType } from './operations.js'
 export { outdated } from './outdated.js'

@@ -1,57 +1,53 @@
-// What recheck found for each pattern, kept between runs in node_modules/.cache: finding it takes up to 0.6 s
-// for a pattern, and for the patterns of a contract more than half of a generation.
+// What recheck found for each pattern, kept by its text in a file beside the generated ones: a verdict is that
+// of the machine that wrote it, whatever machine checks, and a pattern is judged once.
 
-import { createHash, randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
 /** How much longer a pattern takes for a longer text, with an example; null: in proportion to its length. */
 export type Judgement = { readonly degree: number | 'exponential'; readonly attack: string } | null
 
-/** Keeps judgements, by their patterns. */
-export interface JudgementStore {
-  read(): Map<string, Judgement>
-  keep(judgements: ReadonlyMap<string, Judgement>): void
-}
+/** By their patterns. A text says why a pattern was not judged. */
+export type Judgements = ReadonlyMap<string, Judgement | string>
 
-const require = createRequire(import.meta.url)
+/** The name of their file in the folder of what is generated. */
+export const judgementsFile = 'patterns.json'
+
+interface Kept {
+  /** By other rules, patterns are judged again. */
+  readonly rules: string
+  readonly patterns: Readonly<Record<string, Judgement | string>>
+}
 
 /**
- * The store of an installation: beside the recheck that is installed.
- * @param rules by which it judges: by others, or by another version of it or of Node's patterns, it judges
- * again
+ * The judgements that a folder keeps: none without a file, or if they were made by other rules.
+ * @param rules by which patterns would be judged now; undefined if none can be
  */
-export function installedStore(rules: object): JudgementStore {
-  return {
-    read: () =>
-      orElse(new Map(), () => new Map(Object.entries(JSON.parse(readFileSync(fileOf(rules), 'utf8'))))),
-    keep: (judgements) =>
-      orElse(undefined, () => replace(fileOf(rules), JSON.stringify(Object.fromEntries(judgements)))),
-  }
+export async function readJudgements(folder: string, rules: string | undefined): Promise<Judgements> {
+  const text = await readFile(path.join(folder, judgementsFile), 'utf8').catch(() => '{}')
+  const { rules: by, patterns = {} } = parse(text)
+  return new Map(rules === undefined || rules === by ? Object.entries(patterns) : [])
 }
 
-// Without a store, or one that can be written, patterns are judged again.
-function orElse<Result>(otherwise: Result, act: () => Result): Result {
+// A conflict of a merge is no JSON: they are judged again.
+function parse(text: string): Partial<Kept> {
   try {
-    return act()
+    return JSON.parse(text)
   } catch {
-    return otherwise
+    return {}
   }
 }
 
-// Renamed, so that a run beside this one reads all of it or nothing.
-function replace(file: string, text: string): void {
-  mkdirSync(path.dirname(file), { recursive: true })
-  const whole = `${file}.${randomUUID()}`
-  writeFileSync(whole, text)
-  renameSync(whole, file)
+/** The text of the file, in the order of the patterns. */
+export function judgementsText(judgements: Judgements, rules: string): string {
+  const sorted = [...judgements].sort(([a], [b]) => (a < b ? -1 : 1))
+  const kept: Kept = { rules, patterns: Object.fromEntries(sorted) }
+  return `${JSON.stringify(kept, null, 2)}\n`
 }
 
-function fileOf(rules: object): string {
-  const installed = require.resolve('recheck/package.json')
-  const { version } = JSON.parse(readFileSync(installed, 'utf8'))
-  const all = JSON.stringify([version, process.versions.v8, rules])
-  const hash = createHash('sha256').update(all).digest('hex').slice(0, 16)
-  return path.join(path.dirname(installed), '../.cache/contract-engine', `patterns-${hash}.json`)
+/** A name for rules: a version of recheck, and what it is told. */
+export function rulesName(version: string, told: object): string {
+  const hash = createHash('sha256').update(JSON.stringify(told)).digest('hex').slice(0, 8)
+  return `recheck ${version}, ${hash}`
 }

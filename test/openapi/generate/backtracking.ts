@@ -1,13 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import t from 'tap'
-import { slowPatterns } from '../../../src/openapi/generate/backtracking.js'
-import {
-  installedStore,
-  type Judgement,
-  type JudgementStore,
-} from '../../../src/openapi/generate/judgements.js'
-
-// So that each is judged here.
-const none: JudgementStore = { read: () => new Map(), keep: () => {} }
+import { judgementsOf, keptJudgements, slowPatterns } from '../../../src/openapi/generate/backtracking.js'
+import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const multiplied = 'backtracks: each further character multiplies its time, as in '
 const grown = (degree: number) =>
@@ -39,7 +34,7 @@ const cases: [title: string, schema: object, text: string | undefined][] = [
 
 for (const [title, schema, text] of cases) {
   t.test(`a pattern is judged: ${title}`, async (t) => {
-    const found = slowPatterns({ components: { schemas: { A: { properties: { b: schema } } } } }, none)
+    const found = slowPatterns({ components: { schemas: { A: { properties: { b: schema } } } } })
     const { pattern } = schema as { readonly pattern: string }
     t.match(found[0]?.text, text && `the pattern ${pattern} ${text}`)
     t.equal(found[0]?.isExponential, text?.startsWith(multiplied))
@@ -70,32 +65,62 @@ t.test('patterns are found wherever schemas are', async (t) => {
   )
 })
 
-t.test('a pattern is judged once, and again by other rules', async (t) => {
-  const kept: Map<string, Judgement>[] = []
-  const store: JudgementStore = {
-    read: () => new Map(kept.at(-1)),
-    keep: (all) => void kept.push(new Map(all)),
+const documentOf = (...patterns: string[]) => ({
+  components: { schemas: Object.fromEntries(patterns.map((pattern) => [pattern, { pattern }])) },
+})
+
+t.test('the verdict on a pattern does not depend on how long it takes', (t) => {
+  const { now } = performance
+  let time = 0
+  performance.now = () => {
+    time += 3_600_000
+    return time
   }
-  const judged = (...patterns: string[]) =>
-    slowPatterns(
-      { components: { schemas: Object.fromEntries(patterns.map((pattern) => [pattern, { pattern }])) } },
-      store,
-    )
-  const found = judged('^(a+)+$', '^a$')
-  t.strictSame(
-    kept.map((each) => [...each.keys()]),
-    [['^(a+)+$', '^a$']],
+  t.teardown(() => {
+    performance.now = now
+  })
+  const byAutomata = '^([a-z]+)+$'
+  const byTexts = '^(?=.*[A-Z])(?=.*\\d)(a+)+$'
+  const judgements = judgementsOf(documentOf(byAutomata, byTexts, '^[a-z]+$'))
+  for (const slow of [byAutomata, byTexts]) t.match(judgements.get(slow), { degree: 'exponential' })
+  t.equal(judgements.get('^[a-z]+$'), null)
+  t.end()
+})
+
+// A larger one than any of a contract, so that recheck takes as many steps as it may.
+const huge = Array.from({ length: 400 }, (_, i) => `[a-${String.fromCharCode(98 + (i % 24))}]*`).join('')
+
+t.test('a pattern that is too large to judge is no safe one', async (t) => {
+  const [found] = slowPatterns(documentOf(huge))
+  t.match(found, { isJudged: false, isExponential: false })
+  t.match(
+    found?.text,
+    'was not judged (it is too large for recheck): split it, as by an anyOf, or repeat less',
   )
-  t.strictSame(judged('^(a+)+$', '^a$'), found)
-  t.equal(kept.length, 1, 'nothing new is kept')
-  kept.push(new Map([['^a$', { degree: 2, attack: "'b'" }]]))
-  t.match(judged('^a$'), [
-    { isExponential: false, text: /to the power of 2, as in 'b'\. Add a maxLength of at most 3162/ },
-  ])
-  const rules = { test: 'kept' }
-  t.strictSame(installedStore(rules).read(), new Map())
-  installedStore(rules).keep(kept.at(-1) ?? new Map())
-  t.teardown(() => installedStore(rules).keep(new Map()))
-  t.strictSame(installedStore(rules).read(), kept.at(-1))
-  t.strictSame(installedStore({ test: 'other' }).read(), new Map())
+})
+
+t.test('what was found is kept by the text of the pattern, and judged again by other rules', async (t) => {
+  const folder = temporaryDirectory(t)
+  const document = documentOf('b$', '^(a+)+$', '^a$', '(?i)unread')
+  const { judgements, files } = await keptJudgements(document, folder)
+  const [[name, text] = ['', '']] = files
+  const kept = JSON.parse(text)
+  t.equal(name, 'patterns.json')
+  t.strictSame(Object.keys(kept.patterns), ['^(a+)+$', '^a$', 'b$'], 'without what JavaScript does not read')
+  t.match(kept, { rules: /^recheck \d+\.\d+\.\d+, [\da-f]{8}$/, patterns: { '^a$': null } })
+  const write = (value: unknown) =>
+    writeFileSync(path.join(folder, name), typeof value === 'string' ? value : JSON.stringify(value))
+  // One that recheck would not find.
+  const other = { degree: 2, attack: "'b'" }
+  const patterns = { ...kept.patterns, '^a$': other, gone: null }
+  write({ ...kept, patterns })
+  const again = await keptJudgements(document, folder)
+  t.strictSame(again.judgements.get('^a$'), other)
+  t.notOk(again.judgements.has('gone'), 'what the contract has no more is kept no longer')
+  for (const none of [{ ...kept, rules: 'recheck 3.0.0, 00000000', patterns }, '<<<<<<< HEAD', {}]) {
+    write(none)
+    t.strictSame(await keptJudgements(document, folder), { judgements, files })
+  }
+  t.strictSame((await keptJudgements(documentOf(), folder)).files, [], 'no file without patterns')
+  t.equal(readFileSync(path.join(folder, name), 'utf8'), '{}', 'nothing is written')
 })

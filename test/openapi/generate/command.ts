@@ -43,6 +43,26 @@ t.test('the command writes what is missing or stale, and with --check names it',
   t.match(await run(...generate), { code: 0, stdout: lines('written', 'types.ts') })
 })
 
+t.test('it keeps how slow patterns are, and with --check passes none that was not judged', async (t) => {
+  const named = path.join(folder, 'patterns.yaml')
+  const name = "Name: { type: string, pattern: '^[a-z]{3}' }"
+  writeFileSync(named, contract.replace('schemas: {', `schemas: { ${name},`))
+  const kept = path.join(folder, 'patterns', 'patterns.json')
+  const generate = ['generate', named, '--output', path.dirname(kept)]
+  t.match(await run(...generate, '--check'), { code: 1, stdout: `${kept} is missing\n` })
+  t.match(await run(...generate), { code: 0, stdout: `${kept} written\n`, stderr: '' })
+  t.strictSame(await run(...generate, '--check'), { code: 0, stdout: '', stderr: '' })
+  const verdict = 'was not judged (it is too large for recheck)'
+  writeFileSync(kept, readFileSync(kept, 'utf8').replace('null', `"${verdict}"`))
+  const warning = `${place('patterns.yaml')}:8:48: warning: the pattern ^[a-z]{3} ${verdict}\n`
+  t.strictSame(await run(...generate), { code: 0, stdout: '', stderr: warning })
+  t.strictSame(await run(...generate, '--check'), {
+    code: 1,
+    stdout: '',
+    stderr: `${warning}A pattern that was not judged is an error: it could stop the server.\n`,
+  })
+})
+
 t.test('it warns of what the server ignores, with its line', async (t) => {
   const header = '{ name: Idempotency-Key, in: header, schema: { type: string } }'
   const ignored = contract.replace('listToys', `listToys\n      parameters: [${header}]`)
