@@ -66,6 +66,21 @@ export function isDataException(error: unknown): boolean {
   return /^22...$/.test(codeOf(error))
 }
 
+const wrongValues: Readonly<Record<string, string>> = {
+  '22001': 'a text that is too long',
+  '22003': 'a number out of range',
+  '22007': 'a date or time out of range',
+  '22008': 'a date or time out of range',
+  '22015': 'a duration out of range',
+  '22021': 'a character that no text can have', // NUL
+  '22P05': 'a character that no text can have',
+}
+
+/** What is wrong with a value that PostgreSQL does not store, in words without the value. */
+export function wrongValue(error: unknown): string {
+  return wrongValues[codeOf(error)] ?? 'a value of another form'
+}
+
 /**
  * Whether waiting may mend the failure of a new connection: its server is starting, down, full or a standby.
  * A rejected login, a database that does not exist or a wrong certificate has to be mended by someone.

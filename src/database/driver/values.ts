@@ -2,7 +2,7 @@
 
 import { parse, stringify } from 'lossless-json'
 import postgres from 'postgres'
-import { exactNumber } from '../../lib/exact-number.js'
+import { decimal, exactNumber } from '../../lib/exact-number.js'
 
 // PostgreSQL's array types, by OID.
 const arrays = [
@@ -11,6 +11,7 @@ const arrays = [
   ...arraysOf(Number, 1005, 1007, 1021, 1022), // int2, int4, float4, float8
   ...arraysOf(readBoolean, 1000), // bool
   ...arraysOf(readTime, 1182, 1115, 1185, 1270), // date, timestamp, timestamptz, timetz
+  ...arraysOf(readInterval, 1187), // interval
 ]
 
 /**
@@ -18,14 +19,15 @@ const arrays = [
  * in place, and again when it repeats a statement whose plan is outdated; its own types turn `true` into
  * false then, and bytes into others.
  *
- * int8 is a bigint. Dates and times are strings in the contract's formats `date`, `date-time` and `time` (RFC
- * 3339), to the microsecond. JSON integers beyond 2^53 are bigints. One-dimensional arrays are arrays.
+ * int8 is a bigint. Dates, times and intervals are strings in the contract's formats `date`, `date-time`, `time`
+ * and `duration` (RFC 3339), to the microsecond. JSON integers beyond 2^53 are bigints. One-dimensional arrays are arrays.
  */
 export const valueTypes = {
   bigint: postgres.BigInt,
   boolean: { to: 16, from: [16], serialize: writeBoolean, parse: readBoolean },
   bytea: { to: 17, from: [17], serialize: writeBytes, parse: readBytes },
   date: { to: 1184, from: [1082, 1114, 1184, 1266], serialize: writeTime, parse: readTime },
+  interval: { to: 1186, from: [1186], serialize: String, parse: readInterval },
   json: { to: 114, from: [114, 3802], serialize: writeJson, parse: readJson },
   ...Object.fromEntries(arrays.map((type) => [`array${type.to}`, type])),
 }
@@ -36,7 +38,7 @@ function arraysOf(readElement: (text: string) => unknown, ...oids: number[]) {
     from: [oid],
     serialize: writeAnyArray,
     parse: (text: string) =>
-      /^\{(?!\{)/.test(text)
+      /^(?:\[[^\]]*\]=)?\{(?!\{)/.test(text)
         ? readArray(text, (element) => (element === null ? null : readElement(element)))
         : text,
   }))
@@ -44,13 +46,31 @@ function arraysOf(readElement: (text: string) => unknown, ...oids: number[]) {
 
 /**
  * A date or time in the form of RFC 3339. With `DateStyle` ISO, PostgreSQL writes a space for the T, and
- * leaves out the minutes of an offset in whole hours. A `timestamp` has no offset, and gets none.
+ * leaves out the minutes of an offset in whole hours. A `timestamp` has no offset, and gets none. A `timetz` may
+ * be the end of a day, which is the beginning of another, or have an offset with seconds, which RFC 3339 lacks.
  */
 export function readTime(text: string): string {
   return text
     .replace(' ', 'T')
+    .replace(/^24:00:00(?=[+-])/, '00:00:00')
+    .replace(/^(\d\d:\d\d:\d\d)(.*)([+-]\d\d:\d\d:\d\d)$/, inUtc)
     .replace(/(:.*)[+-]00$/, '$1Z')
     .replace(/(:.*[+-]\d\d)$/, '$1:00')
+}
+
+function inUtc(_: string, time: string, fraction: string, offset: string): string {
+  const secondsOf = (text: string) => Date.parse(`1970-01-01T${text.slice(-8)}Z`) / 1000
+  const before = secondsOf(offset) * (offset.startsWith('-') ? -1 : 1)
+  const seconds = secondsOf(time) - before + 86_400 // not negative
+  return `${new Date(seconds * 1000).toISOString().slice(11, 19)}${fraction}+00`
+}
+
+/**
+ * A duration in the form of RFC 3339, appendix A, which skips no unit. With `IntervalStyle` iso_8601, PostgreSQL
+ * writes P1Y2D for P1Y0M2D, and PT1H5S for PT3605S.
+ */
+export function readInterval(text: string): string {
+  return text.replace(/(?<=Y)(?=-?\d+D)/, '0M').replace(/(?<=H)(?=-?[\d.]+S)/, '0M')
 }
 
 function writeTime(time: unknown): string {
@@ -76,9 +96,24 @@ export function readBytes(text: string): Buffer {
   return Buffer.from(text.slice(2), 'hex')
 }
 
-/** A JSON value; an integer beyond 2^53 is a bigint. */
+/**
+ * A JSON value; an integer beyond 2^53 is a bigint.
+ * @throws {Error} if it has a number beyond those that PostgreSQL's `numeric` has
+ */
 export function readJson(text: string): unknown {
-  return /\d{16}/.test(text) ? parse(text, undefined, { parseNumber: exactNumber }) : JSON.parse(text)
+  return /\d{16}|\de\+?\d{3}/i.test(text) ? parse(text, undefined, { parseNumber }) : JSON.parse(text)
+}
+
+// Of `numeric`, before the point.
+const digitsMax = 131_072
+
+// A double would make Infinity of 1e400, which is written as null. `jsonb` writes its digits.
+function parseNumber(numeral: string): number | bigint {
+  const value = exactNumber(numeral)
+  if (typeof value === 'bigint' || Number.isFinite(value)) return value
+  const { digits, exponent } = decimal(numeral)
+  if (exponent < 0 || digits.length + exponent > digitsMax) throw new Error('it has a number beyond a double')
+  return BigInt(digits + '0'.repeat(exponent))
 }
 
 /** JSON text, exact for bigint. */
@@ -91,15 +126,29 @@ export function writeJson(value: unknown): string {
   }
 }
 
-/** The elements of an array of any dimensions. */
-export function readArray<Element>(text: string, readElement: (text: string | null) => Element): Element[] {
-  return elementsOf(text).map(readElement)
+/**
+ * The elements of an array.
+ * @param areArrays whether they are arrays, whose texts are read
+ * @throws {Error} if the array has another number of dimensions
+ */
+export function readArray<Element>(
+  text: string,
+  readElement: (text: string | null) => Element,
+  areArrays = false,
+): Element[] {
+  return elementsOf(text).map((each) => {
+    const element = elementOf(each)
+    // An array in an array was once stored as its text.
+    const isArray = areArrays ? element?.startsWith('{') === true : each.startsWith('{')
+    if (isArray !== areArrays) throw new Error('it is an array of other dimensions')
+    return readElement(element)
+  })
 }
 
-// The texts of the elements: null, without the quotes, or again of an array. An array whose first index is
-// not 1 begins with its bounds, `[0:1]={…}`.
-function elementsOf(array: string): (string | null)[] {
-  const elements: (string | null)[] = []
+// The texts of the elements, in quotes if they need some: an array's are in braces. An array whose first index
+// is not 1 begins with its bounds, `[0:1]={…}`.
+function elementsOf(array: string): string[] {
+  const elements: string[] = []
   let depth = 0
   let start = 0
   const inner = array.slice(array.indexOf('{') + 1, -1)
@@ -107,11 +156,11 @@ function elementsOf(array: string): (string | null)[] {
     if (token === '{') depth++
     else if (token === '}') depth--
     else if (token === ',' && depth === 0) {
-      elements.push(elementOf(inner.slice(start, index)))
+      elements.push(inner.slice(start, index))
       start = index + 1
     }
   }
-  return inner === '' ? [] : [...elements, elementOf(inner.slice(start))]
+  return inner === '' ? [] : [...elements, inner.slice(start)]
 }
 
 function elementOf(text: string): string | null {

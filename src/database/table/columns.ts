@@ -1,10 +1,12 @@
 // The types of columns: how each writes and reads PostgreSQL's text of a value. Every statement of a table
 // asks for text, or for the digits of an integer, so that a value is the same wherever it is read.
 
+import { RequestError } from '../../openapi/index.js'
 import {
   readArray,
   readBoolean,
   readBytes,
+  readInterval,
   readJson,
   readTime,
   writeArray,
@@ -66,6 +68,13 @@ function integer<Value>(
   return { ...column(type, name, read), isInteger: true }
 }
 
+// NaN and infinity would be written as null.
+function readNumber(text: string): number {
+  const value = Number(text)
+  if (Number.isFinite(value)) return value
+  throw new Error(`JSON has no such number: ${text.slice(0, 20)}`)
+}
+
 const same = <Value extends string>(text: string): Value => text as Value // what was written
 
 /** `smallint`: an integer of 16 bits. */
@@ -91,12 +100,12 @@ function readInt8(digits: NonNullable<StoredValue>): bigint {
 
 /** `real`. It keeps about 6 digits: 16777217 is read as 16777216. */
 export function float4(name?: string): Column<number> {
-  return column('real', name, Number)
+  return column('real', name, readNumber)
 }
 
 /** `double precision`: a contract's `number`. */
 export function float8(name?: string): Column<number> {
-  return column('double precision', name, Number)
+  return column('double precision', name, readNumber)
 }
 
 /** `numeric` as a string, with every digit and the scale of the column: `1.10` of a `numeric(9, 2)`. */
@@ -106,7 +115,7 @@ export function numeric(name?: string): Column<string> {
 
 /** `numeric` as a number, for a contract's `number`: about 15 digits are exact. */
 export function numericAsNumber(name?: string): Column<number> {
-  return column('numeric', name, Number)
+  return column('numeric', name, readNumber)
 }
 
 /** `text`, `varchar`, and any other string type, an `enum` of the contract included. */
@@ -171,7 +180,7 @@ export function timestamptz(name?: string): Column<string> {
 
 /** `interval`: a contract's `duration`. */
 export function interval(name?: string): Column<string> {
-  return column('interval', name, same)
+  return column('interval', name, readInterval)
 }
 
 /** `json`, with the order of its fields. It has no null: that is the column's (`nullable`). */
@@ -184,14 +193,28 @@ export function jsonb<Value extends NonNullable<unknown>>(name?: string): Column
   return column('jsonb', name, (text) => readJson(text) as Value, writeJson)
 }
 
-/** An array of a type, such as `arrayOf(text())`. An element is null only if it is `nullable`. */
+/**
+ * An array of a type, such as `arrayOf(text())`. An element is null only if it is `nullable`. PostgreSQL's arrays
+ * of arrays are matrices: those in one are of one length, and not empty.
+ */
 export function arrayOf<Value>(element: Column<Value>, name = element.column): Column<Value[]> {
+  const areArrays = element.type.endsWith('[]')
   return column(
     `${element.type}[]`,
     name,
-    (text) => readArray(text, element.read),
-    (values) => writeArray(values.map(element.write)),
+    (text) => readArray(text, element.read, areArrays),
+    (values) => {
+      if (areArrays) checkMatrix(values as readonly unknown[] as readonly (readonly unknown[])[]) // of arrays
+      return writeArray(values.map(element.write), areArrays)
+    },
   )
+}
+
+// PostgreSQL refuses lists of several lengths, and stores a list of empty ones as an empty one.
+function checkMatrix(values: readonly (readonly unknown[])[]): void {
+  const [length = 1] = values.map((each) => each.length)
+  if (length > 0 && values.every((each) => each.length === length)) return
+  throw new RequestError('invalid_request', 'the lists in a list must be of one length, and not empty')
 }
 
 /** For a field that may be absent, which is stored as null. */

@@ -3,8 +3,7 @@
 
 import { RequestError } from '../../openapi/index.js'
 import type { Sql } from '../database.js'
-import { prepared } from '../driver/sql.js'
-import { isDataException } from '../unavailable.js'
+import { isDataException, wrongValue } from '../unavailable.js'
 import { arrayOf, type Column } from './columns.js'
 import {
   type AskedPage,
@@ -13,7 +12,7 @@ import {
   pageStatement,
   type Source,
 } from './page-statement.js'
-import type { Field } from './rows.js'
+import { canRead, type Field } from './rows.js'
 
 /** Compares a field with a filter. `in` takes a list. */
 export type Operator = '=' | '<' | '<=' | '>' | '>=' | 'like' | 'ilike' | '@>' | '&&' | 'in'
@@ -85,8 +84,8 @@ interface Filter extends Condition {
 /**
  * Creates the function that lists a table's rows page by page.
  * @param fieldOf finds a field of the table by its name
- * @throws {RequestError} when it is called: `invalid_request` for an `after` that PostgreSQL cannot read, or,
- * in an order by several fields, that no row has
+ * @throws {RequestError} when it is called: `invalid_request` for a value that PostgreSQL cannot read, or, in
+ * an order by several fields, an `after` that no row has
  */
 export function createPages<
   Shown extends object,
@@ -139,7 +138,7 @@ function textOf(value: unknown, write: Column<unknown>['write']): string | null 
 // The statement depends on which filters are set, and whether there is a position.
 function selector<Shown>(source: Source, order: readonly OrderedField[], filters: readonly Filter[]) {
   const statements = new Map<string, ReturnType<typeof pageStatement<Shown>>>()
-  const positionType = (order.at(-1) as OrderedField).codec.type // an order has one
+  const { codec: position } = order.at(-1) as OrderedField // an order has one
   return (sql: Sql, page: AskedPage): Promise<Shown[] | undefined> => {
     const set = filters.filter((_, i) => page.values[i] !== null)
     const kind = [page.after !== null, ...set.map(({ name }) => name)].join()
@@ -150,20 +149,17 @@ function selector<Shown>(source: Source, order: readonly OrderedField[], filters
     }
     const values = page.values.filter((text) => text !== null)
     return read(sql, { ...page, values }).catch(async (error) => {
-      const isOfPosition = isDataException(error) && !(await canRead(sql, page.after, positionType))
-      if (isOfPosition) return undefined
-      throw error
+      if (!isDataException(error)) throw error
+      if (!(await canRead(sql, position.type, page.after))) return undefined
+      for (const [i, { type }] of set.entries())
+        if (!(await canRead(sql, type, values[i] as string))) throw wrongQuery(error) // each has a text
+      throw error // a row's
     })
   }
 }
 
-// Whether PostgreSQL reads a text as a value of a type. If so, the fault is that of a row.
-function canRead(sql: Sql, text: string | null, type: string): Promise<boolean> {
-  const statement = `select 1 where $1::text::${type} is not null`
-  return sql.unsafe(statement, [text], prepared).then(
-    () => true,
-    (error) => !isDataException(error),
-  )
+function wrongQuery(cause: unknown): RequestError {
+  return new RequestError('invalid_request', `query has ${wrongValue(cause)}`, { cause })
 }
 
 function notOfARow({ name }: OrderedField): RequestError {

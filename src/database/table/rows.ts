@@ -1,7 +1,10 @@
 // Rows between PostgreSQL and the objects of a contract. Every statement asks for the text of each column, or
 // for JSON that has it, and this is the only reader: a value is the same wherever it is read.
 
+import type { Sql } from '../database.js'
+import { prepared } from '../driver/sql.js'
 import { readJson } from '../driver/values.js'
+import { isDataException } from '../unavailable.js'
 import type { AnyColumns, Column, StoredValue } from './columns.js'
 
 /** A field and its column. */
@@ -83,6 +86,17 @@ function readField({ column, codec }: Field, stored: StoredValue): unknown {
   } catch (cause) {
     throw new Error(`column ${column} has a value that ${codec.type} does not read`, { cause })
   }
+}
+
+/**
+ * Whether PostgreSQL reads a text as a value of a type. If it does, a data exception of a statement with this
+ * value is the fault of a row.
+ */
+export function canRead(sql: Sql, type: string, text: string | null): Promise<boolean> {
+  return sql.unsafe(`select 1 where $1::text::${type} is not null`, [text], prepared).then(
+    () => true,
+    (error) => !isDataException(error),
+  )
 }
 
 /** The JSON of rows for a statement: an array of objects with the text of each field. */

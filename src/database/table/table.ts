@@ -1,15 +1,18 @@
 // A table, declared once. It makes the statements that insert, find and list its rows, one for all calls that
 // need it at the same time. Plain SQL stays the way for everything else.
 
+import { RequestError } from '../../openapi/index.js'
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
 import { writeArray } from '../driver/values.js'
 import { asOne, inOrder, type Numbered, takeNumbers } from '../numbered.js'
+import { isDataException, wrongValue } from '../unavailable.js'
 import type { AnyColumns, ColumnsOf, StoredValue } from './columns.js'
 import type { Source } from './page-statement.js'
 import { createPages, type FiltersOf, type Ordered, type PagesOptions, type Scalar } from './pages.js'
 import {
+  canRead,
   type Field,
   fieldsOf,
   identifier,
@@ -59,7 +62,10 @@ export function table<Shown extends object, Taken extends object>(
     name,
     shows,
     takes,
-    /** Stores a row, and returns it as it is stored. */
+    /**
+     * Stores a row, and returns it as it is stored.
+     * @throws {RequestError} `invalid_request` if it has a value that its column does not store
+     */
     insert: batched<Taken, Shown>(insertion(source, taken)),
     /** Returns a function that finds a row by the value of a unique field. */
     findBy<Name extends Scalar<Shown>>(name: Name) {
@@ -91,9 +97,15 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
   return async (sql: Sql, rows: readonly Taken[]): Promise<Shown[]> => {
     const number = takeNumbers(1)
     const given = [writeRows(taken, rows), number]
-    const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, given, prepared)
+    const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, given, prepared).catch(explainValue)
     return readRows(shown, asOne(number, rows.length, stored))
   }
+}
+
+// The contract allows more than the table stores: the request is refused, not at fault.
+function explainValue(cause: unknown): never {
+  if (!isDataException(cause)) throw cause
+  throw new RequestError('invalid_request', `body has ${wrongValue(cause)}`, { cause })
 }
 
 function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field) {
@@ -109,7 +121,12 @@ function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field)
   return async (sql: Sql, asked: readonly Value[]): Promise<(Shown | undefined)[]> => {
     const values = writeArray(asked.map(codec.write))
     const first = takeNumbers(asked.length)
-    const found = await sql.unsafe<Found[]>(statement, [values, first], prepared)
+    const found = await sql.unsafe<Found[]>(statement, [values, first], prepared).catch(async (error) => {
+      const [value] = asked
+      const isAlone = asked.length === 1 && isDataException(error)
+      if (!isAlone || (await canRead(sql, codec.type, codec.write(value as Value)))) throw error
+      return [{ number: first, json: null }] // no row has such a value
+    })
     return inOrder(first, asked.length, found).map(({ json }) =>
       json === null ? undefined : readValues(shown, json),
     )

@@ -15,7 +15,7 @@ export const formats: Readonly<Record<string, Format>> = {
   date: { description: 'a date, such as 2026-11-25', validate: isDate },
   'date-time': { description: 'a date and time, such as 2026-11-25T14:05:00Z', validate: isDateTime },
   time: { description: 'a time, such as 14:05:00Z', validate: isTime },
-  duration: { description: 'a duration, such as P1DT12H', validate: durationPattern() },
+  duration: { description: 'a duration, such as P1DT12H', validate: isDuration },
   email: { description: 'an email address, such as ann@example.org', validate: known('email') },
   // RFC 1123, section 2.1, has no dot at the end.
   hostname: { description: 'a host name, such as www.example.org', validate: known('hostname', /[^.]$/) },
@@ -93,12 +93,25 @@ function instantOf(date: string, time: string): number | undefined {
   return instant + Math.trunc(seconds) * 1000
 }
 
-// RFC 3339, appendix A: units are not skipped. Eight digits are within the range of PostgreSQL's interval.
-function durationPattern(): RegExp {
-  const of = (unit: string, then = '') => `\\d{1,8}${unit}${then && `(?:${then})?`}`
-  const time = `T(?:${of('H', of('M', of('S')))}|${of('M', of('S'))}|${of('S')})`
+// RFC 3339, appendix A: units are not skipped.
+const durationPattern = ((): RegExp => {
+  const of = (unit: string, then = '') => `(\\d{1,10})${unit}${then && `(?:${then})?`}`
   const date = `(?:${of('Y', of('M', of('D')))}|${of('M', of('D'))}|${of('D')})`
+  const time = `T(?:${of('H', of('M', of('S')))}|${of('M', of('S'))}|${of('S')})`
   return new RegExp(`^P(?:${date}(?:${time})?|${time}|${of('W')})$`)
+})()
+
+// In the months, days and hours of PostgreSQL's interval, which writes 90 minutes as PT1H30M: what it makes of a
+// duration is one, too.
+const unitMax = 2 ** 31 - 1
+
+function isDuration(text: string): boolean {
+  if (!durationPattern.test(text)) return false
+  const [date = '', time = ''] = text.split('T')
+  const of = (part: string, unit: string) => Number(new RegExp(`(\\d+)${unit}`).exec(part)?.[1] ?? 0)
+  const hours = of(time, 'H') + of(time, 'M') / 60 + of(time, 'S') / 3600
+  const all = [of(date, 'Y') * 12 + of(date, 'M'), of(date, 'D') + of(date, 'W') * 7, hours]
+  return all.every((each) => each <= unitMax) && of(time, 'M') <= unitMax && of(time, 'S') <= unitMax
 }
 
 // RFC 3986, appendix A. The host in brackets is checked apart.

@@ -38,8 +38,21 @@ const cases: Record<string, { readonly taken: string[]; readonly refused: string
     refused: ['14:05:00', '14:05Z', '14:05:00+01', '14:05:00+0100', '24:00:00Z', '14:05:60Z', '14:05:00Z\n'],
   },
   duration: {
-    taken: ['P1Y2M3DT4H5M6S', 'P1DT12H', 'PT0S', 'P4W', 'PT1M', 'P1M'],
-    refused: ['P', 'P1', 'PT', 'P1YT', 'P1Y2D', 'PT1H2S', 'P1W2D', 'PT0.5S', '-P1D', 'P999999999Y', 'P1D\n'],
+    taken: [
+      ...['P1Y2M3DT4H5M6S', 'P1DT12H', 'PT0S', 'P4W', 'PT1M', 'P1M', 'P178956970Y7M', 'P2147483647D'],
+      ...['P306783378W', 'PT2147483647S', 'PT2147483646H59M60S'],
+    ],
+    refused: [
+      ...['P', 'P1', 'PT', 'P1YT', 'P1Y2D', 'PT1H2S', 'P1W2D', 'PT0.5S', '-P1D', 'P999999999Y', 'P1D\n'],
+      ...[
+        'P178956970Y8M',
+        'P2147483648D',
+        'P306783379W',
+        'PT2147483648S',
+        'PT2147483647H1S',
+        'P00000000001D',
+      ],
+    ],
   },
   email: { taken: ["o'ann+a@example.org"], refused: ['ann', 'ann@', '@example.org', 'ann@example.org\n'] },
   hostname: {
