@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import postgres from 'postgres'
 import type { Config } from '../config.js'
 import { unlessAborted, untilAborted } from '../lib/abort.js'
+import { boundedText } from '../lib/bounded-text.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { migrationsFolder } from '../lib/paths.js'
 import type { Database, RootSql } from './database.js'
@@ -201,7 +202,7 @@ function adviceOn(cause: unknown): string {
 function unreachable(make: Make, servers: Servers, cause: unknown): Error {
   const options = servers.all.map((server) => make({ ...server }).options)
   const hosts = [...new Set(options.map(({ host, port }) => `${host[0]}:${port[0]}`))].join(', ')
-  const reason = (cause as Error).message || codeOf(cause)
+  const reason = boundedText((cause as Error).message) || codeOf(cause)
   return new OperatorError(
     `Cannot use database "${options[0]?.database}" at ${hosts}: ${reason}\n${adviceOn(cause)}`,
     { cause },

@@ -3,6 +3,7 @@
 
 import { writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
+import { logBounds } from './log-bounds.js'
 
 // Lines buffered while writing fails; further ones are dropped.
 const bufferedBytesMax = 1_048_576
@@ -54,7 +55,7 @@ export function createLog(level: string): Logger {
   const write = (line: string) => {
     if (lines.push(prettify?.(line) ?? line) === 1) setImmediate(flush)
   }
-  return pino({ level }, { write })
+  return pino({ level, ...logBounds }, { write })
 }
 
 /** Switches the log between its level and `debug` on SIGUSR2. */

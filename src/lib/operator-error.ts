@@ -1,3 +1,5 @@
+import { boundedText } from './bounded-text.js'
+
 /** An error that the operator can fix: the message says how, and is printed without a stack. */
 export class OperatorError extends Error {
   override name = 'OperatorError'
@@ -7,6 +9,6 @@ export class OperatorError extends Error {
 export function explain(error: Error): string {
   if (error instanceof OperatorError) return error.message
   return error.name === 'PostgresError'
-    ? `The database reports: ${error.message}`
-    : (error.stack ?? error.message)
+    ? `The database reports: ${boundedText(error.message)}`
+    : boundedText(error.stack ?? error.message)
 }

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, type Redis } from 'ioredis'
 import type { Logger } from 'pino'
+import { boundedText } from '../lib/bounded-text.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { type RedisUrl, readRedisUrl } from '../lib/redis-url.js'
 import {
@@ -78,7 +79,7 @@ export class RedisConnection {
       const cause = (await this.#findConnectError()) ?? this.#causeOf(error)
       const isUnknownHost = cause.code === 'ENOTFOUND'
       if (isMisconfiguration(cause) || (isUnknownHost && performance.now() > deadline))
-        throw this.#unusable(cause.message)
+        throw this.#unusable(boundedText(cause.message))
       if (!isUnknownHost) return this.markDown(cause)
       if (attempt === 1) this.log.warn({ reason: cause.message }, 'waiting for redis')
       await delay(retryDelayMs)

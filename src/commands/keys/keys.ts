@@ -12,6 +12,7 @@ import {
 import { scopesOf } from '../../auth/scopes.js'
 import { connect } from '../../database/connect.js'
 import { unlessAborted } from '../../lib/abort.js'
+import { logBounds } from '../../lib/log-bounds.js'
 import { contractFile } from '../../lib/paths.js'
 import { readEnvironment, type Surroundings } from '../command.js'
 import { commandLine, defaultDatabase } from '../installation.js'
@@ -91,7 +92,7 @@ export async function keys(args: readonly string[], surroundings: Surroundings):
   if (args[0] === 'help') return print(usage, stdout)
   const config = readEnvironment(surroundings)
   const subcommand = readSubcommand(args, await contract)
-  const log = pino({ level: 'warn' }, stderr)
+  const log = pino({ level: 'warn', ...logBounds }, stderr)
   const database = await connect(config, log, interruption)
   const patience = { timeoutMs: config.startTimeoutMs, log, interruption }
   try {

@@ -9,6 +9,7 @@ import { beginPatiently, type Patience } from '../../database/locks.js'
 import { prepareServiceRole } from '../../database/roles.js'
 import { checkSequences } from '../../database/sequences.js'
 import { unlessAborted } from '../../lib/abort.js'
+import { logBounds } from '../../lib/log-bounds.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { readPostgresUrl } from '../../lib/postgres-url.js'
 import { readEnvironment, type Surroundings, UsageError } from '../command.js'
@@ -40,7 +41,7 @@ export async function migrate(args: readonly string[], surroundings: Surrounding
       'DATABASE_URL is required. The embedded database is migrated when the service starts.',
     )
   const { stdout, interruption } = surroundings
-  const log = pino({ level: 'info', base: null }, stdout)
+  const log = pino({ level: 'info', base: null, ...logBounds }, stdout)
   const database = await connect(config, log, interruption)
   try {
     const patience = { timeoutMs: config.startTimeoutMs, log, interruption }

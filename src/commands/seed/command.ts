@@ -7,6 +7,7 @@ import { connect } from '../../database/connect.js'
 import type { Database, Sql } from '../../database/database.js'
 import { beginPatiently, type Patience } from '../../database/locks.js'
 import { isUnavailable } from '../../database/unavailable.js'
+import { logBounds } from '../../lib/log-bounds.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { readEnvironment, type Surroundings, UsageError, wholeNumber } from '../command.js'
 import { commandLine, defaultDatabase } from '../installation.js'
@@ -115,7 +116,7 @@ export async function seed(args: readonly string[], surroundings: Surroundings):
   const order = readOrder(args)
   const config = readEnvironment(surroundings)
   const { stdout, stderr, interruption } = surroundings
-  const log = pino({ level: 'warn' }, stderr)
+  const log = pino({ level: 'warn', ...logBounds }, stderr)
   const database = await connect(config, log, interruption)
   const startedAt = performance.now()
   try {
