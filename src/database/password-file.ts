@@ -1,8 +1,8 @@
 // libpq's password file (PostgreSQL 18, section 32.16). Read again for each connection, so that a password
 // can be rotated without a restart.
 
-import { OperatorError } from '../lib/operator-error.js'
 import { type FromFiles, readNamed } from './from-files.js'
+import { isLoginRefused } from './unavailable.js'
 
 /** What a line of the file must match. */
 export interface PasswordFor {
@@ -13,11 +13,15 @@ export interface PasswordFor {
 }
 
 /** A password as postgres.js takes it: called when the server asks for it. */
-export type FilePassword = (() => string) & FromFiles
+export type FilePassword = (() => string) &
+  FromFiles & {
+    /** Adds to the error of a connection that the file has no password, if the server asked for one. */
+    explain(error: Error): void
+  }
 
 /**
- * The password of the first line of a file that matches. The file is read now, to fail the startup, and
- * before each connection.
+ * The password of the first line of a file that matches, read before each connection. Without one it is empty,
+ * as in libpq: whether the server asks for it is not known yet.
  * @param parameter the one that names the file, for errors
  * @param prepare makes of the password what is sent
  */
@@ -27,15 +31,36 @@ export function passwordFrom(
   login: PasswordFor,
   prepare: (password: string) => string,
 ): FilePassword {
-  let password = ''
+  let found: Found = { password: '' }
+  let isAsked = false
   const refresh = () => {
-    const found = findPassword(readNamed(file, parameter), login)
-    if (found === undefined)
-      throw new OperatorError(`${parameter}: ${file} has no line for ${describe(login)}`)
-    password = prepare(found)
+    isAsked = false
+    found = read(file, parameter, login)
   }
-  refresh()
-  return Object.assign(() => password, { refresh })
+  const password = () => {
+    isAsked = true
+    return prepare(found.password)
+  }
+  const explain = (error: Error) => {
+    if (isAsked && found.problem !== undefined && isLoginRefused(error))
+      error.message += ` (${found.problem})`
+  }
+  return Object.assign(password, { refresh, explain })
+}
+
+interface Found {
+  readonly password: string
+  readonly problem?: string
+}
+
+function read(file: string, parameter: string, login: PasswordFor): Found {
+  try {
+    const password = findPassword(readNamed(file, parameter), login)
+    const problem = `${parameter}: ${file} has no line for ${describe(login)}`
+    return password === undefined ? { password: '', problem } : { password }
+  } catch (error) {
+    return { password: '', problem: (error as Error).message }
+  }
 }
 
 function describe({ host, port, database, user }: PasswordFor): string {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
-import { passwordFrom } from '../../src/database/password-file.js'
+import { type FilePassword, passwordFrom } from '../../src/database/password-file.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const login = { host: 'db.example', port: 5432, database: 'animal_store', user: 'service' }
@@ -40,11 +40,34 @@ for (const [title, text, password, other] of files)
   t.test(`a password file with ${title}`, async (t) => {
     const file = path.join(temporaryDirectory(t), 'passwords')
     writeFileSync(file, text)
-    const read = () => passwordFrom(file, 'DATABASE_URL: passfile', { ...login, ...other }, String)()
-    if (password !== undefined) t.equal(read(), password)
-    else
-      t.throws(read, {
-        name: 'OperatorError',
-        message: `DATABASE_URL: passfile: ${file} has no line for db.example:5432:animal_store:service`,
-      })
+    const passfile = passwordFrom(file, 'DATABASE_URL: passfile', { ...login, ...other }, String)
+    passfile.refresh()
+    t.equal(passfile(), password ?? '')
+    const reason = ` (DATABASE_URL: passfile: ${file} has no line for db.example:5432:animal_store:service)`
+    t.equal(explained(passfile, '28P01'), password === undefined ? `refused${reason}` : 'refused')
   })
+
+function explained(passfile: FilePassword, code: string): string {
+  const error = Object.assign(new Error('refused'), { code })
+  passfile.explain(error)
+  return error.message
+}
+
+t.test('a password file that is absent is named if a password was asked for, and refused', async (t) => {
+  const file = path.join(temporaryDirectory(t), 'absent')
+  const passfile = passwordFrom(file, 'DATABASE_URL: passfile', login, String)
+  const refresh = () => {
+    passfile.refresh()
+    return passfile
+  }
+  t.equal(explained(refresh(), '28P01'), 'refused', 'by a server that asks for none')
+  t.equal(refresh()(), '')
+  t.match(
+    explained(passfile, '28P01'),
+    /^refused \(DATABASE_URL: passfile cannot be read: ENOENT.*absent'\)$/,
+  )
+  t.equal(explained(passfile, '53300'), 'refused', 'for another reason')
+  writeFileSync(file, '*:*:*:*:secret')
+  t.equal(refresh()(), 'secret')
+  t.equal(explained(passfile, '28P01'), 'refused', 'with a password')
+})

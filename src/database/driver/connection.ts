@@ -102,9 +102,10 @@ export class Connection implements HeldConnection {
         return connection
       } catch (thrown) {
         connection.bury()
-        const { ssl } = server
+        const { ssl, password } = server
         const error = thrown as Failure
         if (ssl instanceof ServerTls) ssl.explain(error)
+        if (typeof password === 'function') password.explain(error)
         servers.failed(server, error)
         failures.push(error)
       }

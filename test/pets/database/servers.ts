@@ -183,11 +183,13 @@ t.test('a primary and its standby', async (t) => {
     writeFileSync(file, '*:*:*:somebody:another\n')
     const place = `127.0.0.1:${primary.port}:postgres:filed`
     await t.rejects(reconnect(pools.writes), {
-      message: `DATABASE_URL: passfile: ${file} has no line for ${place}`,
+      message: `(DATABASE_URL: passfile: ${file} has no line for ${place})`,
     })
     await t.rejects(use(t, `${url}-gone`), {
-      message: /^DATABASE_URL: passfile cannot be read: ENOENT.*-gone/,
+      message: /password authentication failed.*\(DATABASE_URL: passfile cannot be read: ENOENT.*-gone'\)/,
     })
+    const trusting = url.replace('filed@', 'postgres@')
+    await t.resolves(use(t, `${trusting}-gone`), 'a server that asks for no password gets none')
     await t.rejects(use(t, url.replace('filed@', 'filed:wrong@')), {
       message: /password authentication failed/,
     })
