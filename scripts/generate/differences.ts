@@ -108,8 +108,8 @@ async function generatedDifferences(
     ['errors.ts', header + generateErrors(contract, types, own.keys())],
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', generateClient(contract, types)],
-    ['openapi.yaml', contract.text], // in one file, for installations: the contract may have any number
     ...files,
+    ['openapi.yaml', contract.text], // in one file, for installations: the contract may have any number
   ])
   const folder = path.join(root, generatedFolder)
   const present: string[] = await readdir(folder).catch(() => [])
