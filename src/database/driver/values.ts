@@ -47,11 +47,13 @@ function arraysOf(readElement: (text: string) => unknown, ...oids: number[]) {
 /**
  * A date or time in the form of RFC 3339. With `DateStyle` ISO, PostgreSQL writes a space for the T, and
  * leaves out the minutes of an offset in whole hours. A `timestamp` has no offset, and gets none. A `timetz` may
- * be the end of a day, which is the beginning of another, or have an offset with seconds, which RFC 3339 lacks.
+ * be the end of a day, which PostgreSQL makes of a leap second, and which elsewhere is the beginning of another; or
+ * have an offset with seconds, which RFC 3339 lacks.
  */
 export function readTime(text: string): string {
   return text
     .replace(' ', 'T')
+    .replace(/^24:00:00(?=\+00$)/, '23:59:60')
     .replace(/^24:00:00(?=[+-])/, '00:00:00')
     .replace(/^(\d\d:\d\d:\d\d)(.*)([+-]\d\d:\d\d:\d\d)$/, inUtc)
     .replace(/(:.*)[+-]00$/, '$1Z')
