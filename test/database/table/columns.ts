@@ -22,7 +22,7 @@ import {
   timetz,
 } from '../../../src/database/table/columns.js'
 import { table } from '../../../src/database/table/table.js'
-import { formats } from '../../../src/openapi/schemas/formats.js'
+import { formats } from '../../../src/openapi/tools.js'
 import { cases } from '../../fixtures/columns.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 
