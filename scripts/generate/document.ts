@@ -6,6 +6,8 @@ import { shownValue } from '../../src/lib/one-line.js'
 import { ContractError } from '../../src/openapi/index.js'
 import {
   filesOf,
+  nestingIn,
+  outermost,
   type ReadText,
   readSource,
   UnreadFile,
@@ -70,8 +72,10 @@ class Resolver extends BaseResolver {
 
   override parseDocument(...args: Parameters<BaseResolver['parseDocument']>): Document {
     const document = fromJson(args[0]) ?? super.parseDocument(...args)
-    const toMarked = (name: string) => (inherited.has(name) ? name + mark : name)
-    return { ...document, parsed: renamed(withOwnRefs(document.parsed), toMarked) }
+    return {
+      ...document,
+      parsed: marked(withOwnRefs(document.parsed), path.basename(toPath(args[0].absoluteRef))),
+    }
   }
 }
 
@@ -84,14 +88,28 @@ function fromJson(source: Document['source']): Document | undefined {
   }
 }
 
-// Renames keys, also in the pointers of `$ref`s. A value without such a key is returned unchanged.
-function renamed(value: unknown, toName: (name: string) => string): unknown {
+// Marks inherited names, also in the pointers of `$ref`s, and a `$ref` within the document that is data:
+// Redocly would follow it, and throw if it leads back to itself. Nothing else is changed.
+function marked(value: unknown, file: string, nesting = outermost): unknown {
   if (typeof value !== 'object' || value === null) return value
   const before = Object.entries(value)
   const after = before.map(([key, each]): [string, unknown] => {
-    const isPointer = key === '$ref' && typeof each === 'string'
-    return [toName(key), isPointer ? each.split('/').map(toName).join('/') : renamed(each, toName)]
+    if (key !== '$ref' || typeof each !== 'string')
+      return [withMark(key), marked(each, file, nestingIn(nesting, key, Array.isArray(value)))]
+    return nesting.isData && isWithin(each, file) ? [key + mark, each] : [key, markedPointer(each)]
   })
   if (after.every(([key, each], i) => key === before[i]?.[0] && each === before[i]?.[1])) return value
   return Array.isArray(value) ? after.map(([, each]) => each) : Object.fromEntries(after)
+}
+
+function isWithin(ref: string, file: string): boolean {
+  return ['', file, `./${file}`].includes(ref.split('#', 1)[0] ?? '')
+}
+
+function markedPointer(ref: string): string {
+  return ref.split('/').map(withMark).join('/')
+}
+
+function withMark(name: string): string {
+  return inherited.has(name) ? name + mark : name
 }

@@ -14,7 +14,6 @@ import {
 import { oneLine } from '../../src/lib/one-line.js'
 import { ContractError, readContract } from '../../src/openapi/index.js'
 import {
-  dataFields,
   nestingIn,
   nodeOf,
   ofOtherDrafts,
@@ -140,13 +139,13 @@ function severityOf({
   location: [place],
 }: NormalizedProblem): 'error' | 'warn' | 'off' {
   const pointer = place?.pointer ?? ''
-  const fields = fieldsOf(pointer)
+  const { fields, isData } = nestingOf(pointer)
   if (fields.some((field) => field.startsWith('x-'))) return 'off' // an extension may contain anything
   if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
   // The server adds it.
   if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off'
   if (ruleId === 'path-parameters-defined' && isInPath(message)) return 'off'
-  if (ruleId === 'no-unresolved-refs' && fields.some((field) => dataFields.has(field))) return 'warn'
+  if (ruleId === 'no-unresolved-refs' && (isData || fields.includes('examples'))) return 'warn'
   if (ruleId !== 'struct') return severity
   if (fields.some((field) => ['externalDocs', 'contact', 'license'].includes(field))) return 'warn'
   // Supported without a type.
@@ -162,14 +161,16 @@ function isInPath(message: string): boolean {
   return name !== undefined && pathParameterNames(route ?? '').includes(name)
 }
 
-// The fields and keywords that a pointer passes, without the names in maps, such as a header's.
-function fieldsOf(pointer: string): string[] {
+// The fields and keywords that a pointer passes, without the names in maps, such as a header's; and whether
+// it leads to data.
+function nestingOf(pointer: string): { readonly fields: readonly string[]; readonly isData: boolean } {
   let nesting = outermost
-  return pointer.split('/').filter((key) => {
+  const fields = pointer.split('/').filter((key) => {
     const isField = !nesting.isMap
     nesting = nestingIn(nesting, key)
     return isField
   })
+  return { fields, isData: nesting.isData }
 }
 
 function lineOf(

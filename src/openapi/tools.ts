@@ -12,7 +12,6 @@ export { framingOf, withSchemaOfItem } from './contract/items.js'
 export { keepAliveOf } from './contract/keep-alive.js'
 export {
   type AnySchema,
-  dataFields,
   extendedBy,
   nestingIn,
   ofOtherDrafts,

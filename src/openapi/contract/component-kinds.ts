@@ -62,18 +62,15 @@ function kindAt(document: object, ref: string): Kind | undefined {
   let [value, nesting, kind]: [unknown, Nesting, Kind | undefined] = [document, outermost, undefined]
   for (const key of pointerKeys(ref) ?? []) {
     const inner = nestingIn(nesting, key, Array.isArray(value))
-    kind = kindIn(nesting, inner, Array.isArray(value))
+    kind = kindIn(nesting, inner)
     nesting = inner
     value = (value as Readonly<Record<string, unknown>> | undefined)?.[key]
   }
   return kind
 }
 
-function kindIn(around: Nesting, inner: Nesting, isItem: boolean): Kind | undefined {
-  if (inner.isMap) return undefined
-  // Those of a schema are an array of values.
-  if (around.of === 'examples' && around.isData && !isItem) return 'examples'
-  if (inner.isData) return undefined
+function kindIn(around: Nesting, inner: Nesting): Kind | undefined {
+  if (inner.isMap || inner.isData) return undefined
   return around.of === 'callbacks' && !around.isMap ? 'pathItems' : kinds.get(inner.of)
 }
 
@@ -88,15 +85,12 @@ function refsIn(
   if (typeof value !== 'object' || value === null) return found
   const { $ref } = value as { readonly $ref?: unknown }
   if (kind !== undefined && typeof $ref === 'string') found.push({ ref: $ref, at: [...path], kind })
-  if (kind === 'examples') return found // its value is data
   const isList = Array.isArray(value)
   for (const [key, each] of Object.entries(value)) {
     const inner = nestingIn(nesting, key, isList)
-    const ofInner = kindIn(nesting, inner, isList)
-    const isEntered = !inner.isData || ofInner === 'examples' || (key === 'examples' && !nesting.isMap)
-    if (!isEntered) continue
+    if (inner.isData) continue
     path.push(isList ? Number(key) : key)
-    refsIn(each, path, inner, ofInner, found)
+    refsIn(each, path, inner, kindIn(nesting, inner), found)
     path.pop()
   }
   return found

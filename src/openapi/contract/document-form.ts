@@ -86,15 +86,14 @@ function formFault(_: Part, { value, at }: Part): string | undefined {
   return at.length > nestingMax ? `is nested more than ${nestingMax} levels deep` : undefined
 }
 
-function emptyFault(around: Part, { value, at }: Part): string | undefined {
-  if (value === null && isContainer(around, String(at.at(-1))))
+function emptyFault(around: Part, { value, at, nesting }: Part): string | undefined {
+  if (value === null && !nesting.isData && isContainer(around, String(at.at(-1))))
     return 'is null: give it a value, or remove it'
   const isMapping = around.nesting.of === 'mapping' && !around.nesting.isData
   return isMapping && typeof value !== 'string' ? 'must be the name of a schema or a $ref' : undefined
 }
 
 // Whether a member must be an object or an array.
-function isContainer({ value, nesting: { isMap, isData } }: Part, key: string): boolean {
-  if (isData || key.startsWith('x-')) return false
+function isContainer({ value, nesting: { isMap } }: Part, key: string): boolean {
   return isMap || Array.isArray(value) || containerFields.has(key)
 }

@@ -22,7 +22,7 @@ import {
   referenceFields,
 } from './keywords.js'
 import { pointerKeys, resolvePointer } from './pointer.js'
-import { nodeOf } from './reader.js'
+import { type Node, nodeOf } from './reader.js'
 import { withOwnRefs } from './self.js'
 import { isOpenApi30, refAsAllOf } from './upgrade.js'
 
@@ -119,15 +119,17 @@ async function bundled(
   const read = ({ url }: { readonly url: string }) =>
     textOf(toPath(url)).catch(() => Promise.reject(new Error(url)))
   const values = new Map<string, object>()
-  const parse = ({ url, data }: { readonly url: string; readonly data: unknown }) => {
+  const parse = async ({ url, data }: { readonly url: string; readonly data: unknown }) => {
     const name = toPath(url)
     const value = withOwnRefs((name === file ? parseDocumentText : parseText)(String(data)))
     values.set(name, value)
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
+    const nesting = { ...outermost, isMap }
     const resolves = (ref: string) => resolvePointer(value, ref) !== undefined
-    const parsed = { setAside, isOld, extensions, resolves }
-    return withoutForeign(value, parsed, { ...outermost, isMap })
+    const unread = await unreadRefs(refsInData(value, extensions, nesting), name, textOf)
+    const isPlain = (ref: string) => unread.has(ref) || isPlainRef(ref, resolves)
+    return withoutForeign(value, { setAside, isOld, extensions, isPlain }, nesting)
   }
   const bundle = await new $RefParser().bundle(file, {
     // JSON is YAML, too.
@@ -141,9 +143,8 @@ async function bundled(
 
 function checkFilled(values: ReadonlyMap<string, object>, file: string, place: Place): void {
   const targetOf = (from: string, ref: string) => {
-    const [name = '', pointer] = ref.split('#', 2)
-    const target = name === '' ? from : path.resolve(path.dirname(from), toPath(name))
-    return [target, pointerKeys(pointer ?? '') ?? []] as const
+    const [, pointer = ''] = ref.split('#', 2)
+    return [fileOf(ref, from), pointerKeys(pointer) ?? []] as const
   }
   const found = emptyProblemIn(values, file, targetOf)
   if (found !== undefined) throw new ContractError(`${place(found.file, found.at)}: ${oneLine(found.text)}`)
@@ -159,7 +160,7 @@ function isSelfContained(document: object, extensions: readonly string[]): boole
   }
   const isInside = (value: unknown, nesting: Nesting): boolean => {
     if (typeof value !== 'object' || value === null) return true
-    if (nesting.isData && isPlainData(value, resolves)) return true
+    if (isPlainData(nodeOf(value), nesting, (ref) => isPlainRef(ref, resolves))) return true
     return Object.entries(value).every(([key, each]) => {
       if (key === '$ref' && typeof each === 'string') return !nesting.isMap && resolves(each)
       return (
@@ -183,16 +184,48 @@ function nestingWithin(
 }
 
 // A `$ref` in an unknown extension may mean anything, so it is not followed.
-function isUnknownExtension(key: string, { isMap }: Nesting, extensions: readonly string[]): boolean {
-  return !isMap && key.startsWith('x-') && !extensions.includes(key)
+function isUnknownExtension(key: string, nesting: Nesting, extensions: readonly string[]): boolean {
+  const { isMap, isExtensible = false } = nesting
+  return (!isMap || isExtensible) && key.startsWith('x-') && !extensions.includes(key)
 }
 
 // An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL,
 // is data.
-function isPlainData(value: object, resolves: (ref: string) => boolean): boolean {
-  const { $ref } = value as { readonly $ref?: unknown }
-  if (typeof $ref !== 'string') return false
-  return $ref.startsWith('#') ? !resolves($ref) : isHttpUrl($ref)
+function isPlainData({ $ref }: Node, { of, isData }: Nesting, isPlain: (ref: string) => boolean): boolean {
+  return typeof $ref === 'string' && (isData || of === 'examples') && isPlain($ref)
+}
+
+function isPlainRef(ref: string, resolves: (ref: string) => boolean): boolean {
+  return ref.startsWith('#') ? !resolves(ref) : isHttpUrl(ref)
+}
+
+function refsInData(value: unknown, extensions: readonly string[], nesting: Nesting): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { $ref } = nodeOf(value)
+  const inner = Object.entries(value).flatMap(([key, each]) =>
+    isUnknownExtension(key, nesting, extensions)
+      ? []
+      : refsInData(each, extensions, nestingWithin(nesting, key, Array.isArray(value), extensions)),
+  )
+  return nesting.isData && typeof $ref === 'string' ? [$ref, ...inner] : inner
+}
+
+// Those that name no file, as in MongoDB's `{ $ref: users, $id: 7 }`.
+async function unreadRefs(refs: readonly string[], from: string, textOf: ReadText): Promise<Set<string>> {
+  const unread = new Set<string>()
+  for (const ref of refs.filter((each) => !each.startsWith('#') && !isHttpUrl(each))) {
+    try {
+      await textOf(fileOf(ref, from))
+    } catch (error) {
+      if (!(error instanceof UnreadFile)) unread.add(ref)
+    }
+  }
+  return unread
+}
+
+function fileOf(ref: string, from: string): string {
+  const [name = ''] = ref.split('#', 1)
+  return name === '' ? from : path.resolve(path.dirname(from), toPath(name))
 }
 
 function isHttpUrl(url: string): boolean {
@@ -210,14 +243,15 @@ interface ParsedFile {
   readonly isOld: boolean
   /** Those in which a `$ref` is followed. */
   readonly extensions: readonly string[]
-  resolves(ref: string): boolean
+  /** Whether a `$ref` in data is data, too. */
+  isPlain(ref: string): boolean
 }
 
 // Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders.
 function withoutForeign(value: unknown, file: ParsedFile, nesting: Nesting): unknown {
   if (typeof value !== 'object' || value === null) return value
   const { of, isMap, isData } = nesting
-  if (isData && isPlainData(value, file.resolves)) return file.setAside(value)
+  if (isPlainData(nodeOf(value), nesting, file.isPlain)) return file.setAside(value)
   const part = isMap || isData ? value : withWrittenRefs(nodeOf(withSiblingsInAllOf(value, of, file.isOld)))
   return mapMembers(part, nesting, (each, _, key) => {
     if (isUnknownExtension(key, nesting, file.extensions)) return file.setAside(each)

@@ -169,6 +169,8 @@ export interface Nesting {
   readonly of: string
   /** Whether its keys are names. */
   readonly isMap: boolean
+  /** Of a map: whether it may have extensions beside its names. */
+  readonly isExtensible?: boolean
   /** Whether nothing in it is a field, a keyword or a `$ref`. */
   readonly isData: boolean
 }
@@ -181,22 +183,41 @@ const mapFields: ReadonlySet<string> = new Set([
   ...[...schemaKeywords].filter(([, { holds }]) => holds === 'map').map(([name]) => name),
   ...['paths', 'webhooks', 'pathItems', 'callbacks', 'schemas', 'responses', 'parameters', 'headers'],
   ...['requestBodies', 'securitySchemes', 'links', 'mediaTypes', 'content', 'encoding', 'variables'],
+  'examples',
 ])
 /** Fields, of a Parameter, Header or Media Type Object, whose value is a schema. */
 export const schemaFields: ReadonlySet<string> = new Set(['schema', 'itemSchema'])
 /** Fields and keywords whose value is an object or an array. */
 export const containerFields: ReadonlySet<string> = new Set([
-  ...[...mapFields, ...schemaKeywords.keys()],
+  ...[...mapFields, ...schemaKeywords.keys()].filter((field) => field !== 'examples'),
   ...[...schemaFields, 'info', 'servers', 'components', 'security', 'tags', 'requestBody', 'discriminator'],
 ])
-/** Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`. */
-export const dataFields: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const'])
+// Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`.
+const dataFields: ReadonlySet<string> = new Set(['example', 'default', 'enum', 'const'])
+// Those of an Example Object, and of a Link Object: in others they are none, or no data.
+const dataFieldsOf: Readonly<Record<string, readonly string[]>> = {
+  examples: ['value', 'dataValue'],
+  links: ['parameters', 'requestBody'],
+}
 
 /** That of a member of a value, or of an item if the value is an array. */
-export function nestingIn({ of, isMap, isData }: Nesting, key: string, isItem = false): Nesting {
-  if (isMap || isItem) return { of, isMap: false, isData }
-  const isMember = !isData && mapFields.has(key)
-  return { of: key, isMap: isMember, isData: isData || dataFields.has(key) || key.startsWith('x-') }
+export function nestingIn(around: Nesting, key: string, isItem = false): Nesting {
+  const { of, isMap, isExtensible = false } = around
+  const isExtension = (!isMap || isExtensible) && !isItem && key.startsWith('x-')
+  // In a schema, examples are an array of values.
+  const isValue = isItem && isMap && of === 'examples'
+  if (isMap || isItem) return { of, isMap: false, isData: around.isData || isExtension || isValue }
+  const isData = around.isData || isExtension || dataFields.has(key) || isDataOf(of, key)
+  return { of: key, isMap: !isData && mapFields.has(key), isExtensible: isExtensibleMap(of, key), isData }
+}
+
+function isDataOf(of: string, key: string): boolean {
+  return Object.hasOwn(dataFieldsOf, of) && dataFieldsOf[of]?.includes(key) === true
+}
+
+// Among components, a name may begin with x-.
+function isExtensibleMap(around: string, field: string): boolean {
+  return field === 'paths' || (field === 'responses' && around !== 'components')
 }
 
 /** A copy of an object or array of a document with `change` applied to each member or item. */
@@ -223,7 +244,7 @@ export const pathItemFields: ReadonlySet<string> = new Set(['paths', 'pathItems'
 /** Fields in which a `$ref` is a Reference Object, whose siblings do not count, and not a schema. */
 export const referenceFields: ReadonlySet<string> = new Set([
   ...['parameters', 'responses', 'headers', 'requestBodies', 'requestBody', 'securitySchemes', 'links'],
-  ...['callbacks', 'mediaTypes', 'content'],
+  ...['callbacks', 'mediaTypes', 'content', 'examples'],
 ])
 
 /** Whether a value is an object, such as a schema that is not `true` or `false`. */

@@ -18,7 +18,7 @@ import { isSafe, methodFaults, operationPlace, operationsIn } from './methods.js
 import { moduleName, pathParameterNames, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
-import { hasStreams, readResponses } from './responses.js'
+import { hasStreams, readResponses, responsesIn } from './responses.js'
 import { isPublic, readRequirements, readSecuritySchemes } from './security.js'
 import { checkServers, readPrefix } from './servers.js'
 import { takesUploads, withUploads } from './uploads.js'
@@ -261,7 +261,7 @@ function checkDeprecations(reader: Reader, operations: ReadonlyMap<string, Opera
 // Link Objects only document the API, so a wrong one is a warning.
 function checkLinks(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   for (const { id, definition } of operations.values()) {
-    const links = Object.values(reader.node(definition.responses)).flatMap((response) =>
+    const links = responsesIn(reader, definition).flatMap(([, response]) =>
       Object.entries(reader.node(reader.node(response).links)),
     )
     for (const [name, link] of links) {

@@ -2,8 +2,8 @@
 
 import { misspelt } from '../../lib/misspelt.js'
 import { shownValue } from '../../lib/one-line.js'
-import { misplacedRefs } from './component-kinds.js'
-import type { Contract } from './contract.js'
+import { misplacedRefs, referencesIn } from './component-kinds.js'
+import type { Contract, Schema } from './contract.js'
 import { ContractError, type Problem } from './contract-error.js'
 import { withDecisions } from './decided.js'
 import {
@@ -25,6 +25,7 @@ import { addOmitted } from './omitted.js'
 import { readOperations, readRequestId } from './operations.js'
 import { endlessRefs, pointerKeys } from './pointer.js'
 import { circular, nodeOf, Reader } from './reader.js'
+import { schemaPlaces } from './schema-places.js'
 import { readCallbacks, readWebhooks } from './sent-requests.js'
 import { checkTags } from './tags.js'
 import { uncheckedKeywords } from './unchecked.js'
@@ -73,7 +74,8 @@ export function toContract(
   const specification = toOpenApi31(document)
   const extensions = { ofDocument: Object.keys(readers), ofOperation: Object.keys(operationReaders) }
   const reader = new Reader(specification, extensions, String(nodeOf(document).openapi))
-  for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole)])
+  const places = schemaPlaces(whole)
+  for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole, places)])
     reader.within(at, () => reader.warn(text))
   for (const { text, at } of misplacedRefs(whole)) reader.within(at, () => reader.problem(text))
   checkDocument(reader, nodeOf(document).openapi)
@@ -83,6 +85,7 @@ export function toContract(
     text,
     specification,
     locate,
+    hasReadOrWriteOnly: places.some(({ schema }) => isReadOrWriteOnly(schema)),
     ...readDocument(reader, readers, operationReaders),
   }
   return { contract, problems: reader.problems }
@@ -92,9 +95,8 @@ function readDocument(
   reader: Reader,
   readers: ExtensionReaders,
   operationReaders: OperationExtensionReaders,
-): Omit<Contract, 'document' | 'text' | 'specification' | 'locate'> {
-  const specification = JSON.stringify(reader.document)
-  checkReferences(reader, specification)
+): Omit<Contract, 'document' | 'text' | 'specification' | 'locate' | 'hasReadOrWriteOnly'> {
+  checkReferences(reader)
   checkTags(reader)
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
@@ -114,7 +116,6 @@ function readDocument(
     limits: reader.within(['x-limits'], () => readLimits(reader)),
     idempotency: reader.within(['x-idempotency'], () => readIdempotency(reader)),
     warnings: reader.warnings,
-    hasReadOrWriteOnly: /"(readOnly|writeOnly)":true/.test(specification),
   }
 }
 
@@ -146,8 +147,12 @@ function checkDocument(reader: Reader, version: unknown): void {
     )
 }
 
-function checkReferences(reader: Reader, text: string): void {
-  const refs = [...text.matchAll(/"\$ref":"(#\/[^"]*)"/g)].map(([, ref = '']) => ref)
+function checkReferences(reader: Reader): void {
+  const refs = referencesIn(reader.document).map(({ ref }) => ref)
   for (const ref of endlessRefs(reader.document, refs))
     reader.within(pointerKeys(ref) ?? [], () => reader.problem(circular(reader.document, ref)))
+}
+
+function isReadOrWriteOnly({ readOnly, writeOnly }: Schema): boolean {
+  return readOnly === true || writeOnly === true
 }

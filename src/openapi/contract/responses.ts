@@ -11,7 +11,7 @@ import { found, type Node, type Reader } from './reader.js'
 
 /** The responses of an operation, by status in lower case. */
 export function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {
-  const responses = Object.entries(reader.node(operation.responses)).filter(([key]) => !key.startsWith('x-'))
+  const responses = responsesIn(reader, operation)
   if (responses.length === 0) reader.problem(`${place} declares no responses`)
   const statuses = responses.map(([key]) => key.toLowerCase())
   return new Map(
@@ -28,6 +28,11 @@ export function readResponses(reader: Reader, place: string, operation: Node): M
       return [status, { status, key, headers: readHeaders(reader, place, response), contents }]
     }),
   )
+}
+
+/** The responses of an operation, by their keys, without extensions. */
+export function responsesIn(reader: Reader, { responses }: Node): [key: string, response: unknown][] {
+  return Object.entries(reader.node(responses)).filter(([key]) => !key.startsWith('x-'))
 }
 
 /** Whether a key of responses, in lower case, is of a final status. */

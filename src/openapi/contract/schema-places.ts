@@ -37,12 +37,15 @@ export function outermostPlaces(document: object, part: Pointer): Pointer[] {
   return found
 }
 
+/** A schema, and its place in a document. */
+export interface SchemaPlace {
+  readonly schema: Schema
+  readonly at: Pointer
+}
+
 /** Every schema of a document, or of a part of it and of what it refers to. */
-export function schemaPlaces(
-  document: object,
-  part: Pointer = [],
-): { readonly schema: Schema; readonly at: Pointer }[] {
-  const found: { readonly schema: Schema; readonly at: Pointer }[] = []
+export function schemaPlaces(document: object, part: Pointer = []): SchemaPlace[] {
+  const found: SchemaPlace[] = []
   const pending = outermostPlaces(document, part)
   const seen = new Set<string>()
   for (const at of pending) {

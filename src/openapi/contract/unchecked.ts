@@ -8,11 +8,10 @@ import type { Pointer, Problem } from './contract-error.js'
 import { ofOtherDrafts } from './keywords.js'
 import { pointerTo, resolvePointer } from './pointer.js'
 import { nodesOf } from './reader.js'
-import { schemaPlaces } from './schema-places.js'
+import type { SchemaPlace } from './schema-places.js'
 
-/** A sentence with its place for each such keyword of a document. */
-export function uncheckedKeywords(document: object): Problem[] {
-  const places = schemaPlaces(document)
+/** A sentence with its place for each such keyword of a document, whose schemas these are. */
+export function uncheckedKeywords(document: object, places: readonly SchemaPlace[]): Problem[] {
   const anchors = places.flatMap(({ schema }) => schema.$dynamicAnchor ?? [])
   const parents = new Set(places.flatMap(({ schema }) => nodesOf(schema.allOf).map(({ $ref }) => $ref)))
   return places.flatMap(({ schema, at }) => {

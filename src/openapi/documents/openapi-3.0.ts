@@ -87,7 +87,7 @@ function createConvert(
 ): (value: unknown) => unknown {
   const convert = (value: unknown, nesting = outermost): unknown => {
     const { of, isMap, isData } = nesting
-    if (typeof value === 'boolean' && isSchemaIn(of)) return value ? {} : { not: {} }
+    if (typeof value === 'boolean' && !isData && isSchemaIn(of)) return value ? {} : { not: {} }
     if (isData || typeof value !== 'object' || value === null) return value
     // A document of 3.1 may have an itemSchema, too.
     const known = of === 'content' && !isMap ? mediaTypeOf(nodeOf(value)) : value

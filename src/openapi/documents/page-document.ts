@@ -5,7 +5,7 @@
 import { stringify } from 'lossless-json'
 import type { AddressOptions } from '../address.js'
 import type { Contract, Operation, Requirement } from '../contract/contract.js'
-import { isNode } from '../contract/keywords.js'
+import { isNode, mapMembers, outermost } from '../contract/keywords.js'
 import { operationIn } from '../contract/methods.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { namesWithin, tagsOf } from '../contract/tags.js'
@@ -44,8 +44,13 @@ export function pageDocument(written: Contract, parts: PageParts): string {
   const groups = tagGroups(written)
   const shown = { ...document, ...groups, info: { ...document.info, description }, servers }
   const replaced = new Map([...operationsIn(contract), ...schemesIn(contract)])
-  const adapt = (value: Node) => adapted(replaced.get(value) ?? value, contract)
-  return stringify(shown, (_key, value) => (isNode(value) ? adapt(value) : value)) ?? ''
+  const adapt = (value: unknown, nesting = outermost): unknown => {
+    if (nesting.isData || typeof value !== 'object' || value === null) return value
+    const own = replaced.get(value) ?? value
+    const node = nesting.isMap || !isNode(own) ? own : adapted(own, contract)
+    return mapMembers(node, nesting, adapt)
+  }
+  return stringify(adapt(shown)) ?? ''
 }
 
 // Scalar 1.46 reads no OpenAPI 3.2: it gets the document in 3.1, and these of its operations as a table.
@@ -138,7 +143,7 @@ function requirementText({ name, scopes }: Requirement): string {
 }
 
 // Of a large document, most objects are left as they are: copying each, and each text, took a second.
-function adapted(value: Node, contract: Contract): unknown {
+function adapted(value: Node, contract: Contract): Node {
   const dated = 'x-deprecated-at' in value ? withDates(value, contract) : value
   const worded = 'x-pattern-description' in dated ? inWords(dated) : dated
   if ('itemSchema' in worded) return { schema: worded.itemSchema, ...worded } // which Scalar does not show

@@ -2,6 +2,7 @@
 // value then doubles the work, and a body of some hundred bytes would stop the server. Found like a pattern
 // whose backtracking is exponential: two ways from a schema to itself by the same members of a value.
 
+import { referencesIn } from '../contract/component-kinds.js'
 import type { Schema } from '../contract/contract.js'
 import type { Pointer, Problem } from '../contract/contract-error.js'
 import { type AnySchema, schemasIn, subschemasOf } from '../contract/keywords.js'
@@ -22,14 +23,11 @@ const pairsMax = 100_000
 
 /** The doublings of a contract's specification. */
 export function doublings(document: object): Doubling[] {
-  const refs = JSON.stringify(document).matchAll(/"\$ref":"(#\/[^"]*)"/g)
+  const refs = referencesIn(document).flatMap(({ ref, kind }) => (kind === 'schemas' ? [ref] : []))
   const resolve = createResolve(document)
   const search: Search = { membersOf: createMembers(resolve), pairs: 0 }
   const found: Doubling[] = []
-  for (const ref of circularRefs(
-    document,
-    [...refs].map(([, ref = '']) => ref),
-  )) {
+  for (const ref of circularRefs(document, refs)) {
     for (const { schema, at } of placesIn(resolve({ $ref: ref }), pointerKeys(ref) ?? [])) {
       if (found.length === toldMax) return found
       const certain = doubledMember(schema, search, true)

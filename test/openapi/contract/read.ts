@@ -286,6 +286,110 @@ for (const [title, added] of [
   })
 }
 
+// A value with a `$ref` to its own place, and with a keyword that would change types.
+const selfAt = (place: string) => ({ $ref: `#/${place}`, readOnly: true })
+const ofSchema = (keywords: object) => ({ components: { schemas: { S: keywords } } })
+const ofLink = (fields: object) => ({ components: { links: { L: { operationId: 'get', ...fields } } } })
+const inData: [place: string, document: object][] = [
+  ['a default', ofSchema({ default: selfAt('components/schemas/S/default') })],
+  ['a const', ofSchema({ const: selfAt('components/schemas/S/const') })],
+  ['an enum', ofSchema({ enum: [selfAt('components/schemas/S/enum/0')] })],
+  ['the example of a schema', ofSchema({ example: selfAt('components/schemas/S/example') })],
+  ['the examples of a schema', ofSchema({ examples: [null, selfAt('components/schemas/S/examples/1')] })],
+  ['an extension of a schema', ofSchema({ 'x-a': selfAt('components/schemas/S/x-a') })],
+  ['an extension of the document', { 'x-a': selfAt('x-a') }],
+  ['an extension of paths', { paths: { 'x-a': selfAt('paths/x-a') } }],
+  [
+    'an extension of responses',
+    {
+      paths: {
+        '/a': {
+          get: {
+            operationId: 'get',
+            responses: { 204: { description: 'None.' }, 'x-a': selfAt('paths/~1a/get/responses/x-a') },
+          },
+        },
+      },
+    },
+  ],
+  ['an example', { components: { examples: { E: { value: selfAt('components/examples/E/value') } } } }],
+  [
+    'an example of OpenAPI 3.2',
+    { components: { examples: { E: { dataValue: selfAt('components/examples/E/dataValue') } } } },
+  ],
+  [
+    'the example of a parameter',
+    {
+      components: {
+        parameters: {
+          P: { name: 'p', in: 'query', schema: {}, example: selfAt('components/parameters/P/example') },
+        },
+      },
+    },
+  ],
+  [
+    'the examples of a header',
+    {
+      components: {
+        headers: {
+          H: { schema: {}, examples: { e: { value: selfAt('components/headers/H/examples/e/value') } } },
+        },
+      },
+    },
+  ],
+  ['a parameter of a link', ofLink({ parameters: { a: selfAt('components/links/L/parameters/a') } })],
+  ['the body of a link', ofLink({ requestBody: selfAt('components/links/L/requestBody') })],
+]
+
+for (const [place, more] of inData) {
+  t.test(`what looks like a schema that is itself is data in ${place}`, async (t) => {
+    const paths = { '/': { get: { operationId: 'get', responses: { 204: { description: 'None.' } } } } }
+    const { hasReadOrWriteOnly, document: read } = await contractOf({ paths, ...more })
+    t.equal(hasReadOrWriteOnly, false)
+    t.match(read, more)
+  })
+}
+
+t.test('a property named like a keyword of data has a schema', async (t) => {
+  for (const name of ['default', 'const', 'enum', 'example', 'examples', 'x-a', '$ref']) {
+    const S = (schema: object) => ({
+      paths: {},
+      ...ofSchema({ type: 'object', properties: { [name]: schema } }),
+    })
+    const { hasReadOrWriteOnly } = await contractOf(S({ type: 'string', writeOnly: true }))
+    t.equal(hasReadOrWriteOnly, true, name)
+    const ref = `#/components/schemas/S/properties/${name}`
+    await t.rejects(contractOf(S({ $ref: ref })), { message: `$ref ${ref} refers back to itself` }, name)
+  }
+})
+
+t.test('a reference to an example that is one is no data', async (t) => {
+  const ref = '#/components/examples/E'
+  const examples = { paths: {}, components: { examples: { E: { $ref: ref } } } }
+  await t.rejects(contractOf(examples), { message: `$ref ${ref} refers back to itself` })
+})
+
+t.test('a name of a response that begins with x- is a component', async (t) => {
+  const ref = '#/components/responses/x-a'
+  const responses = { paths: {}, components: { responses: { 'x-a': { $ref: ref } } } }
+  await t.rejects(contractOf(responses), { message: `$ref ${ref} refers back to itself` })
+})
+
+t.test('in data, what names no file is data', async (t) => {
+  const user = { $ref: 'users', $id: 7 }
+  const S = { type: 'object', default: user, example: { $ref: 'example.json' } }
+  const { document: read } = await readFiles({
+    'openapi.yaml': stringify({ openapi: '3.1.0', info: document.info, paths: {}, ...ofSchema(S) }),
+    'example.json': '{ "a": 1 }',
+  })
+  t.strictSame(read, {
+    openapi: '3.1.0',
+    info: document.info,
+    paths: {},
+    ...ofSchema({ ...S, example: { a: 1 } }),
+  })
+})
+
 t.test('a file with only references is a map, whatever its names', async (t) => {
   const { document: read } = await readFiles({
     'openapi.yaml': stringify({

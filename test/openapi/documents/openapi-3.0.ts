@@ -45,6 +45,7 @@ const schemas: [title: string, schema: unknown, old: object][] = [
   ['keywords beside a reference', { $ref: '#/a', maxLength: 3 }, { maxLength: 3, allOf: [{ $ref: '#/a' }] }],
   ['a list of anything', { type: 'array', prefixItems: [{ type: 'string' }] }, { type: 'array', items: {} }],
   ['a schema that is true', { properties: { a: true, b: false } }, { properties: { a: {}, b: { not: {} } } }],
+  ['a value that looks like a schema that is true', { default: { not: true } }, { default: { not: true } }],
   ['no other fields', { additionalProperties: false }, { additionalProperties: false }],
   [
     'no others than of a pattern',

@@ -195,6 +195,15 @@ t.test('texts of the contract are escaped on the page', async (t) => {
   t.notMatch(text, /<(?:[ibusq]|script)>/)
 })
 
+t.test('an example that looks like a parameter or a stream is shown as it is', async (t) => {
+  const example = { in: 'query', example: 1, itemSchema: {}, 'x-pattern-description': 'a', pattern: 'b' }
+  const fields = { itemSchema: { type: 'string' }, in: { type: 'string' }, example: { type: 'integer' } }
+  const content = { 'application/json': { schema: { type: 'object', properties: fields }, example } }
+  const operation = { operationId: 'get', responses: { 200: { description: 'It.', content } } }
+  const shown = JSON.parse(pageDocument(await contractOf({ paths: { '/a': { get: operation } } }), {}))
+  t.strictSame(shown.paths['/a'].get.responses, operation.responses)
+})
+
 t.test('an asset is read and compressed once, unless that fails', async (t) => {
   const { origin } = await start()
   const { readFile } = fs.promises

@@ -72,6 +72,17 @@ t.test('it warns of what the server ignores, with its line', async (t) => {
   t.match(outcome, { code: 0, stderr: `${place('warned.yaml')}:5:5: warning: ${warning}\n` })
 })
 
+t.test('an example changes no type', async (t) => {
+  const named = (value: boolean) =>
+    contract.replace('schema: { $ref', `example: { readOnly: ${value} }, schema: { $ref`)
+  for (const value of [true, false]) {
+    writeFileSync(path.join(folder, `${value}.yaml`), named(value))
+    await run('generate', path.join(folder, `${value}.yaml`), '--output', path.join(folder, String(value)))
+  }
+  const typesOf = (value: boolean) => readFileSync(path.join(folder, String(value), 'operations.ts'), 'utf8')
+  t.equal(typesOf(true).replace('true.yaml', 'false.yaml'), typesOf(false))
+})
+
 t.test('it refuses a contract that cannot be used, with its line', async (t) => {
   writeFileSync(path.join(folder, 'wrong.yaml'), contract.replace('schemas/Toys', 'schemas/Cats'))
   const refused = `${place('wrong.yaml')}:7:80: cannot resolve $ref #/components/schemas/Cats\n`

@@ -32,6 +32,10 @@ function found(schema: object, others: object = {}) {
 
 const linear: [title: string, schema: object, others?: object][] = [
   ['a list of itself', list],
+  [
+    'a default that looks like a reference to itself',
+    { default: { $ref: '#/components/schemas/A/default' } },
+  ],
   ['two properties', { properties: { a: self, b: self } }],
   ['items and properties', { items: self, additionalProperties: self }],
   ['a property and all others', { properties: { a: self }, additionalProperties: self }],
