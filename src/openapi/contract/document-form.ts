@@ -5,8 +5,11 @@ import type { Pointer, Problem } from './contract-error.js'
 import { containerFields, type Nesting, nestingIn, outermost } from './keywords.js'
 import { valueAt } from './pointer.js'
 
-// As Redocly's parser of YAML: far more than people write, and far from overflowing the stack of any reader.
-const nestingMax = 100
+/** As Redocly's parser of YAML: far more than people write, and far from overflowing the stack of any reader. */
+export const nestingMax = 100
+
+/** What is said of a part nested deeper than that. */
+export const tooDeep = `is nested more than ${nestingMax} levels deep`
 
 interface Part {
   readonly value: unknown
@@ -83,7 +86,7 @@ function formFault(_: Part, { value, at }: Part): string | undefined {
   const key = String(at.at(-1))
   // RFC 8259, section 8.2: without its other half, a surrogate has no encoding: writing would alter it.
   if (/\p{Cs}/u.test(typeof value === 'string' ? key + value : key)) return 'contains half a surrogate pair'
-  return at.length > nestingMax ? `is nested more than ${nestingMax} levels deep` : undefined
+  return at.length > nestingMax ? tooDeep : undefined
 }
 
 function emptyFault(around: Part, { value, at, nesting }: Part): string | undefined {

@@ -2,6 +2,7 @@
 
 import { parse as parseLossless } from 'lossless-json'
 import {
+  type CST,
   type Document,
   isMap,
   isNode,
@@ -9,6 +10,7 @@ import {
   isScalar,
   isSeq,
   LineCounter,
+  Parser,
   parseDocument,
   type Scalar,
   visit,
@@ -16,7 +18,7 @@ import {
 import { exactNumber, isKeptByDouble, narrowed } from '../../lib/exact-number.js'
 import { oneLine } from '../../lib/one-line.js'
 import type { Pointer, Problem } from './contract-error.js'
-import { emptyProblem, formProblem } from './document-form.js'
+import { emptyProblem, formProblem, nestingMax, tooDeep } from './document-form.js'
 import { nestingIn, outermost } from './keywords.js'
 
 /**
@@ -85,6 +87,7 @@ function parseYaml(text: string): object {
   const lines = new LineCounter()
   const parsed = parseDocument(text, { intAsBigInt: true, merge: true, lineCounter: lines })
   const [error] = [...parsed.errors, ...parsed.warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')]
+  if (error?.code === 'RESOURCE_EXHAUSTION') refuseNesting(text, lines)
   if (error) throw error
   const value: unknown = parsed.toJS({
     reviver: (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each),
@@ -92,6 +95,26 @@ function parseYaml(text: string): object {
   if (typeof value !== 'object' || value === null) throw new Error('the file must contain a mapping')
   refuseOtherThanJson(parsed, lines)
   return value
+}
+
+// The parser recurses, and says that the stack has overflowed. Its tokens are nested as the values are.
+function refuseNesting(text: string, lines: LineCounter): void {
+  const pending = [...new Parser().parse(text)].map((token) => ({ token, depth: -1 }))
+  for (let each = pending.pop(); each !== undefined; each = pending.pop()) {
+    const { token, depth } = each
+    if (depth > nestingMax) {
+      const { line, col } = lines.linePos(token.offset)
+      throw atPlace(`a value ${tooDeep}`, line, col)
+    }
+    pending.push(...innerTokens(token).map((inner) => ({ token: inner, depth: depth + 1 })))
+  }
+}
+
+// The last first.
+function innerTokens(token: CST.Token): CST.Token[] {
+  if (token.type === 'document') return token.value === undefined ? [] : [token.value]
+  if (!('items' in token)) return []
+  return token.items.flatMap(({ key, value }) => [key ?? [], value ?? []].flat()).reverse()
 }
 
 // OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent.

@@ -142,7 +142,7 @@ function checkDocument(reader: Reader, version: unknown): void {
     reader.within(['jsonSchemaDialect'], () =>
       reader.problem(
         `jsonSchemaDialect ${shownValue(dialect)} is not supported: ` +
-          'use the default dialect of OpenAPI 3.1',
+          `use the default dialect of OpenAPI ${reader.version.split('.', 2).join('.')}`,
       ),
     )
 }

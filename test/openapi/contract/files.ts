@@ -90,6 +90,27 @@ const unreadable: [title: string, file: string | Buffer, message: string][] = [
     ':1:109: 0.0.0 is nested more than 100 levels deep',
   ],
   [
+    'nests so deeply that its parser fails',
+    `{"x-a": ${'['.repeat(5000)}${']'.repeat(5000)}}`,
+    ':1:109: a value is nested more than 100 levels deep',
+  ],
+  [
+    'does so by its indentation',
+    `openapi: 3.1.0\n${Array.from({ length: 2000 }, (_, i) => `${' '.repeat(i)}a:\n`).join('')}`,
+    ':102:101: a value is nested more than 100 levels deep',
+  ],
+  [
+    'does so in lists',
+    `x-a:\n  ${'- '.repeat(5000)}a\n`,
+    ':2:203: a value is nested more than 100 levels deep',
+  ],
+  [
+    'does so and ends in the middle',
+    `x-a: ${'['.repeat(5000)}`,
+    ':1:106: a value is nested more than 100 levels deep',
+  ],
+  ['refers to its own anchor', 'x-a: &a [[*a]]\n', ': an alias refers to its own anchor'],
+  [
     'holds a conflict of git',
     'openapi: 3.1.0\n<<<<<<< HEAD\npaths: {}\n=======\npaths: { /a: {} }\n>>>>>>> b\n',
     ':2:1: <<<<<<< is a marker of git: a merge has left a conflict here',
