@@ -14,6 +14,7 @@ import {
 import { oneLine } from '../../src/lib/one-line.js'
 import { ContractError, readContract } from '../../src/openapi/index.js'
 import {
+  isOpenApi30,
   nestingIn,
   nodeOf,
   ofOtherDrafts,
@@ -90,8 +91,9 @@ async function findings(file: string, document: Document, resolver: BaseResolver
     if (!isSmall) throw error
     return lint(false) // the rule for examples throws if they are not an array, which another rule reports
   })
-  const errors = problems.filter((problem) => severityOf(problem) === 'error')
-  const warnings = problems.filter((problem) => severityOf(problem) === 'warn')
+  const isOld = isOpenApi30(nodeOf(document.parsed))
+  const errors = problems.filter((problem) => severityOf(problem, isOld) === 'error')
+  const warnings = problems.filter((problem) => severityOf(problem, isOld) === 'warn')
   const shown = toPath(document.source.absoluteRef)
   return {
     errors: await linesOf(errors, shown),
@@ -132,12 +134,10 @@ function summarised(problems: readonly NormalizedProblem[], file: string): strin
 
 // A finding about the document's structure is an error if the server would do something other than the author
 // meant.
-function severityOf({
-  ruleId,
-  severity,
-  message,
-  location: [place],
-}: NormalizedProblem): 'error' | 'warn' | 'off' {
+function severityOf(
+  { ruleId, severity, message, location: [place] }: NormalizedProblem,
+  isOld: boolean,
+): 'error' | 'warn' | 'off' {
   const pointer = place?.pointer ?? ''
   const { fields, isData } = nestingOf(pointer)
   if (fields.some((field) => field.startsWith('x-'))) return 'off' // an extension may contain anything
@@ -148,11 +148,13 @@ function severityOf({
   if (ruleId === 'no-unresolved-refs' && (isData || fields.includes('examples'))) return 'warn'
   if (ruleId !== 'struct') return severity
   if (fields.some((field) => ['externalDocs', 'contact', 'license'].includes(field))) return 'warn'
+  // True and false are schemas, but of OpenAPI 3.0 in additionalProperties alone.
+  if (!isOld && /^Expected type `Schema` \(object\) but got `boolean`/.test(message)) return 'off'
   // Supported without a type.
   if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off'
   // Keywords of 3.0 in a 3.1 document, which are supported.
-  const isOld = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
-  return isOld && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity
+  const isKnown = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
+  return isKnown && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity
 }
 
 // Redocly only recognizes ASCII names in a path.

@@ -144,6 +144,12 @@ export class Reader {
     return nodeOf(typeof $ref === 'string' ? this.#follow($ref) : value)
   }
 
+  /** Whether a schema is `false`, by itself or by its `$ref`: no value matches it. */
+  isFalse(schema: unknown): boolean {
+    const { $ref } = nodeOf(schema)
+    return (typeof $ref === 'string' ? this.#follow($ref) : schema) === false
+  }
+
   /** An array whose items may be references; an absent one reads as empty. */
   list(value: unknown): Node[] {
     return Array.isArray(value) ? value.map((each) => this.node(each)) : []

@@ -7,7 +7,7 @@ import type { Content, Contract, Operation, SecurityScheme } from '../contract/c
 import { isJson } from '../contract/media-types.js'
 import { operationIn } from '../contract/methods.js'
 import { effectiveParameters } from '../contract/parameters.js'
-import { type Node, nodeOf, nodesOf, type Reader } from '../contract/reader.js'
+import { type Node, nodeOf, type Reader } from '../contract/reader.js'
 import { successContents } from '../contract/responses.js'
 import { credentialPlace } from '../contract/security.js'
 
@@ -136,7 +136,9 @@ function exampleOf({ example, examples, schema }: Node, reader: Reader): unknown
 const depthMax = 6
 const valuesMax = 200
 
+// Undefined for a schema that no value matches.
 function exampleValue(schema: unknown, reader: Reader, count = { values: 0 }, depth = 0): unknown {
+  if (reader.isFalse(schema)) return undefined
   const { example, examples, default: fallback, const: only, enum: values, ...rest } = reader.node(schema)
   const [first] = Array.isArray(examples) ? examples : []
   const [one] = Array.isArray(values) ? values : []
@@ -146,7 +148,10 @@ function exampleValue(schema: unknown, reader: Reader, count = { values: 0 }, de
   const { allOf, oneOf, anyOf, type } = rest
   const inner = (each: unknown) => exampleValue(each, reader, count, depth + 1)
   if (Array.isArray(allOf)) return Object.assign({}, typed('object', rest, inner), ...allOf.map(inner))
-  const [choice] = [...nodesOf(oneOf), ...nodesOf(anyOf)]
+  const choice = [oneOf, anyOf]
+    .filter(Array.isArray)
+    .flat()
+    .find((each) => !reader.isFalse(each))
   if (choice !== undefined) return inner(choice)
   const [name] = [type ?? (rest.properties === undefined ? 'string' : 'object')].flat()
   return typed(String(name), rest, inner)
@@ -165,7 +170,7 @@ function typed(type: string, schema: Node, inner: (schema: unknown) => unknown):
   if (type === 'integer' || type === 'number') return minimum ?? 1
   if (type === 'boolean') return true
   if (type === 'null') return null
-  if (type === 'array') return [inner(items)]
+  if (type === 'array') return [inner(items)].filter((each) => each !== undefined)
   if (type !== 'object') return textOfFormat[String(format)] ?? 'text'
   const names = Array.isArray(required) ? required.map(String) : []
   return Object.fromEntries(names.map((name) => [name, inner(nodeOf(properties)[name])]))

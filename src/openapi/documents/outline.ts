@@ -121,7 +121,7 @@ export function schemasOf({ specification }: Contract): SchemaOutline[] {
     return {
       name,
       description: textOf(schema.description),
-      type: shortSchema(schema, reader),
+      type: shortSchema(reader.isFalse(value) ? false : schema, reader),
       members: Object.entries(nodeOf(properties)).map(([member, of]) =>
         itemOf(member, isRequired.has(member), { schema: of }, reader),
       ),

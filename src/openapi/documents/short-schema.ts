@@ -2,15 +2,18 @@
 // where words would be longer than the schema.
 
 import { parse, stringify } from 'lossless-json'
-import { type Node, nodeOf, nodesOf, type Reader } from '../contract/reader.js'
+import { type Node, nodeOf, type Reader } from '../contract/reader.js'
 import { exactNumbers } from '../contract/upgrade.js'
 
 // Deeper ones are rare, and nobody reads them in a line.
 const depthMax = 4
 
+// What a schema that is `false` allows.
+const nothing = 'nothing'
+
 /** A schema in words. A long one that has a name is named, and so is one that contains itself. */
 export function shortSchema(schema: unknown, reader: Reader, depth = 0): string {
-  if (schema === false) return 'nothing'
+  if (reader.isFalse(schema)) return nothing
   const { $ref } = nodeOf(schema)
   const target = withExact(reader.node(schema))
   if (typeof $ref === 'string' && (depth === depthMax || isLong(target))) return nameOf($ref)
@@ -42,10 +45,14 @@ function ownWords(schema: Node, inner: Inner): string {
   const { allOf, anyOf, oneOf, type } = schema
   const parts = [
     ...(hasType(schema) ? [typeWords(schema, inner)] : []),
-    ...nodesOf(allOf).map(inner),
-    ...[anyOf, oneOf].filter(Array.isArray).map((each) => each.map(inner).join(' or ')),
+    ...[allOf].filter(Array.isArray).flatMap((each) => each.filter((one) => one !== true).map(inner)),
+    ...[anyOf, oneOf].filter(Array.isArray).map((each) => alternatives(each.map(inner))),
   ]
   return parts.length > 0 ? parts.join(' and ') : String(type ?? 'any')
+}
+
+function alternatives(all: readonly string[]): string {
+  return all.filter((each) => each !== nothing).join(' or ') || nothing
 }
 
 // `type: object` beside alternatives adds nothing to them.

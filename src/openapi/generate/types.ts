@@ -17,6 +17,7 @@ import {
   partsOf,
   pathItemFields,
   referenceFields,
+  schemaFields,
 } from '../contract/keywords.js'
 import { operationIn, operationsIn } from '../contract/methods.js'
 import { isIgnoredParameter } from '../contract/parameters.js'
@@ -250,10 +251,11 @@ interface Tuple {
   readonly maxItems?: number
 }
 
-// openapi-typescript's tuples have exactly the `prefixItems`; JSON Schema allows fewer and more items.
+// openapi-typescript's tuples have exactly the `prefixItems`; JSON Schema allows fewer and more items. By it, an
+// array without items may have any.
 function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefined {
   const { prefixItems, items = true, unevaluatedItems, minItems = 0, maxItems } = schema
-  if (prefixItems === undefined) return undefined
+  if (prefixItems === undefined) return items === false ? ts.factory.createArrayTypeNode(NEVER) : undefined
   const types = prefixItems.map((each, i) => {
     const type = transformSchemaObject(each, options)
     return i < minItems ? type : ts.factory.createOptionalTypeNode(type)
@@ -273,6 +275,8 @@ function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefin
 //   response.
 // - It knows no itemSchema, and nothing of the values of events.
 // - A discriminator's mapping may only have references, not names of schemas.
+// - It fails at `true` and `false` among the parts of an `allOf` or the alternatives of a discriminator, and
+//   takes `false` for no schema in a media type or a parameter.
 // - Comments are written by JSON.stringify, which takes no bigint. The types have `const` and `enum` exactly.
 function withTypedParts(document: object): object {
   const reader = new Reader(document)
@@ -294,6 +298,7 @@ function withTypedParts(document: object): object {
   const typed = (value: unknown, nesting = outermost): unknown => {
     const { of, isMap, isData } = nesting
     if (of === 'const' || of === 'enum') return value
+    if (typeof value === 'boolean' && misread.has(of) && !isData) return value ? {} : nothing
     if (isData || typeof value !== 'object' || value === null) return rounded(value)
     const copy = mapMembers(typable(reader, value, nesting), nesting, (each, inner, key) => {
       const isReference = (key === '$ref' && !isMap) || (of === 'mapping' && isThere(String(each)))
@@ -308,6 +313,10 @@ function withTypedParts(document: object): object {
   const parameters = { ...copy.components?.parameters, ...parts.parameters }
   return { ...copy, components: { ...copy.components, schemas, parameters } }
 }
+
+const misread: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', ...schemaFields])
+// Of which it makes `never`.
+const nothing = { enum: [] }
 
 function typable(reader: Reader, value: object, { of, isMap }: Nesting): object {
   if (of === 'content' && !isMap) return reader.node(value) // it knows no media types in components

@@ -179,11 +179,8 @@ const applicators: readonly [keyword: string, applicator: Applicator][] = [
   ['allOf', ({ allOf }, ...on) => (allOf as AnySchema[]).forEach((each) => void apply(each, ...on))],
   ['anyOf', (schema, ...on) => applyAlternatives('anyOf', schema, ...on)],
   ['oneOf', (schema, ...on) => applyAlternatives('oneOf', schema, ...on)],
-  ['if', (schema, value, at, found) => apply(branchOfIf(schema, value, found), value, at, found)],
-  [
-    'dependentSchemas',
-    (schema, value, ...on) => dependents(schema, value).forEach((each) => void apply(each, value, ...on)),
-  ],
+  ['if', applyBranchOfIf],
+  ['dependentSchemas', applyDependents],
   ['prefixItems', applyPrefixItems],
   ['items', applyItems],
   ['contains', applyContains],
@@ -199,17 +196,26 @@ function applyNot(schema: Schema, value: unknown, at: string, found: Found): voi
   if (matches(schema.not as AnySchema, value, found)) add(found, { keyword: 'not', schema, value, at })
 }
 
-function branchOfIf(
-  { if: condition, then = true, else: other = true }: Schema,
-  value: unknown,
-  found: Found,
-) {
-  return (matches(condition as AnySchema, value, found) ? then : other) as AnySchema
+function branchOfIf({ if: condition }: Schema, value: unknown, found: Found): 'then' | 'else' {
+  return matches(condition as AnySchema, value, found) ? 'then' : 'else'
 }
 
-function dependents({ dependentSchemas }: Schema, value: unknown): AnySchema[] {
+// Of the value, `must be absent` would be no help.
+function applyBranchOfIf(schema: Schema, value: unknown, at: string, found: Found): void {
+  const failingKeyword = branchOfIf(schema, value, found)
+  const branch = (schema[failingKeyword] ?? true) as AnySchema
+  if (branch === false) add(found, { keyword: 'if', schema, value, at, params: { failingKeyword } })
+  else apply(branch, value, at, found)
+}
+
+function applyDependents(schema: Schema, value: unknown, at: string, found: Found): void {
+  for (const [name, each] of dependents(schema, value))
+    apply(each, value, each === false ? placeOf(at, name) : at, found)
+}
+
+function dependents({ dependentSchemas }: Schema, value: unknown): [name: string, schema: AnySchema][] {
   const names = isNode(value) ? Object.entries(dependentSchemas as Schemas) : []
-  return names.filter(([name]) => has(value, name)).map(([, each]) => each)
+  return names.filter(([name]) => has(value, name))
 }
 
 function applyAlternatives(
@@ -362,9 +368,9 @@ function* acceptedParts(schema: AnySchema, value: unknown, found: Found): Genera
   }
   if (condition !== undefined) {
     if (matches(condition as AnySchema, value, found)) parts.push(condition as AnySchema)
-    parts.push(branchOfIf(schema, value, found))
+    parts.push((schema[branchOfIf(schema, value, found)] ?? true) as AnySchema)
   }
-  if (dependentSchemas !== undefined) parts.push(...dependents(schema, value))
+  if (dependentSchemas !== undefined) parts.push(...dependents(schema, value).map(([, each]) => each))
   for (const each of parts) yield* acceptedParts(each, value, found)
 }
 

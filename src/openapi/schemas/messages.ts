@@ -146,11 +146,13 @@ const alternativesMax = 4
 const problemsMax = 3
 
 // The violations of anyOf or oneOf: those of the alternatives the client probably meant.
-function alternatives(part: string, error: ErrorObject, branches: readonly Violation[][]): Violation[] {
+function alternatives(part: string, error: ErrorObject, all: readonly Violation[][]): Violation[] {
   const place = part + propertyPath(error.instancePath)
+  const open = all.filter((each) => !each.some((one) => one.place === place && isImpossible(one)))
+  const branches = open.length > 0 ? open : all
   const of = (problem: string) => [{ place, pointer: error.instancePath, problem, error }]
   if (error.params.passing > 1)
-    return of(`must match exactly one alternative, but matches ${error.params.passing} of ${branches.length}`)
+    return of(`must match exactly one alternative, but matches ${error.params.passing} of ${all.length}`)
   const ofType = branches.filter((each) => !each.some((one) => one.place === place && isWrongType(one)))
   // Who learns of the allowed values alone does not learn that a number would do.
   if (ofType.every((each) => firsts(each).every((one) => one.place === place && isOfValues(one))))
@@ -173,6 +175,10 @@ function inEach(candidates: readonly Violation[][]): (one: Violation) => boolean
 function isWrongType({ error: { keyword, data, params } }: Violation): boolean {
   if (keyword === 'exactNumber') return typeof data !== 'number' && typeof data !== 'bigint'
   return keyword === 'type' || params.tag === 'no object'
+}
+
+function isImpossible({ error: { keyword } }: Violation): boolean {
+  return keyword === 'false schema'
 }
 
 function isOfValues({ error: { keyword } }: Violation): boolean {
@@ -206,6 +212,7 @@ const problems: Readonly<Record<string, (params: Params, schema: Params) => stri
   oneOf: ofAlternatives, // if its alternatives were followed, see alternatives()
   anyOf: ofAlternatives,
   'false schema': () => 'must be absent',
+  if: ({ failingKeyword }) => `must${failingKeyword === 'then' ? ' not' : ''} match the schema in if`,
   const: ({ allowedValue }) => `must be ${stringify(allowedValue)}`,
   minLength: ({ limit }) => `must have at least ${count(limit, 'character')}`,
   maxLength: ({ limit }) => `must have at most ${count(limit, 'character')}`,

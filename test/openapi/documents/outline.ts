@@ -1,6 +1,7 @@
 // The operations and schemas of a contract in short.
 
 import t from 'tap'
+import type { Contract } from '../../../src/openapi/contract/contract.js'
 import { operationsOf, schemasOf } from '../../../src/openapi/documents/outline.js'
 import { contractOf, contractWith, done } from '../../fixtures/engine.js'
 
@@ -192,4 +193,22 @@ t.test('a stream is shown by its items, and events by the values of their data',
       'array of Toy',
     ],
   )
+})
+
+t.test('a schema that is true or false is in words', async (t) => {
+  const of = async (schema: unknown) => {
+    const all = { Never: false, Any: true, Schema: schema }
+    const { specification } = await contractOf({ paths: {}, components: { schemas: all } })
+    return schemasOf({ specification } as Contract).find(({ name }) => name === 'Schema')?.type
+  }
+  const [never, any] = [{ $ref: '#/components/schemas/Never' }, { $ref: '#/components/schemas/Any' }]
+  t.equal(await of(false), 'nothing')
+  t.equal(await of(true), 'any')
+  t.equal(await of(never), 'nothing')
+  t.equal(await of({ type: 'array', items: never }), 'array of nothing')
+  t.equal(await of({ type: 'array', items: any }), 'array of any')
+  t.equal(await of({ anyOf: [false, { type: 'string' }, never] }), 'string')
+  t.equal(await of({ oneOf: [false, never] }), 'nothing')
+  t.equal(await of({ allOf: [true, { type: 'string' }] }), 'string')
+  t.equal(await of({ allOf: [false, { type: 'string' }] }), 'nothing and string')
 })

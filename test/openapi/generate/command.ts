@@ -83,6 +83,18 @@ t.test('an example changes no type', async (t) => {
   t.equal(typesOf(true).replace('true.yaml', 'false.yaml'), typesOf(false))
 })
 
+t.test('a schema that is true or false has a type', async (t) => {
+  const schemas =
+    'Never: false, Any: true, None: { type: array, items: false }, One: { anyOf: [false, { type: integer }] }, All: { allOf: [true, { type: string }] }'
+  writeFileSync(path.join(folder, 'booleans.yaml'), contract.replace('Toys: {', `${schemas}, Toys: {`))
+  await run('generate', path.join(folder, 'booleans.yaml'), '--output', output)
+  const types = readFileSync(path.join(output, 'types.ts'), 'utf8')
+  const typeOf = (name: string) => new RegExp(`^export type ${name} = (.*);$`, 'm').exec(types)?.[1]
+  t.strictSame(['Never', 'Any', 'None', 'One', 'All'].map(typeOf), [
+    ...['never', 'unknown', 'never[]', 'never | number', 'unknown & string'],
+  ])
+})
+
 t.test('it refuses a contract that cannot be used, with its line', async (t) => {
   writeFileSync(path.join(folder, 'wrong.yaml'), contract.replace('schemas/Toys', 'schemas/Cats'))
   const refused = `${place('wrong.yaml')}:7:80: cannot resolve $ref #/components/schemas/Cats\n`
