@@ -310,7 +310,7 @@ function errorAnswers({ responses }: Operation): Response[] {
 }
 
 function tableEntry(operation: Operation, contract: Contract, places: NumberPlaces): ClientOperation {
-  const { method, path, parameters: declared, deprecation } = operation
+  const { method, prefix, path, parameters: declared, deprecation } = operation
   const formed = declared.flatMap((each) => parameterOf(each, places) ?? [])
   const errors = errorAnswers(operation)
   const answers = [...new Set([...goodAnswers(operation), ...errors])]
@@ -320,6 +320,7 @@ function tableEntry(operation: Operation, contract: Contract, places: NumberPlac
   const successor = contract.operations.get(deprecation?.successor ?? '')
   return {
     method,
+    ...(prefix !== contract.prefix && { prefix }),
     path,
     ...(operation.isIdempotent && { idempotent: true }),
     ...(rateCost(operation) > 1 && { cost: rateCost(operation) }),

@@ -95,10 +95,10 @@ export async function readyServer(
 }
 
 // Fastify's error names the route whose schema it could not compile.
-function fromFastify({ message }: Error, { operations, prefix }: Contract): ContractError {
+function fromFastify({ message }: Error, { operations }: Contract): ContractError {
   const [, method, url = '', reason] = /schema for (\w+): (\S+), due to error (.*)/s.exec(message) ?? []
   const operation = [...operations.values()].find(
-    (each) => each.method === method && decodeURI(prefix) + each.route === url,
+    (each) => each.method === method && decodeURI(each.prefix) + each.route === url,
   )
   return new ContractError([
     operation ? problemOf(operation, `${operation.id}: ${reason}`) : { text: message, at: [] },

@@ -5,7 +5,7 @@ import { readHeaders } from './headers.js'
 import type { Outgoing } from './outgoing.js'
 import { type ParameterValues, writeParameters } from './parameters.js'
 import { writeRequestBody } from './request-body.js'
-import type { CalledOperation } from './table.js'
+import type { CalledOperation, ClientTable } from './table.js'
 
 /** The request of a call, with its options. */
 export interface CallRequest extends AnyCallOptions, Start, ParameterValues {
@@ -17,6 +17,7 @@ export interface CallRequest extends AnyCallOptions, Start, ParameterValues {
 /** Where requests are sent, and with which headers. */
 interface Target {
   readonly baseUrl: string
+  readonly table: Pick<ClientTable, 'prefix'>
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -26,7 +27,7 @@ const idempotencyKey = 'Idempotency-Key'
 export function writeRequest(
   operation: CalledOperation,
   { path, query, header, cookie, body, accept, signal, position }: CallRequest,
-  { baseUrl, headers }: Target,
+  { baseUrl, table, headers }: Target,
 ): Outgoing {
   const written = writeParameters(operation, { path, query, header, cookie })
   const encoded = body === undefined ? undefined : writeRequestBody(body, operation.body, operation.schemas)
@@ -36,7 +37,7 @@ export function writeRequest(
   for (const [name, value] of Object.entries(written.headers)) all.set(name, value)
   if (operation.idempotent && !all.has(idempotencyKey)) all.set(idempotencyKey, randomKey())
   return {
-    url: at(`${baseUrl}${written.target}`, position),
+    url: at(`${baseOf(operation, baseUrl, table.prefix)}${written.target}`, position),
     method: operation.method,
     headers: all,
     content: encoded?.content,
@@ -54,6 +55,12 @@ export function writeNextRequest(
   for (const name of ['Content-Type', idempotencyKey]) headers.delete(name)
   for (const [name, value] of Object.entries(readHeaders({}, own))) headers.set(name, value)
   return { url, method: 'GET', headers, signal: signal ?? never() }
+}
+
+// A gateway that has something in the place of the usual prefix leads to the operations of another one below it.
+function baseOf({ prefix }: CalledOperation, baseUrl: string, usual: string): string {
+  if (prefix === undefined) return baseUrl
+  return (baseUrl.endsWith(usual) ? baseUrl.slice(0, baseUrl.length - usual.length) : baseUrl) + prefix
 }
 
 function never(): AbortSignal {

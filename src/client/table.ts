@@ -97,6 +97,8 @@ export type ErrorContents = Readonly<Record<string, readonly string[]>>
 /** How an operation is called. */
 export interface ClientOperation {
   readonly method: string
+  /** That of its own servers, if it is another one than the table's. */
+  readonly prefix?: string
   readonly path: string
   /** Accepts an `Idempotency-Key`: a repeated request takes effect once. */
   readonly idempotent?: true
@@ -127,7 +129,7 @@ export interface ClientOperation {
 export interface ClientTable {
   /** The name and version of the package, for `User-Agent`. */
   readonly agent: string
-  /** The path that every operation's path continues: `/v1`. */
+  /** The path that the paths of operations continue: `/v1`. */
   readonly prefix: string
   readonly operations: Readonly<Record<string, ClientOperation>>
   /** The security schemes of the operations, by name. */

@@ -41,12 +41,15 @@ export class Address {
   #last: Claim | undefined
   #lastRoot = ''
 
-  /** @param prefix that of the operations' paths in this server, as `/v1` */
-  constructor(prefix: string, { publicUrl, isProxy = () => false }: AddressOptions = {}) {
-    this.known = publicUrl
+  /**
+   * @param prefix that of the operations' paths in this server, as `/v1`
+   * @param own that of operations with servers of their own
+   */
+  constructor(prefix: string, { publicUrl, isProxy = () => false }: AddressOptions = {}, own = prefix) {
     this.#knownOrigin = publicUrl && new URL(publicUrl).origin
     this.#root = publicUrl === undefined ? '' : (withoutPrefix(publicUrl, prefix) ?? publicUrl)
-    this.#segments = prefix.split('/').length
+    this.known = publicUrl === undefined || own === prefix ? publicUrl : this.#root + own
+    this.#segments = own.split('/').length
     this.#isProxy = isProxy
   }
 
@@ -106,9 +109,18 @@ export class Address {
   }
 }
 
-/** The address of a contract's operations in a server. */
-export function addressOf(app: FastifyInstance, { prefix }: Contract, options?: AddressOptions): Address {
-  return new Address(app.prefix.replace(/\/$/, '') + prefix, options)
+/**
+ * The address of a contract's operations in a server.
+ * @param own the prefix of those that have servers of their own
+ */
+export function addressOf(
+  app: FastifyInstance,
+  { prefix }: Contract,
+  options?: AddressOptions,
+  own = prefix,
+): Address {
+  const outer = app.prefix.replace(/\/$/, '')
+  return new Address(outer + prefix, options, outer + own)
 }
 
 function isBelow(path: string, prefix: string): boolean {

@@ -1,7 +1,7 @@
 // The specification for fastify-openapi-glue, which takes it as valid.
 
 import { Validator } from '@seriousme/openapi-schema-validator'
-import type { Contract } from './contract/contract.js'
+import type { Contract, Operation } from './contract/contract.js'
 import { withRouteNames } from './contract/names.js'
 
 const mark = 'x-is-valid'
@@ -22,12 +22,12 @@ export function isOfGlue(method: string): boolean {
 }
 
 /**
- * A specification with the id, method and path of each operation, and nothing else: glue would inline schemas
+ * A specification of some operations of a contract with the id, method and path of each operation, and nothing else: glue would inline schemas
  * at every reference. Paths are decoded, as the router compares them.
  */
-export function glueSpecification({ title, version, operations }: Contract): object {
+export function glueSpecification({ title, version }: Contract, operations: Iterable<Operation>): object {
   const paths: Record<string, Record<string, object>> = {}
-  for (const { id, method, path } of operations.values()) {
+  for (const { id, method, path } of operations) {
     if (!isOfGlue(method)) continue
     const route = withRouteNames(decodeURI(path))
     const operation = { operationId: id, responses: { default: { description: 'Validated by the server.' } } }

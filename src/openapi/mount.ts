@@ -107,12 +107,13 @@ type Problems = Map<string, Problem>
 /** What the operations of a contract share. */
 type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'> &
   ReturnType<typeof createCompilers> & {
-    readonly address: Address
+    /** By the prefix of operations. */
+    readonly addresses: ReadonlyMap<string, Address>
     readonly security: Security
     readonly problems: Problems
     readonly errorForms: ErrorForms
-    /** Of all operations, percent-decoded: that of the application, and that of the contract. */
-    readonly prefix: string
+    /** Of an operation, percent-decoded: that of the application, and its own. */
+    readonly prefixOf: (operation: Operation) => string
     readonly refuseUnknown: (request: FastifyRequest) => never
   }
 
@@ -148,25 +149,40 @@ function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): 
         : createSecurity(contract, security, { cookieOrigins, address }),
     problems: new Map(),
     errorForms: createErrorForms(contract, parts.errorBody),
-    address: addressOf(app, contract, address),
+    addresses: new Map(
+      [...byPrefix(contract).keys()].map((own) => [own, addressOf(app, contract, address, own)]),
+    ),
     refuseUnknown: notFoundHandler(app, contract),
-    prefix: app.prefix.replace(/\/$/, '') + decodeURI(contract.prefix),
+    prefixOf: ({ prefix }) => app.prefix.replace(/\/$/, '') + decodeURI(prefix),
   }
+}
+
+// Most contracts have one prefix.
+function byPrefix({ operations }: Contract): ReadonlyMap<string, readonly Operation[]> {
+  const groups = new Map<string, Operation[]>()
+  for (const operation of operations.values()) {
+    const group = groups.get(operation.prefix) ?? []
+    groups.set(operation.prefix, group)
+    group.push(operation)
+  }
+  return groups
 }
 
 async function addRoutes<Resource>(app: FastifyInstance, shared: Shared<Resource>): Promise<void> {
   const { contract } = shared
-  const prefix = decodeURI(contract.prefix)
   for (const operation of contract.operations.values()) checkIsFree(app, operation, shared)
-  await app.register(glue, {
-    specification: glueSpecification(contract),
-    prefix,
-    // glue knows only the contract's operations, and adds method and url
-    operationResolver: (id: string) =>
-      routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
-  })
-  const others = [...contract.operations.values()].filter(({ method }) => !isOfGlue(method))
-  if (others.length > 0) await app.register(async (scope) => addOthers(scope, others, shared), { prefix })
+  for (const [own, operations] of byPrefix(contract)) {
+    const prefix = decodeURI(own)
+    await app.register(glue, {
+      specification: glueSpecification(contract, operations),
+      prefix,
+      // glue knows only the contract's operations, and adds method and url
+      operationResolver: (id: string) =>
+        routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
+    })
+    const others = operations.filter(({ method }) => !isOfGlue(method))
+    if (others.length > 0) await app.register(async (scope) => addOthers(scope, others, shared), { prefix })
+  }
 }
 
 // QUERY and the additional operations of OpenAPI 3.2, of which glue 4.11 makes no routes.
@@ -200,9 +216,9 @@ function receiveBodies<Resource>(
 function checkIsFree(
   app: FastifyInstance,
   operation: Operation,
-  { prefix }: Pick<Shared<never>, 'prefix'>,
+  { prefixOf }: Pick<Shared<never>, 'prefixOf'>,
 ): void {
-  const url = prefix + operation.route
+  const url = prefixOf(operation) + operation.route
   if (!app.hasRoute({ method: operation.method as HTTPMethods, url })) return
   const { id, method } = operation
   throw new ContractError([
@@ -243,6 +259,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const errorForm = responseCheck && shared.errorForms.of(operation, responseCheck)
   if (responseCheck && errorForm) checkAdditions(operation, responseCheck, errorForm, isImplemented, shared)
   const deprecation = deprecationHeaders(operation, contract)
+  const address = addressFor(operation, shared)
   const check = routeCheck(operation, shared)
   const authorize = securityCheck(operation, unmet[0]?.text, security)
   const first = [
@@ -251,13 +268,13 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
       security.takeQueryKeys(request)
       return authorize(request, reply)
     }),
-    ...(deprecation ? [deprecationHook(deprecation, shared)] : []), // errors have them from `config`
+    ...(deprecation ? [deprecationHook(deprecation, address)] : []), // errors have them from `config`
   ]
   return {
-    config: { operation, address: shared.address, deprecation, responseCheck, errorForm },
+    config: { operation, address, deprecation, responseCheck, errorForm },
     bodyLimit: operation.limits.body,
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
-    exposeHeadRoute: !hasOperation('HEAD', operation.path, contract),
+    exposeHeadRoute: !hasHead(operation, contract),
     ...(isImplemented && responseCheck && errorForm
       ? implemented(operation, handler, { check: responseCheck, errorForm }, first, shared)
       : refused(operation, first)),
@@ -279,7 +296,8 @@ function implemented<Resource>(
   first: onRequestHookHandler[],
   shared: Shared<Resource>,
 ) {
-  const { contract, prefix, compile } = shared
+  const { contract, compile } = shared
+  const prefix = shared.prefixOf(operation)
   const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
   const readParameters = collect(operation, shared, () => createParameterReader(operation, prefix, compile))
   const checkType: Check = (request, reply) => {
@@ -300,7 +318,7 @@ function implemented<Resource>(
       operation,
       handler,
       { ...responses, isExact: response === undefined },
-      shared,
+      { ...shared, address: addressFor(operation, shared) },
     ),
   }
 }
@@ -390,10 +408,7 @@ function fails(document: object, schema: AnySchema): boolean {
 // Of more problems, the operation is named: compiling its schemas one by one takes long.
 const locatedMax = 20
 
-function deprecationHook<Resource>(
-  headersFor: DeprecationHeaders,
-  { address }: Shared<Resource>,
-): onRequestHookHandler {
+function deprecationHook(headersFor: DeprecationHeaders, address: Address): onRequestHookHandler {
   return hook((request, reply) => {
     reply.headers(headersFor(address.operationsFor(request)))
   })
@@ -413,8 +428,14 @@ function hook(check: Check): onRequestHookHandler {
   }
 }
 
-function hasOperation(method: string, path: string, { operations }: Contract): boolean {
-  return [...operations.values()].some((each) => each.method === method && each.path === path)
+function hasHead({ prefix, path }: Operation, { operations }: Contract): boolean {
+  const isHead = (each: Operation) => each.method === 'HEAD' && each.prefix + each.path === prefix + path
+  return [...operations.values()].some(isHead)
+}
+
+// Each operation has one of its prefix.
+function addressFor<Resource>({ prefix }: Operation, { addresses }: Shared<Resource>): Address {
+  return addresses.get(prefix) as Address
 }
 
 // The router cannot use every name of the contract: these path parameters get their own names back.

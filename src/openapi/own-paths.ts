@@ -17,9 +17,9 @@ export const documentPaths = {
 } as const
 
 /** The operation of a contract that responds to GET or HEAD at a path, prefix included. */
-export function operationAt(path: string, { prefix, operations }: Contract): Operation | undefined {
+export function operationAt(path: string, { operations }: Contract): Operation | undefined {
   return [...operations.values()].find(
-    ({ method, route }) => ['GET', 'HEAD'].includes(method) && decodeURI(prefix) + route === path,
+    ({ method, prefix, route }) => ['GET', 'HEAD'].includes(method) && decodeURI(prefix) + route === path,
   )
 }
 

@@ -30,7 +30,7 @@ export async function welcome(
     lines.push(
       `Demo key, shown only once: ${key}`,
       'Try it:',
-      `  curl -i -w '\\n' -H 'Authorization: Bearer ${key}' ${base}${firstPath(contract)}`,
+      `  curl -i -w '\\n' -H 'Authorization: Bearer ${key}' ${root}${firstPath(contract)}`,
     )
   } else if (embedded) {
     const plan = fixedPlans(contract)[0]?.name ?? `${customPlan(contract)} --per-minute 60 --per-day 1000`
@@ -63,7 +63,7 @@ async function demoKey(contract: ServiceContract, sql: Database['sql']): Promise
 }
 
 // An operation that curl can call without parameters.
-function firstPath({ operations }: ServiceContract): string {
+function firstPath({ prefix, operations }: ServiceContract): string {
   const simple = [...operations.values()].find(({ method, path }) => method === 'GET' && !path.includes('{'))
-  return simple?.path ?? '/'
+  return simple === undefined ? `${prefix}/` : simple.prefix + simple.path
 }

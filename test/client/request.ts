@@ -59,7 +59,7 @@ const document = { openapi: '3.1.0', info: { title: 'X', version: '1.0.0' }, pat
 const table = clientTable(toContract({ document, text: '' }).contract)
 
 function write(operation: string, request: object): Request {
-  const target = { baseUrl: 'http://localhost', headers: {} }
+  const target = { baseUrl: 'http://localhost', headers: {}, table }
   const sent = { path: { id: 1n }, ...request } as CallRequest
   return toRequest(writeRequest(operationOf(table, operation), sent, target), 'follow')
 }
@@ -228,4 +228,19 @@ t.test('what a text can carry is sent as it is', async (t) => {
     await write('form', { body: { id: 1n, at: noon, none: null, o: { n: 1n } } }).text(),
     String(new URLSearchParams({ id: '1', at: written, none: '', o: '{"n":1}' })),
   )
+})
+
+t.test('an operation with servers of its own is called under their path', async (t) => {
+  const get = (operationId: string, url: string) => ({
+    get: { operationId, servers: [{ url }], responses: {} },
+  })
+  const own = { '/health': get('health', '/'), '/old': get('old', '/v0'), '/same': get('same', '/v1') }
+  const moved = { ...document, servers: [{ url: '/v1' }], paths: own }
+  const table = clientTable(toContract({ document: moved, text: '' }).contract)
+  const urlOf = (id: string, baseUrl: string) =>
+    writeRequest(operationOf(table, id), {} as CallRequest, { baseUrl, headers: {}, table }).url
+  t.equal(urlOf('health', 'https://a.example/api/v1'), 'https://a.example/api/health')
+  t.equal(urlOf('old', 'https://a.example/v1'), 'https://a.example/v0/old')
+  t.equal(urlOf('same', 'https://a.example/v1'), 'https://a.example/v1/same')
+  t.equal(urlOf('old', 'https://gateway.example/toys'), 'https://gateway.example/toys/v0/old')
 })

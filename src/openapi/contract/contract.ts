@@ -201,6 +201,8 @@ export interface Operation {
   /** GET and HEAD, which change nothing (RFC 9110, section 9.2.1). */
   readonly isSafe: boolean
   readonly summary: string | undefined
+  /** The path of its servers' URLs, by default of the document's: `/v1`. */
+  readonly prefix: string
   /** As in the contract, without the prefix: `/pets/{petId}`. */
   readonly path: string
   /** The path in the router's syntax, percent-decoded: `/pets/:petId`. */
@@ -259,7 +261,7 @@ export interface Contract {
   readonly specification: object
   readonly title: string
   readonly version: string
-  /** The path of the servers' URLs, under which all operations are served. */
+  /** The path of the servers' URLs: the prefix of all operations that have no servers of their own. */
   readonly prefix: string
   readonly operations: ReadonlyMap<string, Operation>
   /** The requests of webhooks that can be sent, by name. */

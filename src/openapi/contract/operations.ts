@@ -20,7 +20,7 @@ import { readParameters } from './parameters.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
 import { hasStreams, readResponses, responsesIn } from './responses.js'
 import { isPublic, readRequirements, readSecuritySchemes } from './security.js'
-import { checkServers, readPrefix } from './servers.js'
+import { readOwnPrefix, readPrefix } from './servers.js'
 import { takesUploads, withUploads } from './uploads.js'
 
 /** A problem at the place of an operation. */
@@ -30,6 +30,7 @@ export function problemOf(operation: Operation, text: string): Problem {
 
 /** Reads and checks every operation. */
 export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'operations' | 'securitySchemes'> {
+  const prefix = reader.within(['servers'], () => readPrefix(reader))
   const operations = new Map<string, Operation>()
   for (const [path, value] of Object.entries(reader.node(reader.document.paths))) {
     if (path.startsWith('x-')) continue
@@ -38,7 +39,7 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
     checkMethods(reader, path, item)
     for (const [method, node] of operationsIn(item)) {
       reader.within(operationPlace({ path, method }), () => {
-        const operation = readOperation(reader, path, method, item, reader.node(node))
+        const operation = readOperation(reader, { path, method, item, prefix }, reader.node(node))
         if (operations.has(operation.id))
           reader.problem(`two operations have the operationId ${operation.id}`)
         operations.set(operation.id, operation)
@@ -49,7 +50,6 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   checkRoutes(reader, operations)
   checkDeprecations(reader, operations)
   checkLinks(reader, operations)
-  const prefix = reader.within(['servers'], () => readPrefix(reader))
   return { prefix, operations, securitySchemes: readSecuritySchemes(reader) }
 }
 
@@ -94,11 +94,23 @@ function decoded(path: string): string | undefined {
   }
 }
 
-function readOperation(reader: Reader, path: string, method: string, item: Node, node: Node): Operation {
+/** Where an operation is. */
+interface OperationPlace {
+  readonly path: string
+  readonly method: string
+  readonly item: Node
+  /** The document's. */
+  readonly prefix: string
+}
+
+function readOperation(
+  reader: Reader,
+  { path, method, item, prefix }: OperationPlace,
+  node: Node,
+): Operation {
   const place = `${method} ${path}`
   if (typeof node.operationId !== 'string' || node.operationId === '')
     reader.problem(`${place}: operationId must be a non-empty string`)
-  checkServers(reader, place, item, node)
   const { result, unsupported } = reader.collectUnsupported(() => {
     checkExtensions(reader, place, item, node)
     return {
@@ -114,6 +126,7 @@ function readOperation(reader: Reader, path: string, method: string, item: Node,
     method,
     isSafe: isSafe(method),
     summary: node.summary as string | undefined,
+    prefix: readOwnPrefix(reader, place, item, node) ?? prefix,
     path,
     route: routeOf(path),
     ...result,
@@ -236,8 +249,9 @@ function checkNames(reader: Reader, operations: ReadonlyMap<string, Operation>):
 function checkRoutes(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   const ids = new Map<string, string>()
   for (const operation of operations.values()) {
-    const { id, method, path } = operation
-    const route = `${method} ${(decoded(path) ?? path).replace(/\{[^{}]+\}/g, '{}')}`
+    const { id, method, prefix, path } = operation
+    const url = prefix + path
+    const route = `${method} ${(decoded(url) ?? url).replace(/\{[^{}]+\}/g, '{}')}`
     const other = ids.get(route)
     if (other !== undefined) problemAt(reader, operation, `${other} and ${id} are both ${method} ${path}`)
     ids.set(route, id)

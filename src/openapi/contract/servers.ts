@@ -1,31 +1,43 @@
-// Server Objects: the path of their URLs is the prefix of every operation. Their hosts matter only to
-// clients.
+// Server Objects: the path of their URLs is the prefix of operations. Their hosts matter only to clients.
 
-import type { Node, Reader } from './reader.js'
-
-/** Checks the servers of an operation and of its path item: their path must be the document's. */
-export function checkServers(reader: Reader, place: string, item: Node, node: Node): void {
-  const [prefix = ''] = pathsOf(reader, reader.document)
-  const other = [...pathsOf(reader, item), ...pathsOf(reader, node)].find((path) => path !== prefix)
-  if (other !== undefined)
-    reader.problem(
-      `${place}: the path of its servers is ${other || '/'}, ` +
-        `but all operations are served under ${prefix || '/'}`,
-    )
-}
+import { type Node, nodesOf, type Reader } from './reader.js'
 
 /** The path of the document's servers; if they differ, that of the first, with a warning. */
 export function readPrefix(reader: Reader): string {
-  const paths = pathsOf(reader, reader.document)
-  const [prefix = '', ...others] = [...new Set(paths)]
-  if (others.length > 0) {
-    const shown = others.map((each) => each || '/').join(', ')
-    reader.warn(
-      `servers: the path ${shown} is ignored: all operations are served under ${prefix || '/'}, ` +
-        'the path of the first server',
-    )
-  }
+  return prefixOf(
+    reader,
+    reader.document,
+    (others, prefix) =>
+      `servers: the path ${others} is ignored: all operations are served under ${prefix}, ` +
+      'the path of the first server',
+  )
+}
+
+/**
+ * The same of the servers that an operation has instead of the document's (OpenAPI 3.1.1, section 4.8.10): its
+ * own, or those of its path item. Undefined if it has none.
+ * @param place of the operation, in words
+ */
+export function readOwnPrefix(reader: Reader, place: string, item: Node, node: Node): string | undefined {
+  const owner = [node, item].find(({ servers }) => nodesOf(servers).length > 0)
+  if (owner === undefined) return undefined
+  return prefixOf(
+    reader,
+    owner,
+    (others, prefix) =>
+      `${place}: the path ${others} of its servers is ignored: it is served under ${prefix}, ` +
+      'the path of the first',
+  )
+}
+
+function prefixOf(reader: Reader, owner: Node, warning: (others: string, prefix: string) => string): string {
+  const [prefix = '', ...others] = [...new Set(pathsOf(reader, owner))]
+  if (others.length > 0) reader.warn(warning(others.map(shown).join(', '), shown(prefix)))
   return prefix
+}
+
+function shown(prefix: string): string {
+  return prefix || '/'
 }
 
 function pathsOf(reader: Reader, { servers }: Node): string[] {

@@ -27,10 +27,10 @@ export interface ServerObject {
 }
 
 /**
- * The server of a contract's operations, relative to a file in the root of the service (OpenAPI 3.1.1,
+ * The server of operations with a prefix, relative to a file in the root of the service (OpenAPI 3.1.1,
  * section 4.8.5).
  */
-export function ownServer({ prefix }: Contract): ServerObject {
+export function ownServer({ prefix }: Pick<Contract, 'prefix'>): ServerObject {
   return { url: `.${prefix}`, description: 'This service' }
 }
 

@@ -54,6 +54,8 @@ export interface ExchangeOutline {
 
 export interface OperationOutline extends ExchangeOutline {
   readonly id: string
+  /** The path of its servers. */
+  readonly prefix: string
   /** As in the contract, without the prefix: `/pets/{petId}`. */
   readonly path: string
   /** The security schemes that a request must meet: alternatives; empty if the operation is public. */
@@ -130,10 +132,10 @@ export function schemasOf({ specification }: Contract): SchemaOutline[] {
 }
 
 function operationOf(operation: Operation, reader: Reader, contract: Contract): OperationOutline {
-  const { id, method, path, summary = '', security, definition } = operation
+  const { id, method, prefix, path, summary = '', security, definition } = operation
   const item = reader.node(nodeOf(reader.document.paths)[path])
   return {
-    ...{ id, method, path, summary },
+    ...{ id, method, prefix, path, summary },
     security,
     description: textOf(withDates(definition, contract).description),
     parameters: parametersOf(item, definition, reader),

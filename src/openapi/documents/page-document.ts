@@ -95,9 +95,12 @@ function operationsIn(contract: Contract): Map<unknown, Node> {
   const paths = nodeOf(reader.document.paths)
   const entries = shownOperations(contract).map((each) => {
     const request = exampleRequest(each, contract, reader)
-    const operation = operationIn(reader.node(paths[each.path]), each.method)
+    const item = reader.node(paths[each.path])
+    const operation = operationIn(item, each.method)
     const samples = request ? { 'x-codeSamples': samplesOf(request, serverUrl) } : {}
-    return [operation, withScopes({ ...samples, ...nodeOf(operation) }, each)] as const
+    const hasOwn = (nodeOf(operation).servers ?? item.servers) !== undefined
+    const servers = hasOwn ? { servers: [ownServer(each)] } : {}
+    return [operation, withScopes({ ...samples, ...nodeOf(operation), ...servers }, each)] as const
   })
   return new Map<unknown, Node>(entries)
 }
@@ -181,8 +184,8 @@ function inWords(value: Node): Node {
   }
 }
 
-function shownOperation(id: string, { operations, prefix }: Contract): string {
-  const { method, path } = operations.get(id) ?? {}
+function shownOperation(id: string, { operations }: Contract): string {
+  const { method, prefix, path } = operations.get(id) ?? {}
   return `\`${method} ${prefix}${path}\`` // the contract has been checked
 }
 

@@ -50,7 +50,7 @@ export function textOf(contract: Contract, parts: PageParts): string {
     ...section('Security schemes', schemesOf(contract)),
     ...section('Tags', tagLines(nodeOf(contract.document))),
     '## Operations',
-    ...operations.flatMap((each) => operationText(each, common)),
+    ...operations.flatMap((each) => operationText(each, common, contract.prefix)),
     ...webhookTexts(webhooksOf(contract)),
     ...section('Response headers', headersOf(operations, common)),
     ...schemaTexts(schemasOf(contract)),
@@ -114,11 +114,13 @@ function flowText(name: string, { scopes, ...urls }: Node): string {
   return `Flow \`${name}\`: ${places.map(([key, url]) => `${key} ${url}`).join(', ')}${list}.`
 }
 
-function operationText(operation: OperationOutline, common: readonly string[]): string[] {
-  const { id, method, path, summary, security, callbacks } = operation
+function operationText(operation: OperationOutline, common: readonly string[], usual: string): string[] {
+  const { id, method, prefix, path, summary, security, callbacks } = operation
+  const url = `Not below the base address, but at the root of its server: \`${prefix}${path}\`.`
   return [
     `### ${method} ${path}`,
     `\`${id}\`${summary === '' ? '' : `: ${summary}`}. Security: ${securityText(security)}.`,
+    ...(prefix === usual ? [] : [url]),
     ...exchangeText(operation, common),
     ...callbacks.flatMap(callbackText),
   ]

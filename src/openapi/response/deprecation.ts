@@ -15,17 +15,23 @@ export type DeprecationHeaders = (operations: string) => Readonly<Record<string,
  * if the operation is not deprecated.
  */
 export function deprecationHeaders(
-  { deprecation }: Operation,
+  { deprecation, prefix }: Operation,
   { operations }: Pick<Contract, 'operations'>,
 ): DeprecationHeaders | undefined {
   if (deprecation === undefined) return undefined
   const { deprecatedAt, sunset, successor } = deprecation
   const headers: Record<string, string> = { Deprecation: `@${deprecatedAt.getTime() / 1000}` }
   if (sunset !== undefined) headers.Sunset = sunset.toUTCString()
-  const target = successor === undefined ? undefined : operations.get(successor)?.path // without parameters
+  const target = successor === undefined ? undefined : operations.get(successor)
   if (target === undefined) return () => headers
-  const path = encoded(target)
-  return (url) => ({ ...headers, Link: `<${url}${path}>; rel="successor-version"` })
+  const path = encoded(target.path) // without parameters
+  const baseOf = target.prefix === prefix ? (url: string) => url : rebased(prefix, target.prefix)
+  return (url) => ({ ...headers, Link: `<${baseOf(url)}${path}>; rel="successor-version"` })
+}
+
+// The URL of operations with another prefix, unless a gateway has replaced both.
+function rebased(prefix: string, other: string): (url: string) => string {
+  return (url) => (url.endsWith(prefix) ? url.slice(0, url.length - prefix.length) : url) + other
 }
 
 /**

@@ -88,11 +88,15 @@ function show(content) {
     button.focus()
   }
   // Scalar resolves a relative server against the origin, which loses the prefix of a gateway.
-  for (const server of content.servers)
+  const operations = Object.values(content.paths ?? {}).flatMap(Object.values)
+  for (const server of [content, ...operations].flatMap((each) => each?.servers ?? []))
     server.url = new URL(server.url, location.href).href.replace(/\/$/, '')
-  for (const operation of Object.values(content.paths ?? {}).flatMap(Object.values))
+  for (const operation of operations)
     for (const sample of operation?.['x-codeSamples'] ?? [])
-      sample.source = sample.source.replaceAll('https://this-service.invalid', content.servers[0].url)
+      sample.source = sample.source.replaceAll(
+        'https://this-service.invalid',
+        (operation.servers ?? content.servers)[0].url,
+      )
   keepPlace()
   document.getElementById('plain').remove()
   document.getElementById('documentation').hidden = false
