@@ -1,4 +1,5 @@
-// What operations may omit and the server adds: operationIds and path parameters.
+// What operations may omit and the server adds: operationIds and path parameters; and the operationIds of those
+// that a `$ref` leads several paths to.
 
 import type { Problem } from './contract-error.js'
 import { isNode, mapValues } from './keywords.js'
@@ -8,7 +9,8 @@ import { type Node, Reader } from './reader.js'
 
 /**
  * The document with a derived operationId (`getToysById` for `GET /toys/{id}`) and a string parameter for
- * each undeclared path parameter, and a sentence for each. They are added to the document itself so that
+ * each undeclared path parameter, and a sentence for each. An Operation Object that several paths refer to is
+ * an operation of each: the first keeps its operationId, which is one of a kind. They are added to the document itself so that
  * routes, handlers, types, the client and the log agree. A path item that several paths share is copied to
  * each whose operations omit something: what is derived from a path differs.
  */
@@ -22,13 +24,14 @@ export function addOmitted(document: object): { readonly document: object; reado
     if (path.startsWith('x-') || !isNode(written)) return written
     const item = wholeItem(reader, written)
     let isWhole = true
-    const completedItem = mapOperations(item, (operation, method) => {
-      if (!isNode(operation)) return operation
+    const completedItem = mapOperations(item, (written, method) => {
+      if (!isNode(written)) return written
+      const operation = reader.node(written)
       const omitted = omittedBy(reader, ids, path, method, item, operation)
       const texts = sentencesOf(omitted, `${method} ${path}`)
       added.push(...texts.map((text) => ({ text, at: operationPlace({ path, method }) })))
       isWhole &&= texts.length === 0
-      return completed(operation, omitted)
+      return texts.length === 0 ? written : completed(operation, omitted)
     })
     return isWhole ? written : completedItem
   })
@@ -51,12 +54,21 @@ function operationsOf(reader: Reader, written: unknown): Node[] {
 /** Derived operationIds, of which each is that of one operation alone. */
 class FreeIds {
   readonly #taken: Set<string>
+  readonly #owners = new Map<unknown, Node>()
 
   constructor(operations: readonly Node[]) {
     const written = operations.flatMap(({ operationId }) =>
       typeof operationId === 'string' ? [operationId] : [],
     )
     this.#taken = new Set(written.map(moduleOf))
+  }
+
+  /** Whether an operation is that of a path before, by a `$ref`. */
+  isKnown(operation: Node): boolean {
+    const { operationId } = operation
+    const owner = this.#owners.get(operationId)
+    if (owner === undefined) this.#owners.set(operationId, operation)
+    return owner === operation
   }
 
   /** An id for an operation; with a number, if another one has it. */
@@ -73,9 +85,11 @@ function moduleOf(id: string): string {
   return moduleName(id).toLowerCase()
 }
 
-// The derived operationId, if there is none, and the names of the undeclared path parameters.
+// The operationId, if it is derived or the written one is that of another path, and the names of the undeclared
+// path parameters.
 interface Omitted {
   readonly operationId?: string
+  readonly isOfOther?: boolean
   readonly names: readonly string[]
 }
 
@@ -90,23 +104,25 @@ function omittedBy(
   const declared = [item, operation].flatMap(({ parameters }) => reader.list(parameters))
   const isDeclared = (name: string) => declared.some((each) => each.name === name && each.in === 'path')
   const names = pathParameterNames(path).filter((name) => !isDeclared(name))
-  return 'operationId' in operation ? { names } : { names, operationId: ids.next(derivedId(method, path)) }
+  if (!('operationId' in operation)) return { names, operationId: ids.next(derivedId(method, path)) }
+  if (!ids.isKnown(operation)) return { names }
+  return { names, operationId: ids.next(String(operation.operationId)), isOfOther: true }
 }
 
-function sentencesOf({ operationId, names }: Omitted, place: string): string[] {
+function sentencesOf({ operationId, isOfOther = false, names }: Omitted, place: string): string[] {
   const texts = names.map(
     (name) => `${place}: the path parameter ${name} is not declared: it is read as a string`,
   )
-  return operationId === undefined
-    ? texts
-    : [...texts, `${place} has no operationId: the server uses ${operationId}`]
+  const reason = isOfOther ? 'has the operationId of another path' : 'has no operationId'
+  return operationId === undefined ? texts : [...texts, `${place} ${reason}: the server uses ${operationId}`]
 }
 
-function completed(operation: Node, { names, ...omitted }: Omitted): Node {
+function completed(operation: Node, { names, operationId }: Omitted): Node {
   const { parameters } = operation
   const strings = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
   const all = [...(Array.isArray(parameters) ? parameters : []), ...strings]
-  return { ...omitted, ...operation, ...(strings.length > 0 && { parameters: all }) }
+  const own = operationId === undefined ? {} : { operationId }
+  return { ...own, ...operation, ...own, ...(strings.length > 0 && { parameters: all }) }
 }
 
 function derivedId(method: string, path: string): string {

@@ -12,7 +12,7 @@ import { found, type Node, type Reader } from './reader.js'
 /** The responses of an operation, by status in lower case. */
 export function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {
   const responses = responsesIn(reader, operation)
-  if (responses.length === 0) reader.problem(`${place} declares no responses`)
+  if (responses.length === 0) noteMissing(reader, place, operation)
   const statuses = responses.map(([key]) => key.toLowerCase())
   return new Map(
     responses.map(([key, value], i) => {
@@ -28,6 +28,13 @@ export function readResponses(reader: Reader, place: string, operation: Node): M
       return [status, { status, key, headers: readHeaders(reader, place, response), contents }]
     }),
   )
+}
+
+// Optional since OpenAPI 3.1: then there is nothing that a handler could return.
+function noteMissing(reader: Reader, place: string, { responses }: Node): void {
+  const text = `${place} declares no responses`
+  if (responses !== undefined || reader.version.startsWith('3.0')) reader.problem(text)
+  else reader.unsupported(text)
 }
 
 /** The responses of an operation, by their keys, without extensions. */

@@ -16,7 +16,7 @@ export function uncheckedKeywords(document: object, places: readonly SchemaPlace
   const parents = new Set(places.flatMap(({ schema }) => nodesOf(schema.allOf).map(({ $ref }) => $ref)))
   return places.flatMap(({ schema, at }) => {
     const isParent = parents.has(pointerTo(at))
-    const texts = [ofFormat(schema), ofPattern(schema), ofRequired(schema), ofDraft(schema)]
+    const texts = [ofFormat, ofPattern, ofRequired, ofDraft, ofNullable].map((each) => each(schema))
     const ofRef = ofDynamicRef(document, schema, at, anchors)
     return [...texts, ofRef, isParent ? ofParent(schema) : undefined].flatMap((text) =>
       text === undefined ? [] : [{ text: `${pointerTo(at)}: ${text}`, at }],
@@ -57,6 +57,12 @@ function ofRequired({ required, properties = {}, patternProperties, additionalPr
 function ofDraft({ additionalItems }: Schema): string | undefined {
   if (additionalItems === undefined) return undefined
   return `additionalItems is of another draft, and not checked: write ${ofOtherDrafts.get('additionalItems')}`
+}
+
+// As all readers of `nullable` have it. By OpenAPI 3.0.3 (section 4.7.24.1) it only adds null to the type.
+function ofNullable({ nullable, enum: values }: Schema): string | undefined {
+  if (nullable !== true || !Array.isArray(values) || values.includes(null)) return undefined
+  return 'nullable lets null pass, which is not in its enum: OpenAPI 3.0.3 would have it there, so add it'
 }
 
 // References are resolved once, wherever they are reached from; those of parameters are not followed.

@@ -11,6 +11,7 @@ import {
   subschemasOf,
 } from '../contract/keywords.js'
 import { isJson } from '../contract/media-types.js'
+import { methodFields } from '../contract/methods.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { isOpenApi30 } from '../contract/upgrade.js'
 import { mediaTypeOf, withoutOpenApi32 } from './openapi-3.1.js'
@@ -94,6 +95,7 @@ function createConvert(
     const node = mapMembers(known, nesting, convert) as Node
     if (isMap || Array.isArray(node)) return node
     if (of === 'security') return withoutRoles(without(node, unsupported), scoped)
+    if (methodFields.includes(of)) return withResponses(node)
     return node.$ref === undefined ? withKeywordsOf30(node) : reference(node, of)
   }
   // OpenAPI 3.0 ignores the siblings of a `$ref`, so they move into an `allOf`.
@@ -108,6 +110,13 @@ function createConvert(
     return { ...others, allOf: [target, ...(allOf as Node[])] }
   }
   return convert
+}
+
+// Until 3.1 an operation must have some.
+function withResponses(operation: Node): Node {
+  const { $ref, responses } = operation
+  const isWhole = $ref !== undefined || responses !== undefined
+  return isWhole ? operation : { ...operation, responses: { default: { description: 'Not described.' } } }
 }
 
 // Whether a boolean in a field is a schema that 3.0 cannot express.

@@ -78,8 +78,7 @@ function without(node: Node, names: readonly string[]): Node {
 // Of a path item, which may be anywhere below `callbacks`.
 function withoutMethods(node: Node): Node {
   const { query, additionalOperations, ...known } = node
-  const isItem = isNode(additionalOperations) || (isNode(query) && isNode(query.responses))
-  if (!isItem) return node
+  if (!isNode(additionalOperations) && !isNode(query)) return node
   return {
     ...known,
     ...(query !== undefined && { 'x-query': query }),

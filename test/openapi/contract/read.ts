@@ -422,3 +422,57 @@ for (const [title, links, count] of [
     t.match(read, { components: { schemas: { Any: { discriminator: { mapping: { a: ref(0).$ref } } } } } })
   })
 }
+
+t.test(
+  'an operation that several paths refer to is one of each, with an operationId of its own',
+  async (t) => {
+    const id = { name: 'id', in: 'path', required: true, schema: { type: 'integer' } }
+    const get = { operationId: 'getToy', parameters: [id], responses: { 204: { description: 'It.' } } }
+    const {
+      operations,
+      warnings,
+      document: read,
+    } = await contractOf({
+      paths: {
+        '/toys/{id}': { $ref: '#/components/pathItems/Toy' },
+        '/old/{id}': { $ref: '#/components/pathItems/Toy' },
+        '/older/{id}': { $ref: '#/paths/~1old~1{id}' },
+        '/oldest/{id}': { get: { $ref: '#/components/pathItems/Toy/get' } },
+        '/other': { get: { operationId: 'getToy2', responses: get.responses } },
+      },
+      components: { pathItems: { Toy: { get } } },
+    })
+    t.strictSame(
+      [...operations.values()].map((each) => [each.id, each.path, each.parameters.length]),
+      [
+        ['getToy', '/toys/{id}', 1],
+        ['getToy3', '/old/{id}', 1],
+        ['getToy4', '/older/{id}', 1],
+        ['getToy5', '/oldest/{id}', 1],
+        ['getToy2', '/other', 0],
+      ],
+    )
+    const text = (path: string, other: string) =>
+      `GET /${path}/{id} has the operationId of another path: the server uses ${other}`
+    t.strictSame(
+      warnings.map((each) => each.text),
+      [text('old', 'getToy3'), text('older', 'getToy4'), text('oldest', 'getToy5')],
+    )
+    t.match(read, { paths: { '/old/{id}': { get: { ...get, operationId: 'getToy3' } } } })
+  },
+)
+
+t.test('it is read from another file, too', async (t) => {
+  const paths = { '/a': { $ref: 'toy.yaml' }, '/b': { $ref: 'toy.yaml' } }
+  const { document: read } = await readFiles({
+    'openapi.yaml': stringify({ openapi: '3.1.0', info: document.info, paths }),
+    'toy.yaml': 'get: { operationId: getToy, responses: { 204: { description: It. } } }\n',
+  })
+  t.match(read, { paths: { '/b': { get: { operationId: 'getToy2' } } } })
+})
+
+t.test('two operations that are written out have no operationId in common', async (t) => {
+  const get = { operationId: 'getToy', responses: { 204: { description: 'It.' } } }
+  const paths = { '/a': { get }, '/b': { get: structuredClone(get) } }
+  await t.rejects(contractOf({ paths }), { message: /two operations have the operationId getToy/ })
+})

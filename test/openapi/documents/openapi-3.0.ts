@@ -117,7 +117,7 @@ const documents: [title: string, document: object, old: object][] = [
       paths: { '/a': { $ref: '#/components/pathItems/A' } },
       components: { pathItems: { A: { get: {} } } },
     },
-    { info: {}, paths: { '/a': { get: {} } } },
+    { info: {}, paths: { '/a': { get: { responses: { default: { description: 'Not described.' } } } } } },
   ],
   [
     'schemas of schemas',
