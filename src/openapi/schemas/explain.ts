@@ -91,6 +91,8 @@ interface Plan {
 }
 
 interface Plans {
+  /** Whether values are texts, which may be meant to have another type. */
+  readonly areTexts: boolean
   of(schema: Schema): Plan
   targetOf(ref: string): AnySchema
   choiceOf(schema: Schema, keyword: 'anyOf' | 'oneOf'): Choice
@@ -102,6 +104,7 @@ function createPlans(ajv: Ajv, mode: NumberMode, assertions: Ajv): Plans {
   const choice = (keyword: string) => once((schema) => choiceOf(schema, keyword, resolve, mode === 'text'))
   const choices = { anyOf: choice('anyOf'), oneOf: choice('oneOf') }
   return {
+    areTexts: mode === 'text',
     of: once((schema) => {
       const own = assertionsOf(schema, ajv)
       const validate = own && compile(own)
@@ -239,7 +242,8 @@ function applyAlternatives(
   const passing = unexcused === 0 ? matching.length : unexcused
   if (unexcused === 0 && passing > 0) found.spent.excuses++
   if (isPassing(passing)) return
-  add(found, { keyword, schema, value, at, params: { branches: tried.map(({ errors }) => errors), passing } })
+  const branches = tried.map(({ errors }) => errors)
+  add(found, { keyword, schema, value, at, params: { branches, passing, isText: found.plans.areTexts } })
 }
 
 // As in alternatives.ts, one that needs a default counts if none matches without.

@@ -153,10 +153,13 @@ function alternatives(part: string, error: ErrorObject, all: readonly Violation[
   const of = (problem: string) => [{ place, pointer: error.instancePath, problem, error }]
   if (error.params.passing > 1)
     return of(`must match exactly one alternative, but matches ${error.params.passing} of ${all.length}`)
-  const ofType = branches.filter((each) => !each.some((one) => one.place === place && isWrongType(one)))
+  const { isText } = error.params
+  const isOther = (one: Violation) => isWrongType(one) && !(isText && isOfText(one))
+  const ofType = branches.filter((each) => !each.some((one) => one.place === place && isOther(one)))
   // Who learns of the allowed values alone does not learn that a number would do.
-  if (ofType.every((each) => firsts(each).every((one) => one.place === place && isOfValues(one))))
-    return of(nounsProblem(branches.flatMap(firsts).filter((one) => one.place === place)))
+  const isNamed = isText ? isNoun : isOfValues
+  if (ofType.every((each) => firsts(each).every((one) => one.place === place && isNamed(one))))
+    return of(nounsProblem((isText && ofType.length > 0 ? ofType : branches).flatMap(firsts), place))
   const [only = [], ...others] = ofType.map(firsts)
   if (others.length === 0) return only
   // A violation of every candidate is reported by itself.
@@ -177,6 +180,15 @@ function isWrongType({ error: { keyword, data, params } }: Violation): boolean {
   return keyword === 'type' || params.tag === 'no object'
 }
 
+// Nobody knows which type a text was meant to have.
+function isOfText({ error: { keyword, data, params } }: Violation): boolean {
+  return typeof data === 'string' && (keyword === 'exactNumber' || params.type === 'boolean')
+}
+
+function isNoun(one: Violation): boolean {
+  return isWrongType(one) || isOfValues(one) || one.error.keyword === 'format'
+}
+
 function isImpossible({ error: { keyword } }: Violation): boolean {
   return keyword === 'false schema'
 }
@@ -185,9 +197,12 @@ function isOfValues({ error: { keyword } }: Violation): boolean {
   return keyword === 'enum' || keyword === 'const'
 }
 
-function nounsProblem(violations: readonly Violation[]): string {
-  const named = violations.filter((each) => isWrongType(each) || isOfValues(each))
-  const nouns = named.map(({ problem }) => problem.replace(/^must be /, ''))
+// Formats last: they have examples. The text of null is empty.
+function nounsProblem(violations: readonly Violation[], place: string): string {
+  const named = violations.filter((one) => one.place === place && isNoun(one))
+  const isFormat = ({ error }: Violation) => Number(error.keyword === 'format')
+  const sorted = named.toSorted((a, b) => isFormat(a) - isFormat(b))
+  const nouns = sorted.map(({ problem }) => problem.replace(/^must be /, '')).filter((noun) => noun !== '')
   return `must be ${[...new Set(nouns)].join(' or ')}`
 }
 
