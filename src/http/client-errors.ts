@@ -2,12 +2,12 @@
 // with an error body of the contract's form, is written to the socket.
 
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import { readAddress } from '../lib/address.js'
 import { afterReading } from '../lib/after-reading.js'
+import { lastResponse } from '../lib/last-response.js'
 import { type Contract, type ErrorBodyOf, errorResponses, type RequestError } from '../openapi/index.js'
 import { lingeringClose, requestOn, responseOn } from './connections.js'
 import { headersTooLarge, malformed, tooSlow } from './faults.js'
@@ -70,20 +70,6 @@ function respond(
   const address = config.isAddressLogged ? readAddress(socket.remoteAddress) : undefined
   log.info({ requestId, status: response.status, address, reason }, 'request refused')
   lingeringClose(socket, lastResponse({ ...headers, 'X-Request-Id': requestId }, response))
-}
-
-function lastResponse(
-  common: Readonly<Record<string, string>>,
-  { status, contentType, text }: SentError,
-): string {
-  const headers = {
-    ...common,
-    'Content-Type': contentType,
-    'Content-Length': Buffer.byteLength(text),
-    Connection: 'close',
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`
 }
 
 function clientFault(error: NodeJS.ErrnoException, contract: Contract): RequestError {
