@@ -13,6 +13,7 @@ import {
   UnreadFile,
   versionProblem,
   withOwnRefs,
+  withSchemeNames,
 } from '../../src/openapi/tools.js'
 
 /** A document, and the resolver that caches the files it refers to. */
@@ -74,7 +75,10 @@ class Resolver extends BaseResolver {
     const document = fromJson(args[0]) ?? super.parseDocument(...args)
     return {
       ...document,
-      parsed: marked(withOwnRefs(document.parsed), path.basename(toPath(args[0].absoluteRef))),
+      parsed: marked(
+        withSchemeNames(withOwnRefs(document.parsed)),
+        path.basename(toPath(args[0].absoluteRef)),
+      ),
     }
   }
 }

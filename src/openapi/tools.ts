@@ -31,6 +31,7 @@ export { toContract } from './contract/read.js'
 export { type Node, nodeOf, Reader } from './contract/reader.js'
 export { successesAmong } from './contract/responses.js'
 export { placesOf } from './contract/schema-places.js'
+export { withSchemeNames } from './contract/scheme-names.js'
 export {
   areSentAlike,
   credentialPlace,

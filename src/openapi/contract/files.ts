@@ -23,6 +23,7 @@ import {
 } from './keywords.js'
 import { pointerKeys, resolvePointer } from './pointer.js'
 import { type Node, nodeOf } from './reader.js'
+import { withSchemeNames } from './scheme-names.js'
 import { withOwnRefs } from './self.js'
 import { isOpenApi30, refAsAllOf } from './upgrade.js'
 
@@ -60,7 +61,7 @@ export async function readSource(
   const place = createPlace(texts)
   const known = knownExtensions(extensions)
   const root = await textOf(path.resolve(file))
-    .then((text) => withOwnRefs(parseDocumentText(text)))
+    .then((text) => rootOf(text))
     .catch(() => undefined) // $RefParser reports why
   const isWhole = root !== undefined && isSelfContained(root, known)
   const document = isWhole
@@ -121,7 +122,7 @@ async function bundled(
   const values = new Map<string, object>()
   const parse = async ({ url, data }: { readonly url: string; readonly data: unknown }) => {
     const name = toPath(url)
-    const value = withOwnRefs((name === file ? parseDocumentText : parseText)(String(data)))
+    const value = name === file ? rootOf(String(data)) : withOwnRefs(parseText(String(data)))
     values.set(name, value)
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
@@ -139,6 +140,10 @@ async function bundled(
   })
   checkFilled(values, file, place)
   return completed(bundle, bundle, foreign) as object
+}
+
+function rootOf(text: string): object {
+  return withSchemeNames(withOwnRefs(parseDocumentText(text)))
 }
 
 function checkFilled(values: ReadonlyMap<string, object>, file: string, place: Place): void {

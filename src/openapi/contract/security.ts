@@ -6,27 +6,11 @@ import type { Contract, Operation, Requirement, SecurityScheme } from './contrac
 import type { Pointer, Problem } from './contract-error.js'
 import { operationPlace } from './methods.js'
 import { isToken } from './names.js'
-import { pointerKeys } from './pointer.js'
 import type { Node, Reader } from './reader.js'
 
-/**
- * The Security Requirement Objects of an operation: its own or, if it has none, the document's; with the
- * names of schemes also where OpenAPI 3.2 has a reference.
- */
+/** The Security Requirement Objects of an operation: its own or, if it has none, the document's. */
 export function effectiveSecurity(document: Node, operation: Node): Node[] {
-  const security: unknown = operation.security ?? document.security ?? []
-  if (!Array.isArray(security)) return security as Node[]
-  return security.map((each) => (isMap(each) ? withNames(each) : each))
-}
-
-/** A Security Requirement Object with the names of its schemes. */
-export function withNames(requirement: Node): Node {
-  return Object.fromEntries(Object.entries(requirement).map(([name, scopes]) => [schemeNamed(name), scopes]))
-}
-
-// No component may have a name that looks like this.
-function schemeNamed(name: string): string {
-  return name.startsWith('#/components/securitySchemes/') ? (pointerKeys(name)?.at(-1) ?? name) : name
+  return (operation.security ?? document.security ?? []) as Node[] // readRequirements checks it
 }
 
 /**

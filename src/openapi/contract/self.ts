@@ -1,7 +1,7 @@
 // `$self` of OpenAPI 3.2: the URI of a document, and the base of the references in it. Nothing is fetched, so
 // it stands for the place of the file: what is beside it there is beside the file.
 
-import { mapMembers, outermost } from './keywords.js'
+import { mapMembers, mapValues, outermost } from './keywords.js'
 import { type Node, nodeOf } from './reader.js'
 
 /** A document whose references by `$self` are those within it, or to the files beside it. */
@@ -12,10 +12,23 @@ export function withOwnRefs<Document>(document: Document): Document {
   const convert = (value: unknown, nesting = outermost): unknown => {
     if (nesting.isData || typeof value !== 'object' || value === null) return value
     const node = mapMembers(value, nesting, convert) as Node
-    const { $ref } = node
+    const own = (each: unknown) => (isUri(each) ? ownRef(each, base) : each)
+    if (nesting.of === 'security' && !Array.isArray(node)) return withKeys(node, own)
+    if (nesting.of === 'mapping') return mapValues(node, own)
+    const { $ref, defaultMapping } = node
+    if (defaultMapping !== undefined) return { ...node, defaultMapping: own(defaultMapping) }
     return typeof $ref === 'string' && !nesting.isMap ? { ...node, $ref: ownRef($ref, base) } : node
   }
   return convert(document) as Document
+}
+
+// Security requirements and mappings may have names, too, of which a whole document is taken for one.
+function isUri(value: unknown): value is string {
+  return typeof value === 'string' && value.includes('#')
+}
+
+function withKeys(node: Node, change: (key: string) => unknown): Node {
+  return Object.fromEntries(Object.entries(node).map(([key, each]) => [String(change(key)), each]))
 }
 
 // A relative `$self` is one of any host.

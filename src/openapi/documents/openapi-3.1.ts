@@ -6,7 +6,7 @@ import { framingOf, withSchemaOfItem } from '../contract/items.js'
 import { isNode, mapMembers, mapValues, outermost } from '../contract/keywords.js'
 import { essence } from '../contract/media-types.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
-import { withNames } from '../contract/security.js'
+import { withSchemeNames } from '../contract/scheme-names.js'
 import { isOpenApi32 } from '../contract/upgrade.js'
 
 /** The document of OpenAPI 3.1 for one of 3.2; any other is returned unchanged. */
@@ -21,7 +21,7 @@ export function withoutOpenApi32(document: object): object {
     const node = mapMembers(whole, nesting, convert) as Node
     return isMap || Array.isArray(node) ? node : rewritten(node, of)
   }
-  const { $self: _, jsonSchemaDialect, ...others } = convert(document) as Node
+  const { $self: _, jsonSchemaDialect, ...others } = convert(withSchemeNames(document)) as Node
   const isOwn = /\/3\.2\//.test(String(jsonSchemaDialect))
   return {
     ...others,
@@ -56,7 +56,6 @@ const rewrites: Readonly<Record<string, (node: Node) => Node>> = {
   components: withExamples,
   responses: responseOf,
   securitySchemes: schemeOf,
-  security: withNames,
   xml: xmlOf,
 }
 
