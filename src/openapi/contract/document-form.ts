@@ -9,7 +9,7 @@ import { valueAt } from './pointer.js'
 export const nestingMax = 100
 
 /** What is said of a part nested deeper than that. */
-export const tooDeep = `is nested more than ${nestingMax} levels deep`
+export const tooDeep = `a value is nested more than ${nestingMax} levels deep`
 
 interface Part {
   readonly value: unknown
@@ -67,7 +67,7 @@ function firstProblem(
   for (let part = pending.pop(); part !== undefined; part = pending.pop()) {
     for (const inner of membersOf(part).reverse()) {
       const fault = faultOf(part, inner)
-      if (fault !== undefined) return { text: `${inner.at.slice(-3).join('.')} ${fault}`, at: inner.at }
+      if (fault !== undefined) return { text: fault, at: inner.at }
       pending.push(inner)
     }
   }
@@ -85,15 +85,22 @@ function membersOf({ value, at, nesting }: Part): Part[] {
 function formFault(_: Part, { value, at }: Part): string | undefined {
   const key = String(at.at(-1))
   // RFC 8259, section 8.2: without its other half, a surrogate has no encoding: writing would alter it.
-  if (/\p{Cs}/u.test(typeof value === 'string' ? key + value : key)) return 'contains half a surrogate pair'
+  if (/\p{Cs}/u.test(typeof value === 'string' ? key + value : key))
+    return `${named(at)} contains half a surrogate pair`
   return at.length > nestingMax ? tooDeep : undefined
 }
 
 function emptyFault(around: Part, { value, at, nesting }: Part): string | undefined {
   if (value === null && !nesting.isData && isContainer(around, String(at.at(-1))))
-    return 'is null: give it a value, or remove it'
+    return `${named(at)} is null: give it a value, or remove it`
   const isMapping = around.nesting.of === 'mapping' && !around.nesting.isData
-  return isMapping && typeof value !== 'string' ? 'must be the name of a schema or a $ref' : undefined
+  return isMapping && typeof value !== 'string'
+    ? `${named(at)} must be the name of a schema or a $ref`
+    : undefined
+}
+
+function named(at: Pointer): string {
+  return at.slice(-3).join('.')
 }
 
 // Whether a member must be an object or an array.

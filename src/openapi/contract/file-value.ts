@@ -104,7 +104,7 @@ function refuseNesting(text: string, lines: LineCounter): void {
     const { token, depth } = each
     if (depth > nestingMax) {
       const { line, col } = lines.linePos(token.offset)
-      throw atPlace(`a value ${tooDeep}`, line, col)
+      throw atPlace(tooDeep, line, col)
     }
     pending.push(...innerTokens(token).map((inner) => ({ token: inner, depth: depth + 1 })))
   }

@@ -85,10 +85,25 @@ export async function readSource(
 
 // JSON Schema would resolve a `$ref` against the `$id` around it, and find schemas by theirs.
 function hintOf(texts: ReadonlyMap<string, string>): string {
-  const hasId = [...texts.values()].some((text) => /(^|[\s{,"'])\$id["']?\s*:/.test(text))
-  return hasId
+  return [...texts.values()].some((text) => hasId(valueOf(text)))
     ? ' ($id is neither a base nor a target of $refs: write one as the path of a file and #/…)'
     : ''
+}
+
+function hasId(value: unknown, nesting = outermost): boolean {
+  if (nesting.isData || typeof value !== 'object' || value === null) return false
+  if (!nesting.isMap && typeof (value as Node).$id === 'string') return true
+  const isList = Array.isArray(value)
+  return Object.entries(value).some(([key, each]) => hasId(each, nestingIn(nesting, key, isList)))
+}
+
+// Of a file that does not parse, the parser's own error is reported.
+function valueOf(text: string): object {
+  try {
+    return parseText(text)
+  } catch {
+    return {}
+  }
 }
 
 function isAboutRef(line: string): boolean {

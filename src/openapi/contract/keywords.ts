@@ -194,11 +194,8 @@ export const containerFields: ReadonlySet<string> = new Set([
 ])
 // Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`.
 const dataFields: ReadonlySet<string> = new Set(['example', 'default', 'enum', 'const'])
-// Those of an Example Object, and of a Link Object: in others they are none, or no data.
-const dataFieldsOf: Readonly<Record<string, readonly string[]>> = {
-  examples: ['value', 'dataValue'],
-  links: ['parameters', 'requestBody'],
-}
+// Of a Link Object: in others they are no data.
+const linkData: ReadonlySet<string> = new Set(['parameters', 'requestBody'])
 
 /** That of a member of a value, or of an item if the value is an array. */
 export function nestingIn(around: Nesting, key: string, isItem = false): Nesting {
@@ -207,12 +204,13 @@ export function nestingIn(around: Nesting, key: string, isItem = false): Nesting
   // In a schema, examples are an array of values.
   const isValue = isItem && isMap && of === 'examples'
   if (isMap || isItem) return { of, isMap: false, isData: around.isData || isExtension || isValue }
-  const isData = around.isData || isExtension || dataFields.has(key) || isDataOf(of, key)
+  const isData = around.isData || isExtension || isDataField(of, key)
   return { of: key, isMap: !isData && mapFields.has(key), isExtensible: isExtensibleMap(of, key), isData }
 }
 
-function isDataOf(of: string, key: string): boolean {
-  return Object.hasOwn(dataFieldsOf, of) && dataFieldsOf[of]?.includes(key) === true
+// An Example Object has nothing else.
+function isDataField(of: string, key: string): boolean {
+  return dataFields.has(key) || of === 'examples' || (of === 'links' && linkData.has(key))
 }
 
 // Among components, a name may begin with x-.

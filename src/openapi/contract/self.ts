@@ -22,7 +22,7 @@ export function withOwnRefs<Document>(document: Document): Document {
   return convert(document) as Document
 }
 
-// Security requirements and mappings may have names, too, of which a whole document is taken for one.
+// Security requirements and mappings have names, too: a URI without a fragment cannot be told from one.
 function isUri(value: unknown): value is string {
   return typeof value === 'string' && value.includes('#')
 }

@@ -87,7 +87,7 @@ const unreadable: [title: string, file: string | Buffer, message: string][] = [
   [
     'nests without measure',
     `{"x-a": ${'['.repeat(200)}${']'.repeat(200)}}`,
-    ':1:109: 0.0.0 is nested more than 100 levels deep',
+    ':1:109: a value is nested more than 100 levels deep',
   ],
   [
     'nests so deeply that its parser fails',

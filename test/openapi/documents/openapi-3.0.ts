@@ -194,8 +194,8 @@ const documents: [title: string, document: object, old: object][] = [
   ],
   [
     'a description beside a reference',
-    { info: {}, paths: { '/a': { get: { parameters: [{ $ref: '#/b', description: 'B' }] } } } },
-    { info: {}, paths: { '/a': { get: { parameters: [{ $ref: '#/b' }] } } } },
+    { info: {}, paths: { '/a': { parameters: [{ $ref: '#/b', description: 'B' }] } } },
+    { info: {}, paths: { '/a': { parameters: [{ $ref: '#/b' }] } } },
   ],
 ]
 

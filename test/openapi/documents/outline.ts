@@ -66,6 +66,7 @@ t.test('an operation has its parameters, bodies and responses, with references f
     {
       id: 'putToy',
       method: 'PUT',
+      prefix: '/v1',
       summary: 'Put a toy',
       security: [],
       path: '/toys/{name}',
