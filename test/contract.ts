@@ -53,7 +53,7 @@ async function sendSample(service: Service, operation: Operation): Promise<Sent>
   const required = operation.parameters.filter((each) => each.required)
   const query = required.filter((each) => each.in === 'query').map(pairOf)
   const headers = Object.fromEntries(required.filter((each) => each.in === 'header').map(pairOf))
-  const url = await urlOf(service, operation.path)
+  const url = await urlOf(service, operation)
   const body = requestSample(requestSchema(operation))
   const target = query.length === 0 ? url : `${url}?${new URLSearchParams(query)}`
   const answer = await send(target, operation.method, { ...service.auth, ...headers }, stringify(body))
@@ -64,10 +64,10 @@ function pairOf({ name, schema }: Operation['parameters'][number]): [name: strin
   return [name, String(sample(schema))]
 }
 
-// The URL of a path. What stands in its last parameter is added before.
-async function urlOf(service: Service, path: string): Promise<string> {
+// The URL of an operation. What stands in the last parameter of its path is added before.
+async function urlOf(service: Service, { prefix, path }: Operation): Promise<string> {
   const [, parent, rest = ''] = /^(.*)\/\{[^/]+\}(\/.*)?$/.exec(path) ?? []
-  if (parent === undefined) return service.base + path
+  if (parent === undefined) return service.origin + prefix + path
   const create = operationOf('POST', parent)
   if (create === undefined) throw new Error(`no operation adds what GET ${path} reads: POST ${parent}`)
   return locationOf(await sendSample(service, create)) + rest
