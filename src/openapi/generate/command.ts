@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import type { Contract } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
 import { filesOf } from '../contract/file-text.js'
+import { problemOf } from '../contract/operations.js'
 import { readContract } from '../contract/read.js'
 import { undeclaredErrors } from '../response/additions.js'
 import { keptJudgements, slowPatterns, unjudged } from './backtracking.js'
@@ -95,7 +96,10 @@ async function warningsOf(contract: Contract, judgements: Judgements): Promise<r
   const undeclared = [...contract.operations.values()].flatMap((each) => undeclaredErrors(each, contract, []))
   const refused = slow.filter(({ isExponential }) => isExponential)
   if (refused.length > 0) throw new ContractError(refused, await contract.locate(refused))
-  const noted = [...contract.warnings, ...undeclared, ...slow]
+  const stubs = [...contract.operations.values()].flatMap((each) =>
+    each.unsupported.map((text) => problemOf(each, `${text}: it can only be a stub`)),
+  )
+  const noted = [...contract.warnings, ...stubs, ...undeclared, ...slow]
   return contract.locate(noted.map(({ text, at }) => ({ text: `warning: ${text}`, at })))
 }
 

@@ -95,6 +95,13 @@ t.test('a schema that is true or false has a type', async (t) => {
   ])
 })
 
+t.test('it warns of what can only be a stub', async (t) => {
+  writeFileSync(path.join(folder, 'draft.yaml'), `${contract.split('      responses')[0]}\ncomponents: {}\n`)
+  const warning = 'GET /toys declares no responses: it can only be a stub'
+  const outcome = await run('generate', path.join(folder, 'draft.yaml'), '--output', output)
+  t.match(outcome, { code: 0, stderr: `${place('draft.yaml')}:5:5: warning: ${warning}\n` })
+})
+
 t.test('it refuses a contract that cannot be used, with its line', async (t) => {
   writeFileSync(path.join(folder, 'wrong.yaml'), contract.replace('schemas/Toys', 'schemas/Cats'))
   const refused = `${place('wrong.yaml')}:7:80: cannot resolve $ref #/components/schemas/Cats\n`
