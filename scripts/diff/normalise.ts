@@ -118,7 +118,7 @@ class Normaliser {
 
   #rewritten(value: Node, kind: string): Node {
     // Also in 3.1, as the server reads it: many documents still use `nullable` there.
-    if (kind === 'schema') return toSchema31(value)
+    if (kind === 'schema') return withoutBooleans(toSchema31(value))
     if (kind !== 'received*') return value
     // A stream by the schema of its items, wherever the document has it, and of the JSON that an event is.
     const items = Object.entries(value).map(([type, media]) => {
@@ -272,6 +272,27 @@ class Normaliser {
     const inner = isNode(target) ? this.#resolved(target) : undefined
     return inner && { ...inner, ...siblings }
   }
+}
+
+// A part of an `allOf` that is true says nothing, nor does an alternative that is false.
+function withoutBooleans(schema: Node): Node {
+  const lists = [
+    ['allOf', true],
+    ['anyOf', false],
+    ['oneOf', false],
+  ] as const
+  const entries = lists.flatMap(([keyword, idle]) => {
+    const list: unknown = schema[keyword]
+    if (!Array.isArray(list) || list.every(isNode)) return []
+    const said = list.filter((each) => each !== idle)
+    const all = said.length === 0 && !idle ? [false] : said
+    return [[keyword, all.map((each) => (typeof each === 'boolean' ? booleanSchema(each) : each))]]
+  })
+  return entries.length === 0 ? schema : { ...schema, ...Object.fromEntries(entries) }
+}
+
+function booleanSchema(value: boolean): Node {
+  return value ? {} : { not: {} }
 }
 
 const plainTypes: ReadonlySet<string> = new Set(['integer', 'number', 'boolean'])
