@@ -599,4 +599,4 @@ export type Error = {
  * @description A machine-readable error code. Codes may be added: handle an unknown one by its HTTP status.
  * @enum {string}
  */
-export type ErrorCode = "invalid_request" | "invalid_json" | "malformed_request" | "missing_api_key" | "invalid_api_key" | "pet_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "operation_gone" | "body_too_large" | "uri_too_long" | "unsupported_media_type" | "idempotency_key_reused" | "idempotency_key_incomparable" | "rate_limit_exceeded" | "key_banned" | "headers_too_large" | "internal_error" | "not_implemented" | "unavailable";
+export type ErrorCode = "invalid_request" | "invalid_json" | "malformed_request" | "missing_api_key" | "invalid_api_key" | "pet_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "operation_gone" | "body_too_large" | "request_too_complex" | "uri_too_long" | "unsupported_media_type" | "idempotency_key_reused" | "idempotency_key_incomparable" | "rate_limit_exceeded" | "key_banned" | "headers_too_large" | "internal_error" | "not_implemented" | "unavailable";

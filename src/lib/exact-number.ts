@@ -57,3 +57,30 @@ export function isKeptByDouble(numeral: string): boolean {
   const [given, kept] = [decimal(numeral), decimal(String(Number(numeral)))]
   return given.digits === kept.digits && given.exponent === kept.exponent
 }
+
+/**
+ * Returns whether a number is a multiple of another one, in decimal arithmetic: with doubles, 19.99 is not a
+ * multiple of 0.01.
+ */
+export function isMultipleOf(of: bigint | number): (value: bigint | number) => boolean {
+  const { digits, exponent } = decimal(String(of))
+  const scale = 10 ** Math.max(0, -exponent)
+  const step = Number(digits) * 10 ** Math.max(0, exponent)
+  const isPlain = scale <= exactMax && step <= exactMax
+  return (value) => {
+    const scaled = typeof value === 'number' ? Math.round(value * scale) : Number.NaN
+    // Up to 15 digits, a double stands for one numeral, so if this one has more of them behind the point than
+    // the other number, it differs from what it was rounded to.
+    if (isPlain && Math.abs(scaled) <= exactMax) return scaled / scale === value && scaled % step === 0
+    return isMultiple(String(value), String(of))
+  }
+}
+
+const exactMax = 1e15
+
+function isMultiple(numeral: string, of: string): boolean {
+  const [a, b] = [decimal(numeral), decimal(of)]
+  const least = Math.min(a.exponent, b.exponent)
+  const scaled = ({ digits, exponent }: typeof a) => BigInt(digits + '0'.repeat(exponent - least))
+  return scaled(a) % scaled(b) === 0n
+}

@@ -17,6 +17,7 @@ export const ownErrorStatuses = {
   not_acceptable: 406,
   operation_gone: 410,
   body_too_large: 413,
+  request_too_complex: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
   internal_error: 500,

@@ -19,6 +19,7 @@ import { parseJson } from '../schemas/json.js'
 import { beforeFile, errorAt, withPath } from '../schemas/messages.js'
 import { compilableWithout, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
+import { isTooComplex } from '../schemas/steps.js'
 import { decodeText, noText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
@@ -167,10 +168,11 @@ export function noteErrors(request: FastifyRequest, part: RequestPart, errors: r
 
 /**
  * Reports all violations of a request. Fastify's validation stops at the first part, and sees decoded text.
- * @throws {RequestError} `invalid_request`, naming every violation
+ * @throws {RequestError} `invalid_request`, naming every violation; `request_too_complex`
  */
 export function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
+  refuseIfTooComplex(request.validationError?.validation)
   const isRead = request.validationError === undefined && request[readErrors] === undefined
   const isSuspect = bodyMissing || mayContainInvalidText(request.url)
   if (isRead && !isSuspect) return
@@ -180,13 +182,21 @@ export function checkRequest(request: FastifyRequest, operation: Operation): voi
       return bodyMissing ? [violation('body', 'is required')] : []
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
     const known = [...(request[readErrors]?.[httpPart] ?? []), ...repeated]
-    const invalid = exceptFor(errorsOf(request, httpPart), known)
+    const found = errorsOf(request, httpPart)
+    refuseIfTooComplex([...known, ...found])
+    const invalid = exceptFor(found, known)
     const all = [...known, ...invalid, ...invalidTexts(request, httpPart)]
     const errors = all.slice(0, errorsMax)
     if (all.length >= errorsMax) areAll = false
     return violationsIn(name, toldOf(request, operation, httpPart, errors))
   })
   if (violations.length > 0) throw invalid(violations, areAll)
+}
+
+// Its errors were not looked for.
+function refuseIfTooComplex(errors: readonly Pick<ErrorObject, 'keyword'>[] = []): void {
+  if (errors.some(isTooComplex))
+    throw ownError('request_too_complex', 'The request would take too many steps to check.')
 }
 
 // The errors of a part in terms of what was sent.

@@ -63,7 +63,7 @@ const ofAny = [
   'internal_error',
   'not_implemented',
 ] as const
-const ofBody = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const
+const ofBody = ['invalid_json', 'body_too_large', 'request_too_complex', 'unsupported_media_type'] as const
 
 function anyOwn(code: OwnErrorCode): RequestError {
   const violations = [{ in: 'body', pointer: '/name', detail: 'is required' }] as const

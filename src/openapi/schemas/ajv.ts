@@ -15,7 +15,9 @@ import { addExactNumber, type NumberMode, withConditions, withExactNumbers } fro
 import { formats } from './formats.js'
 import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
 import { addBoundedPatterns, toRegExp } from './patterns.js'
+import { addSteps, placesIn, withSteps } from './step-keyword.js'
 import { addUniqueItems } from './unique-items.js'
+import { addValues } from './values.js'
 
 // Ajv's optimizer is quadratic in the size of a schema, and V8 optimizes the code anyway.
 const unoptimized = { optimize: false }
@@ -35,9 +37,11 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   addBytes(ajv)
   addAlternatives(ajv, mode)
   addUniqueItems(ajv)
+  addValues(ajv)
   addUnevaluated(ajv)
   judgeTuplesLast(ajv)
   if (mode !== 'check') addDefaults(ajv)
+  addSteps(ajv)
   changeOnceValid(ajv)
   return ajv
 }
@@ -51,7 +55,8 @@ function judgeTuplesLast(ajv: Ajv): void {
 // Ajv's own `useDefaults` and `coerceTypes` would change a value while it is judged.
 function changeOnceValid(ajv: Ajv): void {
   const compile = ajv.compile.bind(ajv) as (schema: AnySchema) => ValidateFunction
-  ajv.compile = ((schema: AnySchema) => changing(compile(schema))) as Ajv['compile']
+  const places = placesIn(ajv)
+  ajv.compile = ((schema: AnySchema) => changing(compile(schema), () => places(schema))) as Ajv['compile']
 }
 
 // The meta-schema validator, shared because compiling it takes longer than compiling all schemas of a small
@@ -68,7 +73,7 @@ export function compilable(schema: AnySchema, mode: NumberMode = 'json'): AnySch
   if (typeof schema === 'boolean') return schema
   const { $id: _, $schema, ...others } = schema
   checkDialect(others)
-  return withConditions(withExactNumbers(withNullPrototypes(others), mode))
+  return withSteps(withConditions(withExactNumbers(withNullPrototypes(others), mode)))
 }
 
 // Ajv would read `$recursiveRef` from the schema that it compiles, and of `$recursiveAnchor` the meta-schema

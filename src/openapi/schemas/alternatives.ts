@@ -2,7 +2,7 @@
 // with a discriminator, or a const that tells them apart, one of them, so that a recursive one costs no more
 // than its size. Defaults apply only from alternatives that match.
 
-import { _, type Ajv, type KeywordCxt, type Name, nil } from 'ajv'
+import { _, type Ajv, type KeywordCxt, type Name } from 'ajv'
 import { not } from 'ajv/dist/compile/codegen/index.js'
 import type { Schema } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
@@ -60,11 +60,15 @@ function validateCandidates(cxt: KeywordCxt, { candidatesOf }: Choice): void {
   const passing = gen.let('passing', 0)
   const excused = gen.let('excused', 0)
   const tally: Tally = { passing, excused, first: gen.const('first', call(cxt, changesNoted)) }
-  const isOpen = keyword === 'oneOf' ? _` && ${passing} < 2` : nil
+  const isOpen = keyword === 'oneOf' ? _`${passing} < 2` : _`true`
+  const next = gen.let('next', 0) // they are in order
   for (const i of (schema as AnySchema[]).keys())
-    gen.if(_`${candidates}.includes(${i})${isOpen}`, () => validateOne(cxt, i, tally))
+    gen.if(_`${candidates}[${next}] === ${i}`, () => {
+      gen.code(_`${next}++`)
+      gen.if(isOpen, () => validateOne(cxt, i, tally))
+    })
   gen.if(_`${passing} === 0`, () => gen.assign(passing, excused))
-  cxt.result(keyword === 'oneOf' ? _`${passing} === 1` : _`${passing} > 0`, () => cxt.reset())
+  cxt.result(keyword === 'oneOf' ? _`${passing} === 1` : _`${passing} > 0`)
 }
 
 interface Tally {
@@ -80,6 +84,7 @@ function validateOne(cxt: KeywordCxt, i: number, { passing, excused, first }: Ta
   const isValid = gen.name('_valid')
   const start = gen.const('start', call(cxt, changesNoted))
   cxt.subschema({ keyword, schemaProp: i, createErrors: false, compositeRule: true }, isValid)
+  cxt.reset() // its errors, which Ajv would copy for each reference among the others
   gen.if(not(isValid)).code(call(cxt, undoChanges, start))
   gen.elseIf(call(cxt, isUnexcused, start))
   gen.if(_`${passing} === 0 && ${excused} > 0`, () => gen.code(call(cxt, undoChangesUntil, first, start)))

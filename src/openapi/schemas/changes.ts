@@ -3,9 +3,11 @@
 // in a list while a value is judged. An alternative that does not match takes back what it noted. Validation
 // is synchronous, so that all validators can share the list.
 
-import type { ValidateFunction } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import { judgeInSteps, takeSteps } from './steps.js'
 
-type Container = Record<string | number, unknown>
+/** An object or an array. */
+export type Container = Record<string | number, unknown>
 
 /** A property that has a default, or whose schema would change one that another schema has. */
 export interface Property {
@@ -15,38 +17,51 @@ export interface Property {
   readonly change: ((object: Container, name: string) => void) | undefined
 }
 
-// A conversion; an object that lacks some of the properties; what to undo; or none of them, for an excuse.
-interface Change {
-  readonly convert?: () => void
-  readonly object?: Container
-  readonly properties?: readonly Property[]
-  readonly undo?: () => void
+/** What a value at a place becomes. There may be as many as a body has numbers, so each is small. */
+interface Conversion {
+  readonly kind: 'conversion'
+  readonly parent: Container
+  readonly property: string | number
+  readonly given: unknown
+  readonly value: unknown
+  /** Whether it is made only if no other schema has converted the value. */
+  readonly isWeak: boolean
 }
+
+type Change =
+  | Conversion
+  | { readonly kind: 'gap'; readonly object: Container; readonly properties: readonly Property[] }
+  | { readonly kind: 'undo'; readonly undo: () => void }
+  | { readonly kind: 'excuse' }
 
 const changes: Change[] = []
 // Where in the list there are excuses.
 const excuses: number[] = []
 
 /** Notes a conversion. */
-export function noteConversion(convert: () => void): void {
-  changes.push({ convert })
+export function noteConversion(conversion: Conversion): void {
+  takeSteps(stepsOfNote)
+  changes.push(conversion)
 }
+
+// It takes more memory than time: in this many steps a schema could apply to some other value.
+const stepsOfNote = 4
 
 /** Notes how to undo what is only of use while the value is judged. */
 export function noteUndo(undo: () => void): void {
-  changes.push({ undo })
+  changes.push({ kind: 'undo', undo })
 }
 
 /** Notes an object that lacks some of these properties. */
 export function noteAbsent(object: Container, properties: readonly Property[]): void {
-  if (properties.some(({ name }) => !has(object, name))) changes.push({ object, properties })
+  if (properties.some(({ name }) => !has(object, name))) changes.push({ kind: 'gap', object, properties })
 }
 
 /** Notes an excuse if an object lacks one of these properties, which are required and have a default. */
 export function noteExcuse(object: Container, names: readonly string[]): void {
   if (names.every((name) => has(object, name))) return
   excuses.push(changes.length)
-  changes.push({})
+  changes.push({ kind: 'excuse' })
 }
 
 /** Whether an object has a property of its own. One that is undefined counts as absent. */
@@ -66,7 +81,10 @@ export function isUnexcused(since: number): boolean {
 
 /** Takes back what was noted since the list ended at `from`. */
 export function undoChanges(from: number): void {
-  while (changes.length > from) changes.pop()?.undo?.()
+  while (changes.length > from) {
+    const change = changes.pop()
+    if (change?.kind === 'undo') change.undo()
+  }
   while (!isUnexcused(from)) excuses.pop()
 }
 
@@ -80,32 +98,39 @@ export function undoChangesUntil(from: number, to: number): void {
   excuses.push(...excused)
 }
 
-/** A validator that changes a value if it is valid. */
-export function changing(validate: ValidateFunction): ValidateFunction {
+/**
+ * A validator that judges a value in a bounded number of steps, and changes it if it is valid.
+ * @param placesOf the number of schemas that may apply to it
+ */
+export function changing(validate: ValidateFunction, placesOf: () => number): ValidateFunction {
   const judge = (data: unknown, context?: Parameters<ValidateFunction>[1]): boolean => {
     const start = changes.length
+    const errorsOf = () => (validate(data, context) ? none : (validate.errors ?? none))
     try {
-      const isValid = validate(data, context)
-      if (isValid && changes.length > start) make(start)
-      return isValid
+      const errors = judgeInSteps(data, placesOf, errorsOf)
+      changing.errors = errors === none ? null : [...errors]
+      if (errors === none && changes.length > start) make(start)
+      return errors === none
     } finally {
-      changing.errors = validate.errors ?? null
-      undoChanges(start) // also if the stack overflowed
+      undoChanges(start) // also if the steps have ended
     }
   }
   const changing = Object.assign(judge as ValidateFunction, validate)
   return changing
 }
 
+const none: readonly ErrorObject[] = []
+
 // Defaults last, because a converted value may be one that an object has. They are changed by every schema of
 // the property, as they would be if they had been sent.
 function make(from: number): void {
   const gaps: { readonly object: Container; readonly property: Property }[] = []
   for (let i = from, end = changes.length; i < end; i++) {
-    const { convert, object, properties = [] } = changes[i] as Change
-    convert?.()
-    if (object !== undefined)
-      for (const property of properties) if (!has(object, property.name)) gaps.push({ object, property })
+    const change = changes[i] as Change
+    if (change.kind === 'conversion') convert(change)
+    if (change.kind === 'gap')
+      for (const property of change.properties)
+        if (!has(change.object, property.name)) gaps.push({ object: change.object, property })
   }
   for (const { object, property } of gaps) {
     const { name, default: value } = property
@@ -114,4 +139,8 @@ function make(from: number): void {
   }
   for (const { object, property } of gaps)
     if (has(object, property.name)) property.change?.(object, property.name)
+}
+
+function convert({ parent, property, given, value, isWeak }: Conversion): void {
+  if (!isWeak || parent[property] === given) parent[property] = value
 }

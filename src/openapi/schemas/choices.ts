@@ -3,6 +3,7 @@
 
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, extendedBy, isNode } from '../contract/keywords.js'
+import { comparable } from './canonical.js'
 import type { Resolve } from './references.js'
 
 export interface Choice {
@@ -162,11 +163,6 @@ function candidatesByProperty(
 
 function isComparable(value: unknown, isCoerced: boolean): boolean {
   return isCoerced ? typeof value === 'string' : typeof value !== 'object' || value === null
-}
-
-// An integer may be a number or a bigint.
-function comparable(value: unknown): unknown {
-  return Number.isInteger(value) ? BigInt(value as number) : value
 }
 
 function requires(schema: Schema, property: string, resolve: Resolve): boolean {

@@ -21,22 +21,21 @@ import { toRegExp } from './patterns.js'
 /** What a schema evaluates of a value. */
 interface Evaluated {
   readonly property: (name: string) => boolean
-  readonly item: (index: number) => boolean
+  /** How many items it evaluates, from the first one on, and which others. */
+  readonly length: number
+  readonly items?: ReadonlySet<number>
 }
 
 /** Replaces the keywords of an Ajv, and adds `evaluates`, which withEvaluations sets. */
 export function addUnevaluated(ajv: Ajv): void {
   ajv.opts.unevaluated = false // Ajv's own bookkeeping
-  const { code: ofAjv, ...ofContains } = contains.default as CodeKeywordDefinition
-  const { code: _, ...ofProperties } = properties.default as CodeKeywordDefinition
-  const { code: __, ...ofItems } = items.default as CodeKeywordDefinition
+  const { code: _, ...ofContains } = contains.default as CodeKeywordDefinition
+  const { code: __, ...ofProperties } = properties.default as CodeKeywordDefinition
+  const { code: ___, ...ofItems } = items.default as CodeKeywordDefinition
   for (const keyword of ['contains', 'unevaluatedProperties', 'unevaluatedItems']) ajv.removeKeyword(keyword)
   // Before all others: a schema does not see what those beside it evaluate.
   ajv.addKeyword({ keyword: 'evaluates', before: '$dynamicAnchor', code: noteEvaluated })
-  ajv.addKeyword({
-    ...ofContains,
-    code: (cxt) => (cxt.parentSchema.evaluates === true ? judgeContains(cxt) : ofAjv(cxt)),
-  })
+  ajv.addKeyword({ ...ofContains, code: judgeContains })
   ajv.addKeyword({
     ...ofProperties,
     code: (cxt) => judgeOthers(cxt, Type.Str, otherProperties, 'unevaluatedProperty'),
@@ -89,8 +88,7 @@ const evaluationsOf = once((schema: Schema) => {
 })
 
 function evaluatedBy(schema: Schema): Evaluated {
-  const length = evaluatedLength(schema)
-  return { property: evaluatesProperty(schema), item: (index) => index < length }
+  return { property: evaluatesProperty(schema), length: evaluatedLength(schema) }
 }
 
 /** Whether a schema evaluates a property, by itself. */
@@ -100,10 +98,10 @@ export function evaluatesProperty(schema: Schema): (name: string) => boolean {
 }
 
 /** Whether a schema has a property, or a pattern for its name. */
-export function declares({ properties = {}, patternProperties = {} }: Schema): (name: string) => boolean {
+export const declares = once(({ properties = {}, patternProperties = {} }): ((name: string) => boolean) => {
   const patterns = Object.keys(patternProperties as object).map((each) => toRegExp(each, 'u'))
   return (name) => Object.hasOwn(properties as object, name) || patterns.some((each) => each.test(name))
-}
+})
 
 /** How many items of an array a schema evaluates, by itself and without `contains`. */
 export function evaluatedLength({ prefixItems = [], items, unevaluatedItems = items }: Schema): number {
@@ -131,7 +129,10 @@ function otherProperties(schema: Schema, value: object): string[] {
 
 function otherItems(schema: Schema, value: readonly unknown[]): number[] {
   const by = evaluatedIn(schema, value)
-  return [...value.keys()].filter((index) => !by.some(({ item }) => item(index)))
+  const others: number[] = []
+  for (let i = Math.max(...by.map(({ length }) => length)); i < value.length; i++)
+    if (!by.some(({ items }) => items?.has(i))) others.push(i)
+  return others
 }
 
 function judgeOthers(
@@ -154,24 +155,32 @@ function judgeOthers(
   cxt.ok(_`${errsCount} === ${names.default.errors}`)
 }
 
-// Every item is looked at, and once: `contains` evaluates those that match.
+// For Ajv, which adds the errors of each item to those before it. Beside a keyword that asks for unevaluated
+// items, each is looked at: `contains` evaluates those that match.
 function judgeContains(cxt: KeywordCxt): void {
   const { gen, data, parentSchema, keyword } = cxt
-  const { minContains: min = 1, maxContains: max } = parentSchema
-  const matching = gen.const('matching', call(cxt, noteMatching, data))
+  const { minContains: min = 1, maxContains: max, evaluates } = parentSchema
+  if (evaluates !== true && min === 0 && max === undefined) return
+  const matching = evaluates === true ? gen.const('matching', call(cxt, noteMatching, data)) : undefined
+  const count = gen.let('count', 0)
   gen.forRange('i', 0, _`${data}.length`, (i) => {
     const isValid = gen.name('_valid')
     const how = { compositeRule: true, createErrors: false, allErrors: false } as const
     cxt.subschema({ keyword, dataProp: i, dataPropType: Type.Num, ...how }, isValid)
-    gen.if(isValid, () => gen.code(_`${matching}.add(${i})`))
+    cxt.reset()
+    gen.if(isValid, () => {
+      gen.code(_`${count}++`)
+      if (matching !== undefined) gen.code(_`${matching}.add(${i})`)
+      else gen.if(max === undefined ? _`${count} >= ${min}` : _`${count} > ${max}`, () => gen.break())
+    })
   })
   cxt.setParams({ min, max })
-  const isBelow = max === undefined ? _`` : _` && ${matching}.size <= ${max}`
-  cxt.result(_`${matching}.size >= ${min}${isBelow}`, () => cxt.reset())
+  const isBelow = max === undefined ? _`` : _` && ${count} <= ${max}`
+  cxt.pass(_`${count} >= ${min}${isBelow}`)
 }
 
 function noteMatching(value: readonly unknown[]): Set<number> {
-  const matching = new Set<number>()
-  note(value, { property: () => false, item: (index) => matching.has(index) })
-  return matching
+  const items = new Set<number>()
+  note(value, { property: () => false, length: 0, items })
+  return items
 }

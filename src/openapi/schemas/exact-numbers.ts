@@ -2,22 +2,22 @@
 // do not support bigint, and its coercion reads `0x10` as 16, so every schema the server compiles uses this
 // keyword instead.
 
-import { isDeepStrictEqual } from 'node:util'
 import { _, type Ajv } from 'ajv'
-import type { DataValidateFunction, DataValidationCxt } from 'ajv/dist/types/index.js'
 import { parse, stringify } from 'lossless-json'
 import {
-  decimal,
   exactNumber,
   integerRange,
   integerRanges,
   isBig,
   isKeptByDouble,
+  isMultipleOf,
 } from '../../lib/exact-number.js'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, mapSchemas } from '../contract/keywords.js'
 import { exactNumbers } from '../contract/upgrade.js'
-import { noteConversion } from './changes.js'
+import { isAmong } from './canonical.js'
+import { type Container, noteConversion } from './changes.js'
+import { call } from './generated-code.js'
 
 /** `text` reads numbers from strings (parameters), `json` converts JSON numbers, `check` only validates. */
 export type NumberMode = 'text' | 'json' | 'check'
@@ -135,73 +135,56 @@ function isOfWords({ enum: values = [], const: value }: Schema, types: readonly 
 
 /**
  * Adds the `exactNumber` keyword to an Ajv. It converts integers of a 64-bit format to bigint, and any other
- * number to number.
+ * number to number. As code: of a function, Ajv (8.20) copies the errors, and makes the path of every value.
  */
 export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
-  if (mode === 'check') addCheck(ajv)
-  else addConversion(ajv, mode)
-}
-
-// As code: for a function, Ajv makes the path of every value, which takes longer than to check it.
-function addCheck(ajv: Ajv): void {
   ajv.addKeyword({
     keyword: 'exactNumber',
     schemaType: 'object',
-    error: { message: ({ params }) => _`${params.problem}` },
-    code(context) {
-      const { gen, data, schema } = context
-      const check = gen.scopeValue('func', { ref: checkOf(schema as Rules) })
-      const problem = gen.const('problem', _`${check}(${data})`)
-      context.setParams({ problem })
-      context.fail(_`${problem} !== undefined`)
+    error: { message: ({ params }) => _`${params.message}` },
+    code(cxt) {
+      const { data, it } = cxt
+      const rules = cxt.schema as Rules
+      const { allows, messageOf } = createJudge(rules, mode)
+      // Made of this only where an error is created, which is not so in an alternative or a condition.
+      cxt.setParams({ message: call(cxt, messageOf, data) })
+      const isChanged = mode !== 'check' && rules.isCondition !== true
+      const place = isChanged ? [it.parentData, _`${it.parentDataProperty}`] : []
+      cxt.pass(call(cxt, allows, data, ...place))
     },
   })
 }
 
-function checkOf(rules: Rules): (data: unknown) => string | undefined {
-  const [min, max] = integerRange(rules.format)
-  const isPlain =
-    rules.types.includes('integer') &&
-    ![...bounds, ...values].some((name) => name in rules) &&
-    !rules.types.includes('number')
-  return (data) => {
-    if (isPlain && typeof data === 'bigint' && data >= min && data <= max) return undefined
-    return problemWith(data, rules)
+interface Judge {
+  /** Whether the rules allow a value. If they do, and its place is given, a conversion of it is noted. */
+  allows(data: unknown, parent?: Container, property?: string | number): boolean
+  messageOf(data: unknown): string
+}
+
+function createJudge(rules: Rules, mode: NumberMode): Judge {
+  const problemOf = createProblem(rules)
+  const convert = createConversion(rules)
+  const isWeak = rules.types.length === 0
+  const read = (data: unknown) => (mode === 'text' && typeof data === 'string' ? fromText(data, rules) : data)
+  return {
+    allows(given, parent, property) {
+      const value = read(given)
+      if (problemOf(value) !== undefined) return false
+      if (parent === undefined || property === undefined) return true
+      const converted = convert(value)
+      if (converted !== given)
+        noteConversion({ kind: 'conversion', parent, property, given, value: converted, isWeak })
+      return true
+    },
+    messageOf: (given) => problemOf(read(given))?.() ?? '',
   }
 }
 
-function addConversion(ajv: Ajv, mode: 'text' | 'json'): void {
-  ajv.addKeyword({
-    keyword: 'exactNumber',
-    schemaType: 'object',
-    errors: true,
-    compile: (rules: Rules) => {
-      const validate: DataValidateFunction = (data, context) => {
-        const value = mode === 'text' && typeof data === 'string' ? fromText(data, rules) : data
-        const message = problemWith(value, rules)
-        validate.errors = message === undefined ? [] : [{ keyword: 'exactNumber', params: {}, message }]
-        if (message !== undefined) return false
-        if (context?.parentData && rules.isCondition !== true) noteValue(value, data, rules, context)
-        return true
-      }
-      return validate
-    },
-  })
-}
-
 // A schema without a type converts only what no other schema of the same value does.
-function noteValue(
-  value: unknown,
-  given: unknown,
-  { types, format }: Rules,
-  { parentData, parentDataProperty }: DataValidationCxt,
-): void {
-  const converted = isNumber(value) && types.length > 0 ? conversionTo(types, format)(value) : value
-  if (converted === given) return
-  noteConversion(() => {
-    if (types.length > 0 || parentData[parentDataProperty] === given)
-      parentData[parentDataProperty] = converted
-  })
+function createConversion({ types, format }: Rules): (value: unknown) => unknown {
+  if (types.length === 0) return (value) => value
+  const convert = types.includes('integer') && isBig(format) ? BigInt : Number
+  return (value) => (isNumber(value) ? convert(value) : value)
 }
 
 function fromText(text: string, { types, ...rules }: Rules): unknown {
@@ -221,39 +204,55 @@ export function numberFromText(text: string, types: readonly string[]): bigint |
 
 const numeral = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
-function conversionTo(types: readonly string[], format: string | undefined) {
-  return types.includes('integer') && isBig(format) ? BigInt : Number
-}
+/** What is wrong with a value, in words that are made only if they are read; undefined if nothing is. */
+type Problem = (() => string) | undefined
 
-function problemWith(value: unknown, rules: Rules): string | undefined {
+function createProblem(rules: Rules): (value: unknown) => Problem {
+  const boundOf = createBoundProblem(rules)
+  const typeOf = createTypeProblem(rules)
+  const listOf = createValueProblem(rules)
   // The schema's bounds first: they are narrower than those of the format.
-  const message = (isNumber(value) ? boundProblem(value, rules) : undefined) ?? typeProblem(value, rules)
-  if (message !== undefined) return message
-  const allowed = rules.enum ?? (rules.const === undefined ? undefined : [rules.const])
-  if (allowed === undefined || allowed.some((each) => isSame(each, value))) return undefined
-  const shown = allowed.map((each) => (typeof each === 'object' ? JSON.stringify(each) : String(each)))
-  return `must be ${allowed.length > 1 ? 'one of: ' : ''}${shown.join(', ')}`
+  return (value) => (isNumber(value) ? boundOf(value) : undefined) ?? typeOf(value) ?? listOf(value)
 }
 
-function typeProblem(value: unknown, { types, format = '' }: Rules): string | undefined {
-  if (types.length === 0) return undefined
-  if (types.includes('number') && isNumber(value)) {
-    if (format === 'float' && !isInRangeOfFloat(Number(value)))
-      return 'must be a number in the range of a float, such as 1.5'
-    // A number has the digits of its double already.
-    return typeof value === 'number' || isKeptByDouble(String(value)) ? undefined : notKept
+function createValueProblem({ const: only, enum: allowed }: Rules): (value: unknown) => Problem {
+  const values = allowed ?? (only === undefined ? undefined : [only])
+  if (values === undefined) return () => undefined
+  const isAllowed = isAmong(values)
+  let text: string | undefined // of up to thousands of values
+  const describe = () => {
+    text ??= `must be ${values.length > 1 ? 'one of: ' : ''}${values.map(shown).join(', ')}`
+    return text
   }
-  if (types.includes('integer') && isInteger(value)) {
-    const [min, max] = integerRange(format)
-    return value < min || value > max ? `must be an integer from ${min} to ${max}` : undefined
+  return (value) => (isAllowed(value) ? undefined : describe)
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+function createTypeProblem({ types, format = '' }: Rules): (value: unknown) => Problem {
+  if (types.length === 0) return () => undefined
+  const isOfNumbers = types.includes('number')
+  const isOfIntegers = types.includes('integer')
+  const [min, max] = integerRange(format)
+  const [least, most] = [Number(min), Number(max)] // comparing a number with a bigint takes longer
+  const isOutside = (value: bigint | number) =>
+    typeof value === 'number' ? value < least || value > most : value < min || value > max
+  const names = types.filter((type) => type !== 'null').map(withArticle)
+  const describe = () => `must be ${names.join(' or ')}`
+  const describeRange = () => `must be an integer from ${min} to ${max}`
+  return (value) => {
+    if (isOfNumbers && isNumber(value)) {
+      if (format === 'float' && !isInRangeOfFloat(Number(value))) return describeFloat
+      // A number has the digits of its double already.
+      return typeof value === 'number' || isKeptByDouble(String(value)) ? undefined : describeKept
+    }
+    if (isOfIntegers && isInteger(value)) return isOutside(value) ? describeRange : undefined
+    const isNumeric = typeof value === 'number' || typeof value === 'bigint' // also NaN
+    if (!isNumeric && typesOf(value).some((type) => types.includes(type))) return undefined
+    return isOfNumbers && isRoundedText(value) ? describeKept : describe
   }
-  const isNumeric = typeof value === 'number' || typeof value === 'bigint' // also NaN
-  if (!isNumeric && typesOf(value).some((type) => types.includes(type))) return undefined
-  if (types.includes('number') && isRoundedText(value)) return notKept
-  return `must be ${types
-    .filter((type) => type !== 'null')
-    .map(withArticle)
-    .join(' or ')}`
 }
 
 // PostgreSQL's real takes neither infinity for a large number nor zero for a small one.
@@ -262,7 +261,8 @@ function isInRangeOfFloat(value: number): boolean {
   return Number.isFinite(float) && (float !== 0 || value === 0)
 }
 
-const notKept = 'must be a number that a double represents exactly'
+const describeFloat = () => 'must be a number in the range of a float, such as 1.5'
+const describeKept = () => 'must be a number that a double represents exactly'
 
 // A text that numberFromText has not converted.
 function isRoundedText(value: unknown): boolean {
@@ -276,33 +276,25 @@ export function withArticle(type: string): string {
 }
 
 // JavaScript compares a bigint with a number exactly.
-function boundProblem(value: bigint | number, rules: Rules): string | undefined {
+function createBoundProblem(rules: Rules): (value: bigint | number) => Problem {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = rules
-  const below = minimum !== undefined && value < minimum
-  const above = maximum !== undefined && value > maximum
-  if ((below || above) && minimum !== undefined && maximum !== undefined) {
-    const type = rules.types.includes('integer') ? 'integer' : 'number'
-    return `must be ${withArticle(type)} from ${minimum} to ${maximum}`
+  if (bounds.every((name) => rules[name] === undefined)) return () => undefined
+  const isMultiple = multipleOf === undefined ? () => true : isMultipleOf(multipleOf)
+  const type = rules.types.includes('integer') ? 'integer' : 'number'
+  const describeRange = () => `must be ${withArticle(type)} from ${minimum} to ${maximum}`
+  const isRange = minimum !== undefined && maximum !== undefined
+  return (value) => {
+    const below = minimum !== undefined && value < minimum
+    const above = maximum !== undefined && value > maximum
+    if ((below || above) && isRange) return describeRange
+    if (below) return () => `must be at least ${minimum}`
+    if (above) return () => `must be at most ${maximum}`
+    if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
+      return () => `must be above ${exclusiveMinimum}`
+    if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
+      return () => `must be below ${exclusiveMaximum}`
+    return isMultiple(value) ? undefined : () => `must be a multiple of ${multipleOf}`
   }
-  if (below) return `must be at least ${minimum}`
-  if (above) return `must be at most ${maximum}`
-  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) return `must be above ${exclusiveMinimum}`
-  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) return `must be below ${exclusiveMaximum}`
-  if (multipleOf !== undefined && !isMultiple(value, multipleOf)) return `must be a multiple of ${multipleOf}`
-  return undefined
-}
-
-// In decimal arithmetic: with doubles, 19.99 is not a multiple of 0.01.
-function isMultiple(value: bigint | number, of: bigint | number): boolean {
-  const [a, b] = [decimal(String(value)), decimal(String(of))]
-  const least = Math.min(a.exponent, b.exponent)
-  const scaled = ({ digits, exponent }: typeof a) => BigInt(digits + '0'.repeat(exponent - least))
-  return scaled(a) % scaled(b) === 0n
-}
-
-function isSame(allowed: unknown, value: unknown): boolean {
-  if (isInteger(allowed) && isInteger(value)) return BigInt(allowed) === BigInt(value)
-  return isDeepStrictEqual(allowed, value)
 }
 
 function isInteger(value: unknown): value is bigint | number {

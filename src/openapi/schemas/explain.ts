@@ -16,6 +16,7 @@ import type { NumberMode } from './exact-numbers.js'
 import { once } from './once.js'
 import { toRegExp } from './patterns.js'
 import { resolveIn } from './references.js'
+import { isOutOfSteps, isTooComplex } from './steps.js'
 
 /** Of one value; the first 20 are told. */
 export const errorsMax = 1000
@@ -44,6 +45,8 @@ export interface Validator extends ValidateFunction {
 export function explaining(validate: ValidateFunction, explain: Explain): Validator {
   return Object.assign(validate, {
     explain: (value: unknown) => {
+      const [first] = validate.errors ?? []
+      if (first !== undefined && isTooComplex(first)) return [first]
       const errors = explain(validate.schema, value)
       return errors.length > 0 ? errors : (validate.errors ?? []).slice(-1)
     },
@@ -62,7 +65,7 @@ export function createExplain(ajv: Ajv, mode: NumberMode, createAssertions: () =
     try {
       apply(schema, value, '', found)
     } catch (error) {
-      if (error !== outOfSteps) throw error
+      if (error !== outOfSteps && !isOutOfSteps(error)) throw error
     }
     return found.errors
   }
@@ -124,7 +127,7 @@ function assertionsOf(schema: Schema, { RULES }: Ajv): Schema | undefined {
       key in RULES.all &&
       !schemaKeywords.has(key) &&
       !key.startsWith('$') &&
-      !['nullPrototype', 'excused', 'evaluates'].includes(key),
+      !['nullPrototype', 'excused', 'evaluates', 'steps'].includes(key),
   )
   return own.length === 0 ? undefined : Object.fromEntries(own)
 }
@@ -311,18 +314,17 @@ function applyProperties({ properties }: Schema, value: unknown, at: string, fou
     if (has(value, name)) apply(each, value[name], placeOf(at, name), found)
 }
 
-function applyPatternProperties(
-  { patternProperties }: Schema,
-  value: unknown,
-  at: string,
-  found: Found,
-): void {
-  for (const [pattern, each] of Object.entries(patternProperties as Schemas)) {
-    const regExp = toRegExp(pattern, 'u')
+function applyPatternProperties(schema: Schema, value: unknown, at: string, found: Found): void {
+  for (const [regExp, each] of patternsOf(schema))
     for (const name of namesOf(value))
       if (regExp.test(name)) apply(each, memberOf(value, name), placeOf(at, name), found)
-  }
 }
+
+const patternsOf = once(({ patternProperties }) =>
+  Object.entries(patternProperties as Schemas).map(
+    ([pattern, each]) => [toRegExp(pattern, 'u'), each] as const,
+  ),
+)
 
 function applyAdditionalProperties(schema: Schema, value: unknown, at: string, found: Found): void {
   const isDeclared = declares(schema)

@@ -2,6 +2,8 @@
 // type: here an item is looked up among those before it, by a text that equal values have in common.
 
 import { _, type Ajv, str } from 'ajv'
+import { identityOf } from './canonical.js'
+import { call } from './generated-code.js'
 
 /** Adds the keyword to an Ajv. */
 export function addUniqueItems(ajv: Ajv): void {
@@ -13,8 +15,7 @@ export function addUniqueItems(ajv: Ajv): void {
     code(cxt) {
       const { gen, data, schema } = cxt
       if (schema !== true) return
-      const find = gen.scopeValue('func', { ref: duplicateIn })
-      const duplicate = gen.const('duplicate', _`${find}(${data})`)
+      const duplicate = gen.const('duplicate', call(cxt, duplicateIn, data))
       cxt.setParams({ duplicate })
       cxt.fail(_`${duplicate} !== undefined`)
     },
@@ -27,24 +28,9 @@ function duplicateIn(items: readonly unknown[]): number | undefined {
   if (items.length < 2) return undefined
   const seen = new Set<string>()
   for (const [i, item] of items.entries()) {
-    const text = canonicalText(item)
+    const text = identityOf(item)
     if (seen.has(text)) return i
     seen.add(text)
   }
   return undefined
-}
-
-// The same for values that are equal in JSON Schema (Core 2020-12, section 4.2.2): without the order of
-// fields, and whether an integer is a number or a bigint.
-function canonicalText(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (typeof value !== 'object' || value === null)
-    return String(Number.isInteger(value) ? BigInt(value as number) : value)
-  if (value instanceof Uint8Array) return `bytes ${Buffer.from(value).toString('base64')}`
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`
-  const fields = Object.entries(value).filter(([, each]) => each !== undefined)
-  return `{${fields
-    .map(([name, each]) => `${JSON.stringify(name)}:${canonicalText(each)}`)
-    .sort()
-    .join()}}`
 }

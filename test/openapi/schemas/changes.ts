@@ -127,6 +127,7 @@ t.test('nothing is left noted by a value whose validation overflows the stack', 
   const validate = ajv.compile({ properties: { value: node, b: int64 } })
   let deep: object = {}
   for (let depth = 0; depth < 200_000; depth++) deep = { n: deep }
-  t.throws(() => validate({ b: 1, value: deep }), RangeError)
+  t.notOk(validate({ b: 1, value: deep }))
+  t.match(validate.errors, [{ message: 'takes too many steps to check' }])
   t.equal(changesNoted(), 0)
 })

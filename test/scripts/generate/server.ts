@@ -104,6 +104,7 @@ const statuses = {
   method_not_allowed: 405,
   request_timeout: 408,
   body_too_large: 413,
+  request_too_complex: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
   rate_limit_exceeded: 429,

@@ -1,0 +1,117 @@
+// Bounds what it takes to judge a value. A step applies a schema to a part of the value; a long text, or many
+// names, are several. Where each schema applies to a part once, no value needs more steps than it has parts,
+// times the schemas that there are. A schema may apply another one twice to the same part, that one a third,
+// and so on: then each level of a body multiplies the time, which `generate` reports (doublings.ts), and here
+// it ends. Steps and not seconds: a verdict does not depend on how busy the machine is.
+
+import type { ErrorObject } from 'ajv'
+
+// Of any value: some 10 ms. Alternatives that nothing tells apart may need many steps for a small one.
+const freeSteps = 100_000
+// Of each part, besides one for each schema. So some alternatives of alternatives may overlap, in a body of
+// any size.
+const stepsOfPart = 32
+
+/** The value that is being judged, and how many schemas may apply to it. */
+interface Judged {
+  readonly value: unknown
+  readonly placesOf: () => number
+  isExtended: boolean
+  /** What else is known of its parts. */
+  shared: unknown
+}
+
+/** Judging is synchronous, so that all validators share the count. */
+export const count: { left: number; judged: Judged | undefined } = {
+  left: Number.POSITIVE_INFINITY,
+  judged: undefined,
+}
+
+const outOfSteps = new Error('out of steps')
+
+/** The error of a value that would take too many steps. */
+const tooComplex: ErrorObject = {
+  keyword: 'steps',
+  instancePath: '',
+  schemaPath: '',
+  params: {},
+  message: 'takes too many steps to check',
+}
+
+/** Whether an error is that of a value that would take too many steps. */
+export function isTooComplex(error: Pick<ErrorObject, 'keyword'> | undefined): boolean {
+  return error?.keyword === tooComplex.keyword
+}
+
+/** Whether one was thrown because judging a value takes too many steps, or overflows the stack. */
+export function isOutOfSteps(error: unknown): boolean {
+  return error === outOfSteps || error instanceof RangeError
+}
+
+/**
+ * Judges a value in a bounded number of steps. Returns its errors: none if it is valid.
+ * @param placesOf the number of schemas that may apply to it
+ */
+export function judgeInSteps(
+  value: unknown,
+  placesOf: () => number,
+  judge: () => readonly ErrorObject[],
+): readonly ErrorObject[] {
+  const { left, judged } = count
+  count.left = freeSteps
+  count.judged = { value, placesOf, isExtended: false, shared: undefined }
+  try {
+    return judge()
+  } catch (error) {
+    if (!isOutOfSteps(error)) throw error
+    return [tooComplex]
+  } finally {
+    count.left = left
+    count.judged = judged
+  }
+}
+
+/** What all that judges the same value knows of its parts, made when it is asked for first. */
+export function judgedTogether<Shared>(make: () => Shared): Shared {
+  const { judged } = count
+  if (judged === undefined) return make()
+  judged.shared ??= make()
+  return judged.shared as Shared // there is one kind of it
+}
+
+/** Takes steps of the value that is being judged. */
+export function takeSteps(steps: number): void {
+  count.left -= steps
+  if (count.left < 0) extendSteps()
+}
+
+/** Of 32 characters, which a pattern reads in about the time of a step. */
+export function stepsOfText(text: string): number {
+  return 1 + (text.length >> 5)
+}
+
+/**
+ * For a value that has taken the free steps, which few do: only now its parts are counted.
+ * @throws if it has taken all that it may
+ */
+export function extendSteps(): void {
+  const { judged } = count
+  if (judged === undefined || judged.isExtended) throw outOfSteps
+  judged.isExtended = true
+  count.left += partsOf(judged.value) * (stepsOfPart + judged.placesOf()) - freeSteps
+  if (count.left < 0) throw outOfSteps
+}
+
+function partsOf(value: unknown): number {
+  let parts = 0
+  const pending = [value]
+  const seen = new Set<unknown>() // a response may have an object twice, or in itself
+  for (let each = pending.pop(); ; each = pending.pop()) {
+    parts += typeof each === 'string' ? stepsOfText(each) : 1
+    if (typeof each === 'object' && each !== null && !ArrayBuffer.isView(each) && !seen.has(each)) {
+      seen.add(each)
+      for (const one of Object.values(each)) pending.push(one)
+    }
+    if (pending.length === 0) return parts
+  }
+}
