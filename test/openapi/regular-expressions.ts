@@ -19,7 +19,6 @@ const ofEngine = ['documents', 'request', 'response', 'schemas'].map((name) => `
 
 // Those that backtrack, but never see the text of a stranger, or none that is long.
 const known: Readonly<Record<string, string>> = {
-  '/("(?:[^"\\\\]|\\\\.)*")\\s*:|"(?:[^"\\\\]|\\\\.)*"|[{}]/g': 'in JSON that was parsed, whose strings end',
   '/^(postgres(?:ql)?:\\/\\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i': 'DATABASE_URL',
   '/^(rediss?)(?:\\+(cluster|sentinel))?:\\/\\/([^/?#]*@)?([^/?#@]+)([^#]*)$/i': 'REDIS_URL',
   '/\\/+$/': 'PUBLIC_URL, and the address that a client is given',
