@@ -40,6 +40,7 @@ import {
   Reader,
   type Response,
   schemasIn,
+  withoutDynamicRefs,
 } from '../../src/openapi/tools.js'
 import { callTypes, contentTypes, goodAnswers, isStream } from './client-calls.js'
 import { header } from './header.js'
@@ -90,7 +91,7 @@ function plainTypesIn(text: string, ...names: string[]): string[] {
 /** The operations of the contract, and where their values have numbers. */
 export function clientTable(contract: Contract): ClientTable {
   const { document, operations, prefix } = contract
-  const places = new NumberPlaces(document)
+  const places = new NumberPlaces(withoutDynamicRefs(document))
   const entries = sorted(operations).map((each) => [clientName(each), tableEntry(each, contract, places)])
   for (const name of Object.keys(nodeOf(nodeOf(nodeOf(document).components).schemas)))
     places.of({ $ref: pointerTo(['components', 'schemas', name]) }) // for `parse`

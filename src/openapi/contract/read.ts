@@ -6,6 +6,7 @@ import { misplacedRefs, referencesIn } from './component-kinds.js'
 import type { Contract, Schema } from './contract.js'
 import { ContractError, type Problem } from './contract-error.js'
 import { withDecisions } from './decided.js'
+import { withoutDynamicRefs } from './dynamic-refs.js'
 import {
   type ExtensionReaders,
   errorCodePlace,
@@ -71,7 +72,7 @@ export function toContract(
 ): { readonly contract: Contract; readonly problems: readonly Problem[] } {
   const { document: whole, decided } = withDecisions(written)
   const { document, added } = addOmitted(whole)
-  const specification = toOpenApi31(document)
+  const specification = toOpenApi31(withoutDynamicRefs(document))
   const extensions = { ofDocument: Object.keys(readers), ofOperation: Object.keys(operationReaders) }
   const reader = new Reader(specification, extensions, String(nodeOf(document).openapi))
   const places = schemaPlaces(whole)

@@ -4,7 +4,7 @@ import { integerRanges } from '../../lib/exact-number.js'
 import { formats } from '../schemas/formats.js'
 import { isLegacyPattern } from '../schemas/patterns.js'
 import type { Schema } from './contract.js'
-import type { Pointer, Problem } from './contract-error.js'
+import type { Problem } from './contract-error.js'
 import { ofOtherDrafts } from './keywords.js'
 import { pointerTo, resolvePointer } from './pointer.js'
 import { nodesOf } from './reader.js'
@@ -17,7 +17,7 @@ export function uncheckedKeywords(document: object, places: readonly SchemaPlace
   return places.flatMap(({ schema, at }) => {
     const isParent = parents.has(pointerTo(at))
     const texts = [ofFormat, ofPattern, ofRequired, ofDraft, ofNullable].map((each) => each(schema))
-    const ofRef = ofDynamicRef(document, schema, at, anchors)
+    const ofRef = ofDynamicRef(document, schema, anchors)
     return [...texts, ofRef, isParent ? ofParent(schema) : undefined].flatMap((text) =>
       text === undefined ? [] : [{ text: `${pointerTo(at)}: ${text}`, at }],
     )
@@ -65,17 +65,15 @@ function ofNullable({ nullable, enum: values }: Schema): string | undefined {
   return 'nullable lets null pass, which is not in its enum: OpenAPI 3.0.3 would have it there, so add it'
 }
 
-// References are resolved once, wherever they are reached from; those of parameters are not followed.
+// References are resolved once, wherever they are reached from (dynamic-refs.ts).
 function ofDynamicRef(
   document: object,
   { $dynamicRef: ref }: Schema,
-  at: Pointer,
   anchors: readonly unknown[],
 ): string | undefined {
   if (typeof ref !== 'string') return undefined
   const targets = anchors.filter((each) => `#${each}` === ref).length
-  const isFollowed = !at.includes('parameters') && !at.includes('headers')
-  if (isFollowed && (targets === 1 || resolvePointer(document, ref) !== undefined)) return undefined
+  if (targets === 1 || resolvePointer(document, ref) !== undefined) return undefined
   return targets > 1
     ? `$dynamicRef ${ref} has ${targets} targets, of which only the first is checked`
     : `$dynamicRef ${ref} is not checked`

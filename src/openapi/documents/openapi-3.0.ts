@@ -1,6 +1,7 @@
 // Converts the contract to OpenAPI 3.0, for tools that do not support 3.1. Constraints that 3.0 cannot
 // express are dropped, so the result may allow more than the service does.
 
+import { withoutDynamicRefs } from '../contract/dynamic-refs.js'
 import {
   mapMembers,
   outermost,
@@ -27,7 +28,12 @@ const unknownKeywords = [
 /** Converts a document of OpenAPI 3.1 or 3.2 to 3.0. Returns a 3.0 document unchanged. */
 export function toOpenApi30(document: object): object {
   if (isOpenApi30(document)) return document
-  const { openapi: _, jsonSchemaDialect: __, webhooks: ___, ...known } = withoutOpenApi32(document) as Node
+  const {
+    openapi: _,
+    jsonSchemaDialect: __,
+    webhooks: ___,
+    ...known
+  } = withoutOpenApi32(withoutDynamicRefs(document)) as Node
   const { info, components = {}, ...others } = known
   const { pathItems, schemas, securitySchemes, ...kept } = components as Node
   const schemes = Object.entries(nodeOf(securitySchemes))

@@ -7,6 +7,7 @@ import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'ty
 import { isBig } from '../../lib/exact-number.js'
 import type { Contract } from '../contract/contract.js'
 import { hasOtherThanText } from '../contract/discriminator.js'
+import { withoutDynamicRefs } from '../contract/dynamic-refs.js'
 import { withSchemaOfItem } from '../contract/items.js'
 import {
   isNode,
@@ -48,7 +49,7 @@ const {
 /** The text of types.ts. */
 export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
-  const whole = { ...withoutAliases(contract.document), webhooks: sentItems(contract) }
+  const whole = { ...withoutAliases(withoutDynamicRefs(contract.document)), webhooks: sentItems(contract) }
   const document = withTypedParts(withKnownMethods(whole)) as OpenAPI3
   const nodes = transformSchema(document, nesting(document, contract.hasReadOrWriteOnly))
   const text = withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))

@@ -10,8 +10,6 @@ import {
   applied,
   asksForUnevaluated,
   mapSchemas,
-  nestingIn,
-  outermost,
 } from '../contract/keywords.js'
 import { pointerKeys, resolvePointer } from '../contract/pointer.js'
 import { withEvaluations } from './evaluated.js'
@@ -96,7 +94,7 @@ class References {
   // A default is looked for beside the `$ref`, not in its target, so it is copied there.
   #withNames(whole: AnySchema, how: Applied): AnySchema {
     const rename = (schema: Schema, how: Applied) => {
-      const { $id: _, $ref: __, $dynamicRef: ___, ...each } = schema
+      const { $id: _, $ref: __, ...each } = schema
       const ref = refOf(schema)
       if (ref === undefined) return each
       const { name, prepared } = this.#targetOf(ref, ofTarget(schema, how))
@@ -149,8 +147,8 @@ interface Target {
   error?: ContractError
 }
 
-/** The reference of a schema: its `$ref`, or `$dynamicRef`. */
-export function refOf({ $dynamicRef, $ref = $dynamicRef }: Schema): string | undefined {
+/** The reference of a schema. */
+export function refOf({ $ref }: Schema): string | undefined {
   return typeof $ref === 'string' ? $ref : undefined
 }
 
@@ -185,15 +183,10 @@ function within(target: Target, step: () => void): void {
   }
 }
 
-/**
- * A function that resolves a `$ref` by pointer, or by the name of a `$dynamicAnchor`, which is unique in a
- * document, and follows chains of references.
- */
+/** A function that resolves a `$ref` by pointer, and follows chains of references. */
 export function createSchemaAt(document: object): (ref: string) => AnySchema {
   const schemas = new Map<string, AnySchema>()
-  // A `$dynamicRef` without a target allows anything; `generate` warns.
-  const find = (ref: string) =>
-    (resolvePointer(document, ref) ?? anchored(document, ref) ?? true) as AnySchema
+  const find = (ref: string) => (resolvePointer(document, ref) ?? true) as AnySchema
   return (ref) => {
     const known = schemas.get(ref)
     if (known !== undefined) return known
@@ -202,14 +195,4 @@ export function createSchemaAt(document: object): (ref: string) => AnySchema {
     schemas.set(ref, schema)
     return schema
   }
-}
-
-function anchored(value: unknown, ref: string, nesting = outermost): unknown {
-  if (nesting.isData || typeof value !== 'object' || value === null) return undefined
-  if ((value as Schema).$dynamicAnchor === ref.slice(1)) return value
-  for (const [key, each] of Object.entries(value)) {
-    const found = anchored(each, ref, nestingIn(nesting, key, Array.isArray(value)))
-    if (found !== undefined) return found
-  }
-  return undefined
 }
