@@ -19,7 +19,7 @@ export interface Form {
   readonly faults: readonly ErrorObject[]
 }
 
-/** The parts of a form: far more than it has, and few enough to parse quickly. */
+/** The fields of a form, or its parts: far more than it has, and few enough to parse quickly. */
 export const partsMax = 1_000
 /** The bytes of the headers of a part. */
 export const headersMax = 8_192
@@ -128,23 +128,69 @@ function split(entry: Entry, separator: string | undefined): Entry[] {
   const text = separator === undefined ? undefined : entry.text()
   if (separator === undefined || text === undefined) return [entry]
   if (text === '') return []
-  return text.split(separator).map((each) => ({ ...entry, text: () => each, bytes: Buffer.from(each) }))
+  const { name, mediaType } = entry
+  return text.split(separator).map((each) => new Item(name, each, mediaType))
+}
+
+// One of a list. There may be as many as a body has bytes, so the bytes of each are made where they are needed.
+class Item implements Entry {
+  constructor(
+    readonly name: string,
+    readonly item: string,
+    readonly mediaType: string | undefined,
+  ) {}
+
+  text(): string {
+    return this.item
+  }
+
+  get bytes(): Uint8Array {
+    return Buffer.from(this.item)
+  }
 }
 
 function urlencodedEntries(bytes: Uint8Array): Entry[] {
-  const pairs = Buffer.from(bytes).toString('latin1').split('&').filter(Boolean)
-  return pairs.map((pair) => {
+  return pairsIn(Buffer.from(bytes).toString('latin1')).map((pair) => {
     const [name, value] = splitPair(pair)
     return entryOf(decodeText(percentDecoded(name)), percentDecoded(value), undefined)
   })
 }
 
+function pairsIn(text: string): string[] {
+  const pairs: string[] = []
+  for (let from = 0, to = 0; from < text.length; from = to + 1) {
+    to = text.indexOf('&', from)
+    if (to === -1) to = text.length
+    if (to > from) pairs.push(text.slice(from, to))
+    if (pairs.length > partsMax) throw malformed(`it has more than ${partsMax} fields`)
+  }
+  return pairs
+}
+
+const [space, percent, plus] = [0x20, 0x25, 0x2b]
+
 // A percent sign without two hex digits is left as it is.
 function percentDecoded(text: string): Buffer {
-  const decoded = text
-    .replaceAll('+', ' ')
-    .replace(/%([\dA-Fa-f]{2})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)))
-  return Buffer.from(decoded, 'latin1')
+  const decoded = Buffer.from(text, 'latin1')
+  let length = 0
+  for (let i = 0; i < decoded.length; i++) {
+    const byte = decoded[i] as number
+    const escaped = byte === percent ? escapedByte(decoded, i) : undefined
+    if (escaped !== undefined) i += 2
+    decoded[length++] = escaped ?? (byte === plus ? space : byte)
+  }
+  return decoded.subarray(0, length)
+}
+
+function escapedByte(bytes: Buffer, at: number): number | undefined {
+  const [high, low] = [hexDigit(bytes[at + 1]), hexDigit(bytes[at + 2])]
+  return high === undefined || low === undefined ? undefined : 16 * high + low
+}
+
+function hexDigit(code = 0): number | undefined {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  const letter = code | 0x20 // in lower case
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : undefined
 }
 
 // RFC 2046, section 5.1.1.
