@@ -85,7 +85,7 @@ export async function readSource(
 
 // JSON Schema would resolve a `$ref` against the `$id` around it, and find schemas by theirs.
 function hintOf(texts: ReadonlyMap<string, string>): string {
-  return [...texts.values()].some((text) => hasId(valueOf(text)))
+  return [...texts.values()].some((text) => hasId(parsedValue(text)))
     ? ' ($id is neither a base nor a target of $refs: write one as the path of a file and #/…)'
     : ''
 }
@@ -98,7 +98,7 @@ function hasId(value: unknown, nesting = outermost): boolean {
 }
 
 // Of a file that does not parse, the parser's own error is reported.
-function valueOf(text: string): object {
+function parsedValue(text: string): object {
   try {
     return parseText(text)
   } catch {

@@ -198,9 +198,12 @@ function fromText(text: string, { types, ...rules }: Rules): unknown {
 
 /** A JSON number of one of the types; any other text, or a number that a double would round, unchanged. */
 export function numberFromText(text: string, types: readonly string[]): bigint | number | string {
-  if (/^-?(0|[1-9]\d*)$/.test(text)) return exactNumber(text)
+  if (/^-?(0|[1-9]\d*)$/.test(text)) return text.length <= digitsMax ? exactNumber(text) : text
   return types.includes('number') && numeral.test(text) && isKeptByDouble(text) ? Number(text) : text
 }
+
+// More are beyond the range of a double, and take longer to read than they are long.
+const digitsMax = 400
 
 const numeral = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
