@@ -79,8 +79,13 @@ const ofData = [
   'lib/exact-number.ts',
 ]
 
+// Their texts are no longer than a header.
+const ofHeaders = ['openapi/response/absolute-links.ts']
+
 t.test('no literal that reads a body overflows the stack on 1, 10 and 50 MB', async (t) => {
-  const here = files.filter((file) => ofData.some((place) => file.startsWith(place)))
+  const here = files.filter(
+    (file) => ofData.some((place) => file.startsWith(place)) && !ofHeaders.includes(file),
+  )
   const literals = [...new Set(here.flatMap((file) => literalsOf(path.join(source, file))))]
   for (const size of [1e6, 1e7, 5e7]) {
     // Of the longest, what most expressions read.
