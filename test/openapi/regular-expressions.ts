@@ -72,8 +72,8 @@ t.test('no format backtracks', async (t) => {
 })
 
 // V8 keeps a state for each repetition of a group, so one over a text of some megabytes may overflow the stack.
-const fillers = ['a', '1', '.', ' ', '/', '%41', '\\u0041', 'a.', '-', '=', ',a', '\n']
-const starts = ['', '"', '/', 'a:', '%', '\\']
+const fillers = ['a', '1', '%41', '\\u0041', '.', ' ', '/', 'a.', '-', '=', ',a', '\n']
+const starts = ['', '"', 'a:']
 const ofData = [
   ...['request', 'response', 'schemas'].map((name) => `openapi/${name}/`),
   'lib/exact-number.ts',
@@ -87,9 +87,12 @@ t.test('no literal that reads a body overflows the stack on 1, 10 and 50 MB', as
     (file) => ofData.some((place) => file.startsWith(place)) && !ofHeaders.includes(file),
   )
   const literals = [...new Set(here.flatMap((file) => literalsOf(path.join(source, file))))]
-  for (const size of [1e6, 1e7, 5e7]) {
-    // Of the longest, what most expressions read.
-    const texts = (size > 1e7 ? ['a', '1', '%41'] : fillers).flatMap((filler) =>
+  for (const [size, given] of [
+    [1e6, fillers],
+    [1e7, fillers.slice(0, 4)],
+    [5e7, fillers.slice(0, 1)],
+  ] as const) {
+    const texts = given.flatMap((filler) =>
       starts.map((start) => start + filler.repeat(size / filler.length)),
     )
     for (const text of texts) {

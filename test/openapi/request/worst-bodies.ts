@@ -1,0 +1,5 @@
+// SEED=2 for others.
+
+import { worstBodyTests } from '../../fixtures/worst-body-tests.js'
+
+worstBodyTests(65_536, 1)
