@@ -1,6 +1,11 @@
-// Patterns that backtrack, schemas that double their work, and the operations that would run them.
+// Patterns that backtrack, schemas that multiply their work, and the operations that would run them.
 
-import { doublings, type Judgements, slowPatterns } from '../../src/openapi/generate/index.js'
+import {
+  doublings,
+  type Judgements,
+  multiplications,
+  slowPatterns,
+} from '../../src/openapi/generate/index.js'
 import type { Contract, Operation } from '../../src/openapi/index.js'
 import { type Problem, placesOf } from '../../src/openapi/tools.js'
 
@@ -30,13 +35,15 @@ export function judgePatterns(
     noted: [
       ...found.filter(({ isExponential }) => !isExponential),
       ...used.filter(({ users }) => users.length === 0),
+      ...multiplications(contract.specification),
     ],
   }
 }
 
-function usersOf({ document, operations }: Contract, { at }: Problem): Operation[] {
+// A pattern has its place in the document as it is written, a schema in the specification made of it.
+function usersOf({ document, specification, operations }: Contract, { at }: Problem): Operation[] {
   return [...operations.values()].filter((operation) =>
-    placesOf(document, operation).some((place) => isWithin(at, place)),
+    [document, specification].some((each) => placesOf(each, operation).some((place) => isWithin(at, place))),
   )
 }
 

@@ -12,6 +12,7 @@ import { undeclaredErrors } from '../response/additions.js'
 import { keptJudgements, slowPatterns, unjudged } from './backtracking.js'
 import { doublings } from './doublings.js'
 import type { Judgements } from './judgements.js'
+import { multiplications } from './multiplications.js'
 import { type Outdated, outdated } from './outdated.js'
 
 const usage = `Usage: contract-engine generate CONTRACT [--output FOLDER] [--check]
@@ -99,7 +100,13 @@ async function warningsOf(contract: Contract, judgements: Judgements): Promise<r
   const stubs = [...contract.operations.values()].flatMap((each) =>
     each.unsupported.map((text) => problemOf(each, `${text}: it can only be a stub`)),
   )
-  const noted = [...contract.warnings, ...stubs, ...undeclared, ...slow]
+  const noted = [
+    ...contract.warnings,
+    ...stubs,
+    ...undeclared,
+    ...slow,
+    ...multiplications(contract.specification),
+  ]
   return contract.locate(noted.map(({ text, at }) => ({ text: `warning: ${text}`, at })))
 }
 

@@ -62,7 +62,8 @@ function* placesIn(
 
 type Resolve = (schema: Schema) => Schema
 
-function createResolve(document: object): Resolve {
+/** Returns a function that follows a `$ref`, also to another one. */
+export function createResolve(document: object): Resolve {
   const targets = new Map<string, Schema>()
   const resolve = (schema: Schema): Schema => {
     const { $ref } = schema
@@ -85,7 +86,7 @@ interface Part {
 }
 
 /** A schema for some members of a value: properties of an object, or items of an array. */
-interface Member {
+export interface Member {
   readonly kind: Kind
   /** Undefined for all that `accepts` names. */
   readonly name: string | undefined
@@ -138,25 +139,30 @@ function* commonMembers(some: Members, others: Members, isCertain: boolean): Gen
   }
 }
 
-function isSameMember({ kind, name, accepts }: Member, other: Member): boolean {
+/** Whether two may be the same member of a value. */
+export function isSameMember({ kind, name, accepts }: Member, other: Member): boolean {
   if (kind !== other.kind) return false
   if (name !== undefined) return other.name === name || other.accepts(name)
   return other.name === undefined || accepts(other.name)
 }
 
-function areTogether(one: Part, other: Part, isCertain: boolean): boolean {
+/** Whether both may apply to one value; if `isCertain`, whether they always do. */
+export function areTogether(one: Part, other: Part, isCertain: boolean): boolean {
   if (isCertain && !(one.isCertain && other.isCertain)) return false
   for (const [alternatives, choice] of one.chosen)
     if (other.chosen.has(alternatives) && other.chosen.get(alternatives) !== choice) return false
   return true
 }
 
-function createMembers(resolve: Resolve): (schema: Schema) => Members {
+/** Returns a function that finds the members of a schema, and of those that it applies to the same value. */
+export function createMembers(resolve: Resolve): (schema: Schema) => Members {
   const among = createAmong(resolve)
   const own = { object: once(membersOfObject), array: once(membersOfArray) }
+  const waysThrough = createWaysThrough(resolve)
   const partsOfKind = (schema: Schema, kind: keyof typeof own) =>
     partsOf(schema, kind, resolve, among).filter((part) => own[kind](part.schema).length > 0)
   return once((schema) => {
+    if (waysThrough(schema) > waysMax) return grouped([])
     const all = (['object', 'array'] as const).flatMap((kind) =>
       partsOfKind(schema, kind).flatMap((part) =>
         own[kind](part.schema).map((each) => ({ ...each, kind, part, schema: resolve(each.schema) })),
@@ -164,6 +170,19 @@ function createMembers(resolve: Resolve): (schema: Schema) => Members {
     )
     return grouped(all)
   })
+}
+
+/** To enumerate. A schema with more is reported for that (multiplications.ts). */
+export const waysMax = 1_000
+
+/** Returns a function that counts the ways from a schema to those that it applies to the same value. */
+export function createWaysThrough(resolve: Resolve): (schema: Schema) => number {
+  const waysThrough: (schema: Schema) => number = once((schema) =>
+    subschemasOf(schema)
+      .filter(({ appliesTo }) => appliesTo === 'value')
+      .reduce((sum, each) => sum + waysThrough(resolve(each.schema)), 1),
+  )
+  return waysThrough
 }
 
 function grouped(all: readonly Member[]): Members {

@@ -4,6 +4,7 @@
 export { judgementsOf, keptJudgements, type SlowPattern, slowPatterns, unjudged } from './backtracking.js'
 export { type Doubling, doublings } from './doublings.js'
 export type { Judgements } from './judgements.js'
+export { multiplications } from './multiplications.js'
 export { importOf, type Notation, namedType, notationOf } from './notation.js'
 export { generateErrors, generateOperations, requestType } from './operations.js'
 export { outdated } from './outdated.js'

@@ -8,9 +8,11 @@ import type { ErrorObject } from 'ajv'
 
 // Of any value: some 10 ms. Alternatives that nothing tells apart may need many steps for a small one.
 const freeSteps = 100_000
-// Of each part, besides one for each schema. So some alternatives of alternatives may overlap, in a body of
-// any size.
-const stepsOfPart = 32
+/**
+ * Of each part, besides one for each schema. So some alternatives of alternatives may overlap, in a body of any
+ * size; `generate` warns where more do.
+ */
+export const stepsOfPart = 32
 
 /** The value that is being judged, and how many schemas may apply to it. */
 interface Judged {
