@@ -15,7 +15,7 @@ import { addExactNumber, type NumberMode, withConditions, withExactNumbers } fro
 import { formats } from './formats.js'
 import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
 import { addBoundedPatterns, toRegExp } from './patterns.js'
-import { addSteps, placesIn, withSteps } from './step-keyword.js'
+import { addSteps, stepsOfSchemas, withSteps } from './step-keyword.js'
 import { addUniqueItems } from './unique-items.js'
 import { addValues } from './values.js'
 
@@ -55,8 +55,8 @@ function judgeTuplesLast(ajv: Ajv): void {
 // Ajv's own `useDefaults` and `coerceTypes` would change a value while it is judged.
 function changeOnceValid(ajv: Ajv): void {
   const compile = ajv.compile.bind(ajv) as (schema: AnySchema) => ValidateFunction
-  const places = placesIn(ajv)
-  ajv.compile = ((schema: AnySchema) => changing(compile(schema), () => places(schema))) as Ajv['compile']
+  const stepsOf = stepsOfSchemas(ajv)
+  ajv.compile = ((schema: AnySchema) => changing(compile(schema), () => stepsOf(schema))) as Ajv['compile']
 }
 
 // The meta-schema validator, shared because compiling it takes longer than compiling all schemas of a small

@@ -3,8 +3,8 @@
 // in a list while a value is judged. An alternative that does not match takes back what it noted. Validation
 // is synchronous, so that all validators can share the list.
 
-import type { ErrorObject, ValidateFunction } from 'ajv'
-import { judgeInSteps, takeSteps } from './steps.js'
+import type { ValidateFunction } from 'ajv'
+import { judgeInSteps, stepsOfNote, takeSteps } from './steps.js'
 
 /** An object or an array. */
 export type Container = Record<string | number, unknown>
@@ -44,17 +44,17 @@ export function noteConversion(conversion: Conversion): void {
   changes.push(conversion)
 }
 
-// It takes more memory than time: in this many steps a schema could apply to some other value.
-const stepsOfNote = 4
-
 /** Notes how to undo what is only of use while the value is judged. */
 export function noteUndo(undo: () => void): void {
+  takeSteps(stepsOfNote)
   changes.push({ kind: 'undo', undo })
 }
 
 /** Notes an object that lacks some of these properties. */
 export function noteAbsent(object: Container, properties: readonly Property[]): void {
-  if (properties.some(({ name }) => !has(object, name))) changes.push({ kind: 'gap', object, properties })
+  if (properties.every(({ name }) => has(object, name))) return
+  takeSteps(stepsOfNote)
+  changes.push({ kind: 'gap', object, properties })
 }
 
 /** Notes an excuse if an object lacks one of these properties, which are required and have a default. */
@@ -100,17 +100,17 @@ export function undoChangesUntil(from: number, to: number): void {
 
 /**
  * A validator that judges a value in a bounded number of steps, and changes it if it is valid.
- * @param placesOf the number of schemas that may apply to it
+ * @param stepsOfSchemas the steps that all schemas take which may apply to a part of it
  */
-export function changing(validate: ValidateFunction, placesOf: () => number): ValidateFunction {
+export function changing(validate: ValidateFunction, stepsOfSchemas: () => number): ValidateFunction {
   const judge = (data: unknown, context?: Parameters<ValidateFunction>[1]): boolean => {
     const start = changes.length
-    const errorsOf = () => (validate(data, context) ? none : (validate.errors ?? none))
     try {
-      const errors = judgeInSteps(data, placesOf, errorsOf)
-      changing.errors = errors === none ? null : [...errors]
-      if (errors === none && changes.length > start) make(start)
-      return errors === none
+      const errors = judgeInSteps(validate, data, context, stepsOfSchemas)
+      const isValid = errors.length === 0
+      changing.errors = isValid ? null : [...errors]
+      if (isValid && changes.length > start) make(start)
+      return isValid
     } finally {
       undoChanges(start) // also if the steps have ended
     }
@@ -118,8 +118,6 @@ export function changing(validate: ValidateFunction, placesOf: () => number): Va
   const changing = Object.assign(judge as ValidateFunction, validate)
   return changing
 }
-
-const none: readonly ErrorObject[] = []
 
 // Defaults last, because a converted value may be one that an object has. They are changed by every schema of
 // the property, as they would be if they had been sent.

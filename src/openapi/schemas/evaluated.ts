@@ -76,8 +76,8 @@ function note(value: unknown, by: Evaluated): void {
   if (typeof value !== 'object' || value === null) return
   const all = evaluated.get(value) ?? []
   evaluated.set(value, all)
+  noteUndo(() => void all.splice(all.lastIndexOf(by), 1)) // which throws if the steps end
   all.push(by)
-  noteUndo(() => void all.splice(all.lastIndexOf(by), 1))
 }
 
 // What a schema evaluates by its own keywords, and with what it asks for, which is what schemas around it

@@ -5,23 +5,30 @@ import type { Schema } from '../contract/contract.js'
 import { type AnySchema, mapSchemas, schemasIn } from '../contract/keywords.js'
 import { call } from './generated-code.js'
 import { type Resolve, resolveIn } from './references.js'
-import { count, extendSteps, stepsOfText, takeSteps } from './steps.js'
+import { count, extendSteps, stepsOfNote, stepsOfText, takeSteps } from './steps.js'
 
 const keyword = 'steps'
 
-/** Returns how many schemas a schema applies, of itself and by its references. */
-export function placesIn(ajv: Ajv): (schema: AnySchema) => number {
+/** Returns the steps that all schemas take once which a schema applies, of itself and by its references. */
+export function stepsOfSchemas(ajv: Ajv): (schema: AnySchema) => number {
   const resolve = resolveIn(ajv)
   return (schema) => {
-    const reached = new Set<AnySchema>([schema])
-    let places = 0
+    const reached = new Set<AnySchema>([schema]) // it iterates over what is added meanwhile, too
+    let steps = 0
     for (const each of reached) {
       const all = schemasIn(each)
-      places += all.length
+      for (const one of all) steps += stepsAt(one)
       for (const target of targetsOf(all, resolve)) reached.add(target)
     }
-    return places
+    return steps
   }
+}
+
+const noting = ['exactNumber', 'evaluates', 'contains', 'properties']
+
+// At most: not each of them makes a note.
+function stepsAt(schema: Schema): number {
+  return 1 + stepsOfNote * noting.filter((name) => schema[name] !== undefined).length
 }
 
 function targetsOf(schemas: readonly Schema[], resolve: Resolve): Schema[] {

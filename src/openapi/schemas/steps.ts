@@ -4,7 +4,7 @@
 // and so on: then each level of a body multiplies the time, which `generate` reports (doublings.ts), and here
 // it ends. Steps and not seconds: a verdict does not depend on how busy the machine is.
 
-import type { ErrorObject } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 
 // Of any value: some 10 ms. Alternatives that nothing tells apart may need many steps for a small one.
 const freeSteps = 100_000
@@ -14,19 +14,19 @@ const freeSteps = 100_000
  */
 export const stepsOfPart = 32
 
-/** The value that is being judged, and how many schemas may apply to it. */
-interface Judged {
-  readonly value: unknown
-  readonly placesOf: () => number
-  isExtended: boolean
-  /** What else is known of its parts. */
-  shared: unknown
-}
+/** Of a note on a part: it takes more memory than time. */
+export const stepsOfNote = 4
 
-/** Judging is synchronous, so that all validators share the count. */
-export const count: { left: number; judged: Judged | undefined } = {
+const nothing = () => 0
+
+/** Judging is synchronous, so that all validators share the count. It is no new object for each value. */
+export const count = {
   left: Number.POSITIVE_INFINITY,
-  judged: undefined,
+  /** What is being judged, and the steps that all schemas may take that apply to a part of it. */
+  value: undefined as unknown,
+  stepsOfSchemas: nothing,
+  isExtended: true,
+  shared: undefined as unknown,
 }
 
 const outOfSteps = new Error('out of steps')
@@ -52,33 +52,47 @@ export function isOutOfSteps(error: unknown): boolean {
 
 /**
  * Judges a value in a bounded number of steps. Returns its errors: none if it is valid.
- * @param placesOf the number of schemas that may apply to it
+ * @param stepsOfSchemas the steps that all schemas take which may apply to a part of it
  */
 export function judgeInSteps(
+  validate: ValidateFunction,
   value: unknown,
-  placesOf: () => number,
-  judge: () => readonly ErrorObject[],
+  context: Parameters<ValidateFunction>[1],
+  stepsOfSchemas: () => number,
 ): readonly ErrorObject[] {
-  const { left, judged } = count
-  count.left = freeSteps
-  count.judged = { value, placesOf, isExtended: false, shared: undefined }
+  const { left, value: outer, stepsOfSchemas: ofOuter, isExtended, shared } = count
+  begin(freeSteps, value, stepsOfSchemas, false, undefined)
   try {
-    return judge()
+    return validate(value, context) ? none : (validate.errors ?? none)
   } catch (error) {
     if (!isOutOfSteps(error)) throw error
     return [tooComplex]
   } finally {
-    count.left = left
-    count.judged = judged
+    begin(left, outer, ofOuter, isExtended, shared)
   }
+}
+
+const none: readonly ErrorObject[] = []
+
+function begin(
+  left: number,
+  value: unknown,
+  stepsOfSchemas: () => number,
+  isExtended: boolean,
+  shared: unknown,
+): void {
+  count.left = left
+  count.value = value
+  count.stepsOfSchemas = stepsOfSchemas
+  count.isExtended = isExtended
+  count.shared = shared
 }
 
 /** What all that judges the same value knows of its parts, made when it is asked for first. */
 export function judgedTogether<Shared>(make: () => Shared): Shared {
-  const { judged } = count
-  if (judged === undefined) return make()
-  judged.shared ??= make()
-  return judged.shared as Shared // there is one kind of it
+  if (count.stepsOfSchemas === nothing) return make()
+  count.shared ??= make()
+  return count.shared as Shared // there is one kind of it
 }
 
 /** Takes steps of the value that is being judged. */
@@ -97,10 +111,9 @@ export function stepsOfText(text: string): number {
  * @throws if it has taken all that it may
  */
 export function extendSteps(): void {
-  const { judged } = count
-  if (judged === undefined || judged.isExtended) throw outOfSteps
-  judged.isExtended = true
-  count.left += partsOf(judged.value) * (stepsOfPart + judged.placesOf()) - freeSteps
+  if (count.isExtended) throw outOfSteps
+  count.isExtended = true
+  count.left += partsOf(count.value) * (stepsOfPart + count.stepsOfSchemas()) - freeSteps
   if (count.left < 0) throw outOfSteps
 }
 
