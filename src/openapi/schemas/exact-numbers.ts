@@ -202,8 +202,8 @@ export function numberFromText(text: string, types: readonly string[]): bigint |
   return types.includes('number') && numeral.test(text) && isKeptByDouble(text) ? Number(text) : text
 }
 
-// More are beyond the range of a double, and take longer to read than they are long.
-const digitsMax = 400
+// More are out of every range, and reading them takes longer than they are long.
+const digitsMax = 10_000
 
 const numeral = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 

@@ -360,3 +360,10 @@ t.test('other types are left to Ajv', async (t) => {
   const schema = { type: 'string', enum: ['a'], format: 'date' }
   t.strictSame(withExactNumbers(schema), schema)
 })
+
+t.test('a text of ten million digits is refused without being read', async (t) => {
+  const before = process.cpuUsage()
+  const { problems } = check('text', int64, '9'.repeat(1e7))
+  t.strictSame(problems, ['must be an integer'])
+  t.ok(process.cpuUsage(before).user < 1_000_000)
+})
