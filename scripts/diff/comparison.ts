@@ -73,8 +73,10 @@ export function rootOf(parsed: Pair, nowMs: number): Spot {
   const tables: Tables = { origins, sources, targets, spellings: new Map() }
   const documents = { before: normalise(parsed.before, tables), after: normalise(parsed.after, tables) }
   const paths = new WeakMap<object, Path>()
-  collectPaths(paths, parsed.before, [], false)
-  collectPaths(paths, parsed.after, [], true)
+  for (const [document, isAfter] of [[parsed.before, false] as const, [parsed.after, true] as const]) {
+    collectPaths(paths, document.components, ['components'], isAfter) // where what stands elsewhere is written
+    collectPaths(paths, document, [], isAfter)
+  }
   const comparison = { documents, nowMs, ...tables, paths, views: new WeakMap(), ...noFindings() }
   return { comparison, ...documents, place: '', where: '', direction: 'request', trail: [], around: [] }
 }

@@ -15,7 +15,7 @@
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
 // None of them knows plans, sunsets and the status of an error code, which this contract promises.
 
-import { addOmitted, withDecisions } from '../../src/openapi/tools.js'
+import { addOmitted, resolved, withDecisions } from '../../src/openapi/tools.js'
 import { compareWebhooks } from './callbacks.js'
 import { type Change, changesOf, rootOf } from './comparison.js'
 import { compareDocumentation } from './documentation.js'
@@ -44,7 +44,7 @@ export function diffContracts(before: Node, after: Node, nowMs = Date.now()): Ch
   return changesOf(root)
 }
 
-// As the server reads it. Neither what it decides nor what it adds changes a place.
+// As the server reads it.
 function decided(document: Node): Node {
-  return addOmitted(withDecisions(document).document).document as Node
+  return resolved(addOmitted(withDecisions(document).document).document) as Node
 }

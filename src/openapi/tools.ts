@@ -1,6 +1,7 @@
 // The engine's second door, for programs that examine contracts: the document's parts, the walks over its
 // schemas, and what the server makes of both. A server needs none of it (index.ts).
 
+export { type Kind, type Place, placeIn, wholeDocument } from './contract/component-kinds.js'
 export type { Content, Field, Parameter, Response, Schema } from './contract/contract.js'
 export type { Problem } from './contract/contract-error.js'
 export { withDecisions } from './contract/decided.js'
@@ -14,6 +15,7 @@ export { keepAliveOf } from './contract/keep-alive.js'
 export {
   type AnySchema,
   extendedBy,
+  mapMembers,
   nestingIn,
   ofOtherDrafts,
   outermost,
@@ -30,6 +32,7 @@ export { effectiveParameters } from './contract/parameters.js'
 export { pointerTo, resolvePointer } from './contract/pointer.js'
 export { toContract } from './contract/read.js'
 export { type Node, nodeOf, Reader } from './contract/reader.js'
+export { resolved } from './contract/resolved.js'
 export { successesAmong } from './contract/responses.js'
 export { placesOf } from './contract/schema-places.js'
 export { withSchemeNames } from './contract/scheme-names.js'

@@ -19,7 +19,8 @@ const nouns = {
   mediaTypes: 'a media type',
 }
 
-type Kind = keyof typeof nouns
+/** What an object of a document is, by the field of the Components Object that may have it. */
+export type Kind = keyof typeof nouns
 
 // By the field that an object belongs to, or the field of its map.
 const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
@@ -30,6 +31,21 @@ const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['paths', 'pathItems'],
   ['webhooks', 'pathItems'],
 ])
+
+/** A value of a document: where it is nested, and what belongs there, undefined where anything may stand. */
+export interface Place {
+  readonly nesting: Nesting
+  readonly kind: Kind | undefined
+}
+
+/** That of a document. */
+export const wholeDocument: Place = { nesting: outermost, kind: undefined }
+
+/** That of a member of a value, or of an item if the value is an array; undefined in data. */
+export function placeIn({ nesting }: Place, key: string, isItem: boolean): Place | undefined {
+  const inner = nestingIn(nesting, key, isItem)
+  return inner.isData ? undefined : { nesting: inner, kind: kindIn(nesting, inner) }
+}
 
 /** A `$ref`, the place of the object that has it, and what belongs there. */
 export interface Reference {
@@ -78,19 +94,19 @@ function kindIn(around: Nesting, inner: Nesting): Kind | undefined {
 function refsIn(
   value: unknown,
   path: (string | number)[] = [],
-  nesting: Nesting = outermost,
-  kind?: Kind,
+  place: Place = wholeDocument,
   found: Reference[] = [],
 ): Reference[] {
   if (typeof value !== 'object' || value === null) return found
   const { $ref } = value as { readonly $ref?: unknown }
-  if (kind !== undefined && typeof $ref === 'string') found.push({ ref: $ref, at: [...path], kind })
+  if (place.kind !== undefined && typeof $ref === 'string')
+    found.push({ ref: $ref, at: [...path], kind: place.kind })
   const isList = Array.isArray(value)
   for (const [key, each] of Object.entries(value)) {
-    const inner = nestingIn(nesting, key, isList)
-    if (inner.isData) continue
+    const inner = placeIn(place, key, isList)
+    if (inner === undefined) continue
     path.push(isList ? Number(key) : key)
-    refsIn(each, path, inner, kindIn(nesting, inner), found)
+    refsIn(each, path, inner, found)
     path.pop()
   }
   return found

@@ -61,10 +61,13 @@ function wholeOf(reader: Reader, schema: unknown): AnySchema | undefined {
 
 const assertions = /^(const|enum|\$ref|\$dynamicRef|m(in|ax).*|uniqueItems)$/
 
-/** The Media Type Object with the schema of an item, as a handler returns it, in its `schema`. */
+/**
+ * The Media Type Object with the schema of an item, as a handler returns it, in its `schema`.
+ * @param media of a document without references to media types
+ */
 export function withSchemaOfItem(reader: Reader, mediaType: string, media: unknown): unknown {
   if (framingOf(mediaType) === undefined) return media
-  const { itemSchema: _, ...others } = reader.node(media)
+  const { itemSchema: _, ...others } = nodeOf(media)
   const items = readItems(reader, mediaType, nodeOf(media))
   return typeof items === 'string' ? media : { ...others, schema: items.schema }
 }

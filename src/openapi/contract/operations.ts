@@ -34,7 +34,7 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   const operations = new Map<string, Operation>()
   for (const [path, value] of Object.entries(reader.node(reader.document.paths))) {
     if (path.startsWith('x-')) continue
-    const item = reader.within(['paths', path], () => readItem(reader, path, value))
+    const item = reader.within(['paths', path], () => reader.node(value))
     reader.within(['paths', path], () => checkPath(reader, path))
     checkMethods(reader, path, item)
     for (const [method, node] of operationsIn(item)) {
@@ -51,17 +51,6 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
   checkDeprecations(reader, operations)
   checkLinks(reader, operations)
   return { prefix, operations, securitySchemes: readSecuritySchemes(reader) }
-}
-
-// OpenAPI 3.1, section 4.8.9: fields beside a `$ref` count, but a field in both places is undefined behavior.
-function readItem(reader: Reader, path: string, value: unknown): Node {
-  const { $ref, ...own } = value as Node
-  const item = reader.node(value)
-  if (typeof $ref !== 'string') return item
-  const both = Object.keys(own).find((key) => key in item)
-  if (both !== undefined)
-    reader.problem(`${path}: ${both} is defined beside the $ref and in its target: keep one`)
-  return { ...item, ...own }
 }
 
 function checkPath(reader: Reader, path: string): void {

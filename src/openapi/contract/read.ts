@@ -26,6 +26,7 @@ import { addOmitted } from './omitted.js'
 import { readOperations, readRequestId } from './operations.js'
 import { endlessRefs, pointerKeys } from './pointer.js'
 import { circular, nodeOf, Reader } from './reader.js'
+import { doubledFields, resolved } from './resolved.js'
 import { schemaPlaces } from './schema-places.js'
 import { readCallbacks, readWebhooks } from './sent-requests.js'
 import { checkTags } from './tags.js'
@@ -72,13 +73,14 @@ export function toContract(
 ): { readonly contract: Contract; readonly problems: readonly Problem[] } {
   const { document: whole, decided } = withDecisions(written)
   const { document, added } = addOmitted(whole)
-  const specification = toOpenApi31(withoutDynamicRefs(document))
+  const specification = toOpenApi31(resolved(withoutDynamicRefs(document)))
   const extensions = { ofDocument: Object.keys(readers), ofOperation: Object.keys(operationReaders) }
   const reader = new Reader(specification, extensions, String(nodeOf(document).openapi))
   const places = schemaPlaces(whole)
   for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole, places)])
     reader.within(at, () => reader.warn(text))
-  for (const { text, at } of misplacedRefs(whole)) reader.within(at, () => reader.problem(text))
+  for (const { text, at } of [...misplacedRefs(whole), ...doubledFields(whole)])
+    reader.within(at, () => reader.problem(text))
   checkDocument(reader, nodeOf(document).openapi)
   const locate: Contract['locate'] = async (found) => found.map((each) => each.text)
   const contract = {

@@ -4,7 +4,7 @@
 import { stringify } from 'lossless-json'
 import { shownValue } from '../../lib/one-line.js'
 import { lastName, refOf } from './discriminator.js'
-import { mapMembers, outermost, pathItemFields, referenceFields } from './keywords.js'
+import { mapMembers, type Nesting, outermost, pathItemFields, referenceFields } from './keywords.js'
 import type { Node } from './reader.js'
 
 /** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
@@ -15,7 +15,8 @@ export const exactNumbers = 'x-exact-numbers'
  * adds left where it is.
  */
 export function toOpenApi31(document: object): object {
-  return { ...(converted(document, isOpenApi30(document)) as object), openapi: '3.1.0' }
+  const copy = converted(document, { isOld: isOpenApi30(document), known: new Map() })
+  return { ...(copy as object), openapi: '3.1.0' }
 }
 
 /** What is wrong with the version of OpenAPI that a document names. */
@@ -36,14 +37,29 @@ export function isOpenApi32(document: object | undefined): boolean {
   return String((document as Node | undefined)?.openapi).startsWith('3.2')
 }
 
-function converted(value: unknown, isOld: boolean, nesting = outermost): unknown {
+interface Conversion {
+  readonly isOld: boolean
+  /** What stands in several places is one object (resolved.ts), and stays one. */
+  readonly known: Map<object, unknown>
+}
+
+function converted(value: unknown, conversion: Conversion, nesting = outermost): unknown {
   if (exactKeywords.has(nesting.of)) return value // rounded by withExact
   if (nesting.isData || typeof value !== 'object' || value === null) return rounded(value)
-  const copy = mapMembers(value, nesting, (each, inner) => converted(each, isOld, inner))
-  if (nesting.isMap || Array.isArray(copy)) return copy
-  if ('$ref' in copy && pathItemFields.has(nesting.of)) return copy
-  const ignoresSiblings = isOld || referenceFields.has(nesting.of)
-  return toSchema31(copy as Node, (each) => withExact(withBranches(refAsAllOf(each, ignoresSiblings))))
+  const isNamed = nesting.isMap || Array.isArray(value)
+  const known = isNamed ? undefined : conversion.known.get(value)
+  if (known !== undefined) return known
+  const copy = mapMembers(value, nesting, (each, inner) => converted(each, conversion, inner))
+  if (isNamed) return copy
+  const result = converted31(copy as Node, conversion, nesting)
+  conversion.known.set(value, result)
+  return result
+}
+
+function converted31(node: Node, { isOld }: Conversion, { of }: Nesting): Node {
+  if ('$ref' in node && pathItemFields.has(of)) return node
+  const ignoresSiblings = isOld || referenceFields.has(of)
+  return toSchema31(node, (each) => withExact(withBranches(refAsAllOf(each, ignoresSiblings))))
 }
 
 const exactKeywords = new Set([

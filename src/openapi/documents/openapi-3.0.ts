@@ -14,6 +14,7 @@ import {
 import { isJson } from '../contract/media-types.js'
 import { methodFields } from '../contract/methods.js'
 import { type Node, nodeOf } from '../contract/reader.js'
+import { resolved } from '../contract/resolved.js'
 import { isOpenApi30 } from '../contract/upgrade.js'
 import { mediaTypeOf, withoutOpenApi32 } from './openapi-3.1.js'
 
@@ -28,20 +29,19 @@ const unknownKeywords = [
 /** Converts a document of OpenAPI 3.1 or 3.2 to 3.0. Returns a 3.0 document unchanged. */
 export function toOpenApi30(document: object): object {
   if (isOpenApi30(document)) return document
-  const {
-    openapi: _,
-    jsonSchemaDialect: __,
-    webhooks: ___,
-    ...known
-  } = withoutOpenApi32(withoutDynamicRefs(document)) as Node
+  const whole = resolved(
+    withoutOpenApi32(withoutDynamicRefs(document)),
+    (kind) => kind !== 'pathItems',
+  ) as Node // no components in 3.0
+  const { openapi: _, jsonSchemaDialect: __, webhooks: ___, ...known } = whole
   const { info, components = {}, ...others } = known
-  const { pathItems, schemas, securitySchemes, ...kept } = components as Node
+  const { pathItems: ____, schemas, securitySchemes, ...kept } = components as Node
   const schemes = Object.entries(nodeOf(securitySchemes))
   const unsupported = schemes
     .filter(([, scheme]) => nodeOf(scheme).type === 'mutualTLS')
     .map(([name]) => name)
   const scoped = schemes.filter(([, scheme]) => hasScopes(nodeOf(scheme))).map(([name]) => name)
-  const convert = createConvert(nodeOf(pathItems), unsupported, scoped)
+  const convert = createConvert(unsupported, scoped)
   return {
     openapi: '3.0.3',
     info: infoOf(nodeOf(info)),
@@ -88,7 +88,6 @@ function withoutRoles(requirement: Node, scoped: readonly string[]): Node {
 }
 
 function createConvert(
-  pathItems: Node,
   unsupported: readonly string[],
   scoped: readonly string[],
 ): (value: unknown) => unknown {
@@ -106,9 +105,6 @@ function createConvert(
   }
   // OpenAPI 3.0 ignores the siblings of a `$ref`, so they move into an `allOf`.
   const reference = ({ $ref, ...siblings }: Node, of: string): Node => {
-    const pathItem = /^#\/components\/pathItems\/(.*)$/.exec(String($ref))?.[1]
-    if (pathItem !== undefined)
-      return { ...nodeOf(convert(pathItems[pathItem], { ...outermost, of })), ...siblings }
     const target = { $ref: String($ref).replaceAll('/$defs/', '.') }
     if (of === 'paths') return { ...target, ...siblings }
     if (referenceFields.has(of) || Object.keys(siblings).length === 0) return target

@@ -6,22 +6,24 @@ import { framingOf, withSchemaOfItem } from '../contract/items.js'
 import { isNode, mapMembers, mapValues, outermost } from '../contract/keywords.js'
 import { essence } from '../contract/media-types.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
+import { resolved } from '../contract/resolved.js'
 import { withSchemeNames } from '../contract/scheme-names.js'
 import { isOpenApi32 } from '../contract/upgrade.js'
 
 /** The document of OpenAPI 3.1 for one of 3.2; any other is returned unchanged. */
 export function withoutOpenApi32(document: object): object {
   if (!isOpenApi32(document)) return document
-  const reader = new Reader(document)
+  const own = resolved(withSchemeNames(document), (kind) => kind !== 'mediaTypes') // which are no components in 3.1
+  const reader = new Reader(own)
   const convert = (value: unknown, nesting = outermost): unknown => {
     const { of, isMap, isData } = nesting
     if (isData || typeof value !== 'object' || value === null) return value
     const written = of === 'parameters' ? withoutQuerystrings(reader, value, isMap) : value
-    const whole = of === 'content' ? ownContent(reader, written, isMap) : written
+    const whole = of === 'content' && isMap ? itemsAsSchemas(reader, written) : written
     const node = mapMembers(whole, nesting, convert) as Node
     return isMap || Array.isArray(node) ? node : rewritten(node, of)
   }
-  const { $self: _, jsonSchemaDialect, ...others } = convert(withSchemeNames(document)) as Node
+  const { $self: _, jsonSchemaDialect, ...others } = convert(own) as Node
   const isOwn = /\/3\.2\//.test(String(jsonSchemaDialect))
   return {
     ...others,
@@ -30,10 +32,9 @@ export function withoutOpenApi32(document: object): object {
   }
 }
 
-// In 3.1 a media type is no component, and a sequence of items has the schema of one.
-function ownContent(reader: Reader, value: object, isMap: boolean): object {
-  if (!isMap) return reader.node(value)
-  return mapValues(value, (each, type) =>
+// In 3.1 a sequence of items has the schema of one.
+function itemsAsSchemas(reader: Reader, content: object): object {
+  return mapValues(content, (each, type) =>
     framingOf(type) === 'sse' ? each : withSchemaOfItem(reader, type, each),
   )
 }

@@ -8,6 +8,7 @@ import type { Contract, Operation, Requirement } from '../contract/contract.js'
 import { isNode, mapMembers, outermost } from '../contract/keywords.js'
 import { operationIn } from '../contract/methods.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
+import { resolved } from '../contract/resolved.js'
 import { namesWithin, tagsOf } from '../contract/tags.js'
 import { isOpenApi32 } from '../contract/upgrade.js'
 import { type Addition, serverErrors } from '../response/additions.js'
@@ -34,7 +35,8 @@ export interface PageParts {
 
 /** Returns the contract's document, adapted to the page, as JSON. */
 export function pageDocument(written: Contract, parts: PageParts): string {
-  const contract = { ...written, document: withoutOpenApi32(written.document) }
+  const known = withoutOpenApi32(written.document)
+  const contract = { ...written, document: resolved(known, (kind) => kind !== 'pathItems') }
   const document = contract.document as Node & { readonly info: Node }
   const sections = [...unshownOperations(contract), ...describedSections(written, parts)]
   const description = [document.info.description ?? '', ...sections].join('\n\n')
@@ -64,9 +66,8 @@ function unshownOperations(contract: Contract): string[] {
 }
 
 function shownOperations({ operations, document }: Contract): Operation[] {
-  const reader = new Reader(document)
-  const paths = nodeOf(reader.document.paths)
-  const isShown = ({ path, method }: Operation) => operationIn(reader.node(paths[path]), method) !== undefined
+  const paths = nodeOf(nodeOf(document).paths)
+  const isShown = ({ path, method }: Operation) => operationIn(nodeOf(paths[path]), method) !== undefined
   return [...operations.values()].filter(isShown)
 }
 
@@ -95,7 +96,7 @@ function operationsIn(contract: Contract): Map<unknown, Node> {
   const paths = nodeOf(reader.document.paths)
   const entries = shownOperations(contract).map((each) => {
     const request = exampleRequest(each, contract, reader)
-    const item = reader.node(paths[each.path])
+    const item = nodeOf(paths[each.path])
     const operation = operationIn(item, each.method)
     const samples = request ? { 'x-codeSamples': samplesOf(request, serverUrl) } : {}
     const hasOwn = (nodeOf(operation).servers ?? item.servers) !== undefined

@@ -26,12 +26,13 @@ export function withTypesOfEvents(reader: Reader): object {
   return { ...document, components: { ...nodeOf(document.components), schemas: typed } }
 }
 
-// Where each part is referred to.
+// Where each schema is referred to. Media types in components stand where they are used, too (resolved.ts).
 type Places = ReadonlyMap<string, readonly Pointer[]>
 
 function placesByRef(document: object): Places {
   const places = new Map<string, Pointer[]>()
   for (const { ref, at } of referencesIn(document)) {
+    if (at[0] === 'components' && at[1] === 'mediaTypes') continue
     const own = places.get(ref) ?? []
     own.push(at)
     places.set(ref, own)
@@ -45,22 +46,17 @@ function isOfEvents(reader: Reader, places: Places, at: Pointer): boolean {
   const isIt = (place: Pointer) => isOfEvents(reader, places, place)
   const [parent, keyword] = [at.slice(0, -2), at.at(-2)]
   if (keyword === 'oneOf' || keyword === 'anyOf') return isIt(parent)
-  if (at[0] !== 'components' || at.length > 3) return isItemOfEvents(reader, places, at)
+  if (at[0] !== 'components' || at.length > 3) return isItemOfEvents(reader, at)
   return places.get(pointerTo(at))?.every(isIt) ?? false
 }
 
 // See itemSchemaOf: what `schema` describes depends on the version.
-function isItemOfEvents(reader: Reader, places: Places, at: Pointer): boolean {
+function isItemOfEvents(reader: Reader, at: Pointer): boolean {
   const isNew = reader.version.startsWith('3.2')
   const isOfAll = isNew && at.at(-1) === 'items'
   const [field, media] = isOfAll ? [at.at(-2), at.slice(0, -2)] : [at.at(-1), at.slice(0, -1)]
-  if (!isOfStream(places, media)) return false
+  if (media.at(-2) !== 'content' || framingOf(String(media.at(-1))) !== 'sse') return false
   if (isOfAll || isNew || field !== 'schema') return field === (isOfAll ? 'schema' : 'itemSchema')
   const schema = valueAt(reader.document, at) as AnySchema
   return eventSchemaOf(reader, schema) === schema
-}
-
-function isOfStream(places: Places, media: Pointer): boolean {
-  if (media.at(-2) === 'content') return framingOf(String(media.at(-1))) === 'sse'
-  return places.get(pointerTo(media))?.every((at) => isOfStream(places, at)) ?? false
 }

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
 import { isBig } from '../../lib/exact-number.js'
+import type { Kind } from '../contract/component-kinds.js'
 import type { Contract } from '../contract/contract.js'
 import { hasOtherThanText } from '../contract/discriminator.js'
 import { withoutDynamicRefs } from '../contract/dynamic-refs.js'
@@ -16,14 +17,13 @@ import {
   type Nesting,
   outermost,
   partsOf,
-  pathItemFields,
-  referenceFields,
   schemaFields,
 } from '../contract/keywords.js'
 import { operationIn, operationsIn } from '../contract/methods.js'
 import { isIgnoredParameter } from '../contract/parameters.js'
 import { resolvePointer } from '../contract/pointer.js'
 import { nodeOf, nodesOf, Reader } from '../contract/reader.js'
+import { resolved } from '../contract/resolved.js'
 import { rounded } from '../contract/upgrade.js'
 import { withTypesOfEvents } from './event-schemas.js'
 import { sentItems } from './sent-requests.js'
@@ -49,7 +49,10 @@ const {
 /** The text of types.ts. */
 export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
-  const whole = { ...withoutAliases(withoutDynamicRefs(contract.document)), webhooks: sentItems(contract) }
+  const whole = {
+    ...withNamelessItems(resolved(withoutDynamicRefs(contract.document), hasNamedType)),
+    webhooks: sentItems(contract),
+  }
   const document = withTypedParts(withKnownMethods(whole)) as OpenAPI3
   const nodes = transformSchema(document, nesting(document, contract.hasReadOrWriteOnly))
   const text = withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
@@ -268,8 +271,8 @@ function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefin
 }
 
 // What openapi-typescript does not understand, in other words:
-// - The target of a `$ref` into an `allOf`, a media type or the parameters of a path has no type. It is
-//   copied to a schema or parameter of its own, and the `$ref` changed to that.
+// - The target of a `$ref` into an `allOf` or a media type has no type. It is copied to a schema of its own,
+//   and the `$ref` changed to that.
 // - `$defs` would be a property of the type; what refers to a definition refers to its copy.
 // - The JSON of a parameter's `content` would be a string, and the whole query no parameter.
 // - The header parameters that OpenAPI ignores would have types, and an extension in `responses` would be a
@@ -282,18 +285,18 @@ function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefin
 function withTypedParts(document: object): object {
   const reader = new Reader(document)
   const { components = {} } = document as { readonly components?: Components }
-  const parts: Record<Kind, Record<string, unknown>> = { schemas: {}, parameters: {} }
+  const parts: Record<string, unknown> = {}
   const refs = new Map<string, string>()
   const isThere = (ref: string) => resolvePointer(document, ref) !== undefined
-  const partOf = (ref: string, kind: Kind): string => {
+  const partOf = (ref: string): string => {
     const known = refs.get(ref)
     if (known !== undefined) return known
     const words = ref.replace(/^#\/(components\/(schemas\/)?)?/, '').split(/~1|[^A-Za-z0-9]+/)
-    const name = freeName(words.filter(Boolean).join('_'), { ...components[kind], ...parts[kind] })
-    const made = `#/components/${kind}/${name}`
+    const name = freeName(words.filter(Boolean).join('_'), { ...components.schemas, ...parts })
+    const made = `#/components/schemas/${name}`
     refs.set(ref, made) // before copying, because it may refer to itself
-    parts[kind][name] = {}
-    parts[kind][name] = typed(resolvePointer(document, ref), { ...outermost, of: kind })
+    parts[name] = {}
+    parts[name] = typed(resolvePointer(document, ref), { ...outermost, of: 'schemas' })
     return made
   }
   const typed = (value: unknown, nesting = outermost): unknown => {
@@ -303,16 +306,13 @@ function withTypedParts(document: object): object {
     if (isData || typeof value !== 'object' || value === null) return rounded(value)
     const copy = mapMembers(typable(reader, value, nesting), nesting, (each, inner, key) => {
       const isReference = (key === '$ref' && !isMap) || (of === 'mapping' && isThere(String(each)))
-      const kind = isReference ? kindOfPart(String(each), of) : undefined
-      return kind === undefined ? typed(each, inner) : partOf(String(each), kind)
+      return isReference && isPart(String(each)) ? partOf(String(each)) : typed(each, inner)
     })
     return isMap || Array.isArray(copy) ? copy : corrected(nodeOf(copy))
   }
   const copy = typed(withTypesOfEvents(reader)) as { readonly components?: Components }
   if (refs.size === 0) return copy
-  const schemas = { ...copy.components?.schemas, ...parts.schemas }
-  const parameters = { ...copy.components?.parameters, ...parts.parameters }
-  return { ...copy, components: { ...copy.components, schemas, parameters } }
+  return { ...copy, components: { ...copy.components, schemas: { ...copy.components?.schemas, ...parts } } }
 }
 
 const misread: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', ...schemaFields])
@@ -320,12 +320,11 @@ const misread: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', ...sche
 const nothing = { enum: [] }
 
 function typable(reader: Reader, value: object, { of, isMap }: Nesting): object {
-  if (of === 'content' && !isMap) return reader.node(value) // it knows no media types in components
-  if (of === 'content')
+  if (of === 'content' && isMap)
     return mapValues(value, (media, mediaType) => withSchemaOfItem(reader, mediaType, media))
   if (!isMap && !Array.isArray(value)) return typableSchema(reader, nodeOf(value))
   if (of === 'parameters' && Array.isArray(value))
-    return value.filter((each) => !isIgnoredParameter(reader.node(each)))
+    return value.filter((each) => !isIgnoredParameter(nodeOf(each)))
   if (of !== 'responses' || !isMap) return value
   return Object.fromEntries(
     Object.entries(value).filter(([, each]) => typeof each === 'object' && each !== null),
@@ -441,25 +440,18 @@ function whole(schema: Readonly<Record<string, unknown>>): object {
   }
 }
 
-// openapi-typescript does not follow a component that is itself a `$ref`, and ignores the siblings of a path
-// item's `$ref`.
-function withoutAliases(document: object): Readonly<Record<string, unknown>> {
-  const reader = new Reader(document)
-  const { components, paths } = document as { readonly components?: object; readonly paths?: object }
-  const direct = Object.entries(components ?? {}).map(([kind, parts]) => {
-    if (kind === 'schemas' || typeof parts !== 'object') return [kind, parts]
-    const read = (each: unknown) => (kind === 'pathItems' ? nameless(reader.node(each)) : reader.node(each))
-    return [kind, Object.fromEntries(Object.entries(parts).map(([name, each]) => [name, read(each)]))]
-  })
-  const whole = Object.entries(paths ?? {}).map(([path, item]) => {
-    const { $ref, ...own } = nodeOf(item)
-    return [path, $ref === undefined ? item : { ...reader.node(item), ...own }]
-  })
-  return {
-    ...document,
-    ...(components && { components: Object.fromEntries(direct) }),
-    ...(paths && { paths: Object.fromEntries(whole) }),
-  }
+// Of the others, openapi-typescript knows no components, or not by themselves.
+function hasNamedType(kind: Kind): boolean {
+  return ['responses', 'parameters', 'requestBodies', 'headers'].includes(kind)
+}
+
+// Of shared path items, the operations get their types where they are used.
+function withNamelessItems(document: object): Readonly<Record<string, unknown>> {
+  const { components, ...others } = nodeOf(document)
+  const { pathItems } = nodeOf(components)
+  if (pathItems === undefined) return nodeOf(document)
+  const items = mapValues(nodeOf(pathItems), (item) => nameless(nodeOf(item)))
+  return { ...others, components: { ...nodeOf(components), pathItems: items } }
 }
 
 // openapi-typescript 7.13 reads no QUERY and no additional operations of a path: each gets a path of its own,
@@ -476,7 +468,6 @@ function withKnownMethods(document: Readonly<Record<string, unknown>>): object {
   return { ...document, paths: Object.fromEntries(entries) }
 }
 
-// The operations of a shared path item get their types where it is used.
 function nameless(item: object): object {
   const entries = Object.entries(item).map(([key, each]) => {
     const { operationId, ...others } = nodeOf(each)
@@ -485,14 +476,11 @@ function nameless(item: object): object {
   return Object.fromEntries(entries)
 }
 
-type Kind = 'schemas' | 'parameters'
-type Components = { readonly [kind in Kind]?: object }
+type Components = { readonly schemas?: object }
 
-// Undefined if openapi-typescript makes a type of the target.
-function kindOfPart(ref: string, of: string): Kind | undefined {
-  if (!ref.startsWith('#/') || /^#\/components\/\w+\/[^/]+$/.test(ref)) return undefined
-  if (of === 'parameters') return of
-  return referenceFields.has(of) || pathItemFields.has(of) ? undefined : 'schemas'
+// Whether openapi-typescript makes no type of the target.
+function isPart(ref: string): boolean {
+  return ref.startsWith('#/') && !/^#\/components\/\w+\/[^/]+$/.test(ref)
 }
 
 function freeName(name: string, taken: object): string {
