@@ -2,6 +2,7 @@
 
 import { responseContent } from '../../src/openapi/tools.js'
 import { report, type Spot } from './comparison.js'
+import { compareForm } from './forms.js'
 import { eachKey } from './node.js'
 import { child, inside } from './references.js'
 import { compareOpaque } from './rules.js'
@@ -62,8 +63,9 @@ function rangeOf(type: string, types: readonly string[]): string | undefined {
 
 function compareMedia(content: Spot, was: string, is: string): void {
   const media = inside(content, content.before[was], content.after[is])
-  compareSchemas(child(media, 'schema'))
+  const form = was === is ? compareForm(media, is) : undefined
+  compareSchemas(form ?? child(media, 'schema'))
   compareSchemas(child(media, 'itemSchema'))
-  compareOpaque(media, ['encoding'], () => `encoding of ${is}`)
+  if (form === undefined) compareOpaque(media, ['encoding'], () => `encoding of ${is}`)
   if (was !== is) report(content, 'minor', `media type ${was} -> ${is}`, is, was)
 }

@@ -1,4 +1,4 @@
-// Whether variants of a `oneOf` exclude each other, as far as their keywords show it.
+// Whether variants of a `oneOf` exclude each other, as far as their keywords and its discriminator show it.
 
 import { isDeepStrictEqual } from 'node:util'
 import { isNode, type Node } from './node.js'
@@ -7,6 +7,16 @@ import { areDisjoint, typesOf } from './simplify.js'
 /** Whether no value is accepted by two of the resolved schemas: its type or a field tells them apart. */
 export function areExclusive(schemas: readonly Node[]): boolean {
   return schemas.every((one, i) => schemas.slice(i + 1).every((other) => areTwoExclusive(one, other)))
+}
+
+/**
+ * Whether the discriminator of a normalised schema selects one of its variants, whatever the others accept.
+ * @param variants those of the schema, not resolved
+ */
+export function areSelected({ discriminator }: Node, variants: readonly Node[]): boolean {
+  if (!isNode(discriminator)) return false
+  const targets = Object.values(isNode(discriminator.mapping) ? discriminator.mapping : {})
+  return variants.every(({ $ref, type }) => type === 'null' || targets.includes($ref))
 }
 
 function areTwoExclusive(one: Node, other: Node): boolean {

@@ -5,7 +5,7 @@
 
 import { claim, report, type Spot, trialOf } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
-import { areExclusive } from './exclusive.js'
+import { areExclusive, areSelected } from './exclusive.js'
 import { compareDefault, compareKeywords } from './keywords.js'
 import { compareArray, compareObject, isUnevaluatingAround } from './members.js'
 import { eachName, isNode, keysOf, type Node, nodesOf, type Pair } from './node.js'
@@ -111,9 +111,10 @@ function compareLists(schema: Spot, keyword: string, was: readonly Node[], is: r
 // `oneOf` refuses a value that two variants accept: one that becomes wider, or is added, may refuse what
 // another accepts alone, and one that becomes narrower may let through what was refused.
 function compareOverlap(schema: Spot, was: readonly Node[], is: readonly Node[]): void {
-  const [before, after] = [resolved(schema, 'before', was), resolved(schema, 'after', is)]
-  if (!areExclusive(after)) reportEffect(schema, ['narrows'], 'variants of oneOf may overlap', 'oneOf')
-  else if (!areExclusive(before)) reportEffect(schema, ['widens'], 'variants of oneOf overlapped', 'oneOf')
+  const areTold = (side: keyof Pair, variants: readonly Node[]) =>
+    areSelected(schema[side], variants) || areExclusive(resolved(schema, side, variants))
+  if (!areTold('after', is)) reportEffect(schema, ['narrows'], 'variants of oneOf may overlap', 'oneOf')
+  else if (!areTold('before', was)) reportEffect(schema, ['widens'], 'variants of oneOf overlapped', 'oneOf')
 }
 
 // The spot of two schemas that apply to the same value.
@@ -196,7 +197,8 @@ function choiceOf(schema: Node): Choice | undefined {
 
 // `oneOf` rejects a value that two variants accept.
 function mayOverlap(schema: Spot, side: keyof Pair, choice: Choice | undefined): boolean {
-  return choice?.keyword === 'oneOf' && !areExclusive(resolved(schema, side, choice.variants))
+  if (choice?.keyword !== 'oneOf' || areSelected(schema[side], choice.variants)) return false
+  return !areExclusive(resolved(schema, side, choice.variants))
 }
 
 function resolved({ comparison }: Spot, side: keyof Pair, schemas: readonly Node[]): Node[] {

@@ -2,6 +2,7 @@
 // schemas, and what the server makes of both. A server needs none of it (index.ts).
 
 export { type Kind, type Place, placeIn, wholeDocument } from './contract/component-kinds.js'
+export { plainField, readContents } from './contract/content.js'
 export type { Content, Field, Parameter, Response, Schema } from './contract/contract.js'
 export type { Problem } from './contract/contract-error.js'
 export { withDecisions } from './contract/decided.js'
@@ -23,7 +24,7 @@ export {
   schemasIn,
   subschemasOf,
 } from './contract/keywords.js'
-export { essence, isJson, isRange, responseContent } from './contract/media-types.js'
+export { accepts, essence, isJson, isRange, responseContent } from './contract/media-types.js'
 export { methodFields, methodsOfNode, operationsIn } from './contract/methods.js'
 export { pathParameterNames } from './contract/names.js'
 export { addOmitted } from './contract/omitted.js'
