@@ -1,8 +1,8 @@
 // Whether variants of a `oneOf` exclude each other, as far as their keywords and its discriminator show it.
 
-import { isDeepStrictEqual } from 'node:util'
 import { isNode, type Node } from './node.js'
-import { areDisjoint, typesOf } from './simplify.js'
+import { acceptsAnything, areDisjoint, typesOf } from './simplify.js'
+import { refusesValue } from './values.js'
 
 /** Whether no value is accepted by two of the resolved schemas: its type or a field tells them apart. */
 export function areExclusive(schemas: readonly Node[]): boolean {
@@ -20,20 +20,31 @@ export function areSelected({ discriminator }: Node, variants: readonly Node[]):
 }
 
 function areTwoExclusive(one: Node, other: Node): boolean {
-  if (areDisjoint([one, other]) || haveOtherValues(one, other)) return true
+  const alternatives = alternativesOf(one) ?? alternativesOf(other)
+  if (alternatives !== undefined) {
+    const rest = alternativesOf(one) === undefined ? one : other
+    return alternatives.every((each) => areTwoExclusive(each, rest))
+  }
+  if (areDisjoint([one, other]) || listsRefused(one, other) || listsRefused(other, one)) return true
   const areObjects = [one, other].every((schema) => typesOf(schema).join() === 'object')
   if (!areObjects) return false
   const required = requiredOf(one).filter((name) => requiredOf(other).includes(name))
   return (
-    required.some((name) => haveOtherValues(fieldOf(one, name), fieldOf(other, name))) ||
+    required.some((name) => areTwoExclusive(fieldOf(one, name), fieldOf(other, name))) ||
     refuses(one, other) ||
     refuses(other, one)
   )
 }
 
-function haveOtherValues({ enum: values }: Node, { enum: others }: Node): boolean {
-  if (!Array.isArray(values) || !Array.isArray(others)) return false
-  return !values.some((value) => others.some((other) => isDeepStrictEqual(value, other)))
+// Those of a schema that has nothing else, if none is a reference.
+function alternativesOf({ anyOf, oneOf = anyOf, ...others }: Node): readonly Node[] | undefined {
+  const isAlone = Array.isArray(oneOf) && acceptsAnything(others)
+  return isAlone && oneOf.every((each) => isNode(each) && each.$ref === undefined) ? oneOf : undefined
+}
+
+// Whether a schema lists its values, all of which the other refuses.
+function listsRefused({ enum: values }: Node, other: Node): boolean {
+  return Array.isArray(values) && values.every((value) => refusesValue(other, value))
 }
 
 // Whether a schema has no place for a field that the other requires.

@@ -7,7 +7,7 @@ import { type Bump, claim, report, type Spot } from './comparison.js'
 import { describeChange, eachKey, eachName, isNode, type Node, toJson } from './node.js'
 import { child, inside, same } from './references.js'
 import { compareOpaque, compareValue, type Effect, reportEffect } from './rules.js'
-import { typesOf } from './simplify.js'
+import { keywordTypes, typesOf } from './simplify.js'
 
 /** Reports the changes of a schema, without its subschemas. */
 export function compareKeywords(schema: Spot): void {
@@ -112,8 +112,15 @@ function compareBounds(schema: Spot): void {
     const what = isKeywordChanged
       ? `${was.keyword} ${was.limit} -> ${is.keyword} ${is.limit}`
       : describeChange(keyword, schema.before[keyword], schema.after[keyword])
-    reportEffect(schema, [isStricter ? 'narrows' : 'widens'], what, is.keyword, was.keyword)
+    const effects: Effect[] = isInBoth(schema, bound.keyword) ? [isStricter ? 'narrows' : 'widens'] : []
+    reportEffect(schema, effects, what, is.keyword, was.keyword)
   }
+}
+
+// Whether both schemas accept values that a keyword is about: what only one accepts, its type says.
+function isInBoth({ before, after }: Spot, keyword: string): boolean {
+  const type = keywordTypes[keyword] ?? ''
+  return keywordTypes[keyword] === undefined || [before, after].every((each) => typesOf(each).includes(type))
 }
 
 function boundOf(schema: Node, bound: Bound): { keyword: string; limit: number | bigint } {
@@ -130,7 +137,8 @@ function compareConstraints(schema: Spot): void {
   for (const keyword of constraints) {
     const [before, after] = [constraintOf(schema.before, keyword), constraintOf(schema.after, keyword)]
     if (before === after) continue
-    reportEffect(schema, effectsOf(before, after), describeChange(keyword, before, after), keyword)
+    const effects = isInBoth(schema, keyword) ? effectsOf(before, after) : []
+    reportEffect(schema, effects, describeChange(keyword, before, after), keyword)
   }
 }
 

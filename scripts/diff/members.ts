@@ -198,15 +198,28 @@ function describes({ comparison, ...spot }: Spot, side: keyof Pair, outer: Node,
   })
 }
 
-// Whether an alternative or a condition of this schema, or of one around it, described a property.
+// Whether an alternative or a condition of this schema, or of one around it, described a property. Of a choice
+// that this schema is a variant of, the others describe other values.
 function mayBeDescribed({ comparison, before, around }: Spot, name: string): boolean {
-  const schemas = new Set([before, ...around.map((pair) => pair.before)])
+  const applied = new Set([before, ...around.map((pair) => pair.before)])
+  const schemas = new Set(applied)
   // The iteration includes schemas added by it.
   for (const schema of schemas) {
     const inner = subschemasOf(schema).filter((each) => each.appliesTo === 'value' && !each.isCondition)
-    for (const each of inner) schemas.add(resolve(comparison, comparison.documents.before, each.schema))
+    const targets = inner.map((each) => ({
+      ...each,
+      target: resolve(comparison, comparison.documents.before, each.schema),
+    }))
+    const chosen = targets
+      .filter(({ keyword, target }) => isChoice(keyword) && applied.has(target))
+      .map(({ keyword }) => keyword)
+    for (const { keyword, target } of targets) if (!chosen.includes(keyword)) schemas.add(target)
   }
   return [...schemas].some((schema) => isNode(schema.properties) && name in schema.properties)
+}
+
+function isChoice(keyword: string): boolean {
+  return keyword === 'anyOf' || keyword === 'oneOf'
 }
 
 /** Whether this schema, or one around it, judges what nothing else describes. */

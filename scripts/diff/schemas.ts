@@ -8,10 +8,11 @@ import { compareDeprecated } from './deprecation.js'
 import { areExclusive, areSelected } from './exclusive.js'
 import { compareDefault, compareKeywords } from './keywords.js'
 import { compareArray, compareObject, isUnevaluatingAround } from './members.js'
-import { eachName, isNode, keysOf, type Node, nodesOf, type Pair } from './node.js'
+import { eachName, isNode, keysOf, type Node, nodesOf, type Pair, toJson } from './node.js'
 import { child, inside, isInTrail, resolve, same } from './references.js'
 import { type Effect, reportEffect } from './rules.js'
-import { acceptsAnything, assertionsOf, simplify } from './simplify.js'
+import { acceptsAnything, assertionsOf, keywordTypes, simplify, typesOf } from './simplify.js'
+import { acceptsValue, valuesOf } from './values.js'
 
 /** Reports the changes of a schema. */
 export function compareSchemas(schema: Spot): void {
@@ -30,13 +31,20 @@ export function compareSchemas(schema: Spot): void {
 }
 
 function compareSchema(schema: Spot): void {
-  if (compareImpossible(schema) || compareChoice(schema)) return
+  if (compareImpossible(schema) || compareListed(schema) || compareChoice(schema)) return
   compareKeywords(schema)
   compareDeprecated(schema)
-  compareObject(schema, compareSchemas)
-  compareArray(schema, compareSchemas)
+  if (mayBothBe(schema, 'object')) compareObject(schema, compareSchemas)
+  if (mayBothBe(schema, 'array')) compareArray(schema, compareSchemas)
   compareConditions(schema)
   for (const keyword of ['allOf', 'anyOf', 'oneOf']) compareVariants(schema, keyword)
+}
+
+// If not, the type tells the difference.
+function mayBothBe(schema: Spot, type: string): boolean {
+  if ([schema.before, schema.after].every((each) => typesOf(each).includes(type))) return true
+  claim(schema, ...Object.keys(keywordTypes).filter((keyword) => keywordTypes[keyword] === type))
+  return false
 }
 
 // The schema `false`, in one of its forms.
@@ -50,6 +58,21 @@ function compareImpossible(schema: Spot): boolean {
   const keys = Object.keys({ ...schema.before, ...schema.after })
   if (is) reportEffect(schema, ['narrows'], 'no value is accepted', ...keys)
   else reportEffect(schema, ['widens'], 'values are accepted', ...keys)
+  return true
+}
+
+// A list of values instead of other rules, or the reverse: each value tells whether it was, or is, accepted.
+function compareListed(schema: Spot): boolean {
+  const { before, after, direction } = schema
+  const [listing, ruling] = direction === 'request' ? [before, after] : [after, before]
+  const values = valuesOf(listing)
+  if (values === undefined || (listing.enum === undefined) === (ruling.enum === undefined)) return false
+  if (!values.every((value) => acceptsValue(ruling, value))) return false
+  compareDefault(schema)
+  compareDeprecated(schema)
+  const shown = [before.enum ?? after.enum].flat().map(toJson).join(', ')
+  const what = `enum ${shown} ${before.enum === undefined ? 'added' : 'removed'}`
+  report(schema, 'minor', what, ...keysOf(assertionsOf(before)), ...keysOf(assertionsOf(after)))
   return true
 }
 
@@ -96,7 +119,7 @@ function compareLists(schema: Spot, keyword: string, was: readonly Node[], is: r
     ? ([['narrows'], ['widens']] as const)
     : ([removalOf(schema), ['narrows']] as const)
   const known = schema.comparison.found.length
-  for (const variant of kept) compareSchemas(variant)
+  for (const variant of kept) compareKept(schema, keyword, variant, was, is)
   for (const node of removed) {
     const effects = isChoice && isCovered(schema, node, is) ? [] : onRemoved
     reportEffect(schema, effects, `${keyword} ${nameOf(node, was)} removed`, keyword)
@@ -106,6 +129,30 @@ function compareLists(schema: Spot, keyword: string, was: readonly Node[], is: r
     reportEffect(schema, effects, `${keyword} ${nameOf(node, is)} added`, keyword)
   }
   if (keyword === 'oneOf' && schema.comparison.found.length > known) compareOverlap(schema, was, is)
+}
+
+// What another variant of an `anyOf` accepts, or accepted, breaks nothing.
+function compareKept(
+  schema: Spot,
+  keyword: string,
+  variant: Spot,
+  was: readonly Node[],
+  is: readonly Node[],
+): void {
+  const { found } = schema.comparison
+  const known = found.length
+  compareSchemas(variant)
+  const isBreaking = found.slice(known).some(({ change }) => change.bump === 'major')
+  if (!isBreaking || keyword !== 'anyOf' || isUnevaluatingAround(schema)) return
+  const isHarmless =
+    schema.direction === 'request'
+      ? isCovered(schema, variant.before, is)
+      : isWithin(schema, variant.after, was)
+  if (!isHarmless) return
+  const milder = found
+    .splice(known)
+    .map((each) => ({ ...each, change: { ...each.change, bump: 'minor' as const } }))
+  found.push(...milder)
 }
 
 // `oneOf` refuses a value that two variants accept: one that becomes wider, or is added, may refuse what
@@ -160,12 +207,14 @@ function compareChoice(schema: Spot): boolean {
   if (before?.keyword === after?.keyword) return false
   // Beside other keywords, a choice narrows; `compareVariants` reports it.
   if ([before, after].some((choice) => choice && !choice.isAlone)) return false
-  const was = before?.variants ?? byType(assertionsOf(schema.before))
-  const is = after?.variants ?? byType(assertionsOf(schema.after))
+  const was = before ? resolved(schema, 'before', before.variants) : [assertionsOf(schema.before)]
+  const is = after ? resolved(schema, 'after', after.variants) : [assertionsOf(schema.after)]
   const isMinor =
     schema.direction === 'request'
-      ? was.every((node) => isCovered(schema, node, is)) && !mayOverlap(schema, 'after', after)
-      : is.every((node) => isWithin(schema, node, was)) && !mayOverlap(schema, 'before', before)
+      ? was.flatMap(byType).every((node) => isCovered(schema, node, is)) &&
+        !mayOverlap(schema, 'after', after)
+      : is.flatMap(byType).every((node) => isWithin(schema, node, was)) &&
+        !mayOverlap(schema, 'before', before)
   compareDefault(schema)
   compareDeprecated(schema)
   const what = [before?.keyword, after?.keyword].filter(Boolean).join(' -> ')

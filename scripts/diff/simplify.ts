@@ -33,7 +33,7 @@ export function acceptsAnything(schema: Node): boolean {
 }
 
 // The type that a keyword applies to; `integer` stands for both numbers, as `typesOf` adds it to `number`.
-const keywordTypes: Readonly<Record<string, string>> = {
+export const keywordTypes: Readonly<Record<string, string>> = {
   ...keyed('minLength maxLength pattern contentEncoding contentMediaType', 'string'),
   ...keyed('minimum maximum exclusiveMinimum exclusiveMaximum multipleOf', 'integer'),
   ...keyed('items prefixItems minItems maxItems uniqueItems contains minContains maxContains', 'array'),
@@ -78,7 +78,8 @@ function simplifyEnum(schema: Node): Node {
   return { ...others, type: typeKeyword(types), ...(!isComplete && { enum: values }) }
 }
 
-function typeOf(value: unknown): string {
+/** The type of a value; `integer` of a number without a fraction. */
+export function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   if (typeof value === 'number' || typeof value === 'bigint')
@@ -159,7 +160,19 @@ function omitDefaults(schema: Node): Node {
       (hasUnevaluated && ['additionalProperties', 'items'].includes(key)) ||
       !defaults[key]?.some((absent) => isDeepStrictEqual(absent, value)),
   )
-  return Array.isArray(kept.required) ? { ...kept, required: [...new Set(kept.required)].sort() } : kept
+  const required = Array.isArray(kept.required) ? [...new Set(kept.required)].sort() : []
+  return {
+    ...filtered(kept, (key, value) => !isImplied(kept, required, key, value)),
+    ...(required.length > 0 && { required }),
+  }
+}
+
+// The number of properties, by those that are required, or by all that there may be.
+function isImplied(schema: Node, required: readonly unknown[], key: string, value: unknown): boolean {
+  const { properties, patternProperties, additionalProperties } = schema
+  const isClosed = additionalProperties === false && patternProperties === undefined
+  if (key === 'minProperties') return Number(value) <= required.length
+  return key === 'maxProperties' && isClosed && Number(value) >= Object.keys(properties ?? {}).length
 }
 
 const evaluated = split(
