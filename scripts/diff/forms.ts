@@ -29,7 +29,7 @@ export function compareForm(media: Spot, mediaType: string): Spot | undefined {
   eachName(was.fields.keys(), is.fields.keys(), {
     removed: (name) => {
       // Where others are refused, the removed field is reported itself.
-      if (!refusesOthers(schema.after)) compareKind(fieldAt(name), fieldIn(was, name), is.other)
+      if (!refusesOthers(schema.after)) compareOther(fieldAt(name), fieldIn(was, name), is.other)
     },
     kept: (name) => compareField(fieldAt(name), fieldIn(was, name), fieldIn(is, name)),
   })
@@ -59,6 +59,12 @@ function partOf({ properties }: Node, name: string): unknown {
 
 function refusesOthers({ additionalProperties, unevaluatedProperties }: Node): boolean {
   return (additionalProperties ?? unevaluatedProperties) === false
+}
+
+// A field that has none of its own any more.
+function compareOther(field: Spot, was: Field, is: Field): void {
+  compareKind(field, was, is)
+  if (was.isList && !is.isList) report(field, 'major', 'several values -> one')
 }
 
 function compareField(field: Spot, was: Field, is: Field): void {
