@@ -21,6 +21,7 @@ import { routeName } from './contract/names.js'
 import { problemOf } from './contract/operations.js'
 import { refusesUnacceptable, successContents } from './contract/responses.js'
 import { unmetSecurity } from './contract/security.js'
+import { toOpenApi31 } from './contract/upgrade.js'
 import { takesUploads } from './contract/uploads.js'
 import { checkUrl, ownError } from './errors.js'
 import { placeOfFault } from './fault-place.js'
@@ -387,8 +388,12 @@ function collect<Result>(
         : [problemOf(operation, `${operation.id}: ${(error as Error).message}`)]
     for (const { text, at } of found) {
       if (problems.has(text)) continue
+      // With its references, which say where the faulty schema is written.
       const isLocated = problems.size < locatedMax
-      problems.set(text, { text, at: isLocated ? placeOfFault(contract.specification, at, fails) : at })
+      problems.set(text, {
+        text,
+        at: isLocated ? placeOfFault(toOpenApi31(contract.document), at, fails) : at,
+      })
     }
     return undefined
   }

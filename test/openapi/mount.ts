@@ -10,8 +10,9 @@ import {
   mount,
   notFoundHandler,
   notImplemented,
+  readContract,
 } from '../../src/openapi/index.js'
-import { contractOf, startEngine } from '../fixtures/engine.js'
+import { buildEngine, contractOf, startEngine } from '../fixtures/engine.js'
 import { queryIsMissing } from '../fixtures/query-method.js'
 
 const anything = { 200: { description: 'The request.', content: { 'application/json': {} } } }
@@ -214,3 +215,18 @@ t.test(
     t.strictSame([refused.status, refused.headers.get('allow')], [405, 'PROPFIND, QUERY'])
   },
 )
+
+t.test('a schema that does not compile is named where it is written, not where it is used', async (t) => {
+  const text = `openapi: 3.1.0
+info: { title: T, version: 1.0.0 }
+paths:
+  /a:
+    get: { operationId: a, responses: { '200': { $ref: '#/components/responses/R' } } }
+components:
+  responses:
+    R: { description: A., content: { application/json: { schema: { type: text } } } }
+`
+  const contract = await readContract('openapi.yaml', async () => text)
+  const mounted = buildEngine(contract, () => async () => ({})).then((app) => app.ready())
+  await t.rejects(mounted, { message: /openapi\.yaml:8:\d+: a: schema is invalid/ })
+})

@@ -16,6 +16,7 @@ import { methodFields } from '../contract/methods.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { resolved } from '../contract/resolved.js'
 import { isOpenApi30 } from '../contract/upgrade.js'
+import { withNamedSchemas } from './named-schemas.js'
 import { mediaTypeOf, withoutOpenApi32 } from './openapi-3.1.js'
 
 const unknownKeywords = [
@@ -29,10 +30,8 @@ const unknownKeywords = [
 /** Converts a document of OpenAPI 3.1 or 3.2 to 3.0. Returns a 3.0 document unchanged. */
 export function toOpenApi30(document: object): object {
   if (isOpenApi30(document)) return document
-  const whole = resolved(
-    withoutOpenApi32(withoutDynamicRefs(document)),
-    (kind) => kind !== 'pathItems',
-  ) as Node // no components in 3.0
+  const named = withNamedSchemas(withoutOpenApi32(withoutDynamicRefs(document)), 'pathItems') // which are no components in 3.0
+  const whole = resolved(named, (kind) => kind !== 'pathItems') as Node
   const { openapi: _, jsonSchemaDialect: __, webhooks: ___, ...known } = whole
   const { info, components = {}, ...others } = known
   const { pathItems: ____, schemas, securitySchemes, ...kept } = components as Node

@@ -9,11 +9,13 @@ import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { resolved } from '../contract/resolved.js'
 import { withSchemeNames } from '../contract/scheme-names.js'
 import { isOpenApi32 } from '../contract/upgrade.js'
+import { withNamedSchemas } from './named-schemas.js'
 
 /** The document of OpenAPI 3.1 for one of 3.2; any other is returned unchanged. */
 export function withoutOpenApi32(document: object): object {
   if (!isOpenApi32(document)) return document
-  const own = resolved(withSchemeNames(document), (kind) => kind !== 'mediaTypes') // which are no components in 3.1
+  const named = withNamedSchemas(withSchemeNames(document), 'mediaTypes') // which are no components in 3.1
+  const own = resolved(named, (kind) => kind !== 'mediaTypes')
   const reader = new Reader(own)
   const convert = (value: unknown, nesting = outermost): unknown => {
     const { of, isMap, isData } = nesting
