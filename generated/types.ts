@@ -173,7 +173,7 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description The body is larger than the limit. */
+        /** @description The body is larger than the limit, or checking it would take too long. */
         BodyTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];

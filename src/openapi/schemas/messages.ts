@@ -260,9 +260,16 @@ function itemsAtMost({ limit }: Params): string {
   return `must have at most ${count(limit, 'item')}`
 }
 
+// A schema may list thousands, and each of a thousand errors be about them.
+const listed = new WeakMap<readonly unknown[], string>()
+
 function oneOf(values: readonly unknown[]): string {
+  const known = listed.get(values)
+  if (known !== undefined) return known
   const texts = values.map((each) => (typeof each === 'string' && each !== '' ? each : stringify(each)))
-  return `must be one of: ${texts.join(', ')}`
+  const text = `must be one of: ${texts.join(', ')}`
+  listed.set(values, text)
+  return text
 }
 
 function count(number: number, noun: string): string {
