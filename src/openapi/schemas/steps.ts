@@ -4,6 +4,7 @@
 // and so on: then each level of a body multiplies the time, which `generate` reports (doublings.ts), and here
 // it ends. Steps and not seconds: a verdict does not depend on how busy the machine is.
 
+import { Readable } from 'node:stream'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 
 // Of any value: some 10 ms. Alternatives that nothing tells apart may need many steps for a small one.
@@ -117,13 +118,19 @@ export function extendSteps(): void {
   if (count.left < 0) throw outOfSteps
 }
 
+// Not the bytes of a file, nor what a stream is made of.
+function isContainer(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  return !ArrayBuffer.isView(value) && !(value instanceof Readable)
+}
+
 function partsOf(value: unknown): number {
   let parts = 0
   const pending = [value]
   const seen = new Set<unknown>() // a response may have an object twice, or in itself
   for (let each = pending.pop(); ; each = pending.pop()) {
     parts += typeof each === 'string' ? stepsOfText(each) : 1
-    if (typeof each === 'object' && each !== null && !ArrayBuffer.isView(each) && !seen.has(each)) {
+    if (isContainer(each) && !seen.has(each)) {
       seen.add(each)
       for (const one of Object.values(each)) pending.push(one)
     }
