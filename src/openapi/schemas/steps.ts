@@ -124,16 +124,15 @@ function isContainer(value: unknown): value is object {
   return !ArrayBuffer.isView(value) && !(value instanceof Readable)
 }
 
-function partsOf(value: unknown): number {
-  let parts = 0
-  const pending = [value]
-  const seen = new Set<unknown>() // a response may have an object twice, or in itself
-  for (let each = pending.pop(); ; each = pending.pop()) {
-    parts += typeof each === 'string' ? stepsOfText(each) : 1
-    if (isContainer(each) && !seen.has(each)) {
-      seen.add(each)
-      for (const one of Object.values(each)) pending.push(one)
-    }
-    if (pending.length === 0) return parts
-  }
+// A response may have an object twice, or in itself.
+function partsOf(value: unknown, known = new Map<object, number>()): number {
+  if (typeof value === 'string') return stepsOfText(value)
+  if (!isContainer(value)) return 1
+  const before = known.get(value)
+  if (before !== undefined) return before
+  known.set(value, 1)
+  let parts = 1
+  for (const each of Object.values(value)) parts += partsOf(each, known)
+  known.set(value, parts)
+  return parts
 }

@@ -90,6 +90,11 @@ const meant: [title: string, schema: Schema, value: unknown][] = [
   ],
   ['a text of 20 MB', { type: 'string', pattern: '^a*$', minLength: 1 }, 'a'.repeat(2e7)],
   ['100,000 names', { propertyNames: { pattern: '^a' }, minProperties: 1 }, named(100_000)],
+  [
+    'one list a thousand times, as in a response',
+    { items: { items: { type: 'integer' } } },
+    ones(1_000).fill(ones(1_000) as never),
+  ],
   ['lists of unique items in each other, 90 deep', ref('Tree'), tree(90, 2_000)],
 ]
 
