@@ -16,7 +16,7 @@ import type { NumberMode } from './exact-numbers.js'
 import { once } from './once.js'
 import { toRegExp } from './patterns.js'
 import { resolveIn } from './references.js'
-import { isOutOfSteps, isTooComplex } from './steps.js'
+import { isOutOfSteps, isTooComplex, judgeTogether } from './steps.js'
 
 /** Of one value; the first 20 are told. */
 export const errorsMax = 1000
@@ -63,7 +63,7 @@ export function createExplain(ajv: Ajv, mode: NumberMode, createAssertions: () =
     plans ??= createPlans(ajv, mode, createAssertions())
     const found: Found = { errors: [], max: errorsMax, plans, spent: { steps: 0, excuses: 0 } }
     try {
-      apply(schema, value, '', found)
+      judgeTogether(() => apply(schema, value, '', found))
     } catch (error) {
       if (error !== outOfSteps && !isOutOfSteps(error)) throw error
     }

@@ -62,14 +62,25 @@ export function judgeInSteps(
   stepsOfSchemas: () => number,
 ): readonly ErrorObject[] {
   const { left, value: outer, stepsOfSchemas: ofOuter, isExtended, shared } = count
-  begin(freeSteps, value, stepsOfSchemas, false, undefined)
+  begin(freeSteps, value, stepsOfSchemas, false, shared)
   try {
     return validate(value, context) ? none : (validate.errors ?? none)
   } catch (error) {
     if (!isOutOfSteps(error)) throw error
     return [tooComplex]
   } finally {
-    begin(left, outer, ofOuter, isExtended, shared)
+    begin(left, outer, ofOuter, isExtended, ofOuter === nothing ? undefined : count.shared)
+  }
+}
+
+/** Runs what judges parts of one value, one by one, and does not change it: they share what they know. */
+export function judgeTogether(run: () => void): void {
+  const { left, value, stepsOfSchemas, isExtended, shared } = count
+  begin(Number.POSITIVE_INFINITY, undefined, () => 0, true, shared)
+  try {
+    run()
+  } finally {
+    begin(left, value, stepsOfSchemas, isExtended, shared)
   }
 }
 
