@@ -261,13 +261,16 @@ function itemsAtMost({ limit }: Params): string {
 }
 
 // A schema may list thousands, and each of a thousand errors be about them.
+const valuesMax = 100
 const listed = new WeakMap<readonly unknown[], string>()
 
 function oneOf(values: readonly unknown[]): string {
   const known = listed.get(values)
   if (known !== undefined) return known
-  const texts = values.map((each) => (typeof each === 'string' && each !== '' ? each : stringify(each)))
-  const text = `must be one of: ${texts.join(', ')}`
+  const shown = values.slice(0, valuesMax)
+  const texts = shown.map((each) => (typeof each === 'string' && each !== '' ? each : stringify(each)))
+  const more = values.length - shown.length
+  const text = `must be one of: ${texts.join(', ')}${more > 0 ? ` or ${more} more` : ''}`
   listed.set(values, text)
   return text
 }

@@ -172,6 +172,13 @@ t.test('the sentence about many alternatives is bounded', async (t) => {
   t.ok(only.length < 700, only)
 })
 
+t.test('the sentence about many values names the first hundred', async (t) => {
+  const values = Array.from({ length: 5_000 }, (_, i) => i + 1)
+  const shown = values.slice(0, 100).join(', ')
+  t.strictSame(violationsOf({ enum: values }, 0), [`body must be one of: ${shown} or 4900 more`])
+  t.strictSame(violationsOf({ enum: values.slice(0, 100) }, 0), [`body must be one of: ${shown}`])
+})
+
 t.test('a valid value has no violations', async (t) => {
   t.strictSame(violationsOf(field({ type: 'string' }), { a: 'x' }), [])
 })
