@@ -2,7 +2,7 @@
 
 const layers = [
   ['lib'],
-  ['config', 'openapi'],
+  ['config'],
   ['database'],
   ['middleware'],
   ['auth'],
@@ -47,38 +47,40 @@ module.exports = {
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     ...arrows,
     {
-      name: 'openapi-imports-lib-alone',
+      name: 'packages-import-themselves-alone',
       severity: 'error',
-      from: { path: '^src/openapi/' },
-      to: { path: '^(src|generated|scripts|test)/', pathNot: '^src/(openapi|lib)/' },
+      from: { path: '^packages/([^/]+)/' },
+      to: { path: '^(src|generated|scripts|test|packages)/', pathNot: '^packages/$1/' },
     },
     {
-      name: 'openapi-has-three-doors',
+      name: 'packages-are-imported-by-their-names',
       severity: 'error',
-      from: { pathNot: ['^src/openapi/', '^test/openapi/'] },
-      to: { path: '^src/openapi/', pathNot: '^src/openapi/(index|tools|generate/index)[.]ts$' },
+      from: { path: '^(src|generated|scripts|test)/' },
+      to: { path: '^packages/[^/]+/(src|test)/' },
+    },
+    {
+      name: 'the-client-needs-no-engine',
+      severity: 'error',
+      from: { path: '^packages/client/src/' },
+      to: { path: '^contract-engine' },
+    },
+    {
+      name: 'the-server-calls-nobody',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/client/' },
+      to: { path: '^contract-client' },
     },
     {
       name: 'the-server-has-no-tools',
       severity: 'error',
-      from: { path: '^(src|generated)/', pathNot: '^src/openapi/generate/' },
-      to: { path: '^src/openapi/(tools[.]ts$|generate/)' },
+      from: { path: '^(src|generated)/' },
+      to: { path: '^contract-engine/', pathNot: '^contract-engine/lib/' },
     },
     {
       name: 'tools-for-contracts-run-the-engine-alone',
       severity: 'error',
-      from: { path: '^scripts/(generate|features|diff|dev|package)/' },
+      from: { path: '^scripts/(generate|features|dev|package)/' },
       to: { path: '^src/(database|http|auth|rate-limit)/', pathNot: declarations, reachable: true },
-    },
-    {
-      name: 'tests-of-the-engine-run-it-alone',
-      severity: 'error',
-      from: { path: '^test/openapi/' },
-      to: {
-        path: '^(src/(app|database|http|auth|rate-limit|handlers)|generated)[/.]',
-        pathNot: declarations,
-        reachable: true,
-      },
     },
     {
       name: 'src-not-to-scripts-or-test',

@@ -4,6 +4,7 @@
 FROM node:26.11.1-trixie-slim@sha256:193fe51b64e77981119c98c2002c9e32a70e2f006fb4d25068ce0558998917f0 AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/engine/package.json packages/engine/contract-engine.js packages/engine/
 RUN npm ci --omit=optional --omit=dev
 
 FROM dependencies AS build
@@ -11,8 +12,9 @@ FROM dependencies AS build
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY generated generated
+COPY packages/engine packages/engine
 COPY src src
-RUN npx tsc -p tsconfig.build.json
+RUN node packages/engine/build.cjs && npx tsc -p tsconfig.build.json
 
 FROM node:26.11.1-trixie-slim@sha256:193fe51b64e77981119c98c2002c9e32a70e2f006fb4d25068ce0558998917f0
 # The shutdown delay is longer than load balancers take to notice (HAProxy: three checks, two seconds apart), and leaves short
@@ -22,7 +24,8 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/src/database/migrations src/database/migrations
-COPY --from=build /app/src/openapi/documents/static dist/src/openapi/documents/static
+COPY --from=build /app/packages/engine/package.json packages/engine/
+COPY --from=build /app/packages/engine/dist/src packages/engine/dist/src
 COPY generated/openapi.yaml generated/
 COPY package.json ./
 # `docker compose exec service keys list`, `docker compose exec service seed --count 1000`

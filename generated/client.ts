@@ -1,7 +1,6 @@
 // Generated from openapi.yaml by `npm run generate`. Do not edit.
 
-import type { Call, RequestOf, StatusOf } from '../src/client/call.js'
-import type { ClientTable } from '../src/client/table.js'
+import type { ClientTable, Call, RequestOf, StatusOf } from 'contract-client'
 import type { Error, NewPet, Pet, operations } from './types.js'
 
 /** The credential of each security scheme of the contract. */

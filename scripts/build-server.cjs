@@ -2,9 +2,10 @@
 'use strict'
 
 const { missing } = require('./check-setup.cjs')
+const { buildPackage } = require('./build-packages.cjs')
 
 const { spawnSync } = require('node:child_process')
-const { cpSync, existsSync, rmSync } = require('node:fs')
+const { existsSync, rmSync } = require('node:fs')
 const path = require('node:path')
 
 if (process.version.startsWith('v20.') && process.env.npm_lifecycle_event === 'prestart')
@@ -12,7 +13,6 @@ if (process.version.startsWith('v20.') && process.env.npm_lifecycle_event === 'p
     'Node 20 is no longer maintained. On Node 26, a request takes about a quarter less of the processor.',
   )
 const root = path.join(__dirname, '..')
-const staticFiles = 'src/openapi/documents/static' // of /docs, which the compiler leaves behind
 const isBuilt = existsSync(path.join(root, 'dist/src/main.js'))
 if (missing) {
   const problem = `The ${missing.name} dependencies, which build the service, are not installed`
@@ -24,10 +24,10 @@ if (!isBuilt) {
   console.error('Building the service …') // a full build takes a few seconds
   rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
 }
+const ofEngine = buildPackage('engine')
+if (ofEngine !== 0) process.exit(ofEngine)
 const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
 const args = [compiler, '-b', 'tsconfig.build.json', '--checkers', '2']
 const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
-if (status === 0)
-  cpSync(path.join(root, staticFiles), path.join(root, 'dist', staticFiles), { recursive: true })
 process.exit(status ?? 1)

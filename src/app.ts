@@ -2,6 +2,16 @@
 // list because it reads as the life of a request.
 
 import type { Server } from 'node:http'
+import {
+  contractFiles,
+  createSecurity,
+  documentation,
+  type ErrorBodyOf,
+  isStub,
+  mayStream,
+  mount,
+  type Operation,
+} from 'contract-engine'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { type AnyCheckFactory, createChecks } from './auth/checks.js'
@@ -29,16 +39,6 @@ import { trustedProxies } from './http/trusted-proxies.js'
 import { purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed, shedStreams } from './middleware/load-shedding.js'
 import { transactional } from './middleware/writes.js'
-import {
-  contractFiles,
-  createSecurity,
-  documentation,
-  type ErrorBodyOf,
-  isStub,
-  mayStream,
-  mount,
-  type Operation,
-} from './openapi/index.js'
 import { createCounters } from './rate-limit/counters.js'
 import { planSections } from './rate-limit/page-section.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'

@@ -3,10 +3,10 @@
 
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
+import { readBaseUrl } from 'contract-engine/lib/base-url'
+import { misspelt } from 'contract-engine/lib/misspelt'
 import { pino } from 'pino'
-import { readBaseUrl } from './lib/base-url.js'
 import { readIssuerUrl } from './lib/issuer-url.js'
-import { misspelt } from './lib/misspelt.js'
 import { OperatorError } from './lib/operator-error.js'
 import { readPostgresUrl } from './lib/postgres-url.js'
 import { readRedisUrl } from './lib/redis-url.js'

@@ -1,8 +1,8 @@
 // The team's own form of errors, for a contract that declares neither { code, message, status } nor problems
 // (RFC 9457): docs/contract-editing.md, "Errors".
 
+import type { ErrorBodyOf } from 'contract-engine'
 import type { ErrorBody } from '../generated/operations.js'
-import type { ErrorBodyOf } from './openapi/index.js'
 
 /**
  * Makes the body of an error; one that is undefined is left to the engine. Undefined if the contract needs

@@ -2,11 +2,11 @@
 // is read, and in the list. For every operation of the contract that has its handler.
 
 import { isDeepStrictEqual } from 'node:util'
+import type { Operation } from 'contract-engine'
+import { isJson, isStub, type Node, nodeOf } from 'contract-engine/tools'
 import { stringify } from 'lossless-json'
 import t from 'tap'
 import { handlers } from '../generated/handlers.js'
-import type { Operation } from '../src/openapi/index.js'
-import { isJson, isStub, type Node, nodeOf } from '../src/openapi/tools.js'
 import { fieldsOf, isReadOnly, isWriteOnly, listOf, requestSample, sample } from './fixtures/sample.js'
 import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
 

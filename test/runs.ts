@@ -3,13 +3,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
+import { until } from 'contract-engine/testing/until'
 import t from 'tap'
 import { ownedName, ownerOf } from '../scripts/lib/directory.js'
 import { startEmbedded } from '../src/database/embedded/embedded-server.js'
 import { connectTo, readCluster, runDirectory, silent } from './fixtures/cluster.js'
 import { isRunning, removeLeftovers } from './fixtures/leftovers.js'
 import { runProgram, temporaryDirectory } from './fixtures/process.js'
-import { until } from './fixtures/until.js'
 
 const lockFile = (directory: string) => path.join(directory, 'postgresql/data/postmaster.pid')
 

@@ -4,11 +4,11 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { projectRoot } from '../src/lib/paths.js'
-import { suiteNames, suiteOf, testFiles } from './fixtures/suites.js'
+import { suites } from './fixtures/suites.js'
 
 t.test('every test file belongs to a suite', async (t) => {
   t.strictSame(
-    testFiles().filter((file) => suiteOf(file) === undefined),
+    suites.files().filter((file) => suites.suiteOf(file) === undefined),
     [],
   )
 })
@@ -18,5 +18,5 @@ t.test('each suite has a process', async (t) => {
   const programs = names
     .filter((name) => name.endsWith('.mjs'))
     .map((name) => name.replace(/(?<=^|\/)\d-|\.mjs$/g, ''))
-  t.strictSame(programs.sort(), [...suiteNames].sort())
+  t.strictSame(programs.sort(), [...suites.names].sort())
 })

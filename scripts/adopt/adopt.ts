@@ -6,29 +6,32 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { type Contract, ContractError } from 'contract-engine'
+import { readSource } from 'contract-engine/tools'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { contractFile, projectRoot } from '../../src/lib/paths.js'
-import { type Contract, ContractError } from '../../src/openapi/index.js'
-import { readSource } from '../../src/openapi/tools.js'
 import { type Findings, findDifferences, writeDifferences } from '../generate/differences.js'
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
 import { type Choice, chooseChecks } from '../lib/choose-checks.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { schemesFile } from '../lib/schemes.js'
 import { renameProject, withOwnVolumes } from './names.js'
+import { installPackages, packageFolders } from './packages.js'
 import { adoptingPage, clientReadme, readme, withoutLinks } from './pages.js'
 import { withChecks } from './schemes.js'
 
-// What is the animals' own, beside the handlers: folders and files.
+// What is the animals' own, beside the handlers, and of the engine: folders and files.
 const animalParts = [
   'src/handlers/pets',
   'src/database/migrations/pets',
   'src/commands/seed',
   'scripts/bench',
+  'scripts/diff-comparison',
   'scripts/faults',
+  'scripts/features',
   'scripts/generated-clients',
   'scripts/trace',
-  'test/fixtures/contract-1.0.0.yaml',
+  'test/engine',
   'test/pets',
   'docs/generated-clients.md',
   'docs/speed.md',
@@ -68,6 +71,7 @@ export async function adopt(root: string, document: string, name?: string): Prom
   for (const part of parts) await rm(path.join(root, part), { recursive: true, force: true })
   await copyTo(root, places)
   await forgetRemoved(root, contract)
+  await installPackages(root)
   await writePages(root, contract)
   await edit(root, 'docker-compose.yml', (text) => withOwnVolumes(text, name ?? 'adopted'))
   const kept = new Set(differences.map(({ file }) => file))
@@ -182,9 +186,9 @@ async function writePages(root: string, contract: Contract): Promise<void> {
   await edit(root, 'README.md', () => readme(template, contract))
   await edit(root, 'docs/adopting.md', adoptingPage)
   await edit(root, 'src/client/README.md', (text) => clientReadme(text, contract))
-  const pages = (await Promise.all(['docs', 'src/openapi'].map((folder) => filesIn(root, folder)))).flat()
+  const pages = await filesIn(root, 'docs')
   for (const page of [...pages, 'CONTRIBUTING.md', 'SECURITY.md'].filter((file) => file.endsWith('.md')))
-    await edit(root, page, (text) => withoutLinks(text, page, animalParts))
+    await edit(root, page, (text) => withoutLinks(text, page, [...animalParts, ...packageFolders]))
 }
 
 async function edit(root: string, file: string, change: (text: string) => string): Promise<void> {

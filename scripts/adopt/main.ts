@@ -2,9 +2,9 @@
 // nothing.
 
 import { parseArgs } from 'node:util'
+import { oneLine } from 'contract-engine/lib/one-line'
+import { print } from 'contract-engine/lib/terminal'
 import { runProcess, UsageError } from '../../src/commands/command.js'
-import { print } from '../../src/commands/terminal.js'
-import { oneLine } from '../../src/lib/one-line.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import type { Choice } from '../lib/choose-checks.js'
@@ -42,7 +42,7 @@ async function main(args: readonly string[]): Promise<number> {
   for (const line of warnings) process.stderr.write(`${line}\n`)
   await print(`${document} is the contract now: ${operations} operations, each with a stub in src/handlers/
 ${removed} files about animals removed${name === undefined ? '' : `; the project is called ${name}`}
-${described(choice)}Next steps: docs/adopting.md
+${described(choice)}Next steps: npm ci, and docs/adopting.md
 `)
   return 0
 }

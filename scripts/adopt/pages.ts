@@ -1,8 +1,8 @@
 // The pages of an adopted project: what they said of the animals goes.
 
 import path from 'node:path'
-import type { Contract, Operation } from '../../src/openapi/index.js'
-import { nodeOf } from '../../src/openapi/tools.js'
+import type { Contract, Operation } from 'contract-engine'
+import { nodeOf } from 'contract-engine/tools'
 import { clientName, credentialsExample } from '../generate/client.js'
 
 /** README.md, from its template. */

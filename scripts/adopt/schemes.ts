@@ -1,6 +1,6 @@
 // src/auth/schemes.ts of an adopted project: the checks that were chosen, and what is left to the team.
 
-import { oneLine } from '../../src/lib/one-line.js'
+import { oneLine } from 'contract-engine/lib/one-line'
 import type { Choice } from '../lib/choose-checks.js'
 
 /**

@@ -4,11 +4,9 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { diffContracts, lineOf, type Node } from 'contract-engine/diff'
+import { readSource } from 'contract-engine/tools'
 import { contractFile, projectRoot } from '../../src/lib/paths.js'
-import { readSource } from '../../src/openapi/tools.js'
-import { diffContracts } from '../diff/contract.js'
-import type { Node } from '../diff/node.js'
-import { lineOf } from '../diff/report.js'
 import { countErrors, report, reportDetails } from './report.js'
 import { ServerProcess } from './server.js'
 import { checkTypes } from './types.js'
@@ -21,6 +19,7 @@ export class Project {
   readonly server = new ServerProcess((how) => void this.#enqueue(() => this.#restartCrashed(how)))
   /** Whether the running server has the current files. */
   #isServed = false
+  #mustBuild = false
   #mustGenerate = true
   /** The contract last generated from, and the one the server runs with. */
   #contract: Node = {}
@@ -46,6 +45,7 @@ export class Project {
     if (edits.length === 0) return
     report(`${edits.length > 3 ? `${edits.length} files` : edits.join(', ')} changed`)
     this.#crashRestarts = 0
+    this.#mustBuild ||= edits.some(isOfEngine)
     this.#mustGenerate ||= edits.some(isGeneratedFrom)
     this.#isServed &&= !edits.some(isServed)
     await this.#enqueue(() => this.#update())
@@ -58,6 +58,7 @@ export class Project {
 
   async #update(): Promise<void> {
     const startMs = performance.now()
+    if (this.#mustBuild && !(await this.#build())) return
     if (this.#mustGenerate && !(await this.#generate())) return
     const { server, others } = await checkTypes(projectRoot)
     if (server.length > 0) return this.#fail(`${countErrors(server)} to fix`, server)
@@ -66,6 +67,19 @@ export class Project {
     if (others.length > 0) report(`${countErrors(others)} to fix in tests and scripts`, others)
     else if (this.#hadOthers) report('no errors left in tests and scripts')
     this.#hadOthers = others.length > 0
+  }
+
+  // The rest of the project imports what is built of the engine.
+  async #build(): Promise<boolean> {
+    const args = [path.join(projectRoot, 'scripts/build-packages.cjs')]
+    try {
+      await promisify(execFile)(process.execPath, args, { cwd: projectRoot, signal: this.stopping })
+      this.#mustBuild = false
+    } catch (error) {
+      const { stdout, message } = error as Error & { stdout?: string } // execFile adds stdout
+      this.#fail('the engine does not compile', linesOf(stdout || message))
+    }
+    return !this.#mustBuild
   }
 
   // In a child process, which loads the generator's current sources.
@@ -115,12 +129,16 @@ export class Project {
 
 // The contract, the generator's own sources, and a deleted handler.
 function isGeneratedFrom(file: string): boolean {
-  if (isContractFile(file) || /^(scripts\/generate|src\/openapi)\//.test(file)) return true
+  if (isContractFile(file) || /^scripts\/generate\//.test(file) || isOfEngine(file)) return true
   return file.startsWith('src/handlers/') && !existsSync(path.join(projectRoot, file))
 }
 
+function isOfEngine(file: string): boolean {
+  return /^packages\/engine\/src\//.test(file)
+}
+
 function isServed(file: string): boolean {
-  return isContractFile(file) || /^(src|scripts\/generate)\//.test(file)
+  return isContractFile(file) || isOfEngine(file) || /^(src|scripts\/generate)\//.test(file)
 }
 
 function linesOf(text: string): string[] {

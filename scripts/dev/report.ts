@@ -1,6 +1,6 @@
 // The messages of `npm run dev`. They go to standard error, because standard output is the server's log.
 
-import { paintFor } from '../../src/commands/terminal.js'
+import { paintFor } from 'contract-engine/lib/terminal'
 
 // The first errors are the ones to fix; more would scroll them off the screen.
 const linesMax = 10

@@ -11,7 +11,7 @@ import { watch } from 'chokidar'
 
 // A burst ends after this long without an event. A checkout writes many files, an editor may write one twice.
 const quietMs = 60
-const folders = ['src', 'scripts', 'test']
+const folders = ['src', 'scripts', 'test', 'packages']
 // What `npm run generate` and builds write, packages, and folders whose YAML and JSON files are no contract.
 const others = ['deploy', 'dist', 'docs', 'generated', 'node_modules']
 const projectFiles = /^((package|package-lock|biome|renovate|tsconfig.*)\.json|docker-compose\.yml)$/

@@ -5,9 +5,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { diffContracts } from 'contract-engine/diff'
 import { parse } from 'yaml'
 import { projectRoot } from '../../src/lib/paths.js'
-import { diffContracts } from '../diff/contract.js'
 
 /** The effect of an edit on clients. */
 export type Kind = 'breaking' | 'compatible' | 'text' | 'equal'

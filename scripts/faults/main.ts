@@ -1,8 +1,8 @@
 // Injects faults into real processes under load, and checks the guarantees of docs/faults.md.
 
 import { parseArgs } from 'node:util'
+import { print } from 'contract-engine/lib/terminal'
 import { runProcess, type Surroundings, UsageError } from '../../src/commands/command.js'
-import { print } from '../../src/commands/terminal.js'
 import { hasRedis } from '../lib/redis.js'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
 import { hasHaproxy } from './haproxy.js'

@@ -1,4 +1,4 @@
-// Tries the features of features.yaml and writes the results to src/openapi/openapi-features.md. With `--check` it
+// Tries the features of features.yaml and writes the results to packages/engine/openapi-features.md. With `--check` it
 // writes nothing, and exits with 1 if the page is stale.
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -11,14 +11,14 @@ import { toPage } from './page.js'
 
 const usage = `Usage: npm run features [-- --check]
 
-Tries each feature of scripts/features/features.yaml and writes the results to src/openapi/openapi-features.md.
+Tries each feature of scripts/features/features.yaml and writes the results to packages/engine/openapi-features.md.
 
   --check  write nothing; exit with 1 if the page is stale
   --help   print this help
 
 Exit codes: 0 done, 1 the page is stale (--check), 2 wrong usage.
 `
-const page = 'src/openapi/openapi-features.md'
+const page = 'packages/engine/openapi-features.md'
 
 async function main(args: readonly string[]): Promise<number> {
   const { check = false } = parseArgs({ args: [...args], options: { check: { type: 'boolean' } } }).values

@@ -1,4 +1,4 @@
-// Formats src/openapi/openapi-features.md.
+// Formats packages/engine/openapi-features.md.
 
 import type { Feature, Result } from './features.js'
 
@@ -6,7 +6,7 @@ const head = `# OpenAPI, feature by feature
 
 For authors of contracts: what works, and what \`npm run generate\` refuses, with its message. A test tries each
 (\`scripts/features/features.yaml\`): it builds a server from the feature and calls it, or compares the message. For an
-[adopted](../../docs/adopting.md) operation without a handler, what the server cannot read or write is only a warning. Sections are those of
+adopted operation without a handler, what the server cannot read or write is only a warning. Sections are those of
 [OpenAPI 3.1.1](https://spec.openapis.org/oas/v3.1.1) or of JSON Schema 2020-12 (JSC: Core, JSV: Validation). \`npm run features\` writes
 this page.
 `

@@ -1,9 +1,9 @@
 // The types of the client's functions: what a call of an operation returns, by the media type that it wants.
 
-import type { Notation } from '../../src/openapi/generate/index.js'
-import { namedType } from '../../src/openapi/generate/index.js'
-import type { Operation } from '../../src/openapi/index.js'
-import { type Content, essence, isRange, type Response, successesAmong } from '../../src/openapi/tools.js'
+import type { Operation } from 'contract-engine'
+import type { Notation } from 'contract-engine/generate'
+import { namedType } from 'contract-engine/generate'
+import { type Content, essence, isRange, type Response, successesAmong } from 'contract-engine/tools'
 
 /** The responses a call may resolve with: the successes, except for redirections, which it follows. */
 export function goodAnswers({ responses }: Operation): Response[] {

@@ -4,7 +4,6 @@
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { rateCost } from '../../src/auth/plans.js'
 import type {
   ClientBody,
   ClientField,
@@ -13,8 +12,8 @@ import type {
   ClientStream,
   ClientTable,
   ContentKind,
-} from '../../src/client/table.js'
-import { projectRoot } from '../../src/lib/paths.js'
+} from 'contract-client'
+import type { Contract, Operation } from 'contract-engine'
 import {
   generateTypes,
   hasDefault,
@@ -22,8 +21,7 @@ import {
   type Notation,
   notationOf,
   requestType,
-} from '../../src/openapi/generate/index.js'
-import type { Contract, Operation } from '../../src/openapi/index.js'
+} from 'contract-engine/generate'
 import {
   type AnySchema,
   type Content,
@@ -41,7 +39,9 @@ import {
   type Response,
   schemasIn,
   withoutDynamicRefs,
-} from '../../src/openapi/tools.js'
+} from 'contract-engine/tools'
+import { rateCost } from '../../src/auth/plans.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { callTypes, contentTypes, goodAnswers, isStream } from './client-calls.js'
 import { header } from './header.js'
 import { NumberPlaces } from './number-places.js'
@@ -68,10 +68,9 @@ export interface Errors {
 ${errors}
 }
 `
+  const ofRuntime = ['ClientTable', ...plainTypesIn(text, 'FileBody', 'FileOptions', 'UsernamePassword')]
   const imports = [
-    importOf(typesOfCalls, text, '../src/client/call.js', plainTypesIn(text, 'FileBody', 'FileOptions')),
-    importOf([], text, '../src/client/credentials.js', plainTypesIn(text, 'UsernamePassword')),
-    "import type { ClientTable } from '../src/client/table.js'\n",
+    importOf(typesOfCalls, text, 'contract-client', ofRuntime),
     importOf(['operations', 'Readable', 'Writable'], text, './types.js', [...notation.used].sort()),
   ]
   return `${header}${imports.join('')}

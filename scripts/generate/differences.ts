@@ -2,10 +2,7 @@
 
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { ServiceContract } from '../../src/auth/plans.js'
-import { errorBody } from '../../src/errors.js'
-import { additionsTo } from '../../src/http/additions.js'
-import { contractFile } from '../../src/lib/paths.js'
+import { ContractError, type Operation } from 'contract-engine'
 import {
   generateErrors,
   generateOperations,
@@ -13,9 +10,12 @@ import {
   keptJudgements,
   outdated,
   slowPatterns,
-} from '../../src/openapi/generate/index.js'
-import { ContractError, type Operation } from '../../src/openapi/index.js'
-import { byStatus, serverErrors } from '../../src/openapi/tools.js'
+} from 'contract-engine/generate'
+import { byStatus, serverErrors } from 'contract-engine/tools'
+import type { ServiceContract } from '../../src/auth/plans.js'
+import { errorBody } from '../../src/errors.js'
+import { additionsTo } from '../../src/http/additions.js'
+import { contractFile } from '../../src/lib/paths.js'
 import { defaultList, type Listed, readSchemes } from '../lib/schemes.js'
 import { securityOf } from '../lib/server.js'
 import { generateClient } from './client.js'

@@ -2,8 +2,8 @@
 
 import path from 'node:path'
 import { BaseResolver, type Document, Source } from '@redocly/openapi-core'
-import { shownValue } from '../../src/lib/one-line.js'
-import { ContractError } from '../../src/openapi/index.js'
+import { ContractError } from 'contract-engine'
+import { shownValue } from 'contract-engine/lib/one-line'
 import {
   filesOf,
   nestingIn,
@@ -14,7 +14,7 @@ import {
   versionProblem,
   withOwnRefs,
   withSchemeNames,
-} from '../../src/openapi/tools.js'
+} from 'contract-engine/tools'
 
 /** A document, and the resolver that caches the files it refers to. */
 export interface Loaded {

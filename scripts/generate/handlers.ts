@@ -1,7 +1,7 @@
 // generated/handlers.ts, the map of all handlers, which does not compile if a module is missing; and the stub
 // of a new handler.
 
-import type { Contract, Operation } from '../../src/openapi/index.js'
+import type { Contract, Operation } from 'contract-engine'
 import { header } from './header.js'
 
 /** The folder of the handlers, one module per operationId, and of their type. */

@@ -1,7 +1,7 @@
 // Lints a document in its own process: a large one in parallel to reading it, which takes as long; one with
 // long chains of references on a larger stack.
 
-import { ContractError } from '../../src/openapi/index.js'
+import { ContractError } from 'contract-engine'
 import { type LintResult, lintFile } from './lint.js'
 
 /** The result of the lint, or why the document is not a contract. */

@@ -11,8 +11,8 @@ import {
   lintDocument,
   type NormalizedProblem,
 } from '@redocly/openapi-core'
-import { oneLine } from '../../src/lib/one-line.js'
-import { ContractError, readContract } from '../../src/openapi/index.js'
+import { ContractError, readContract } from 'contract-engine'
+import { oneLine } from 'contract-engine/lib/one-line'
 import {
   isOpenApi30,
   nestingIn,
@@ -21,7 +21,7 @@ import {
   outermost,
   pathParameterNames,
   readSource,
-} from '../../src/openapi/tools.js'
+} from 'contract-engine/tools'
 import { loadDocument, toPath } from './document.js'
 import { redoclyTypes } from './redocly-types.js'
 import { summarizeByKind } from './summarize.js'

@@ -3,11 +3,11 @@
 // without a handler. `--check` writes nothing and fails if anything differs.
 
 import { parseArgs } from 'node:util'
+import { unjudged } from 'contract-engine/generate'
+import { paintFor, print } from 'contract-engine/lib/terminal'
+import { sunsets } from 'contract-engine/tools'
 import { runProcess } from '../../src/commands/command.js'
-import { paintFor, print } from '../../src/commands/terminal.js'
 import { projectRoot } from '../../src/lib/paths.js'
-import { unjudged } from '../../src/openapi/generate/index.js'
-import { sunsets } from '../../src/openapi/tools.js'
 import { findDifferences, writeDifferences } from './differences.js'
 import { handlersFolder } from './handlers.js'
 import { toJson, toText } from './report.js'

@@ -1,8 +1,8 @@
 // Where the values of schemas have int64 and other numbers: what the client needs to read each number as its
 // type says, and to refuse one that it would round. The places of subschemas are those of the engine.
 
-import type { Place, Places } from '../../src/client/table.js'
-import { isBig } from '../../src/lib/exact-number.js'
+import type { Place, Places } from 'contract-client'
+import { isBig } from 'contract-engine/lib/exact-number'
 import {
   type AnySchema,
   createSchemaAt,
@@ -11,7 +11,7 @@ import {
   refOf,
   type Schema,
   subschemasOf,
-} from '../../src/openapi/tools.js'
+} from 'contract-engine/tools'
 
 /** A place before it is known which `$ref`s lead to a number. */
 type Raw = Place | null | undefined

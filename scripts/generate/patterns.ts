@@ -1,13 +1,8 @@
 // Patterns that backtrack, schemas that multiply their work, and the operations that would run them.
 
-import {
-  doublings,
-  type Judgements,
-  multiplications,
-  slowPatterns,
-} from '../../src/openapi/generate/index.js'
-import type { Contract, Operation } from '../../src/openapi/index.js'
-import { type Problem, placesOf } from '../../src/openapi/tools.js'
+import type { Contract, Operation } from 'contract-engine'
+import { doublings, type Judgements, multiplications, slowPatterns } from 'contract-engine/generate'
+import { type Problem, placesOf } from 'contract-engine/tools'
 
 export interface JudgedPatterns {
   /** Exponential ones of operations that are implemented. */

@@ -4,7 +4,7 @@
 // refuses `style: cookie`, a response without description and an encoding within an encoding.
 
 import { Oas3_1Types, Oas3Types } from '@redocly/openapi-core'
-import { isOpenApi30, isOpenApi32, type Node } from '../../src/openapi/tools.js'
+import { isOpenApi30, isOpenApi32, type Node } from 'contract-engine/tools'
 
 type NodeType = (typeof Oas3_1Types)['Root']
 type Properties = NodeType['properties']

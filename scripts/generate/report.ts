@@ -1,6 +1,6 @@
 // Prints what generate found or did, as text or JSON.
 
-import type { Paint, Style } from '../../src/commands/terminal.js'
+import type { Paint, Style } from 'contract-engine/lib/terminal'
 import type { Difference, Written } from './differences.js'
 
 export interface Outcome {

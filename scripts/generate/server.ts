@@ -1,17 +1,11 @@
 // Builds the server of a contract, so that generate reports what would fail at startup.
 
+import { type Contract, ContractError, notImplemented, type Operation } from 'contract-engine'
+import type { Judgements } from 'contract-engine/generate'
+import { type Problem, problemOf, undeclaredErrors, unmetSecurity, unnamedCodes } from 'contract-engine/tools'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
 import { additionsTo } from '../../src/http/additions.js'
-import type { Judgements } from '../../src/openapi/generate/index.js'
-import { type Contract, ContractError, notImplemented, type Operation } from '../../src/openapi/index.js'
-import {
-  type Problem,
-  problemOf,
-  undeclaredErrors,
-  unmetSecurity,
-  unnamedCodes,
-} from '../../src/openapi/tools.js'
 import type { Listed } from '../lib/schemes.js'
 import { buildServer, type Own, securityOf } from '../lib/server.js'
 import { judgePatterns } from './patterns.js'

@@ -1,8 +1,8 @@
 // Which checks of the service fit the schemes of a contract that has no list of its own yet (src/auth/schemes.ts).
 // What cannot be decided is left to the team, with what to do.
 
-import type { Contract } from '../../src/openapi/index.js'
-import { areSentAlike, credentialPlace, effectiveSecurity, kindOf, nodeOf } from '../../src/openapi/tools.js'
+import type { Contract } from 'contract-engine'
+import { areSentAlike, credentialPlace, effectiveSecurity, kindOf, nodeOf } from 'contract-engine/tools'
 
 type CheckName = 'apiKeys' | 'jwt'
 

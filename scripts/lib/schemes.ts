@@ -3,10 +3,10 @@
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import type { Check, CheckList, Contract } from 'contract-engine'
 import ts from 'typescript'
 import { requirePlan, type ServiceContract } from '../../src/auth/plans.js'
 import { keyErrors } from '../../src/auth/unauthorized.js'
-import type { Check, CheckList, Contract } from '../../src/openapi/index.js'
 import { chooseChecks } from './choose-checks.js'
 
 /** The file of the list. */

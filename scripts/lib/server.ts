@@ -1,9 +1,5 @@
 // A server of any contract, without the parts of the service: for tools that examine a contract.
 
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import type { ServiceContract } from '../../src/auth/plans.js'
-import { additionsTo } from '../../src/http/additions.js'
-import { healthPathsOf } from '../../src/http/service-paths.js'
 import {
   contractFiles,
   createSecurity,
@@ -14,7 +10,11 @@ import {
   notFoundHandler,
   type Operation,
   type Security,
-} from '../../src/openapi/index.js'
+} from 'contract-engine'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { ServiceContract } from '../../src/auth/plans.js'
+import { additionsTo } from '../../src/http/additions.js'
+import { healthPathsOf } from '../../src/http/service-paths.js'
 import { defaultList, type Listed, standIns } from './schemes.js'
 
 /** What of a project is its own. */

@@ -1,7 +1,10 @@
-// The client's package: ES modules and CommonJS with types.
+// The client's package: ES modules and CommonJS with types. It contains what runs it, contract-client, so that callers
+// install one package.
 
-import { rmSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { copyPages, problemsOf, programOf, write } from './compile.js'
 
@@ -21,8 +24,8 @@ export function buildClient(root: string, folder: string): string[] {
   rmSync(folder, { recursive: true, force: true })
   program.emit(undefined, (file, text) => {
     const name = path.relative(root, file)
-    write(path.join(folder, 'esm', name), text)
-    if (name.endsWith('.d.ts')) write(path.join(folder, 'cjs', name), text)
+    write(path.join(folder, 'esm', name), withRuntime(text, name))
+    if (name.endsWith('.d.ts')) write(path.join(folder, 'cjs', name), withRuntime(text, name))
   })
   for (const { fileName, text } of ownSources(program)) {
     const name = path.relative(root, fileName).replace(/\.ts$/, '.js')
@@ -34,12 +37,30 @@ export function buildClient(root: string, folder: string): string[] {
         verbatimModuleSyntax: false,
       },
     })
-    write(path.join(folder, 'cjs', name), outputText)
+    write(path.join(folder, 'cjs', name), withRuntime(outputText, name))
     write(path.join(folder, 'cjs', `${name}.map`), sourceMapText)
   }
+  cpSync(runtimeOf('import'), path.join(folder, 'esm', runtime), { recursive: true })
+  cpSync(runtimeOf('require'), path.join(folder, 'cjs', runtime), { recursive: true })
   write(path.join(folder, 'cjs/package.json'), '{ "type": "commonjs" }\n')
   copyPages(root, source, folder)
   return []
+}
+
+const runtime = 'contract-client'
+
+function runtimeOf(condition: 'import' | 'require'): string {
+  const entry =
+    condition === 'import'
+      ? fileURLToPath(import.meta.resolve(runtime))
+      : createRequire(import.meta.url).resolve(runtime)
+  return path.dirname(entry)
+}
+
+// As a folder of this package.
+function withRuntime(text: string, name: string): string {
+  const place = path.posix.relative(path.posix.dirname(name), `${runtime}/index.js`)
+  return text.replace(/(['"])contract-client\1/g, `$1${place}$1`)
 }
 
 function ownSources(program: ts.Program): ts.SourceFile[] {

@@ -1,8 +1,8 @@
 // Measures the memory of uploads: many at once, and ones that stall.
 
 import { parseArgs } from 'node:util'
+import { print } from 'contract-engine/lib/terminal'
 import { runProcess } from '../../src/commands/command.js'
-import { print } from '../../src/commands/terminal.js'
 import { type Measured, measureStalled, measureUploads, startUploadServer } from './measure.js'
 
 const usage = `Usage: npx tsx scripts/uploads/main.ts [--count 100] [--bytes 100000000]

@@ -1,13 +1,13 @@
 // Authenticates clients by API key. If the database is unavailable the error is 503 and never 401: a valid
 // key must not be reported as invalid.
 
+import type { Check } from 'contract-engine'
 import { findClientKey } from '../database/api-keys.js'
 import type { Sql } from '../database/database.js'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
-import type { Check } from '../openapi/index.js'
 import { hashApiKey, isApiKey, looksLikeApiKey } from './api-key.js'
 import type { CheckFactory } from './checks.js'
 import { type Client, toClient } from './client.js'

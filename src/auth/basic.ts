@@ -1,6 +1,6 @@
 // Authenticates callers by name and password (HTTP Basic, RFC 7617), which a team's own function verifies.
 
-import type { Check, UsernamePassword } from '../openapi/index.js'
+import type { Check, UsernamePassword } from 'contract-engine'
 import type { CheckFactory, CheckParts } from './checks.js'
 import type { Client } from './client.js'
 import { planOfCaller, requirePlan } from './plans.js'

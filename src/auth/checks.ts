@@ -1,6 +1,7 @@
 // The checks of the contract's security schemes, each made from the service's parts by what `schemes.ts`
 // lists.
 
+import type { Check, CheckList, Checks } from 'contract-engine'
 import type { Logger } from 'pino'
 import type { handlers } from '../../generated/handlers.js'
 import type { Operations, SecuritySchemes } from '../../generated/operations.js'
@@ -8,7 +9,6 @@ import type { Config } from '../config.js'
 import type { Pools } from '../database/database.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
-import type { Check, CheckList, Checks } from '../openapi/index.js'
 import type { Client } from './client.js'
 import type { ServiceContract } from './plans.js'
 

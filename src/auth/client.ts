@@ -1,11 +1,11 @@
 // Who sent a request, with the quotas of its plan.
 
+import type { Caller } from 'contract-engine'
 import { type ClientKey, countPlans } from '../database/api-keys.js'
 import type { Sql } from '../database/database.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { Named } from '../middleware/caller-id.js'
 import { unavailable } from '../middleware/unavailable.js'
-import type { Caller } from '../openapi/index.js'
 import { type Quotas, type ServiceContract, unlimitedQuotas } from './plans.js'
 
 /** A caller whose credential is valid, as the check of a security scheme found it. */

@@ -3,6 +3,7 @@
 // invalid.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { RequestError } from 'contract-engine'
 import { type CryptoKey, createLocalJWKSet, errors, type JWK, type JWSHeaderParameters } from 'jose'
 import type { Logger } from 'pino'
 import { elapsedMs } from '../lib/clock.js'
@@ -10,7 +11,6 @@ import { fetchJson } from '../lib/fetch-json.js'
 import { readTrustedUrl } from '../lib/issuer-url.js'
 import { singleFlight } from '../lib/shared-calls.js'
 import { unavailable, unavailableToGuess } from '../middleware/unavailable.js'
-import { RequestError } from '../openapi/index.js'
 
 type FindKey = ReturnType<typeof createLocalJWKSet>
 

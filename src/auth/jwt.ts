@@ -2,12 +2,12 @@
 // remembered, so that its next request waits for nothing.
 
 import { hash } from 'node:crypto'
+import type { Check } from 'contract-engine'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
 import { readIssuerUrl } from '../lib/issuer-url.js'
 import { OperatorError } from '../lib/operator-error.js'
-import type { Check } from '../openapi/index.js'
 import type { CheckFactory, CheckParts } from './checks.js'
 import type { Client } from './client.js'
 import { Issuer, refreshMs } from './issuer.js'

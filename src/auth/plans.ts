@@ -9,7 +9,7 @@ import {
   type Operation,
   type OperationExtensionReader,
   readContract,
-} from '../openapi/index.js'
+} from 'contract-engine'
 
 /** Request quotas per minute and per day. */
 export interface Quotas {

@@ -1,6 +1,6 @@
 // The scopes that a caller may have or has, and roles, as OpenAPI 3.1 calls those of schemes without OAuth.
 
-import type { Contract } from '../openapi/index.js'
+import type { Contract } from 'contract-engine'
 
 /** All that operations demand and OAuth flows declare, in alphabetical order. */
 export function scopesOf({

@@ -1,6 +1,6 @@
 // The errors of requests without a valid API key. The engine adds the challenges.
 
-import { type CheckErrors, credentialUsage, type SecurityScheme } from '../openapi/index.js'
+import { type CheckErrors, credentialUsage, type SecurityScheme } from 'contract-engine'
 
 /**
  * The errors of API keys for a scheme. A mistyped, unknown, expired or revoked key gets the same one, so that

@@ -1,6 +1,7 @@
 // Verifies JSON Web Tokens of an OpenID issuer: signature and claims (RFC 7519, RFC 8725, RFC 9068), without
 // asking the issuer about each. jose does the cryptography.
 
+import { RequestError } from 'contract-engine'
 import {
   type CryptoKey,
   decodeProtectedHeader,
@@ -12,7 +13,6 @@ import {
   type ProtectedHeaderParameters,
 } from 'jose'
 import { unavailable } from '../middleware/unavailable.js'
-import { RequestError } from '../openapi/index.js'
 import type { Issuer } from './issuer.js'
 
 // Asymmetric alone (RFC 8725, section 3.2): with `none`, and by an HMAC of the public key, anybody could

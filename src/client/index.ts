@@ -1,30 +1,49 @@
 // The typed client: `import { createClient } from 'animal-store-client'`. It uses code generated from the
 // contract, and no code of the server.
 
+import {
+  ApiError as AnyApiError,
+  type CallOptions as AnyCallOptions,
+  type Arguments,
+  type CallResult,
+  type ClientErrorCode,
+  type CommonOptions,
+  type CredentialOptions,
+  clientOf,
+  type ItemStream,
+  isErrorOfOperation,
+  parseAs,
+} from 'contract-client'
 import { type Calls, type Credentials, type Errors, table } from '../../generated/client.js'
+import type { ErrorCode } from '../../generated/errors.js'
 import type { components } from '../../generated/types.js'
-import type { CallOptions as AnyCallOptions, Arguments, CallResult } from './call.js'
-import { type AnyCallRequest, buildClient } from './client.js'
-import type { CredentialOptions } from './credentials.js'
-import { ApiError } from './error.js'
-import { isDeclaredError } from './error-response.js'
-import { decode, decodeAny } from './json.js'
-import type { CommonOptions } from './options.js'
-import type { ItemStream } from './stream.js'
-import { isStreamCall } from './stream-call.js'
-import { operationOf, placeOfSchema } from './table.js'
 
+export {
+  type CallResult,
+  type ClientErrorCode,
+  type Given,
+  type GivenCredential,
+  type ItemStream,
+  type Opened,
+  type RateLimit,
+  type Retry,
+  stringify,
+  type UsernamePassword,
+} from 'contract-client'
 export type { Calls, Credentials } from '../../generated/client.js'
 export type { ErrorBody, ErrorCode } from '../../generated/errors.js'
 // The contract's schemas, by name.
 export type * from '../../generated/types.js'
-export type { CallResult, Given } from './call.js'
-export type { GivenCredential, UsernamePassword } from './credentials.js'
-export { ApiError, type ApiErrorCode, type ClientErrorCode } from './error.js'
-export { encode as stringify } from './json.js'
-export type { Retry } from './options.js'
-export type { RateLimit } from './rate-limit.js'
-export type { ItemStream, Opened } from './stream.js'
+
+/** A code of the contract or of the client, or one added to the contract later. */
+export type ApiErrorCode = ErrorCode | ClientErrorCode | (string & {})
+
+/**
+ * Why a call failed. A call rejects with no other error, unless the request cannot be written (a header with
+ * a line break).
+ */
+export type ApiError = AnyApiError & { readonly code: ApiErrorCode }
+export const ApiError: new (...args: ConstructorParameters<typeof AnyApiError>) => ApiError = AnyApiError
 
 /** Options of a client. */
 export type ClientOptions = CommonOptions & CredentialOptions<Credentials>
@@ -90,13 +109,8 @@ export interface Client extends Calls {
  * credential that cannot be sent, a duration that is not a number
  */
 export function createClient(options: ClientOptions): Client {
-  const { operations, stream, pages, items } = buildClient(table, options)
-  const entries = Object.entries(operations).map(([id, call]) => {
-    const isStream = (request?: AnyCallRequest) => isStreamCall(operationOf(table, id), request)
-    return [id, (request?: AnyCallRequest) => (isStream(request) ? stream(id, request) : call(request))]
-  })
   // The table and the types are generated from one contract.
-  return { ...Object.fromEntries(entries), pages, items } as unknown as Client
+  return clientOf(table, options) as unknown as Client
 }
 
 /**
@@ -104,13 +118,7 @@ export function createClient(options: ClientOptions): Client {
  * type, with the fields that its body always has. Its `status` then tells the type of its `body`.
  */
 export function isErrorOf<Id extends OperationId>(error: unknown, operation: Id): error is ErrorOf<Id> {
-  return (
-    error instanceof ApiError &&
-    error.operation === operation &&
-    error.code !== 'unexpected_answer' &&
-    error.cause === undefined &&
-    isDeclaredError(operationOf(table, operation), error)
-  )
+  return isErrorOfOperation(table, error, operation)
 }
 
 type Schemas = components['schemas']
@@ -123,5 +131,5 @@ type Schemas = components['schemas']
 export function parse<Name extends string & keyof Schemas>(text: string, schema: Name): Schemas[Name]
 export function parse(text: string): unknown
 export function parse(text: string, schema?: string): unknown {
-  return schema === undefined ? decodeAny(text) : decode(text, placeOfSchema(schema), table.schemas)
+  return parseAs(table, text, schema)
 }

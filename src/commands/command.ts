@@ -2,10 +2,10 @@
 
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
+import { print, type Stream } from 'contract-engine/lib/terminal'
 import { type Config, readConfig } from '../config.js'
 import { explain, OperatorError } from '../lib/operator-error.js'
 import { Interrupted, listenForShutdown } from '../lib/shutdown.js'
-import { print, type Stream } from './terminal.js'
 
 /** Wrong arguments: the usage is printed before the message. */
 export class UsageError extends OperatorError {

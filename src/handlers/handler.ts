@@ -2,15 +2,15 @@
 // Fastify, no SQL. Its return type is written out, `Promise<Response<'getPet'>>`: where it is inferred or
 // given by the context, TypeScript allows fields and headers that the contract does not declare.
 
+import { RequestError } from 'contract-engine'
 import type { BaseLogger } from 'pino'
 import type { ErrorCode, OperationId, Operations } from '../../generated/operations.js'
 import type { Client } from '../auth/client.js'
 import type { Sql } from '../database/database.js'
 import { violationOf } from '../database/unavailable.js'
-import { RequestError } from '../openapi/index.js'
 import type { Services } from '../services.js'
 
-export { notImplemented } from '../openapi/index.js'
+export { notImplemented } from 'contract-engine'
 
 /** An expected failure: an error code of the contract, and a message for the client. */
 export class ApiError extends RequestError<ErrorCode> {}

@@ -1,9 +1,9 @@
 // What the parts of the service add to the responses of its contract, each declared where it is sent. Startup
 // checks a contract against them, and so does generate, which runs none of the parts.
 
+import { type Addition, type Security, securityAddition } from 'contract-engine'
 import type { ServiceContract } from '../auth/plans.js'
 import { idempotencyAddition } from '../middleware/idempotency-errors.js'
-import { type Addition, type Security, securityAddition } from '../openapi/index.js'
 import { rateLimitAdditions } from '../rate-limit/headers.js'
 import { httpAddition } from './headers.js'
 

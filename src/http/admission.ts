@@ -1,13 +1,13 @@
 // Admission: the first hook that may refuse a request, before its body is read. It sheds load, authenticates
 // the client, counts the request, and refuses one that is over a limit, malformed, or for no route.
 
+import { type Contract, notFoundHandler, onlyStreams, type Security } from 'contract-engine'
+import { requestPath } from 'contract-engine/lib/request-path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Client } from '../auth/client.js'
 import { rateCost } from '../auth/plans.js'
-import { requestPath } from '../lib/request-path.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
 import { isToGuess } from '../middleware/unavailable.js'
-import { type Contract, notFoundHandler, onlyStreams, type Security } from '../openapi/index.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { malformed } from './faults.js'

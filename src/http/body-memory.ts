@@ -1,10 +1,10 @@
 // How much memory the bodies of all requests in flight may hold: BODIES_MAX_BYTES. By default it follows from
 // the contract, so that four of the largest bodies fit beside many small ones.
 
+import { BodyMemory, type Contract, type Operation } from 'contract-engine'
 import type { Config } from '../config.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { unavailable } from '../middleware/unavailable.js'
-import { BodyMemory, type Contract, type Operation } from '../openapi/index.js'
 
 /** The 503 of a body for which there is no room. */
 export const bodiesFull = unavailable(new Error('bodies in flight hold BODIES_MAX_BYTES'))

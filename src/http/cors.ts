@@ -3,8 +3,8 @@
 // (11.4.3) is not as exact: it adds a route `OPTIONS *`, so that an OPTIONS request which is no preflight of
 // an allowed origin would get 404 instead of 405 with `Allow`, and be counted against no quota.
 
+import type { Contract } from 'contract-engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Contract } from '../openapi/index.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { setCommonHeaders } from './headers.js'
 

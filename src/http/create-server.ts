@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
+import { type Contract, createRequestIdCheck, type ErrorBodyOf } from 'contract-engine'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { containsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
-import { type Contract, createRequestIdCheck, type ErrorBodyOf } from '../openapi/index.js'
 import { createClientErrorHandler } from './client-errors.js'
 import { createServiceErrorHandler } from './error-handler.js'
 import type { Lifetimes } from './lifetime.js'

@@ -1,11 +1,11 @@
 // The errors of the service: outages and shed requests become 503, and the headers of rate limits are added.
 // The engine responds.
 
+import { type Contract, type ErrorBodyOf, errorHandler, RequestError } from 'contract-engine'
 import type { FastifyRequest } from 'fastify'
 import { isReadOnly, isUnavailable } from '../database/unavailable.js'
 import { overload, tooManyStreams } from '../middleware/load-shedding.js'
 import { unavailable } from '../middleware/unavailable.js'
-import { type Contract, type ErrorBodyOf, errorHandler, RequestError } from '../openapi/index.js'
 import { bodiesFull } from './body-memory.js'
 
 declare module 'fastify' {

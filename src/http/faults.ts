@@ -1,6 +1,6 @@
 // The errors in a request itself that only the HTTP server finds, before the request has a route.
 
-import { type Contract, RequestError } from '../openapi/index.js'
+import { type Contract, RequestError } from 'contract-engine'
 
 /** The request is not valid HTTP, or a proxy may have read it differently: 400. */
 export function malformed(cause?: unknown): RequestError {

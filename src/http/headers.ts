@@ -1,10 +1,10 @@
 // The headers of every response, errors included, and the errors that any request may get.
 
 import { randomUUID } from 'node:crypto'
+import type { Addition } from 'contract-engine'
+import { forwardedScheme } from 'contract-engine/lib/forwarded'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { forwardedScheme } from '../lib/forwarded.js'
 import { unavailable } from '../middleware/unavailable.js'
-import type { Addition } from '../openapi/index.js'
 import { headersTooLarge, malformed, tooSlow } from './faults.js'
 
 /**

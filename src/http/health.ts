@@ -1,10 +1,10 @@
 // Liveness and readiness probes, without a key or a quota.
 
+import type { Contract } from 'contract-engine'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { migrationNames } from '../database/migration.js'
 import { migrationsFolder } from '../lib/paths.js'
 import { unavailable } from '../middleware/unavailable.js'
-import type { Contract } from '../openapi/index.js'
 import type { Counters } from '../rate-limit/counters.js'
 import { createReadiness, type FindFault, type ReadinessParts } from './readiness.js'
 import { healthPathsOf } from './service-paths.js'

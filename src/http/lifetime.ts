@@ -5,11 +5,11 @@
 
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
+import { type RequestError, type Upload, uploadOf } from 'contract-engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Signal } from '../database/driver/sql.js'
 import { afterReading } from '../lib/after-reading.js'
 import { unavailable } from '../middleware/unavailable.js'
-import { type RequestError, type Upload, uploadOf } from '../openapi/index.js'
 import { hasArrived } from './connections.js'
 import { tooSlow } from './faults.js'
 import type { Streams } from './streams.js'

@@ -1,9 +1,9 @@
 // The context of a handler, made from its request.
 
+import { selfReference, selfWith } from 'contract-engine/lib/relative-references'
 import type { FastifyRequest } from 'fastify'
 import type { Sql } from '../database/database.js'
 import type { Context } from '../handlers/handler.js'
-import { selfReference, selfWith } from '../lib/relative-references.js'
 import type { Lifetime } from './lifetime.js'
 
 // A class, because V8 takes a microsecond to make an object with a getter of its own.

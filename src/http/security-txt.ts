@@ -1,8 +1,8 @@
 // Whom to tell of a vulnerability (RFC 9116), if the operator says so.
 
+import { type Contract, operationAt } from 'contract-engine'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.js'
-import { type Contract, operationAt } from '../openapi/index.js'
 import { securityTxtPath } from './service-paths.js'
 
 // RFC 9116, section 2.5.5: less than a year. The setting is in use for as long as the service responds.

@@ -1,7 +1,7 @@
 // The paths of the service beside its operations and the contract, for what serves them and for tools that
 // check a contract.
 
-import { type Contract, operationAt } from '../openapi/index.js'
+import { type Contract, operationAt } from 'contract-engine'
 
 /** The paths of liveness and readiness, also on the port for metrics. */
 export const healthPaths = { live: '/healthz', ready: '/readyz' } as const

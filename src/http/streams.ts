@@ -3,8 +3,8 @@
 // `connectionTimeout`; or the server closes.
 
 import type { Readable } from 'node:stream'
+import { cutResponse, EndlessBody } from 'contract-engine'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { cutResponse, EndlessBody } from '../openapi/index.js'
 import { discardBehind } from './pipelining.js'
 
 type Stream = { readonly reply: FastifyReply; readonly body: EndlessBody }

@@ -2,8 +2,8 @@
 // slow if it sends less than UPLOAD_RATE_MIN while the handler waits for it, and its handler is too late if
 // it reads nothing for the time that it has for a response.
 
+import type { Upload } from 'contract-engine'
 import { afterReading } from '../lib/after-reading.js'
-import type { Upload } from '../openapi/index.js'
 
 export interface PaceLimits {
   /** In bytes per second; 0: none. */

@@ -3,8 +3,8 @@
 // adds a version here, and the one before stays for `keepHours` after the last release that made it.
 
 import { hash } from 'node:crypto'
+import type { Operation, requestParts } from 'contract-engine'
 import { stringify } from 'lossless-json'
-import type { Operation, requestParts } from '../openapi/index.js'
 
 /** In lower case as in Node's `headers`. */
 export const idempotencyHeader = 'idempotency-key'

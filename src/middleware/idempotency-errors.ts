@@ -1,7 +1,7 @@
 // How a repeated request with an Idempotency-Key is answered when it is not run: the stored response is
 // marked, and 409 or 422 say why there is none.
 
-import { type Addition, RequestError } from '../openapi/index.js'
+import { type Addition, RequestError } from 'contract-engine'
 
 // The first request takes milliseconds.
 const retryAfterSeconds = 1

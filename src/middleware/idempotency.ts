@@ -1,10 +1,10 @@
 // The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). The transaction of a request also
 // claims its key and stores the response, which a request with the same key gets again.
 
+import { type Operation, type RequestError, requestParts, type SerializedResponse } from 'contract-engine'
 import type { FastifyRequest } from 'fastify'
 import type { Sql } from '../database/database.js'
 import type { TransactionSql } from '../database/driver/transaction.js'
-import { type Operation, type RequestError, requestParts, type SerializedResponse } from '../openapi/index.js'
 import { callerId, jointId } from './caller-id.js'
 import { currentVersion, fingerprintOf, idempotencyHeader } from './fingerprints.js'
 import { incomparable, inUse, replayedHeader, reused } from './idempotency-errors.js'

@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { type Around, mayStream, onlyStreams, type SerializedResponse, uploadOf } from '../openapi/index.js'
+import { type Around, mayStream, onlyStreams, type SerializedResponse, uploadOf } from 'contract-engine'
 import { unavailable } from './unavailable.js'
 
 /** The 503 of a shed request. One for all: a stack trace for each would cost a twentieth of a refusal. */

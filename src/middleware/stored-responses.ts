@@ -1,8 +1,8 @@
 // Idempotency keys and the responses stored for them, in PostgreSQL.
 
+import type { SerializedResponse } from 'contract-engine'
 import type { Sql } from '../database/database.js'
 import { inOrder, type Numbered, takeNumbers } from '../database/numbered.js'
-import type { SerializedResponse } from '../openapi/index.js'
 
 /** An `Idempotency-Key` and whose it is. */
 export interface IdempotencyKey {

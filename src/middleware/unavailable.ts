@@ -1,6 +1,6 @@
 // 503: the service cannot respond for now.
 
-import { RequestError } from '../openapi/index.js'
+import { RequestError } from 'contract-engine'
 
 // The `Retry-After` of a 503, in seconds.
 const retryAfterSeconds = 1

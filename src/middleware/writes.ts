@@ -2,19 +2,19 @@
 // nothing is stored of a request that is refused, fails, or has a response that the contract does not allow.
 // Handlers do not know of it.
 
-import { BatchQueue, refuseMore } from '../database/batch.js'
-import type { Sql } from '../database/database.js'
-import { abandoned } from '../database/driver/connection.js'
-import type { ConnectionSource, Signal } from '../database/driver/sql.js'
-import { type TransactionSql, transactionsOn, transactOnDemand } from '../database/driver/transaction.js'
-import { isUnavailable } from '../database/unavailable.js'
 import {
   type Around,
   mayStream,
   type Operation,
   RequestError,
   type SerializedResponse,
-} from '../openapi/index.js'
+} from 'contract-engine'
+import { BatchQueue, refuseMore } from '../database/batch.js'
+import type { Sql } from '../database/database.js'
+import { abandoned } from '../database/driver/connection.js'
+import type { ConnectionSource, Signal } from '../database/driver/sql.js'
+import { type TransactionSql, transactionsOn, transactOnDemand } from '../database/driver/transaction.js'
+import { isUnavailable } from '../database/unavailable.js'
 import { claim, type KeyedRequest, keyedRequest, type Outcome, store } from './idempotency.js'
 import { storeResponses } from './stored-responses.js'
 

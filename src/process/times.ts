@@ -1,8 +1,8 @@
 // Times of operations that other times cut short.
 
+import type { Contract } from 'contract-engine'
 import type { Config } from '../config.js'
 import { statementTimeoutMs } from '../database/pools.js'
-import type { Contract } from '../openapi/index.js'
 
 type Times = Pick<Config, 'handlerTimeoutMs' | 'shutdownTimeoutMs'>
 

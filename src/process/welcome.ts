@@ -1,11 +1,11 @@
 // The message on the terminal at startup: where the service is, and how to call it.
 
+import { withoutPrefix } from 'contract-engine/lib/base-url'
 import { createApiKey, hashApiKey } from '../auth/api-key.js'
 import { customPlan, fixedPlans, type ServiceContract } from '../auth/plans.js'
 import { scopesOf } from '../auth/scopes.js'
 import { insertFirstApiKey } from '../database/api-keys.js'
 import type { Database } from '../database/database.js'
-import { withoutPrefix } from '../lib/base-url.js'
 
 /**
  * Returns the message. At an embedded database's first startup it creates a demo key, and shows it once.

@@ -1,7 +1,7 @@
 // The headers of a rate-limit window, the 429, and what rate limits add to the responses of a contract.
 
+import { type Addition, RequestError } from 'contract-engine'
 import type { RateLimits, ServiceContract } from '../auth/plans.js'
-import { type Addition, RequestError } from '../openapi/index.js'
 
 /** The headers of a window that resets at a Unix time in seconds. */
 export function rateLimitHeaders(limit: number, remaining: number, resetsAt: number) {

@@ -1,11 +1,11 @@
 // The metrics server, which clients need not reach. It serves health too: probes need no slot among theirs.
 
 import { createServer, type Server } from 'node:http'
+import type { Contract } from 'contract-engine'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { boundPipelines, bufferBytes } from '../http/pipelining.js'
 import { healthPaths, healthPathsOf } from '../http/service-paths.js'
 import { singleFlight } from '../lib/shared-calls.js'
-import type { Contract } from '../openapi/index.js'
 
 /** A response to `/healthz` or `/readyz`. */
 export interface Health {

@@ -2,6 +2,7 @@
 // statuses, plans), or a limited number of keys.
 
 import type { Server } from 'node:http'
+import type { Contract } from 'contract-engine'
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Config } from '../config.js'
@@ -9,7 +10,6 @@ import type { Pools } from '../database/database.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import type { FindFault } from '../http/readiness.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
-import type { Contract } from '../openapi/index.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import {
   measureConnections,

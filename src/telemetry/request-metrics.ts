@@ -1,9 +1,9 @@
 // Request metrics: count and time, rate-limit refusals, calls of deprecated operations.
 
+import type { Operation } from 'contract-engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Lifetimes } from '../http/lifetime.js'
-import type { Operation } from '../openapi/index.js'
 
 /** Buckets in seconds, from a cached response to the default HANDLER_TIMEOUT_MS. */
 export const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

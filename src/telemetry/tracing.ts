@@ -29,12 +29,12 @@ import {
   type ReadableSpan,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base'
+import type { Contract } from 'contract-engine'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config, OtlpFiles } from '../config.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import { clientAddress } from '../lib/address.js'
-import type { Contract } from '../openapi/index.js'
 import { CollectorAgent } from './collector-agent.js'
 
 export interface TracedParts {

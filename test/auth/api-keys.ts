@@ -1,12 +1,12 @@
+import type { SecurityScheme } from 'contract-engine'
+import { stopClocks } from 'contract-engine/testing/clocks'
 import t, { type Test } from 'tap'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
 import { apiKeys, type FindClient, KeyCheck } from '../../src/auth/api-keys.js'
 import type { Client } from '../../src/auth/client.js'
 import { keyErrors } from '../../src/auth/unauthorized.js'
 import { LoadShedder, overload } from '../../src/middleware/load-shedding.js'
-import type { SecurityScheme } from '../../src/openapi/index.js'
 import { clientOfKey } from '../fixtures/clients.js'
-import { stopClocks } from '../fixtures/clocks.js'
 
 const key = createApiKey()
 const client: Client = clientOfKey('7')

@@ -1,9 +1,9 @@
 // Callers by name and password, which a function of the team verifies.
 
+import type { UsernamePassword } from 'contract-engine'
 import t from 'tap'
 import { basic, type VerifyPassword } from '../../src/auth/basic.js'
 import { LoadShedder, overload } from '../../src/middleware/load-shedding.js'
-import type { UsernamePassword } from '../../src/openapi/index.js'
 import { contractOfPartner, createCheck, demand } from '../fixtures/checks.js'
 
 const contract = await contractOfPartner()

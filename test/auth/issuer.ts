@@ -1,14 +1,14 @@
 // When the keys of an issuer are fetched, and what happens if they cannot be.
 
 import type { ServerResponse } from 'node:http'
+import type { RequestError } from 'contract-engine'
+import { stopClocks } from 'contract-engine/testing/clocks'
+import { until } from 'contract-engine/testing/until'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Issuer } from '../../src/auth/issuer.js'
 import { isToGuess } from '../../src/middleware/unavailable.js'
-import type { RequestError } from '../../src/openapi/index.js'
-import { stopClocks } from '../fixtures/clocks.js'
 import { createSigningKey, type FakeIssuer, startIssuer } from '../fixtures/issuer.js'
-import { until } from '../fixtures/until.js'
 
 async function setUp(t: Test, url = (issuer: FakeIssuer) => issuer.url) {
   const issuer = await startIssuer(t)

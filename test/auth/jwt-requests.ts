@@ -1,15 +1,15 @@
 // Requests with tokens, as the engine judges them by the check: beside keys in the same header, with scopes.
 
+import { errorHandler, mount, verdictOf } from 'contract-engine'
+import { contractWith } from 'contract-engine/testing/engine'
+import { send } from 'contract-engine/testing/send'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createApiKey, isApiKey } from '../../src/auth/api-key.js'
 import type { Client } from '../../src/auth/client.js'
 import type { JwtOptions } from '../../src/auth/jwt.js'
-import { errorHandler, mount, verdictOf } from '../../src/openapi/index.js'
 import { createJwtCheck } from '../fixtures/checks.js'
-import { contractWith } from '../fixtures/engine.js'
 import { createSigningKey, startIssuer } from '../fixtures/issuer.js'
-import { send } from '../fixtures/send.js'
 
 const scopes = { 'toys:read': 'Read toys.', 'toys:write': 'Add toys.' }
 const flows = { clientCredentials: { tokenUrl: 'https://login.example/token', scopes } }

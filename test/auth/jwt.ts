@@ -2,15 +2,15 @@
 
 import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
+import { stopClocks } from 'contract-engine/testing/clocks'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-key.js'
 import type { Client } from '../../src/auth/client.js'
 import { type JwtOptions, jwt } from '../../src/auth/jwt.js'
 import { LoadShedder } from '../../src/middleware/load-shedding.js'
 import { callerOf, contractOfPartner, createCheck, createJwtCheck, demand } from '../fixtures/checks.js'
-import { stopClocks } from '../fixtures/clocks.js'
 import { audience, createSigningKey, startIssuer } from '../fixtures/issuer.js'
-import { until } from '../fixtures/until.js'
 
 /** A check of an issuer's tokens, with the environment's variables, and clocks that only move when told to. */
 async function setUp(t: Test, options: JwtOptions = {}) {

@@ -1,10 +1,10 @@
 // Tokens of a real OpenID provider, over TLS: logins by client credentials, its rotation of keys, its outages.
 
 import https from 'node:https'
+import { stopClocks } from 'contract-engine/testing/clocks'
 import { decodeProtectedHeader } from 'jose'
 import t, { type Test } from 'tap'
 import { callerOf, createJwtCheck, demand } from '../fixtures/checks.js'
-import { stopClocks } from '../fixtures/clocks.js'
 import { startOidcProvider } from '../fixtures/oidc-provider.js'
 
 async function setUp(t: Test) {

@@ -1,11 +1,11 @@
 // Tokens that do not do: the list of RFC 8725, section 3, and the claims of RFC 7519.
 
 import { createHmac, generateKeyPairSync, webcrypto } from 'node:crypto'
+import type { RequestError } from 'contract-engine'
 import { base64url, type CryptoKey, exportSPKI, importJWK, UnsecuredJWT } from 'jose'
 import t from 'tap'
 import { Issuer } from '../../src/auth/issuer.js'
 import { algorithms, type Expectations, verifyToken } from '../../src/auth/verify-token.js'
-import type { RequestError } from '../../src/openapi/index.js'
 import { silent } from '../fixtures/cluster.js'
 import {
   audience,

@@ -2,16 +2,16 @@
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { type GivenKey, readCredentials } from 'contract-client/internal/credentials'
+import type { ApiError } from 'contract-client/internal/error'
+import { type ExchangeOptions, exchange } from 'contract-client/internal/exchange'
+import type { Retry } from 'contract-client/internal/options'
+import type { Outgoing } from 'contract-client/internal/outgoing'
+import { CallQueues } from 'contract-client/internal/queue'
+import type { EncodedBody } from 'contract-client/internal/request-body'
+import { listen } from 'contract-engine/testing/listen'
 import t from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
-import { type GivenKey, readCredentials } from '../../src/client/credentials.js'
-import type { ApiError } from '../../src/client/error.js'
-import { type ExchangeOptions, exchange } from '../../src/client/exchange.js'
-import type { Retry } from '../../src/client/options.js'
-import type { Outgoing } from '../../src/client/outgoing.js'
-import { CallQueues } from '../../src/client/queue.js'
-import type { EncodedBody } from '../../src/client/request-body.js'
-import { listen } from '../fixtures/listen.js'
 
 const get = { id: 'get', method: 'GET', path: '/', security: [['token']], schemas: {} }
 const post = { ...get, id: 'post', method: 'POST' }

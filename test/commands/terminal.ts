@@ -1,5 +1,5 @@
+import { paintFor, table } from 'contract-engine/lib/terminal'
 import t from 'tap'
-import { paintFor, table } from '../../src/commands/terminal.js'
 
 const terminal = { isTTY: true, hasColors: () => true }
 const plain = paintFor({ isTTY: false, hasColors: () => true })

@@ -2,6 +2,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 import tls from 'node:tls'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import { connect } from '../../src/database/connect.js'
 import type { RootSql } from '../../src/database/database.js'
@@ -11,7 +12,6 @@ import { silent } from '../fixtures/cluster.js'
 import { temporaryDirectory } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, testConfig } from '../fixtures/service.js'
-import { until } from '../fixtures/until.js'
 
 const folder = path.join(projectRoot, 'test/fixtures/tls')
 const authority = path.join(folder, 'ca.pem')

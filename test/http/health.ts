@@ -1,6 +1,8 @@
 import { on } from 'node:events'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
+import type { RequestError } from 'contract-engine'
+import { contractWith, done } from 'contract-engine/testing/engine'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import type { Sql } from '../../src/database/database.js'
@@ -9,9 +11,7 @@ import { codedError, connectFailure } from '../../src/database/unavailable.js'
 import { addHealth } from '../../src/http/health.js'
 import type { ReadinessParts } from '../../src/http/readiness.js'
 import { migrationsFolder } from '../../src/lib/paths.js'
-import type { RequestError } from '../../src/openapi/index.js'
 import { healthOf } from '../../src/telemetry/metrics-server.js'
-import { contractWith, done } from '../fixtures/engine.js'
 import { type Answer, contract, send } from '../fixtures/service.js'
 
 const names = await migrationNames(migrationsFolder)

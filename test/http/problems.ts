@@ -6,6 +6,8 @@ import type net from 'node:net'
 import path from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import { notImplemented, RequestError } from 'contract-engine'
+import { stopClocks } from 'contract-engine/testing/clocks'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import type { AppParts } from '../../src/app.js'
@@ -13,8 +15,6 @@ import { apiKeys } from '../../src/auth/api-keys.js'
 import { readServiceContract } from '../../src/auth/plans.js'
 import type {} from '../../src/http/graceful-close.js' // announceClose
 import { projectRoot } from '../../src/lib/paths.js'
-import { notImplemented, RequestError } from '../../src/openapi/index.js'
-import { stopClocks } from '../fixtures/clocks.js'
 import { type Service, sendRaw, startService } from '../fixtures/service.js'
 
 const file = path.join(projectRoot, 'test/fixtures/problems.yaml')

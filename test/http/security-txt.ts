@@ -1,9 +1,9 @@
 // `/.well-known/security.txt` (RFC 9116).
 
+import { contractWith, done } from 'contract-engine/testing/engine'
 import Fastify from 'fastify'
 import t from 'tap'
 import { addSecurityTxt } from '../../src/http/security-txt.js'
-import { contractWith, done } from '../fixtures/engine.js'
 import { send, startService } from '../fixtures/service.js'
 
 const path = '/.well-known/security.txt'

@@ -5,13 +5,13 @@ import net from 'node:net'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../src/app.js'
 import { apiKeys } from '../../src/auth/api-keys.js'
 import { readServiceContract } from '../../src/auth/plans.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { type Service, startService } from '../fixtures/service.js'
-import { until } from '../fixtures/until.js'
 
 const contract = await readServiceContract(path.join(projectRoot, 'test/fixtures/uploads.yaml'))
 

@@ -4,9 +4,9 @@ import { handlers } from '../../generated/handlers.js'
 import { readServiceContract } from '../../src/auth/plans.js'
 import { ApiError } from '../../src/handlers/handler.js'
 import { contractFile } from '../../src/lib/paths.js'
-import { problemsOf } from '../fixtures/openapi-problems.js'
 import { contract, send, sendRaw, startService } from '../fixtures/service.js'
 import { prefix } from './fixtures/facts.js'
+import { problemsOf } from './fixtures/openapi-problems.js'
 
 t.test('the service apart from its operations', async (t) => {
   const publicUrl = 'https://store.example/v1'

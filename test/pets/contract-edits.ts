@@ -4,6 +4,7 @@
 
 import { cpSync } from 'node:fs'
 import path from 'node:path'
+import { startEngine } from 'contract-engine/testing/engine'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
@@ -13,7 +14,6 @@ import { buildServer } from '../../scripts/lib/server.js'
 import { readServiceContract } from '../../src/auth/plans.js'
 import { contractFile } from '../../src/lib/paths.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
-import { startEngine } from '../fixtures/engine.js'
 import { type ServiceProcess, startProcess } from '../fixtures/process.js'
 import { type Answer, type CallOptions, contract, send } from '../fixtures/service.js'
 import {

@@ -1,9 +1,9 @@
 // Tests every operation of the contract, including operations added later.
 
+import type { Operation } from 'contract-engine'
+import { isStub } from 'contract-engine/tools'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
-import type { Operation } from '../../src/openapi/index.js'
-import { isStub } from '../../src/openapi/tools.js'
 import { type Answer, contract, type Service, send, startService } from '../fixtures/service.js'
 
 // The operation's path with a value for each parameter.

@@ -2,10 +2,10 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { documentation } from 'contract-engine'
 import Fastify from 'fastify'
 import t from 'tap'
 import { projectRoot } from '../../src/lib/paths.js'
-import { documentation } from '../../src/openapi/index.js'
 import { planSections } from '../../src/rate-limit/page-section.js'
 import { contract } from '../fixtures/service.js'
 import { allPages, anchorsOf, linksOf, pages, readPage } from './fixtures/pages.js'

@@ -7,8 +7,8 @@ import t, { type Test } from 'tap'
 import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { startProcess } from '../fixtures/process.js'
-import { startRegistry } from '../fixtures/registry.js'
 import { type Block, blocksOf, pages, readPage } from './fixtures/pages.js'
+import { startRegistry } from './fixtures/registry.js'
 import { openShell } from './fixtures/shell.js'
 
 // The addresses of the service and of its metrics in the pages.

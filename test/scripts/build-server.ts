@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
-const files = ['package.json', 'scripts/build-server.cjs', 'scripts/check-setup.cjs']
+const scripts = ['build-server', 'build-packages', 'check-setup'].map((name) => `scripts/${name}.cjs`)
+const files = ['package.json', ...scripts]
 
 // Runs the build in a project with these installed packages and no sources, as if under that version of Node.
 async function build(
@@ -30,8 +31,6 @@ async function build(
   )
 }
 
-const page = 'src/openapi/documents/static/page.css'
-
 const compilerProgram = `node_modules/@typescript/typescript-${process.platform}-${process.arch}/package.json`
 
 function compiler(code: string): Record<string, string> {
@@ -39,7 +38,6 @@ function compiler(code: string): Record<string, string> {
     'node_modules/@typescript/native/package.json': '{}',
     [compilerProgram]: '{}',
     'node_modules/@typescript/native/lib/tsc.js': code,
-    [page]: 'The page.',
   }
 }
 
@@ -70,11 +68,6 @@ t.test('a compile error fails the build with the exit code of the compiler', asy
 t.test('a killed compiler (out of memory, for example) fails the build with a message', async (t) => {
   const stderr = 'Building the service …\nThe compiler was killed: SIGKILL\n'
   t.match(await build(t, compiler("process.kill(process.pid, 'SIGKILL')")), { code: 1, stderr })
-})
-
-t.test('a build has the files of /docs', async (t) => {
-  const { folder } = await build(t, compiler(''))
-  t.equal(readFileSync(path.join(folder, 'dist', page), 'utf8'), 'The page.')
 })
 
 t.test('a successful compilation exits 0, with what a newer Node gains on the oldest', async (t) => {

@@ -28,7 +28,7 @@ for (const version of ['v0.12.18', 'v12.22.12', 'v18.20.4', 'v20.9.0', 'v20.18.3
 t.test('without dependencies, each command says to run npm ci', async (t) => {
   const manifest = readFileSync(path.join(projectRoot, 'package.json'), 'utf8')
   const folder = temporaryDirectory(t, { 'package.json': manifest })
-  for (const file of ['check-setup.cjs', 'build-server.cjs'])
+  for (const file of ['check-setup.cjs', 'build-packages.cjs', 'build-server.cjs'])
     cpSync(path.join(path.dirname(script), file), path.join(folder, 'scripts', file))
   const run = promisify(execFile)('npm', ['run', '--silent', 'keys'], { cwd: folder })
   await t.rejects(run, { code: 1, stderr: 'The dependencies are not installed. Run: npm ci\n' })
@@ -44,13 +44,13 @@ t.test('without dependencies, each command says to run npm ci', async (t) => {
     'start',
     'test',
   ])
-    if (scripts[name]) t.match(scripts[`pre${name}`], /check-setup|build-server/, name)
+    if (scripts[name]) t.match(scripts[`pre${name}`], /build-(packages|server)/, name)
 })
 
 t.test('programs replace the shell of npm, which passes no signal on', async (t) => {
   const { scripts } = JSON.parse(readFileSync(path.join(projectRoot, 'package.json'), 'utf8'))
   for (const [name, text] of Object.entries<string>(scripts))
-    t.notMatch(text.split(' && ').at(-1), /^(?:node (?!scripts\/check-setup)|tsx |tap)/, name)
+    t.notMatch(text.split(' && ').at(-1), /^(?:node (?!scripts\/build-packages)|tsx |tap)/, name)
 })
 
 t.test('without the compiler, a command that needs it says how to install it', async (t) => {

@@ -1,3 +1,3 @@
-import { runSuites } from '../../dist/test/fixtures/suites.js'
+import { suites } from '../../dist/test/fixtures/suites.js'
 
-await runSuites('quotas')
+await suites.run('quotas')

@@ -1,6 +1,7 @@
 // Creates, lists, shows and revokes API keys in the service's database, whether the service runs or not.
 // Standard output is the result alone: `create` prints only the key.
 
+import { print } from 'contract-engine/lib/terminal'
 import { pino } from 'pino'
 import {
   customPlan,
@@ -16,7 +17,6 @@ import { logBounds } from '../../lib/log-bounds.js'
 import { contractFile } from '../../lib/paths.js'
 import { readEnvironment, type Surroundings } from '../command.js'
 import { commandLine, defaultDatabase } from '../installation.js'
-import { print } from '../terminal.js'
 import { readSubcommand } from './subcommands.js'
 
 const usageOf = (

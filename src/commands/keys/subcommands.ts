@@ -1,6 +1,7 @@
 // The subcommands of `keys`.
 
 import { parseArgs } from 'node:util'
+import { paintFor, print, type Stream, table } from 'contract-engine/lib/terminal'
 import { stringify } from 'lossless-json'
 import { type Logger, pino } from 'pino'
 import { createApiKey, hashApiKey } from '../../auth/api-key.js'
@@ -22,7 +23,6 @@ import { type RedisConfig, RedisConnection } from '../../rate-limit/redis-connec
 import { used } from '../../rate-limit/windows.js'
 import { checkName, type Surroundings, UsageError, wholeNumber } from '../command.js'
 import { readOperator } from '../operator.js'
-import { paintFor, print, type Stream, table } from '../terminal.js'
 
 export type Subcommand = (sql: RootSql, means: Means) => Promise<void>
 

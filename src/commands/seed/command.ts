@@ -1,6 +1,7 @@
 // Adds sample animals to the service's database in one transaction, whether the service runs or not.
 
 import { parseArgs } from 'node:util'
+import { print, type Stream } from 'contract-engine/lib/terminal'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import { connect } from '../../database/connect.js'
@@ -11,7 +12,6 @@ import { logBounds } from '../../lib/log-bounds.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { readEnvironment, type Surroundings, UsageError, wholeNumber } from '../command.js'
 import { commandLine, defaultDatabase } from '../installation.js'
-import { print, type Stream } from '../terminal.js'
 import { insertAnimals } from './animals.js'
 import { Progress } from './progress.js'
 

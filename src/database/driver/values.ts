@@ -1,8 +1,8 @@
 // Converts PostgreSQL's values to and from JavaScript, in the forms that the contract uses.
 
+import { decimal, exactNumber } from 'contract-engine/lib/exact-number'
 import { parse, stringify } from 'lossless-json'
 import postgres from 'postgres'
-import { decimal, exactNumber } from '../../lib/exact-number.js'
 
 // PostgreSQL's array types, by OID.
 const arrays = [

@@ -1,7 +1,7 @@
 // The types of columns: how each writes and reads PostgreSQL's text of a value. Every statement of a table
 // asks for text, or for the digits of an integer, so that a value is the same wherever it is read.
 
-import { RequestError } from '../../openapi/index.js'
+import { RequestError } from 'contract-engine'
 import {
   readArray,
   readBoolean,

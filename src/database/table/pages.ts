@@ -1,7 +1,7 @@
 // Pages of a table by keyset pagination: a page begins after the last row of the one before, and costs the
 // same at any depth.
 
-import { RequestError } from '../../openapi/index.js'
+import { RequestError } from 'contract-engine'
 import type { Sql } from '../database.js'
 import { isDataException, wrongValue } from '../unavailable.js'
 import { arrayOf, type Column } from './columns.js'

@@ -1,7 +1,7 @@
 // A table, declared once. It makes the statements that insert, find and list its rows, one for all calls that
 // need it at the same time. Plain SQL stays the way for everything else.
 
-import { RequestError } from '../../openapi/index.js'
+import { RequestError } from 'contract-engine'
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'

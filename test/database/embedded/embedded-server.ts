@@ -6,6 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { until } from 'contract-engine/testing/until'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
@@ -18,7 +19,6 @@ import { silent } from '../../fixtures/cluster.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { runProgram } from '../../fixtures/process.js'
-import { until } from '../../fixtures/until.js'
 
 async function start(t: Test, dataDir: string): Promise<EmbeddedServer> {
   const server = await startEmbedded(dataDir, silent)

@@ -1,5 +1,6 @@
 // Every type of column: its extremes come back as they were stored, by whatever statement they are read.
 
+import { formats } from 'contract-engine/tools'
 import { stringify } from 'lossless-json'
 import t from 'tap'
 import {
@@ -22,7 +23,6 @@ import {
   timetz,
 } from '../../../src/database/table/columns.js'
 import { table } from '../../../src/database/table/table.js'
-import { formats } from '../../../src/openapi/tools.js'
 import { cases } from '../../fixtures/columns.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 

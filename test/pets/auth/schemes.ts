@@ -1,6 +1,8 @@
 // Several security schemes side by side, from outside: the keys of the service in a header, and the tokens of a
 // partner whom a team's own check knows.
 
+import type { UsernamePassword } from 'contract-engine'
+import { stopClocks } from 'contract-engine/testing/clocks'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../../generated/handlers.js'
@@ -10,9 +12,7 @@ import { readServiceContract } from '../../../src/auth/plans.js'
 import type { Context, Handlers } from '../../../src/handlers/handler.js'
 import { contractFile } from '../../../src/lib/paths.js'
 import { unavailable } from '../../../src/middleware/unavailable.js'
-import type { UsernamePassword } from '../../../src/openapi/index.js'
 import { clientOf } from '../../fixtures/clients.js'
-import { stopClocks } from '../../fixtures/clocks.js'
 import { listenForScrapes, scrape } from '../../fixtures/metrics.js'
 import { contract as animals, send, startService } from '../../fixtures/service.js'
 import { customPlan } from '../fixtures/facts.js'

@@ -6,18 +6,18 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { readContract } from 'contract-engine'
 import t from 'tap'
 import ts from 'typescript'
 import { buildClient } from '../../../scripts/package/client.js'
 import { problemsOf } from '../../../scripts/package/compile.js'
 import { createClient } from '../../../src/client/index.js'
 import { contractFile, projectRoot } from '../../../src/lib/paths.js'
-import { readContract } from '../../../src/openapi/index.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
-import { pack, startRegistry } from '../../fixtures/registry.js'
 import { startService } from '../../fixtures/service.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { deprecationWarning } from '../fixtures/facts.js'
+import { pack, startRegistry } from '../fixtures/registry.js'
 
 const run = promisify(execFile)
 const strict = {
@@ -98,8 +98,8 @@ t.test('it depends on one package and has no install script', async (t) => {
 
 t.test('its source maps contain the sources', async (t) => {
   for (const kind of ['esm', 'cjs']) {
-    const file = path.join(folder, 'node_modules/animal-store-client', kind, 'src/client/client.js.map')
-    const source = readFileSync(path.join(projectRoot, 'src/client/client.ts'), 'utf8')
+    const file = path.join(folder, 'node_modules/animal-store-client', kind, 'contract-client/client.js.map')
+    const source = readFileSync(path.join(projectRoot, 'packages/client/src/client.ts'), 'utf8')
     t.strictSame(JSON.parse(readFileSync(file, 'utf8')).sourcesContent, [source])
   }
 })
@@ -301,7 +301,7 @@ t.test('the client uses neither Node nor code of the server', async (t) => {
   t.strictSame(
     own.filter(
       (file) =>
-        !/^(src\/client\/[\w-]+|src\/lib\/(base-url|exact-number)|generated\/(client|errors|types))\.ts$/.test(
+        !/^(src\/client\/index|packages\/client\/dist\/src\/[\w-]+\.d|generated\/(client|errors|types))\.ts$/.test(
           file,
         ),
     ),

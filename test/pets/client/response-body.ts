@@ -1,8 +1,8 @@
+import type { ApiError } from 'contract-client/internal/error'
+import { readError } from 'contract-client/internal/error-response'
+import { readResponseBody } from 'contract-client/internal/response-body'
+import type { CalledOperation } from 'contract-client/internal/table'
 import t from 'tap'
-import type { ApiError } from '../../../src/client/error.js'
-import { readError } from '../../../src/client/error-response.js'
-import { readResponseBody } from '../../../src/client/response-body.js'
-import type { CalledOperation } from '../../../src/client/table.js'
 
 const operation: CalledOperation = {
   id: 'x',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { until, untilReady } from 'contract-engine/testing/until'
 import postgres from 'postgres'
 import t from 'tap'
 import type { RootSql } from '../../../src/database/database.js'
@@ -6,7 +7,6 @@ import { newerSetting, requestSettings, sessionSettings } from '../../../src/dat
 import { runProgram, startProcess, startProgram } from '../../fixtures/process.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { createDatabase, send } from '../../fixtures/service.js'
-import { until, untilReady } from '../../fixtures/until.js'
 import { callCommand, startCommand } from '../fixtures/command.js'
 import { ampleTerms } from '../fixtures/facts.js'
 import { holdKeys, holdMigrations } from '../fixtures/locks.js'

@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net'
+import { RequestError } from 'contract-engine'
+import { untilReady } from 'contract-engine/testing/until'
 import t from 'tap'
 import { createApiKey } from '../../../src/auth/api-key.js'
 import { connect } from '../../../src/database/connect.js'
@@ -7,12 +9,10 @@ import { socketOption } from '../../../src/database/driver/socket.js'
 import { transact } from '../../../src/database/driver/transaction.js'
 import { newerSetting, requestSettings, sessionSettings } from '../../../src/database/pools.js'
 import { isUnavailable } from '../../../src/database/unavailable.js'
-import { RequestError } from '../../../src/openapi/index.js'
 import { connectTo, readCluster, silent } from '../../fixtures/cluster.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { createDatabase, openPools, send, startService, testConfig } from '../../fixtures/service.js'
-import { untilReady } from '../../fixtures/until.js'
 
 const cases: [code: unknown, expected: boolean, title: string][] = [
   ['ECONNREFUSED', true, 'a refused connection'],

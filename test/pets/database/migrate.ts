@@ -1,5 +1,6 @@
 import { cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { until } from 'contract-engine/testing/until'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
@@ -11,7 +12,6 @@ import { migrationsFolder } from '../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { createDatabase, startService } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 import { holdReader } from '../fixtures/locks.js'
 
 const files = {

@@ -1,3 +1,4 @@
+import { until, untilReady } from 'contract-engine/testing/until'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../../src/auth/api-key.js'
@@ -6,7 +7,6 @@ import { createPools, endPools } from '../../../src/database/pools.js'
 import { connectTo, readCluster } from '../../fixtures/cluster.js'
 import { listenForScrapes, scrape } from '../../fixtures/metrics.js'
 import { createDatabase, send, startService, testConfig } from '../../fixtures/service.js'
-import { until, untilReady } from '../../fixtures/until.js'
 import { holdInserts, holdPets } from '../fixtures/locks.js'
 
 const { handlerTimeoutMs } = testConfig()

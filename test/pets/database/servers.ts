@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
+import { until, untilReady } from 'contract-engine/testing/until'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
@@ -20,7 +21,6 @@ import { dataDirectory } from '../../fixtures/data-directory.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { runProgram, startProcess } from '../../fixtures/process.js'
 import { createDatabase, type Service, send, startService, testConfig } from '../../fixtures/service.js'
-import { until, untilReady } from '../../fixtures/until.js'
 
 // Starts a primary and its standby, with the service's tables on both.
 async function startReplication(t: Test): Promise<Replication> {

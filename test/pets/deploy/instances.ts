@@ -10,6 +10,7 @@ import http from 'node:http'
 import net from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import { kill } from '../../../scripts/lib/child.js'
 import { freePort } from '../../../scripts/lib/port.js'
@@ -20,7 +21,6 @@ import { runProgram, type ServiceProcess, startProcess } from '../../fixtures/pr
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
 import { type Answer, contract, createDatabase, send } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 
 const run = promisify(execFile)
 const folder = path.join(projectRoot, 'deploy')

@@ -1,11 +1,11 @@
 // The cost of unknown keys: look-ups are counted by the database itself.
 
+import { stopClocks } from 'contract-engine/testing/clocks'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../../src/auth/api-key.js'
-import { stopClocks } from '../../fixtures/clocks.js'
 import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
 import { type Answer, contract, type Service, send, startService } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 import { countBy } from '../fixtures/count.js'
 import { holdKeys } from '../fixtures/locks.js'
 

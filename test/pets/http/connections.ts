@@ -3,11 +3,11 @@ import http from 'node:http'
 import net from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { block } from 'contract-engine/testing/clocks'
+import { until } from 'contract-engine/testing/until'
 import t from 'tap'
 import { beginMs, closeWithoutRequest } from '../../../src/http/connections.js'
-import { block } from '../../fixtures/clocks.js'
 import { type Service, startService } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 import { prefix } from '../fixtures/facts.js'
 
 // Both sides of a connection.

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import net from 'node:net'
 import { text } from 'node:stream/consumers'
+import { block } from 'contract-engine/testing/clocks'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import { handlers } from '../../../generated/handlers.js'
-import { block } from '../../fixtures/clocks.js'
 import { contract, type Service, send, sendRaw, startService } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 import { nameLengthMax, prefix } from '../fixtures/facts.js'
 
 interface Part {

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import net from 'node:net'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import { handlers } from '../../../generated/handlers.js'
 import type { Handlers } from '../../../src/handlers/handler.js'
 import { send, startService } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 import { prefix } from '../fixtures/facts.js'
 
 let released = Promise.resolve()

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import net, { type AddressInfo, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import { RefusedConnections } from '../../../src/http/refused-connections.js'
 import { send, startService, testConfig } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 
 const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 

@@ -3,12 +3,12 @@
 import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import { handlers } from '../../../generated/handlers.js'
 import type { Context, Handlers, Response } from '../../../src/handlers/handler.js'
 import type { Services } from '../../../src/services.js'
 import { type Service, startService } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 import { prefix } from '../fixtures/facts.js'
 
 const none: Response<'listPets'> = { status: 200, body: [] }

@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events'
 import net from 'node:net'
+import { until } from 'contract-engine/testing/until'
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
 import { send, sendRaw, startService } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 import { prefix } from '../fixtures/facts.js'
 
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736'

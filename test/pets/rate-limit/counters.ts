@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
+import { until } from 'contract-engine/testing/until'
 import Fastify, { type FastifyRequest } from 'fastify'
 import t, { type Test } from 'tap'
 import type { RedisServer } from '../../../scripts/lib/redis.js'
@@ -18,7 +19,6 @@ import {
   startService,
   testConfig,
 } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 import { countBy } from '../fixtures/count.js'
 import { customPlan, fixedPlan } from '../fixtures/facts.js'
 

@@ -1,5 +1,5 @@
+import { type Clocks, stopClocks } from 'contract-engine/testing/clocks'
 import t from 'tap'
-import { type Clocks, stopClocks } from '../../fixtures/clocks.js'
 import { type Answer, contract, type Service, send, sendRaw, startService } from '../../fixtures/service.js'
 import { countBy } from '../fixtures/count.js'
 import { customPlan, fixedPlan, prefix, prefixEncoded } from '../fixtures/facts.js'

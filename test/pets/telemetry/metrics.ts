@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { stopClocks } from 'contract-engine/testing/clocks'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import type { Pools, RootSql } from '../../../src/database/database.js'
 import type {} from '../../../src/http/graceful-close.js'
-import { stopClocks } from '../../fixtures/clocks.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { listenForScrapes, scrape } from '../../fixtures/metrics.js'
 import { startProcess } from '../../fixtures/process.js'
@@ -18,7 +19,6 @@ import {
   startService,
   testConfig,
 } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 import { countStatements } from '../fixtures/count.js'
 import { customPlan, prefix, statuses } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'

@@ -2,12 +2,12 @@
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { stopClocks } from 'contract-engine/testing/clocks'
+import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import { handlers } from '../../../generated/handlers.js'
-import { stopClocks } from '../../fixtures/clocks.js'
 import { listenForScrapes, scrape } from '../../fixtures/metrics.js'
 import { startService } from '../../fixtures/service.js'
-import { until } from '../../fixtures/until.js'
 import { prefix } from '../fixtures/facts.js'
 import { holdKeys } from '../fixtures/locks.js'
 

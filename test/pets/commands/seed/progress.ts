@@ -1,6 +1,6 @@
+import { stopClocks } from 'contract-engine/testing/clocks'
 import t, { type Test } from 'tap'
 import { Progress } from '../../../../src/commands/seed/progress.js'
-import { stopClocks } from '../../../fixtures/clocks.js'
 
 // Returns the output for 1,000 animals, 25 at a time, one per millisecond.
 function written(t: Test, isTTY: boolean): string[] {

@@ -69,6 +69,7 @@ const others = [
     '.gitignore',
     '.taprc',
     'package-lock.json',
+    'packages',
   ],
   ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'LICENSE'],
 ]
@@ -248,7 +249,11 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
     'docs/speed.md',
   ])
     t.notOk(existsSync(path.join(root, gone)), `${gone} is gone`)
-  t.ok(existsSync(path.join(root, 'test/openapi/schemas/json.ts')), 'tests of the house stay')
+  t.ok(existsSync(path.join(root, 'test/database/table/columns.ts')), 'tests of the house stay')
+  t.strictSame(readdirSync(path.join(root, 'packages')).sort(), [
+    'contract-client-1.0.0.tgz',
+    'contract-engine-1.0.0.tgz',
+  ])
   t.strictSame(unusedIn(root, ['scripts/lib', 'src', 'test/fixtures']), [], 'nothing is left without a use')
   t.match(await run('generate', '--check'), { code: 0 })
   rmSync(path.join(root, 'dist'), { recursive: true })

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { until } from 'contract-engine/testing/until'
 import t from 'tap'
 import { signalGroup, startProgram, temporaryDirectory } from '../../../fixtures/process.js'
 import { redisIsMissing } from '../../../fixtures/redis.js'
-import { until } from '../../../fixtures/until.js'
 
 const linuxOnly = process.platform !== 'linux' && 'reads /proc'
 

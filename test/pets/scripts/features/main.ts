@@ -22,7 +22,7 @@ for (const feature of features) {
   })
 }
 
-t.test('src/openapi/openapi-features.md is up to date', async (t) => {
-  const page = await readFile(path.join(projectRoot, 'src/openapi/openapi-features.md'), 'utf8')
+t.test('packages/engine/openapi-features.md is up to date', async (t) => {
+  const page = await readFile(path.join(projectRoot, 'packages/engine/openapi-features.md'), 'utf8')
   t.ok(page === toPage(features, results), 'run npm run features')
 })

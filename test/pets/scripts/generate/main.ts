@@ -1,12 +1,12 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { Operation } from 'contract-engine'
+import { sunsets } from 'contract-engine/tools'
 import t, { type Test } from 'tap'
 import { checkTypes } from '../../../../scripts/dev/types.js'
 import { findDifferences, type Written, writeDifferences } from '../../../../scripts/generate/differences.js'
 import { toJson, toText } from '../../../../scripts/generate/report.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
-import type { Operation } from '../../../../src/openapi/index.js'
-import { sunsets } from '../../../../src/openapi/tools.js'
 import { contract } from '../../../fixtures/service.js'
 import {
   copyProject,

@@ -2,13 +2,13 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { generateOperations } from 'contract-engine/generate'
 import t, { type Test } from 'tap'
 import { checkTypes } from '../../../../scripts/dev/types.js'
 import { findDifferences, writeDifferences } from '../../../../scripts/generate/differences.js'
 import { buildClient } from '../../../../scripts/package/client.js'
 import { readServiceContract } from '../../../../src/auth/plans.js'
 import { contractFile } from '../../../../src/lib/paths.js'
-import { generateOperations } from '../../../../src/openapi/generate/index.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 import { copyProject, edit, editContract, handlerText } from '../../fixtures/copy.js'
 

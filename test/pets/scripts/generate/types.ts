@@ -2,11 +2,11 @@
 
 import { readFileSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
+import { generateTypes } from 'contract-engine/generate'
+import { toContract } from 'contract-engine/tools'
 import t from 'tap'
 import { checkTypes } from '../../../../scripts/dev/types.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
-import { generateTypes } from '../../../../src/openapi/generate/index.js'
-import { toContract } from '../../../../src/openapi/tools.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 
 const schemas = {

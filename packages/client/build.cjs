@@ -1,0 +1,34 @@
+// Compiles the package into dist/, incrementally; with --tests its tests, too, and with --cjs a copy in CommonJS.
+'use strict'
+
+const { spawnSync } = require('node:child_process')
+const { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } = require('node:fs')
+const path = require('node:path')
+
+const compiler = path.join(path.dirname(require.resolve('@typescript/native/package.json')), 'lib/tsc.js')
+const projects = process.argv.includes('--tests') ? ['.', 'tsconfig.tests.json'] : ['.']
+const args = [compiler, '-b', ...projects, '--checkers', '2']
+const { status, signal, error } = spawnSync(process.execPath, args, { cwd: __dirname, stdio: 'inherit' })
+if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
+if (status === 0 && process.argv.includes('--cjs')) writeCommonJs()
+process.exit(status ?? 1)
+
+function writeCommonJs() {
+  const ts = require('typescript')
+  const compilerOptions = {
+    ...{ module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2023 },
+    ...{ sourceMap: true, inlineSources: true },
+  }
+  const folder = path.join(__dirname, 'dist/cjs')
+  mkdirSync(folder, { recursive: true })
+  for (const fileName of readdirSync(path.join(__dirname, 'src'))) {
+    const text = readFileSync(path.join(__dirname, 'src', fileName), 'utf8')
+    const { outputText, sourceMapText } = ts.transpileModule(text, { fileName, compilerOptions })
+    const name = fileName.replace(/\.ts$/, '.js')
+    writeFileSync(path.join(folder, name), outputText)
+    writeFileSync(path.join(folder, `${name}.map`), sourceMapText)
+    const types = fileName.replace(/\.ts$/, '.d.ts')
+    cpSync(path.join(__dirname, 'dist/src', types), path.join(folder, types))
+  }
+  writeFileSync(path.join(folder, 'package.json'), '{ "type": "commonjs" }\n')
+}

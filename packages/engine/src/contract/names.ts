@@ -1,0 +1,83 @@
+// Names where fewer characters are allowed than in OpenAPI.
+
+import { literalPattern } from '../lib/literal-pattern.js'
+
+// JavaScript's reserved words, names every object inherits, and names the generated modules use.
+const taken = new Set([
+  ...Object.getOwnPropertyNames(Object.prototype),
+  ...['handler', 'handlers', 'Handler', 'Handlers', 'notImplemented', 'undefined', 'globalThis', 'arguments'],
+  ...`await break case catch class const continue debugger default delete do else enum eval export extends
+  false finally for function if implements import in instanceof interface let new null package private
+  protected public return static super switch this throw true try typeof var void while with
+  yield`.split(/\s+/),
+])
+
+/**
+ * An operationId as the name of its handler's module and export: `find pet by id`, `pets/find-by-id` and
+ * `find.pet.by.id` all become `findPetById`; `delete` becomes `deleteOperation`. Letters of any script are
+ * kept.
+ */
+export function moduleName(operationId: string): string {
+  const name = camelCase(wordsOf(operationId))
+  if (taken.has(name)) return `${name}Operation`
+  return /^[\p{ID_Start}_$]/u.test(name) ? name : `_${name}`
+}
+
+/** The parts of a text that can stand in an identifier. In NFC: file systems do not distinguish forms. */
+export function wordsOf(text: string): string[] {
+  return text
+    .normalize('NFC')
+    .split(/[^\p{ID_Continue}$]+/u)
+    .filter(Boolean)
+}
+
+/** Words as one: the first as it is, the others with a capital. */
+export function camelCase([first = '', ...others]: readonly string[]): string {
+  return first + others.map((word) => word.replace(/^./u, (letter) => letter.toUpperCase())).join('')
+}
+
+/** The names of a path's parameters, in order: `id` for `/pets/{id}`. */
+export function pathParameterNames(path: string): string[] {
+  return [...path.matchAll(/\{([^{}]+)\}/g)].flatMap(([, name]) => name ?? [])
+}
+
+/**
+ * A path for the router (find-my-way): parameter names escaped to word characters, `/users/{user_2d_id}` for
+ * `/users/{user-id}`; a colon, which would start a parameter, doubled; and a pattern after a parameter that
+ * shares its segment. By the router's own, such a parameter may be empty: `/{id}.json` would take `/.json`
+ * from `/{id}`.
+ */
+export function withRouteNames(path: string): string {
+  return path.split('/').map(segmentWithNames).join('/')
+}
+
+function segmentWithNames(segment: string): string {
+  const parts = segment.split(/\{([^{}]+)\}/) // of `a-{b}.{c}`: a-, b, ., c and an empty text
+  const isAlone = parts.length === 3 && parts[0] === '' && parts[2] === ''
+  const written = parts.map((part, i) => {
+    if (i % 2 === 0) return part.replaceAll(':', '::')
+    const before = i === 1 ? '' : (parts[i - 1] ?? '')
+    const after = i === parts.length - 2 ? '' : (parts[i + 1] ?? '')
+    return `{${routeName(part)}}${isAlone ? '' : patternBetween(before, after)}`
+  })
+  return written.join('')
+}
+
+// As the router's own patterns divide a text, in a time that grows with its length. `a.tar.gz` is `a.tar` and
+// `gz` of `{name}.{type}`: what follows a full stop or a hyphen has no other. `a_b_c` is `a` and `b_c` of
+// `{x}_{y}`: another separator ends the parameter before it.
+function patternBetween(before: string, after: string): string {
+  const [last, first] = [literalPattern(before), literalPattern(after)]
+  if (/^[.-]/.test(before)) return `(${last}|(?:(?!${last}).)+)`
+  return after === '' || /^[.-]/.test(after) ? '(.+?)' : `(.(?:(?!${first}).)*)`
+}
+
+/** The router's name for a path parameter. */
+export function routeName(name: string): string {
+  return name.replace(/\W/gu, (character) => `_${character.codePointAt(0)?.toString(16)}_`)
+}
+
+/** Whether a name is a token, as HTTP requires for headers and cookies (RFC 9110, section 5.6.2). */
+export function isToken(name: string): boolean {
+  return /^[\w!#$%&'*+.^`|~-]+$/.test(name)
+}

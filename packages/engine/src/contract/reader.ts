@@ -1,0 +1,236 @@
+// Reads parts of the document, following `$ref`s, and collects problems, unsupported declarations and
+// warnings.
+
+import { oneLine } from '../lib/one-line.js'
+import { isOfSchema } from './component-kinds.js'
+import type { Pointer, Problem } from './contract-error.js'
+import { mapMembers, nestingIn, outermost } from './keywords.js'
+import { resolvePointer } from './pointer.js'
+
+/** An object of the document. It is read before it is validated, so any member may be missing. */
+export interface Node {
+  readonly [key: string]: unknown
+}
+
+/** What may be wrong with a part, the sentence about it last. */
+export type Faults = readonly (readonly [isFault: boolean, text: string])[]
+
+/** The sentences of those faults that a part has. */
+export function found(faults: Faults): string[] {
+  return faults.filter(([isFault]) => isFault).map(([, text]) => text)
+}
+
+/** A value as an object; anything else, such as the schema `true`, reads as empty. */
+export function nodeOf(value: unknown): Node {
+  return typeof value === 'object' && value !== null ? (value as Node) : {}
+}
+
+/** The items of an array as objects; anything else reads as empty. */
+export function nodesOf(value: unknown): Node[] {
+  return Array.isArray(value) ? value.map(nodeOf) : []
+}
+
+// Each nests what is dereferenced, and what reads it, deeper.
+const refsMax = 100
+
+// The `$ref`s in a schema, wherever they are.
+function refsIn(value: unknown, nesting = outermost): string[] {
+  if (nesting.isData || typeof value !== 'object' || value === null) return []
+  const { $ref } = value as Node
+  const own = typeof $ref === 'string' ? [$ref] : []
+  const isList = Array.isArray(value)
+  return [
+    ...own,
+    ...Object.entries(value).flatMap(([key, each]) => refsIn(each, nestingIn(nesting, key, isList))),
+  ]
+}
+
+/** The problem of a `$ref` that resolves to itself. */
+export function circular(document: object, ref: string): string {
+  const hint = isOfSchema(document, ref) ? ': a schema can recurse only through a property or an item' : ''
+  return `$ref ${ref} refers back to itself${hint}`
+}
+
+/** A document, and what was found in it so far. */
+export class Reader {
+  readonly document: Node
+  readonly #problems = new Map<string, Problem>()
+  readonly #warnings = new Map<string, Problem>()
+  readonly #checkedRefs = new Set<string>()
+  readonly #targets = new Map<string, unknown>()
+  readonly #dereferenced = new Map<string, unknown>()
+  #cycles = 0
+  #at: Pointer = []
+  #unsupported: string[] = []
+
+  /**
+   * @param extensions those that the engine does not know, and others read
+   * @param version of OpenAPI, in which the document was written
+   */
+  constructor(
+    document: object,
+    readonly extensions: {
+      readonly ofDocument: readonly string[]
+      readonly ofOperation: readonly string[]
+    } = { ofDocument: [], ofOperation: [] },
+    readonly version = String((document as Node).openapi),
+  ) {
+    this.document = document as Node
+  }
+
+  /** The problems so far, each once. */
+  get problems(): readonly Problem[] {
+    return [...this.#problems.values()]
+  }
+
+  /** The warnings so far, each once. */
+  get warnings(): readonly Problem[] {
+    return [...this.#warnings.values()]
+  }
+
+  /** Adds a problem of the part that is being read. The message names the place in words. */
+  problem(message: string): void {
+    this.#add(this.#problems, message)
+  }
+
+  /** Adds a declaration that the server does not support: the operation can have a stub but no handler. */
+  unsupported(message: string): void {
+    this.#unsupported.push(oneLine(message))
+  }
+
+  /** Adds a warning: the server ignores or adds something, and serves the operation all the same. */
+  warn(message: string): void {
+    this.#add(this.#warnings, message)
+  }
+
+  #add(found: Map<string, Problem>, message: string): void {
+    const text = oneLine(message)
+    if (!found.has(text)) found.set(text, { text, at: this.#at })
+  }
+
+  /** Reads a part of the document: problems added by `read` get its location. */
+  within<Result>(at: Pointer, read: () => Result): Result {
+    const outer = this.#at
+    this.#at = at
+    try {
+      return read()
+    } finally {
+      this.#at = outer
+    }
+  }
+
+  /** The result of `read`, and the unsupported declarations it added. */
+  collectUnsupported<Result>(read: () => Result): {
+    readonly result: Result
+    readonly unsupported: readonly string[]
+  } {
+    const outer = this.#unsupported
+    this.#unsupported = []
+    try {
+      return { result: read(), unsupported: this.#unsupported }
+    } finally {
+      this.#unsupported = outer
+    }
+  }
+
+  /** The Components Object. */
+  get components(): Node {
+    return this.node(this.document.components)
+  }
+
+  /** An object, with its `$ref` followed; an absent one reads as empty. */
+  node(value: unknown): Node {
+    const { $ref } = nodeOf(value)
+    return nodeOf(typeof $ref === 'string' ? this.#follow($ref) : value)
+  }
+
+  /** Whether a schema is `false`, by itself or by its `$ref`: no value matches it. */
+  isFalse(schema: unknown): boolean {
+    const { $ref } = nodeOf(schema)
+    return (typeof $ref === 'string' ? this.#follow($ref) : schema) === false
+  }
+
+  /** An array whose items may be references; an absent one reads as empty. */
+  list(value: unknown): Node[] {
+    return Array.isArray(value) ? value.map((each) => this.node(each)) : []
+  }
+
+  /**
+   * A schema with each `$ref` replaced by its target, the same object everywhere. An absent schema, and one
+   * that contains itself, become `{}`.
+   */
+  dereferenced(value: unknown, refs: readonly string[] = [], nesting = outermost): unknown {
+    if (nesting.isData || typeof value !== 'object' || value === null) return value ?? {}
+    const { $ref } = value as Node
+    if (typeof $ref === 'string') return this.#target($ref, refs)
+    return mapMembers(value, nesting, (each, inner) => each && this.dereferenced(each, refs, inner))
+  }
+
+  // Cached, unless a cycle was cut off: the result then depends on where the cycle was entered.
+  #target(ref: string, refs: readonly string[]): unknown {
+    const isEndless = refs.includes(ref)
+    if (isEndless || refs.length === refsMax) {
+      if (!isEndless) this.unsupported(`$ref ${refs[0]} leads through more than ${refsMax} others`)
+      this.#cycles++
+      return {}
+    }
+    const cycles = this.#cycles
+    const target = this.#dereferenced.get(ref) ?? this.dereferenced(this.#follow(ref), [...refs, ref])
+    if (this.#cycles === cycles) this.#dereferenced.set(ref, target)
+    return target
+  }
+
+  /** Adds a problem for each `$ref` of a schema, direct or indirect, that does not resolve. */
+  checkRefs(schema: unknown): void {
+    const pending = [schema]
+    while (pending.length > 0) {
+      for (const ref of refsIn(pending.pop())) {
+        if (this.#checkedRefs.has(ref)) continue
+        this.#checkedRefs.add(ref)
+        pending.push(this.#resolve(ref))
+      }
+    }
+  }
+
+  /** An object with integers above 0 under the given names and no others. */
+  positiveIntegers<Name extends string>(
+    place: string,
+    value: unknown,
+    names: readonly Name[],
+  ): Record<Name, number> {
+    const node = this.node(value)
+    const wrong = names.filter((name) => !Number.isSafeInteger(node[name]) || (node[name] as number) <= 0)
+    if (wrong.length > 0) {
+      const kind = wrong.length > 1 ? 'integers' : 'an integer'
+      this.problem(`${place}: ${wrong.join(' and ')} must be ${kind} above 0`)
+    }
+    this.allowOnly(place, node, names)
+    return node as Record<Name, number>
+  }
+
+  /** Adds a problem for a field of an extension that the server does not read. */
+  allowOnly(place: string, node: Node, names: readonly string[]): void {
+    const other = Object.keys(node).find((name) => !names.includes(name) && !name.startsWith('x-'))
+    if (other !== undefined)
+      this.problem(`${place}: unknown field ${other}: the fields are ${names.join(', ')}`)
+  }
+
+  // The target of a reference, which may be another reference.
+  #follow(ref: string): unknown {
+    const refs = new Set<string>()
+    let target: unknown = { $ref: ref }
+    while (typeof nodeOf(target).$ref === 'string') {
+      const next = String(nodeOf(target).$ref)
+      target = refs.has(next) ? this.problem(circular(this.document, next)) : this.#resolve(next)
+      refs.add(next)
+    }
+    return target
+  }
+
+  #resolve(ref: string): unknown {
+    const target = this.#targets.get(ref) ?? resolvePointer(this.document, ref)
+    if (target === undefined) this.problem(`cannot resolve $ref ${ref}`)
+    else this.#targets.set(ref, target)
+    return target
+  }
+}

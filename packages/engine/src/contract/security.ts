@@ -1,0 +1,160 @@
+// Security schemes and requirements (OpenAPI 3.1.1, sections 4.8.27 and 4.8.30): what a document says of
+// them, and where a credential of each is sent. A scheme that the server cannot read is never treated as met.
+
+import { capitalized } from '../lib/capitalized.js'
+import type { Contract, Operation, Requirement, SecurityScheme } from './contract.js'
+import type { Pointer, Problem } from './contract-error.js'
+import { operationPlace } from './methods.js'
+import { isToken } from './names.js'
+import type { Node, Reader } from './reader.js'
+
+/** The Security Requirement Objects of an operation: its own or, if it has none, the document's. */
+export function effectiveSecurity(document: Node, operation: Node): Node[] {
+  return (operation.security ?? document.security ?? []) as Node[] // readRequirements checks it
+}
+
+/**
+ * The requirements of an operation as alternatives of schemes that must all be met. What is malformed is a
+ * problem: read as nothing, it would let everybody pass.
+ * @param place of the operation, in words
+ */
+export function readRequirements(reader: Reader, place: string, operation: Node): Requirement[][] {
+  const security: unknown = effectiveSecurity(reader.document, operation)
+  const read = (owner: string) => {
+    if (Array.isArray(security) && security.every(isMap))
+      return security.map((alternative) => readAlternative(reader, owner, alternative))
+    reader.problem(`${owner}security must be a list of objects, such as [{ key: [] }]`)
+    return []
+  }
+  return operation.security === undefined ? reader.within(['security'], () => read('')) : read(`${place}: `)
+}
+
+function readAlternative(reader: Reader, owner: string, alternative: Node): Requirement[] {
+  return Object.entries(alternative).map(([name, scopes]) => {
+    if (Array.isArray(scopes) && scopes.every((each) => typeof each === 'string')) return { name, scopes }
+    reader.problem(`${owner}security: ${name} must have a list of scopes, [] for none`)
+    return { name, scopes: [] }
+  })
+}
+
+function isMap(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The security schemes that the document declares. */
+export function readSecuritySchemes(reader: Reader): Contract['securitySchemes'] {
+  const schemes = Object.entries(reader.node(reader.components.securitySchemes))
+  return new Map(schemes.map(([name, scheme]) => [name, reader.node(scheme) as unknown as SecurityScheme]))
+}
+
+/** Whether an operation also serves requests without credentials. */
+export function isPublic({ security }: Pick<Operation, 'security'>): boolean {
+  return security.length === 0 || security.some((requirements) => requirements.length === 0)
+}
+
+/** What a request carries a credential in. */
+export interface CredentialPlace {
+  /** `authorization`: the header of that name, by the HTTP authentication scheme `name`. */
+  readonly in: 'authorization' | 'header' | 'query' | 'cookie'
+  /** Of the HTTP authentication scheme and of a header in lower case. */
+  readonly name: string
+}
+
+/**
+ * Where a credential of a scheme is sent. Undefined for one that no request carries, or that is incomplete.
+ */
+export function credentialPlace(scheme: SecurityScheme | undefined): CredentialPlace | undefined {
+  const { type, scheme: http, in: location, name } = scheme ?? {}
+  if (type === 'oauth2' || type === 'openIdConnect') return { in: 'authorization', name: 'bearer' }
+  if (type === 'http')
+    return typeof http === 'string' && isToken(http)
+      ? { in: 'authorization', name: http.toLowerCase() }
+      : undefined
+  if (type !== 'apiKey' || typeof name !== 'string' || name === '') return undefined
+  if (location === 'query') return { in: location, name }
+  if (!isToken(name)) return undefined // no request has such a header or such a cookie
+  if (location === 'header') return { in: location, name: name.toLowerCase() }
+  return location === 'cookie' ? { in: location, name } : undefined
+}
+
+/** Whether two places are read from the same text: a header of that name, or a part of it. */
+export function isSamePlace(one: CredentialPlace, other: CredentialPlace): boolean {
+  if (one.in === other.in) return one.name === other.name
+  return [one, other].every((each) => headerOf(each) === 'authorization')
+}
+
+/** Whether the credentials of two schemes, by their names, are sent in the same place. */
+export function areSentAlike(
+  one: string,
+  other: string,
+  { securitySchemes }: Pick<Contract, 'securitySchemes'>,
+): boolean {
+  const [place, otherPlace] = [one, other].map((name) => credentialPlace(securitySchemes.get(name)))
+  return place !== undefined && otherPlace !== undefined && isSamePlace(place, otherPlace)
+}
+
+/**
+ * How a credential of a scheme is sent, for messages: a header in quotes, or `the query parameter key`.
+ * @param credential stands for it in the header
+ */
+export function credentialUsage(scheme: SecurityScheme | undefined, credential?: string): string {
+  const { in: location, name } = credentialPlace(scheme) ?? { in: 'authorization', name: 'bearer' }
+  if (location === 'query') return `the query parameter ${name}`
+  if (location === 'cookie') return `the cookie ${name}`
+  if (location === 'header') return `"${scheme?.name}: ${credential ?? '<KEY>'}"`
+  const usual = name === 'bearer' ? '<TOKEN>' : '<CREDENTIALS>'
+  return `"Authorization: ${capitalized(name)} ${credential ?? usual}"`
+}
+
+/** The header that a place is in, in lower case. */
+export function headerOf({ in: location, name }: CredentialPlace): string | undefined {
+  if (location === 'cookie') return 'cookie'
+  if (location === 'query') return undefined
+  return location === 'header' ? name : 'authorization'
+}
+
+/**
+ * A problem for each scheme that an operation declares, even as an alternative, and that the server cannot
+ * check, with the place of its requirement.
+ * @param hasCheck whether there is a check of a scheme
+ */
+export function unmetSecurity(
+  operation: Operation,
+  { securitySchemes }: Pick<Contract, 'securitySchemes'>,
+  hasCheck: (name: string) => boolean,
+): Problem[] {
+  const names = [...new Set(operation.security.flat().map(({ name }) => name))]
+  return names.flatMap((name) => {
+    const scheme = securitySchemes.get(name)
+    const lacks = lackOf(scheme, hasCheck(name))
+    if (lacks === undefined) return []
+    const verb = operation.security.every((each) => isIn(each, name)) ? 'requires' : 'accepts'
+    const text = `${operation.id} ${verb} ${name} (${kindOf(scheme)}), which ${lacks}`
+    return [{ text, at: requirementPlace(operation, name) }]
+  })
+}
+
+function lackOf(scheme: SecurityScheme | undefined, hasCheck: boolean): string | undefined {
+  if (credentialPlace(scheme) === undefined) return 'the server cannot check'
+  return hasCheck ? undefined : 'has no check'
+}
+
+function isIn(requirements: readonly Requirement[], scheme: string): boolean {
+  return requirements.some(({ name }) => name === scheme)
+}
+
+/** The place of an operation's first requirement of a scheme: its own or, if it has none, the document's. */
+export function requirementPlace(operation: Operation, scheme: string): Pointer {
+  const { security, definition } = operation
+  const i = security.findIndex((each) => isIn(each, scheme))
+  const own = definition.security === undefined ? [] : operationPlace(operation)
+  return [...own, 'security', i, scheme]
+}
+
+/** What a scheme is, in words: `http bearer`, `apiKey in header`. */
+export function kindOf(scheme: SecurityScheme | undefined): string {
+  if (scheme === undefined) return 'not declared'
+  const { type, scheme: http, in: location } = scheme
+  if (type === 'http') return `http ${String(http).toLowerCase()}`
+  return type === 'apiKey' && location !== undefined ? `apiKey in ${location}` : type
+}

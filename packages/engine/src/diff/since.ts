@@ -1,0 +1,97 @@
+// Compares two contracts: those of two files, or one in the working tree with itself at a git ref.
+
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { ContractError } from '../index.js'
+import { type ReadText, readSource } from '../tools.js'
+import type { Source } from './annotations.js'
+import type { Change } from './comparison.js'
+import { diffContracts } from './contract.js'
+import { DiffError } from './diff-error.js'
+import { isNode, type Node } from './node.js'
+import { checkVersion, type VersionCheck } from './version.js'
+
+/** The changes of a contract, whether its version is enough for them, and where it says what. */
+export interface Difference {
+  readonly changes: readonly Change[]
+  readonly version: VersionCheck
+  readonly source: Source
+}
+
+/**
+ * Returns the changes of a contract since a git ref.
+ * @param extensions of the document in which a `$ref` is followed
+ * @throws {DiffError} if the ref does not exist or one of the two contracts is invalid
+ */
+export async function diffSince(
+  ref: string,
+  file: string,
+  extensions: readonly string[] = [],
+): Promise<Difference> {
+  const before = await readContract(file, extensions, ` at ${ref}`, await readerAt(ref, file))
+  const prefix = await git(path.dirname(file), 'rev-parse', '--show-prefix')
+  const name = `${prefix.trim()}${path.basename(file)}`
+  return differenceOf(before.document, await readContract(file, extensions), name)
+}
+
+/**
+ * Returns the changes from one file to another.
+ * @throws {DiffError} if one of the two contracts is invalid
+ */
+export async function diffFiles(
+  older: string,
+  file: string,
+  extensions: readonly string[] = [],
+): Promise<Difference> {
+  const { document } = await readContract(older, extensions)
+  return differenceOf(document, await readContract(file, extensions), file)
+}
+
+interface Read {
+  readonly document: Node
+  readonly locate: Source['locate']
+}
+
+function differenceOf(before: Node, { document: after, locate }: Read, file: string): Difference {
+  const changes = diffContracts(before, after)
+  return { changes, version: checkVersion(before, after, changes), source: { file, locate } }
+}
+
+// Reads the contract and the files it refers to from the commit.
+async function readerAt(ref: string, file: string): Promise<ReadText> {
+  const folder = path.dirname(file)
+  // git would parse it as an option.
+  if (ref.startsWith('-')) throw new DiffError(`unknown commit ${ref}`)
+  const found = await git(folder, 'rev-parse', '--verify', '--quiet', `${ref}^{commit}`).catch((error) => {
+    // --quiet silences only the message about an unknown name.
+    throw new DiffError(firstLine(error.stderr) || `unknown commit ${ref}`)
+  })
+  const show = (name: string) => git(folder, 'show', `${found.trim()}:./${path.relative(folder, name)}`)
+  await show(file).catch(() => {
+    throw new DiffError(`no ${path.basename(file)} at ${ref}`)
+  })
+  return show
+}
+
+async function git(cwd: string, ...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)('git', args, { cwd, maxBuffer: 64 * 1024 * 1024 })
+  return stdout
+}
+
+async function readContract(
+  file: string,
+  extensions: readonly string[],
+  when = '',
+  readText?: ReadText,
+): Promise<Read> {
+  const { document, locate } = await readSource(file, readText, extensions).catch((error) => {
+    throw error instanceof ContractError ? new DiffError(firstLine(error.message) + when) : error
+  })
+  if (isNode(document)) return { document, locate }
+  throw new DiffError(`the contract${when} is not a mapping`)
+}
+
+function firstLine(text: unknown): string {
+  return String(text ?? '').split('\n', 1)[0] ?? ''
+}

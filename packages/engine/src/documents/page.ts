@@ -1,0 +1,122 @@
+// `/docs`: the contract's operations as plain HTML, which an interactive reference replaces once the browser
+// has loaded it. That is Scalar, served from the copy in @scalar/fastify-api-reference, which is 13 MB and
+// optional; the page's Content-Security-Policy allows nothing from other origins.
+
+import { readFile } from 'node:fs/promises'
+import type { FastifyInstance } from 'fastify'
+import { addressOf } from '../address.js'
+import type { Contract, Operation } from '../contract/contract.js'
+import { nodeOf } from '../contract/reader.js'
+import { OperatorError } from '../lib/operator-error.js'
+import { referenceFrom } from '../lib/relative-references.js'
+import { documentPaths, operationAt } from '../own-paths.js'
+import { serviceLinks } from './api-catalog.js'
+import { addAsset } from './assets.js'
+import { baseUrlIn, withBase } from './contract-files.js'
+import { escapeHtml, headingId, markdownToHtml } from './markdown.js'
+import { type PageParts, pageDocument } from './page-document.js'
+import { plainText, textOf } from './plain-text.js'
+
+// Scalar uses inline styles and `data:` icons, and asks for tokens where the contract says that they are.
+function policyFor(contract: Contract): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    'img-src data:',
+    ["connect-src 'self'", ...tokenOrigins(contract)].join(' '),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+// A page of login is opened in a window of its own, which the policy does not concern.
+function tokenOrigins({ securitySchemes }: Contract): string[] {
+  const flows = [...securitySchemes.values()].flatMap((each) => Object.values(each.flows ?? {}).map(nodeOf))
+  const urls = flows.flatMap(({ tokenUrl, refreshUrl }) => [tokenUrl, refreshUrl])
+  const origins = urls.flatMap((url) => {
+    const text = String(url)
+    return /^https?:/i.test(text) && URL.canParse(text) ? [new URL(text).origin] : []
+  })
+  return [...new Set(origins)]
+}
+
+/**
+ * Adds `/docs`, its assets and its text, and redirects `/` to it. The contract's operations take precedence.
+ * @param parts the tables and the error codes of other parts of the server
+ * @throws {OperatorError} if Scalar is not installed
+ */
+export function documentation(app: FastifyInstance, contract: Contract, parts: PageParts = {}): void {
+  if (operationAt('/', contract) === undefined)
+    app.get('/', async ({ url }, reply) => reply.redirect(referenceFrom(url, 'docs')))
+  const address = addressOf(app, contract, parts.address)
+  const variantOf = baseUrlIn(address, contract)
+  plainText(app, contract, parts, variantOf)
+  if (operationAt(documentPaths.page, contract) !== undefined) return
+  const html = withBase(() => page(contract, parts))
+  addAsset(app, documentPaths.page, 'text/html; charset=utf-8', (base) => html(escapeHtml(base)), {
+    ...{ variantOf, address },
+    headers: { 'Content-Security-Policy': policyFor(contract), Link: serviceLinks('.').join(', ') },
+  })
+  const scalar = scalarFile()
+  const javascript = 'text/javascript; charset=utf-8'
+  addAsset(app, '/docs/page.js', javascript, () => readFile(staticFile('page.js')))
+  addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', () => readFile(staticFile('page.css')))
+  addAsset(app, '/docs/scalar.js', javascript, () => readFile(scalar))
+  addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', () => pageDocument(contract, parts))
+}
+
+// Builds copy the folder to the same place.
+function staticFile(name: string): URL {
+  return new URL(`static/${name}`, import.meta.url)
+}
+
+function scalarFile(): URL {
+  try {
+    return new URL('js/standalone.js', import.meta.resolve('@scalar/fastify-api-reference'))
+  } catch (error) {
+    throw new OperatorError(
+      `${documentPaths.page} needs Scalar, which is not installed: npm install @scalar/fastify-api-reference`,
+      { cause: error },
+    )
+  }
+}
+
+// URLs are relative: a proxy in front of the service may add a path prefix. Scalar comes last, since it takes
+// seconds on a slow network; the script that starts it fetches the contract meanwhile.
+function page(contract: Contract, parts: PageParts): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(contract.title)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/page.css">
+<script src="docs/page.js" defer></script>
+<script src="docs/scalar.js" defer></script>
+</head>
+<body>
+<a id="skip" href="#Operations">Skip to the first request</a>
+<p id="rounding" role="status" hidden>
+This browser rounds integers beyond 2<sup>53</sup> when it shows a response.
+</p>
+<p id="loading" role="status" hidden>Loading the interactive reference, which sends requests.</p>
+<main id="plain">
+<nav aria-label="Operations"><ul>
+${[...contract.operations.values()].map(linkTo).join('\n')}
+</ul></nav>
+${markdownToHtml(textOf(contract, parts))}
+</main>
+<div id="documentation" hidden></div>
+</body>
+</html>
+`
+}
+
+function linkTo({ method, path, summary, deprecation }: Operation): string {
+  const title = `${method} ${path}`
+  const text = [title, summary, deprecation && '(deprecated)'].filter((each) => each !== undefined).join(' ')
+  return `<li><a href="#${headingId(title)}">${escapeHtml(text)}</a></li>`
+}

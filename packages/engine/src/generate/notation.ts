@@ -1,0 +1,91 @@
+// How a contract's types are written in generated code. Editors and the compiler show a type as it is
+// written, so a body is `Pet` where its schema has that name, rather than a path through `operations`.
+
+import type { Content, Contract, Header } from '../contract/contract.js'
+import { nodeOf } from '../contract/reader.js'
+import { isBig } from '../lib/exact-number.js'
+
+export interface Notation {
+  readonly hasReadOrWriteOnly: boolean
+  /** The schemas that types.ts exports under their own names. */
+  readonly names: ReadonlySet<string>
+  /** Those that have been written, and so must be imported. */
+  readonly used: Set<string>
+}
+
+// What generated code itself declares, imports or uses.
+const reserved = new Set(
+  [
+    'AsyncIterable Blob Call Callbacks Calls ClientTable Digit ItemIn ItemOf Items Iterable ErrorBody',
+    'ErrorCode Errors Exclude FileOf LowerCase Lowercase',
+    'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
+    'Accepting ByteStream Credentials FileBody FileOptions ReadableStream SecuritySchemes StreamCall',
+    'ArrivingFile FormFile Unfilled UsernamePassword Webhooks WithArrivingFiles WithDefaults WithFiles',
+  ].flatMap((names) => names.split(' ')),
+)
+
+/**
+ * The notation of a contract.
+ * @param types the text of types.ts
+ * @param taken names of other types
+ */
+export function notationOf(
+  { hasReadOrWriteOnly }: Contract,
+  types: string,
+  taken: readonly string[] = [],
+): Notation {
+  const exported = [...types.matchAll(/^export type (\w+) = /gm)].map(([, name = '']) => name)
+  return {
+    hasReadOrWriteOnly,
+    names: new Set(exported.filter((name) => !reserved.has(name) && !taken.includes(name))),
+    used: new Set(),
+  }
+}
+
+// What does not change the type of a list.
+const untyped: ReadonlySet<string> = new Set(['minItems', 'maxItems', 'uniqueItems', 'title', 'description'])
+
+/** `Pet` or `Pet[]` for a body of a schema with a name; otherwise undefined. */
+export function namedType(
+  { schema }: Pick<Content, 'schema'>,
+  { names, used }: Notation,
+): string | undefined {
+  const { type, items, ...others } = nodeOf(schema)
+  const isList = type === 'array' && Object.keys(others).every((keyword) => untyped.has(keyword))
+  const { $ref, ...siblings } = nodeOf(isList ? items : schema)
+  const [, name = ''] = /^#\/components\/schemas\/(\w+)$/.exec(String($ref)) ?? []
+  if (Object.keys(siblings).length > 0 || !names.has(name)) return undefined
+  used.add(name)
+  return isList ? `${name}[]` : name
+}
+
+/** A literal type of a text. */
+export function quote(text: string): string {
+  const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
+  return `'${escaped.replaceAll("'", "\\'")}'`
+}
+
+const primitives = new Map([
+  ['string', 'string'],
+  ['boolean', 'boolean'],
+  ['number', 'number'],
+  ['integer', 'number'],
+])
+
+/** The type of a header that is any string, number or boolean; otherwise undefined. */
+export function primitiveType(header: Pick<Header, 'schema'>): string | undefined {
+  const schema = nodeOf(header.schema) // none beside `content`
+  if (['enum', 'const', 'allOf', 'anyOf', 'oneOf'].some((keyword) => keyword in schema)) return undefined
+  return schema.type === 'integer' && isBig(schema.format) ? 'bigint' : primitives.get(String(schema.type))
+}
+
+/** An import of those of a module's types that a text uses, and of `others`; empty if there are none. */
+export function importOf(
+  names: readonly string[],
+  text: string,
+  module: string,
+  others: readonly string[] = [],
+): string {
+  const used = [...others, ...names.filter((name) => new RegExp(`\\b${name}[[<]`).test(text))]
+  return used.length > 0 ? `import type { ${used.join(', ')} } from '${module}'\n` : ''
+}

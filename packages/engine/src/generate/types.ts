@@ -1,0 +1,488 @@
+// types.ts of the generated code: the schemas as types, by openapi-typescript, each exported under its own
+// name. An int64 is a bigint, because a number would round it.
+
+import { createRequire } from 'node:module'
+import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
+import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
+import type { Kind } from '../contract/component-kinds.js'
+import type { Contract } from '../contract/contract.js'
+import { hasOtherThanText } from '../contract/discriminator.js'
+import { withoutDynamicRefs } from '../contract/dynamic-refs.js'
+import { withSchemaOfItem } from '../contract/items.js'
+import {
+  isNode,
+  mapMembers,
+  mapValues,
+  type Nesting,
+  outermost,
+  partsOf,
+  schemaFields,
+} from '../contract/keywords.js'
+import { operationIn, operationsIn } from '../contract/methods.js'
+import { isIgnoredParameter } from '../contract/parameters.js'
+import { resolvePointer } from '../contract/pointer.js'
+import { nodeOf, nodesOf, Reader } from '../contract/reader.js'
+import { resolved } from '../contract/resolved.js'
+import { rounded } from '../contract/upgrade.js'
+import { isBig } from '../lib/exact-number.js'
+import { withTypesOfEvents } from './event-schemas.js'
+import { sentItems } from './sent-requests.js'
+
+// Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a
+// second of every run.
+const require = createRequire(import.meta.url)
+const ts: typeof import('typescript') = require('typescript')
+const {
+  astToString,
+  resolveRef,
+  scanDiscriminators,
+  transformSchema,
+  transformSchemaObject,
+  tsLiteral,
+  tsRecord,
+  tsUnion,
+  NEVER,
+  STRING,
+  UNDEFINED,
+}: typeof import('openapi-typescript') = require('openapi-typescript')
+
+/** The text of types.ts. */
+export function generateTypes(contract: Contract): string {
+  // The cast is safe: the lint has validated the document.
+  const whole = {
+    ...withNamelessItems(resolved(withoutDynamicRefs(contract.document), hasNamedType)),
+    webhooks: sentItems(contract),
+  }
+  const document = withTypedParts(withKnownMethods(whole)) as OpenAPI3
+  const nodes = transformSchema(document, nesting(document, contract.hasReadOrWriteOnly))
+  const text = withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
+  return text.replace(/\\uFDD0/gi, '%')
+}
+
+// Stands for the % of an operationId, which openapi-typescript would decode where it refers to the operation.
+// No character, and written as an escape.
+const percent = '\ufdd0'
+
+// openapi-typescript's helper types, corrected:
+// - `keyof T` of a nullable type or a union lacks the properties that an `allOf` requires.
+// - `Readable` and `Writable` make a tuple an array.
+// - They take a property that is only null for one that is marked: NonNullable<null> is never, which extends
+//   everything.
+function withCorrectHelpers(text: string): string {
+  return text
+    .replace(
+      /(type WithRequired<T, K extends) keyof T(> = T & \{\s*\[P in K)\]/,
+      '$1 PropertyKey$2 & keyof T]',
+    )
+    .replace(
+      /T extends \(infer E\)\[\] \? (Readable|Writable)<E>\[\]/g,
+      'T extends readonly unknown[] ? { [I in keyof T]: $1<T[I]> }',
+    )
+    .replace(
+      /NonNullable<T\[K\]> extends (\$Read|\$Write)<any>/g,
+      '([NonNullable<T[K]>] extends [never] ? false : NonNullable<T[K]> extends $1<any> ? true : false) extends true',
+    )
+}
+
+// An index signature holds for every property, also for those that are declared beside it.
+function withWideIndexes<Each extends Node>(node: Each): Each {
+  const visited = ts.visitEachChild(node, withWideIndexes, undefined)
+  if (!ts.isIntersectionTypeNode(visited)) return visited
+  const members = visited.types.flatMap((each) => (ts.isTypeLiteralNode(each) ? [...each.members] : []))
+  const declared = members.filter(ts.isPropertySignature)
+  const types = declared.flatMap(({ type }) => type ?? [])
+  if (declared.some(({ questionToken }) => questionToken !== undefined)) types.push(UNDEFINED)
+  const widened = visited.types.map((each) => {
+    const [index] = ts.isTypeLiteralNode(each) ? each.members : []
+    if (index === undefined || !ts.isIndexSignatureDeclaration(index)) return each
+    if (isUnknown(index.type)) return each
+    const { modifiers, parameters, type } = index
+    const wide = ts.factory.createIndexSignature(modifiers, parameters, tsUnion([type, ...types]))
+    return ts.factory.createTypeLiteralNode([wide])
+  })
+  return ts.factory.createIntersectionTypeNode(widened) as Node as Each // as visited is
+}
+
+function isUnknown(type: TypeNode): boolean {
+  if (ts.isUnionTypeNode(type)) return type.types.some(isUnknown)
+  return type.kind === ts.SyntaxKind.UnknownKeyword
+}
+
+// Exports each schema as a type, so that editors and the compiler show `Pet` and not
+// `components["schemas"]["Pet"]`. A schema whose name is not a valid type name, or is used by the module, is
+// left as it is.
+function withNamedSchemas(nodes: readonly Node[]): Node[] {
+  const used = usedNames(nodes)
+  const isFree = (name: string) => {
+    const isKeyword = ts.identifierToKeywordKind(ts.factory.createIdentifier(name)) !== undefined
+    return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !isKeyword && !used.has(name)
+  }
+  const members = schemaMembers(nodes).filter((member) => isFree(nameOf(member)))
+  const names = new Map<Node, string>(members.map((member) => [member, nameOf(member)]))
+  const known = new Set(names.values())
+  const aliases: Node[] = []
+  const visit = (node: Node): Node => {
+    const referred = referredSchema(node)
+    if (referred !== undefined && known.has(referred)) return ts.factory.createTypeReferenceNode(referred)
+    const visited = ts.visitEachChild(node, visit, undefined)
+    const name = names.get(node)
+    if (name === undefined) return visited
+    const { modifiers, name: key, questionToken, type } = visited as PropertySignature
+    aliases.push(alias(name, type as TypeNode, node))
+    const reference = ts.factory.createTypeReferenceNode(name)
+    return ts.factory.createPropertySignature(modifiers, key, questionToken, reference)
+  }
+  const visited = nodes.map(visit)
+  return [...visited, ...aliases]
+}
+
+function alias(name: string, type: TypeNode, commented: Node): TypeAliasDeclaration {
+  const modifiers = [ts.factory.createModifier(ts.SyntaxKind.ExportKeyword)]
+  const declared = ts.factory.createTypeAliasDeclaration(modifiers, name, undefined, type)
+  return ts.setSyntheticLeadingComments(declared, ts.getSyntheticLeadingComments(commented))
+}
+
+function schemaMembers(nodes: readonly Node[]): PropertySignature[] {
+  const components = nodes.find((node) => ts.isInterfaceDeclaration(node) && node.name.text === 'components')
+  const members = components !== undefined && ts.isInterfaceDeclaration(components) ? components.members : []
+  const parts: PropertySignature[] = [...members].filter(ts.isPropertySignature)
+  const schemas = parts.find((member) => nameOf(member) === 'schemas')?.type
+  return schemas !== undefined && ts.isTypeLiteralNode(schemas)
+    ? schemas.members.filter(ts.isPropertySignature)
+    : []
+}
+
+function nameOf({ name }: PropertySignature): string {
+  return ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : ''
+}
+
+// The names the module declares or refers to, such as `Record` and `Omit`.
+function usedNames(nodes: readonly Node[]): Set<string> {
+  const names = new Set<string>()
+  const visit = (node: Node): undefined => {
+    if (ts.isTypeReferenceNode(node) && ts.isIdentifier(node.typeName)) names.add(node.typeName.text)
+    if (ts.isTypeAliasDeclaration(node) || ts.isInterfaceDeclaration(node)) names.add(node.name.text)
+    ts.forEachChild(node, visit)
+  }
+  nodes.forEach(visit)
+  return names
+}
+
+// `Pet` for `components["schemas"]["Pet"]`.
+function referredSchema(node: Node): string | undefined {
+  const text = (at: TypeNode) =>
+    ts.isLiteralTypeNode(at) && ts.isStringLiteral(at.literal) ? at.literal.text : undefined
+  if (!ts.isIndexedAccessTypeNode(node) || !ts.isIndexedAccessTypeNode(node.objectType)) return undefined
+  const { objectType: root, indexType: kind } = node.objectType
+  const isSchema = ts.isTypeReferenceNode(root) && text(kind) === 'schemas'
+  const isOwn = isSchema && ts.isIdentifier(root.typeName) && root.typeName.text === 'components'
+  return isOwn ? text(node.indexType) : undefined
+}
+
+// Its main function would lint and bundle the document again, with stricter rules. Its types make some
+// properties with a default optional, but handlers always get a value.
+function nesting(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
+  const silent = { silent: true }
+  const reader = new Reader(document)
+  const options: Partial<GlobalContext> = {
+    defaultNonNullable: true,
+    discriminators: scanDiscriminators(document, silent),
+    emptyObjectsUnknown: true,
+    injectFooter: [],
+    ...silent,
+    transformProperty: (property, schema, { path = '' }) => {
+      const isFilled = hasDefault(reader, schema) && !path.includes('/parameters/')
+      const { modifiers, name, questionToken, type } = property
+      if (isFilled) return ts.factory.createPropertySignature(modifiers, name, undefined, type)
+      const inherited = questionToken && inheritedType(nameOf(property))
+      if (inherited === undefined || type === undefined) return undefined
+      const either = tsUnion([type, inherited])
+      return ts.factory.createPropertySignature(modifiers, name, questionToken, either)
+    },
+    readWriteMarkers,
+    resolve: ($ref) => resolveRef(document, $ref, silent),
+    transform: (schema, node) => {
+      const { const: constant, enum: values = [constant] } = nodeOf(schema) as {
+        const?: unknown
+        enum?: unknown[]
+      }
+      const orNull = nodeOf(schema).nullable === true ? [null] : [] // of OpenAPI 3.0
+      if (values.some((each) => typeof each === 'bigint')) return tsUnion([...values, ...orNull].map(literal))
+      if (schema.type === 'integer' && isBig(schema.format)) return bigint
+      if (schema.type === 'object' && isEmpty({ ...schema })) return tsRecord(STRING, NEVER)
+      return schema.type === 'array' ? tuple(schema as Tuple, node) : undefined
+    },
+  }
+  return options as GlobalContext // all others are off by default
+}
+
+/**
+ * Whether an absent property gets a default, by its schema or the target of its `$ref`, and is not readOnly.
+ */
+export function hasDefault(reader: Reader, schema: unknown): boolean {
+  const parts = [nodeOf(schema), reader.node(schema)]
+  return parts.some((each) => each.default !== undefined) && !parts.some((each) => each.readOnly === true)
+}
+
+// Every object has a `toString`: without it, an object that lacks the optional property would not fit.
+function inheritedType(name: string): TypeNode | undefined {
+  if (!(name in Object.prototype) || name.startsWith('__')) return undefined
+  return ts.factory.createIndexedAccessTypeNode(ts.factory.createTypeReferenceNode('Object'), tsLiteral(name))
+}
+
+const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword)
+
+// openapi-typescript has no literal for a bigint.
+function literal(value: unknown): TypeNode {
+  if (typeof value !== 'bigint') return tsLiteral(value)
+  const digits = ts.factory.createBigIntLiteral(`${value < 0n ? -value : value}n`)
+  const signed =
+    value < 0n ? ts.factory.createPrefixUnaryExpression(ts.SyntaxKind.MinusToken, digits) : digits
+  return ts.factory.createLiteralTypeNode(signed)
+}
+
+// An object that allows no properties.
+function isEmpty(schema: Readonly<Record<string, unknown>>): boolean {
+  const hasParts = ['properties', 'patternProperties', 'allOf', 'anyOf', 'oneOf'].some((key) => key in schema)
+  return schema.additionalProperties === false && !hasParts
+}
+
+interface Tuple {
+  readonly prefixItems?: readonly SchemaObject[]
+  readonly items?: SchemaObject | boolean
+  readonly unevaluatedItems?: unknown
+  readonly minItems?: number
+  readonly maxItems?: number
+}
+
+// openapi-typescript's tuples have exactly the `prefixItems`; JSON Schema allows fewer and more items. By it, an
+// array without items may have any.
+function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefined {
+  const { prefixItems, items = true, unevaluatedItems, minItems = 0, maxItems } = schema
+  if (prefixItems === undefined) return items === false ? ts.factory.createArrayTypeNode(NEVER) : undefined
+  const types = prefixItems.map((each, i) => {
+    const type = transformSchemaObject(each, options)
+    return i < minItems ? type : ts.factory.createOptionalTypeNode(type)
+  })
+  const isClosed = items === false || unevaluatedItems === false || maxItems === prefixItems.length
+  const other = transformSchemaObject((typeof items === 'object' ? items : {}) as SchemaObject, options)
+  const rest = ts.factory.createRestTypeNode(ts.factory.createArrayTypeNode(other))
+  return ts.factory.createTupleTypeNode(isClosed ? types : [...types, rest])
+}
+
+// What openapi-typescript does not understand, in other words:
+// - The target of a `$ref` into an `allOf` or a media type has no type. It is copied to a schema of its own,
+//   and the `$ref` changed to that.
+// - `$defs` would be a property of the type; what refers to a definition refers to its copy.
+// - The JSON of a parameter's `content` would be a string, and the whole query no parameter.
+// - The header parameters that OpenAPI ignores would have types, and an extension in `responses` would be a
+//   response.
+// - It knows no itemSchema, and nothing of the values of events.
+// - A discriminator's mapping may only have references, not names of schemas.
+// - It fails at `true` and `false` among the parts of an `allOf` or the alternatives of a discriminator, and
+//   takes `false` for no schema in a media type or a parameter.
+// - Comments are written by JSON.stringify, which takes no bigint. The types have `const` and `enum` exactly.
+function withTypedParts(document: object): object {
+  const reader = new Reader(document)
+  const { components = {} } = document as { readonly components?: Components }
+  const parts: Record<string, unknown> = {}
+  const refs = new Map<string, string>()
+  const isThere = (ref: string) => resolvePointer(document, ref) !== undefined
+  const partOf = (ref: string): string => {
+    const known = refs.get(ref)
+    if (known !== undefined) return known
+    const words = ref.replace(/^#\/(components\/(schemas\/)?)?/, '').split(/~1|[^A-Za-z0-9]+/)
+    const name = freeName(words.filter(Boolean).join('_'), { ...components.schemas, ...parts })
+    const made = `#/components/schemas/${name}`
+    refs.set(ref, made) // before copying, because it may refer to itself
+    parts[name] = {}
+    parts[name] = typed(resolvePointer(document, ref), { ...outermost, of: 'schemas' })
+    return made
+  }
+  const typed = (value: unknown, nesting = outermost): unknown => {
+    const { of, isMap, isData } = nesting
+    if (of === 'const' || of === 'enum') return value
+    if (typeof value === 'boolean' && misread.has(of) && !isData) return value ? {} : nothing
+    if (isData || typeof value !== 'object' || value === null) return rounded(value)
+    const copy = mapMembers(typable(reader, value, nesting), nesting, (each, inner, key) => {
+      const isReference = (key === '$ref' && !isMap) || (of === 'mapping' && isThere(String(each)))
+      return isReference && isPart(String(each)) ? partOf(String(each)) : typed(each, inner)
+    })
+    return isMap || Array.isArray(copy) ? copy : corrected(nodeOf(copy))
+  }
+  const copy = typed(withTypesOfEvents(reader)) as { readonly components?: Components }
+  if (refs.size === 0) return copy
+  return { ...copy, components: { ...copy.components, schemas: { ...copy.components?.schemas, ...parts } } }
+}
+
+const misread: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', ...schemaFields])
+// Of which it makes `never`.
+const nothing = { enum: [] }
+
+function typable(reader: Reader, value: object, { of, isMap }: Nesting): object {
+  if (of === 'content' && isMap)
+    return mapValues(value, (media, mediaType) => withSchemaOfItem(reader, mediaType, media))
+  if (!isMap && !Array.isArray(value)) return typableSchema(reader, nodeOf(value))
+  if (of === 'parameters' && Array.isArray(value))
+    return value.filter((each) => !isIgnoredParameter(nodeOf(each)))
+  if (of !== 'responses' || !isMap) return value
+  return Object.fromEntries(
+    Object.entries(value).filter(([, each]) => typeof each === 'object' && each !== null),
+  )
+}
+
+function typableSchema(reader: Reader, schema: SchemaNode): object {
+  const whole = withRequiredParts(reader, withConditional(reader, schema))
+  return 'discriminator' in whole ? typableDiscriminator(reader, whole) : whole
+}
+
+type SchemaNode = Readonly<Record<string, unknown>>
+
+// A field that only `then`, `else` or `dependentSchemas` declare may be there: TypeScript has no conditions.
+function withConditional(reader: Reader, schema: SchemaNode): SchemaNode {
+  const { properties, additionalProperties, dependentSchemas } = schema
+  const conditional = [schema.then, schema.else, ...Object.values(nodeOf(dependentSchemas))]
+  if (schema.type !== 'object' || additionalProperties === false) return schema
+  const parts = conditional.filter(isNode).flatMap((each) => partsOf(reader.node(each)))
+  const found = new Map<string, unknown[]>()
+  for (const [name, each] of parts.flatMap((part) => Object.entries(nodeOf(part.properties))))
+    if (each !== false && !Object.hasOwn(nodeOf(properties), name))
+      found.set(name, [...(found.get(name) ?? []), withoutDefault(nodeOf(each))])
+  if (found.size === 0) return schema
+  const added = [...found].map(([name, all]) => [name, all.length > 1 ? { anyOf: all } : all[0]])
+  return { ...schema, properties: { ...nodeOf(properties), ...Object.fromEntries(added) } }
+}
+
+// Its condition may not be met, and then nothing is filled in.
+function withoutDefault({ default: _, ...schema }: SchemaNode): SchemaNode {
+  return '$ref' in schema ? { allOf: [schema] } : schema
+}
+
+// A part that requires a field which another part declares has the type of that one: with any value, their
+// intersection would be a type that is not assignable to itself.
+function withRequiredParts(reader: Reader, schema: SchemaNode): SchemaNode {
+  const all = nodesOf(schema.allOf)
+  const declared = Object.assign({}, ...[...all, schema].map((each) => nodeOf(reader.node(each).properties)))
+  if (Object.keys(declared).length === 0) return schema
+  const completed = (part: unknown) => {
+    const { required, properties, ...others } = reader.node(part)
+    const names = Array.isArray(required) ? required.map(String) : []
+    const missing = names.filter(
+      (name) => Object.hasOwn(declared, name) && !Object.hasOwn(nodeOf(properties), name),
+    )
+    if (missing.length === 0) return part
+    const added = Object.fromEntries(missing.map((name) => [name, declared[name]]))
+    return { ...others, required, properties: { ...nodeOf(properties), ...added } }
+  }
+  const entries = ['allOf', 'anyOf', 'oneOf'].flatMap((key) =>
+    Array.isArray(schema[key]) ? [[key, (schema[key] as unknown[]).map(completed)]] : [],
+  )
+  return { ...schema, ...Object.fromEntries(entries) }
+}
+
+// openapi-typescript makes texts of mapped numbers, whose `const` or `enum` has their type, and fails for a
+// mapping to a schema within another one.
+function typableDiscriminator(reader: Reader, schema: Readonly<Record<string, unknown>>): object {
+  const { discriminator, ...others } = schema
+  const alternatives = others.oneOf ?? others.anyOf
+  if (!Array.isArray(alternatives)) return schema
+  // By openapi-typescript, the property of each alternative would be there.
+  if (nodeOf(discriminator).defaultMapping !== undefined || hasOtherThanText(reader, schema)) return others
+  const refs = alternatives.map((each) => nodeOf(each).$ref)
+  const { mapping, ...own } = nodeOf(discriminator)
+  const entries = Object.entries(nodeOf(mapping)).filter(([, target]) => refs.includes(target))
+  return { ...others, discriminator: { ...own, mapping: Object.fromEntries(entries) } }
+}
+
+function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): object {
+  if (typeof node.operationId === 'string')
+    return { ...node, operationId: node.operationId.replaceAll('%', percent) }
+  const { propertyName, mapping, name, in: location, content } = node
+  if (typeof propertyName === 'string') {
+    const refs = Object.entries(nodeOf(mapping)).map(([value, target]) => {
+      return [value, /^[\w.-]+$/.test(String(target)) ? `#/components/schemas/${target}` : target]
+    })
+    return { ...node, mapping: Object.fromEntries(refs) }
+  }
+  if (typeof name !== 'string' || typeof location !== 'string' || content === undefined)
+    return whole(withOneOf(node))
+  const [media] = Object.values(nodeOf(content))
+  const known = location === 'querystring' ? 'query' : location
+  return { ...node, in: known, schema: nodeOf(media).schema ?? {} }
+}
+
+// openapi-typescript makes a union of the alternatives of an `anyOf` and of what stands beside it, but of a
+// `oneOf` an intersection.
+function withOneOf({
+  anyOf,
+  ...schema
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!Array.isArray(anyOf)) return schema
+  if (schema.oneOf === undefined) return { ...schema, oneOf: anyOf }
+  return { ...schema, allOf: [...nodesOf(schema.allOf), { oneOf: anyOf }] }
+}
+
+// A schema of objects whose type has every property that it requires and allows: those that it does not
+// declare, too.
+function whole(schema: Readonly<Record<string, unknown>>): object {
+  const { type, required, properties, patternProperties, additionalProperties, unevaluatedProperties } =
+    schema
+  if (type !== 'object' && (type !== undefined || required === undefined)) return schema
+  const names = Array.isArray(required) ? required.map(String) : []
+  const undeclared = names.filter((name) => !Object.hasOwn(nodeOf(properties), name))
+  const others = patternProperties === undefined ? nodeOf(additionalProperties) : {}
+  const added = Object.fromEntries(undeclared.map((name) => [name, others]))
+  const isOpen = (patternProperties ?? unevaluatedProperties) !== undefined && unevaluatedProperties !== false
+  return {
+    ...schema,
+    ...(isOpen && additionalProperties === undefined && { additionalProperties: true }),
+    ...(undeclared.length > 0 && { properties: { ...nodeOf(properties), ...added } }),
+  }
+}
+
+// Of the others, openapi-typescript knows no components, or not by themselves.
+function hasNamedType(kind: Kind): boolean {
+  return ['responses', 'parameters', 'requestBodies', 'headers'].includes(kind)
+}
+
+// Of shared path items, the operations get their types where they are used.
+function withNamelessItems(document: object): Readonly<Record<string, unknown>> {
+  const { components, ...others } = nodeOf(document)
+  const { pathItems } = nodeOf(components)
+  if (pathItems === undefined) return nodeOf(document)
+  const items = mapValues(nodeOf(pathItems), (item) => nameless(nodeOf(item)))
+  return { ...others, components: { ...nodeOf(components), pathItems: items } }
+}
+
+// openapi-typescript 7.13 reads no QUERY and no additional operations of a path: each gets a path of its own,
+// `QUERY /pets`, where it is what openapi-typescript makes of a POST.
+function withKnownMethods(document: Readonly<Record<string, unknown>>): object {
+  const entries = Object.entries(nodeOf(document.paths)).flatMap(([path, item]) => {
+    const { query: _, additionalOperations: __, ...known } = nodeOf(item)
+    const others = operationsIn(nodeOf(item)).filter(([method]) => operationIn(known, method) === undefined)
+    const made = others.map(([method, operation]) => {
+      return [`${method} ${path}`, { parameters: known.parameters ?? [], post: operation }]
+    })
+    return made.length === 0 ? [[path, item]] : [[path, known], ...made]
+  })
+  return { ...document, paths: Object.fromEntries(entries) }
+}
+
+function nameless(item: object): object {
+  const entries = Object.entries(item).map(([key, each]) => {
+    const { operationId, ...others } = nodeOf(each)
+    return [key, operationId === undefined ? each : others]
+  })
+  return Object.fromEntries(entries)
+}
+
+type Components = { readonly schemas?: object }
+
+// Whether openapi-typescript makes no type of the target.
+function isPart(ref: string): boolean {
+  return ref.startsWith('#/') && !/^#\/components\/\w+\/[^/]+$/.test(ref)
+}
+
+function freeName(name: string, taken: object): string {
+  return name in taken ? freeName(`${name}_`, taken) : name
+}

@@ -1,0 +1,152 @@
+// A contract on a bare Fastify, mounted by the engine alone: no database, and any key may pass.
+
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { stringify } from 'yaml'
+import {
+  type Check,
+  type Contract,
+  contractFiles,
+  documentation,
+  errorHandler,
+  mount,
+  notFoundHandler,
+  notImplemented,
+  type Operation,
+  readContract,
+} from '../index.js'
+import { ownErrorStatuses } from '../tools.js'
+import { type Answer, type CallOptions, send } from './send.js'
+
+export interface Engine {
+  readonly app: FastifyInstance
+  readonly contract: Contract
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string
+  /** The log lines so far, parsed. */
+  readonly log: Record<string, unknown>[]
+  /** Calls an operation by its path. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+}
+
+/** The request that a handler receives, and what it knows of it. */
+export type Handler = (request: HandlerRequest, context: { contentType?: string }) => Promise<unknown>
+
+export interface HandlerRequest {
+  readonly params: object
+  readonly query: object
+  readonly headers: object
+  readonly cookies: object
+  // biome-ignore lint/suspicious/noExplicitAny: tests receive bodies of any shape
+  readonly body: any
+  readonly accept?: string
+}
+
+/** Mounts a contract on a bare Fastify, as the engine's page shows it. */
+export async function buildEngine(
+  contract: Contract,
+  handlerOf: (operation: Operation) => unknown,
+  loggerInstance?: FastifyBaseLogger,
+): Promise<FastifyInstance> {
+  const app: FastifyInstance = Fastify({
+    ...(loggerInstance && { loggerInstance }),
+    routerOptions: { maxParamLength: contract.limits.url },
+    frameworkErrors: errorHandler(contract),
+  })
+  app.setErrorHandler(errorHandler(contract))
+  app.setNotFoundHandler(notFoundHandler(app, contract))
+  contractFiles(app, contract)
+  documentation(app, contract)
+  const handlers = [...contract.operations.values()].map((each) => [each.name, handlerOf(each)])
+  await mount(app, {
+    contract,
+    handlers: Object.fromEntries(handlers),
+    security: Object.fromEntries([...contract.securitySchemes.keys()].map((name) => [name, anyKey])),
+    context: ({ mediaType }) => ({ contentType: mediaType }),
+  })
+  return app
+}
+
+/** Any key may pass. */
+export const anyKey: Check = {
+  caller: () => ({ scopes: new Set() }),
+  errors: { missing: { code: 'no_key', message: 'Send a key.' } },
+}
+
+/**
+ * Starts a server of a contract with these handlers, else stubs. The end of the test closes it.
+ * @param build by default the engine alone
+ */
+export async function startEngine<Read extends Contract>(
+  t: Test,
+  contract: Read,
+  handlers: Readonly<Record<string, Handler>>,
+  build: (
+    contract: Read,
+    handlerOf: (operation: Operation) => unknown,
+    log?: FastifyBaseLogger,
+  ) => Promise<FastifyInstance> = buildEngine,
+): Promise<Engine> {
+  const log: Record<string, unknown>[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void log.push(JSON.parse(line)) })
+  const handlerOf = ({ name }: { name: string }) => handlers[name] ?? notImplemented(name)
+  const app = await build(contract, handlerOf, logger as FastifyBaseLogger)
+  t.teardown(() => app.close())
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const call: Engine['call'] = (method, path, { headers = {}, body } = {}) =>
+    send(`${origin}${contract.prefix}${path}`, method, headers, body)
+  return { app, contract, origin, log, call }
+}
+
+/** Reads a contract in memory. */
+export function contractOf(document: object, file = 'openapi.yaml'): Promise<Contract> {
+  const text = stringify({ openapi: '3.1.0', info: { title: 'Values', version: '1.0.0' }, ...document })
+  return readContract(file, async () => text)
+}
+
+/** A contract with these operations, each at the path of its name, and with the error body of the server. */
+export function contractWith(
+  operations: Readonly<Record<string, object>>,
+  more: object = {},
+): Promise<Contract> {
+  const { schemas = {}, ...others } = more as { schemas?: object }
+  const paths: Record<string, object> = {}
+  for (const [operationId, route] of Object.entries(operations)) {
+    const { method = 'post', path = `/${operationId}`, ...rest }: Route = route
+    paths[path] = { ...paths[path], [method]: { operationId, ...rest } }
+  }
+  return contractOf({
+    paths,
+    components: { schemas: { ...errors, ...schemas } },
+    ...others,
+  })
+}
+
+interface Route {
+  readonly method?: string
+  readonly path?: string
+}
+
+/** The statuses of errors: the engine's own, and one of handlers. */
+const statuses = { ...ownErrorStatuses, not_here: 404 }
+const errors = {
+  Error: {
+    type: 'object',
+    required: ['code', 'message', 'status'],
+    additionalProperties: false,
+    properties: {
+      code: { $ref: '#/components/schemas/ErrorCode' },
+      message: { type: 'string' },
+      status: { type: 'integer' },
+    },
+  },
+  ErrorCode: { type: 'string', enum: Object.keys(statuses), 'x-enumStatuses': statuses },
+}
+
+/** Responses without a body, and the error body for any other status. */
+export const anyError = {
+  description: 'An error.',
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+}
+export const done = { 204: { description: 'Done.' }, default: anyError }

@@ -1,0 +1,111 @@
+// The contract of references.yaml, inline and by every kind of `$ref`: the forms that no reader tells apart.
+
+import path from 'node:path'
+import { parse, stringify } from 'yaml'
+import { type Contract, readContract } from '../index.js'
+import { type Kind, mapMembers, type Node, type Place, placeIn, pointerTo, wholeDocument } from '../tools.js'
+import { text } from './references-document.js'
+
+type Part = Exclude<Kind, 'schemas'>
+/** What stands in place of an object: it, or a `$ref` to where it is put. */
+type Written = (value: unknown, kind: Part, at: readonly string[]) => unknown
+
+/** The inline contract. */
+export const inline: Node = parse(text)
+
+/** Those of objects that may be a `$ref`. */
+export const kinds: readonly Part[] = [
+  ...(['responses', 'parameters', 'examples', 'requestBodies', 'headers', 'securitySchemes'] as const),
+  ...(['links', 'callbacks', 'pathItems', 'mediaTypes'] as const),
+]
+
+// From within, so that what an object contains is written before it.
+function rewritten(
+  value: unknown,
+  place: Place | undefined,
+  at: readonly string[],
+  written: Written,
+): unknown {
+  if (place === undefined || typeof value !== 'object' || value === null) return value
+  const isList = Array.isArray(value)
+  const copy = mapMembers(value, place.nesting, (each, _, key) =>
+    rewritten(each, placeIn(place, key, isList), [...at, key], written),
+  )
+  const { kind } = place
+  return kind === undefined || kind === 'schemas' ? copy : written(copy, kind, at)
+}
+
+/** A form of a document: its files, the first of which is the document itself. */
+type Files = readonly (readonly [name: string, document: unknown])[]
+
+function byComponents(
+  document: Node,
+  isMoved: (kind: Part) => boolean,
+  prefix = '',
+  isChained = false,
+): Node {
+  const made: Record<string, Record<string, unknown>> = {}
+  const copy = rewritten(document, wholeDocument, [], (value, kind, at) => {
+    if (!isMoved(kind) || (at[0] === 'components' && kind !== 'securitySchemes')) return value
+    const own = made[kind] ?? {}
+    made[kind] = own
+    const known = Object.entries(own).find(([, each]) => JSON.stringify(each) === JSON.stringify(value))
+    const name = known?.[0] ?? `Part${Object.keys(own).length}`
+    own[name] = value
+    if (isChained) own[`To${name}`] = { $ref: `${prefix}#/components/${kind}/${name}` }
+    return { $ref: `${prefix}#/components/${kind}/${isChained ? 'To' : ''}${name}` }
+  }) as Node
+  const components = copy.components as Node
+  const added = Object.entries(made).map(([kind, own]) => [kind, { ...(components[kind] as Node), ...own }])
+  return { ...copy, components: { ...components, ...Object.fromEntries(added) } }
+}
+
+// The second of what stands twice refers to the first.
+function byPointers(document: Node): Node {
+  const places = new Map<string, readonly string[]>()
+  const copy = rewritten(document, wholeDocument, [], (value, kind, at) => {
+    const key = `${kind} ${JSON.stringify(value)}`
+    const first = places.get(key)
+    if (first === undefined) places.set(key, at)
+    return first === undefined ? value : { $ref: pointerTo(first) }
+  })
+  return copy as Node
+}
+
+// Each object is a file of its own; schemas stay where they are.
+function byFiles(document: Node): Files {
+  const files = new Map<string, unknown>()
+  const root = rewritten(document, wholeDocument, [], (value, kind, at) => {
+    if (at[0] === 'components' && kind !== 'securitySchemes') return value
+    const name = `${kind}-${files.size}.yaml`
+    files.set(name, JSON.parse(JSON.stringify(value).replaceAll('"#/', '"openapi.yaml#/')))
+    return { $ref: `./${name}` }
+  })
+  return [['openapi.yaml', root], ...files]
+}
+
+const $self = 'https://shop.example/api/openapi.yaml'
+const all = () => true
+/** By each kind alone, and then all of them in different ways. */
+export const forms: readonly (readonly [title: string, filesOf: (document: Node) => Files])[] = [
+  ...kinds.map((kind) => {
+    const isIt = (each: Part) => each === kind
+    return [`by components.${kind}`, (document: Node) => one(byComponents(document, isIt))] as const
+  }),
+  ['by components of every kind', (document) => one(byComponents(document, all))],
+  ['by components that are references', (document) => one(byComponents(document, all, '', true))],
+  ['by JSON pointers', (document) => one(byPointers(document))],
+  ['by other files', byFiles],
+  ['by the URI of the document', (document) => one(byComponents({ $self, ...document }, all, $self))],
+  ['relative to $self', (document) => one(byComponents({ $self, ...document }, all, 'openapi.yaml'))],
+]
+
+/** A document in one file. */
+export function one(document: Node): Files {
+  return [['openapi.yaml', document]]
+}
+
+export function contractOf(files: Files): Promise<Contract> {
+  const texts = new Map(files.map(([name, each]) => [name, stringify(each)]))
+  return readContract('openapi.yaml', async (file) => texts.get(path.basename(file)) ?? '')
+}

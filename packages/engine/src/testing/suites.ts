@@ -1,0 +1,83 @@
+// Which process runs which test file. A process takes half a second of CPU before its first test, so it runs
+// many: one after the other, since they share its globals.
+
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+
+/** Folders and files of tests, by the suite that runs them. A file is in the suite that names it most exactly. */
+export type Places = Readonly<Record<string, readonly string[]>>
+
+/** The suites of a folder of tests. */
+export interface Suites {
+  readonly names: readonly string[]
+  /** The test files, as `config.ts`. */
+  files(): string[]
+  /** The suite that runs a test file. */
+  suiteOf(file: string): string | undefined
+  /** Runs the files of some suites in this process. */
+  run(...names: readonly string[]): Promise<void>
+}
+
+/**
+ * @param source the folder, with the sources
+ * @param built the folder of what runs: the sources with tsx, or compiled
+ * @param placeOf the place of a file, as in `places`: by default its path
+ */
+export function suitesIn(
+  { source, built }: { readonly source: string; readonly built: string },
+  places: Places,
+  placeOf: (file: string) => string = (file) => file,
+): Suites {
+  const files = () => {
+    const names = readdirSync(source, { recursive: true, encoding: 'utf8' })
+    return names.filter((name) => /^(?!([^/]+\/)?fixtures\/).*\.ts$/.test(name)).sort()
+  }
+  const suiteOf = (file: string) => {
+    const place = placeOf(file).replace(/\.ts$/, '/')
+    const found = Object.entries(places).flatMap(([suite, named]) =>
+      named
+        .filter((each) => each === '' || place.startsWith(`${each}/`))
+        .map((each) => ({ suite, exactness: each.length })),
+    )
+    return found.sort((a, b) => b.exactness - a.exactness)[0]?.suite
+  }
+  const run = (...names: readonly string[]) =>
+    runFiles(
+      built,
+      files().filter((file) => names.includes(suiteOf(file) ?? '')),
+    )
+  return { names: Object.keys(places), files, suiteOf, run }
+}
+
+async function runFiles(built: string, files: readonly string[]): Promise<void> {
+  const before = globalsNow()
+  // In a test of its own: tap may end a process whose tests are all done while the next file is read. The tests of
+  // the file run after it, and before that of the next file.
+  for (const file of files)
+    await t.test(`${file} begins`, async (t) => {
+      const { dir, name } = path.parse(file)
+      const program = path.join(built, dir, name + path.extname(import.meta.filename))
+      await import(pathToFileURL(program).href)
+      t.pass()
+    })
+  await t.test('the tests restored the globals that they replaced', async (t) => {
+    const after = globalsNow()
+    const changed = Object.keys({ ...before, ...after }).filter((name) => after[name] !== before[name])
+    t.strictSame(changed, [])
+  })
+}
+
+function globalsNow(): Record<string, unknown> {
+  const { fetch, setTimeout, setInterval, setImmediate } = globalThis
+  const clocks = { 'Date.now': Date.now, 'performance.now': performance.now, Date }
+  const { write } = process.stdout
+  return {
+    ...process.env,
+    ...clocks,
+    ...{ fetch, setTimeout, setInterval, setImmediate },
+    write,
+    dir: process.cwd(),
+  }
+}

@@ -1,0 +1,142 @@
+import t from 'tap'
+import { doublings } from '../../src/generate/doublings.js'
+
+const self = { $ref: '#/components/schemas/A' }
+const list = { type: 'array', items: self }
+const a = { properties: { a: self } }
+const tagged = (k: string) => ({ type: 'object', required: ['k'], properties: { k: { const: k }, a: self } })
+const closed = (name: string, schema: object) => ({
+  type: 'object',
+  required: [name],
+  properties: { [name]: schema },
+  additionalProperties: false,
+})
+
+// Biome takes a literal for a promise.
+const conditional = (condition: object, then: object, other: object | boolean = true) =>
+  Object.fromEntries([
+    ['if', condition],
+    ['then', then],
+    ['else', other],
+  ])
+
+function found(schema: object, others: object = {}) {
+  const schemas = { A: schema, ...others }
+  const uses = Object.keys(schemas).map((name) => ({ $ref: `#/components/schemas/${name}` }))
+  return doublings({ uses, components: { schemas } }).map(({ at, isExponential, text }) => [
+    at.slice(2).join('/'),
+    isExponential ? 'certain' : 'by alternatives',
+    / to (.*) twice/.exec(text)?.[1],
+  ])
+}
+
+const linear: [title: string, schema: object, others?: object][] = [
+  ['a list of itself', list],
+  [
+    'a default that looks like a reference to itself',
+    { default: { $ref: '#/components/schemas/A/default' } },
+  ],
+  ['two properties', { properties: { a: self, b: self } }],
+  ['items and properties', { items: self, additionalProperties: self }],
+  ['a property and all others', { properties: { a: self }, additionalProperties: self }],
+  [
+    'properties of two patterns that no name has both of',
+    { properties: { b: self }, patternProperties: { '^a': self } },
+  ],
+  ['items of different places', { prefixItems: [self, self], items: self }],
+  ['parts of an allOf with different properties', { allOf: [a, { properties: { b: self } }] }],
+  ['then and else', conditional({ required: ['b'] }, a, a)],
+  ['alternatives with a const each', { oneOf: [tagged('x'), tagged('y')] }],
+  [
+    'alternatives with a const each, by $ref',
+    { anyOf: [{ $ref: '#/components/schemas/B' }, { $ref: '#/components/schemas/C' }] },
+    { B: tagged('x'), C: { allOf: [tagged('y')] } },
+  ],
+  [
+    'alternatives with a discriminator',
+    { oneOf: [a, a], discriminator: { propertyName: 'k', branches: [{ mapped: ['x'] }, { mapped: ['y'] }] } },
+  ],
+  [
+    'a discriminator that maps to nothing',
+    {
+      oneOf: [a, a],
+      discriminator: {
+        propertyName: 'k',
+        mapping: { z: 'Z' },
+        branches: [{ mapped: ['x'] }, { mapped: ['y'] }],
+      },
+    },
+  ],
+  [
+    'alternatives with different properties',
+    { oneOf: [closed('and', list), closed('not', self), closed('is', { type: 'string' })] },
+  ],
+  [
+    'alternatives of different types',
+    { anyOf: [list, { type: 'object', additionalProperties: self }, { type: 'string' }] },
+  ],
+  [
+    'alternatives of which one is recursive',
+    {
+      oneOf: [
+        { type: 'object', properties: { a: { type: 'string' } } },
+        { type: 'object', ...a },
+      ],
+    },
+  ],
+  ['twice, but not again within', { ...a }, { B: { allOf: [a, a] } }],
+]
+
+const doubling: [title: string, schema: object, ...expected: unknown[]][] = [
+  ['allOf', { allOf: [a, a] }, 'certain', 'its a'],
+  ['allOf and beside it', { allOf: [a], ...a }, 'certain', 'its a'],
+  ['if and then', conditional({ ...a, required: ['a'] }, a), 'certain', 'its a'],
+  ['not', { not: { ...a, required: ['b'] }, ...a }, 'certain', 'its a'],
+  ['dependentSchemas', { dependentSchemas: { a: a, b: a } }, 'certain', 'its a'],
+  [
+    'a property and a pattern',
+    { properties: { a: self }, patternProperties: { '^a': self } },
+    'certain',
+    'its a',
+  ],
+  [
+    'a property and the others of another part',
+    { allOf: [a, { additionalProperties: self }] },
+    'certain',
+    'its a',
+  ],
+  ['contains and items', { ...list, contains: self }, 'certain', 'its members'],
+  [
+    'a step further',
+    { allOf: [{ properties: { b: a } }, { properties: { b: list, c: {} } }, { properties: { b: a } }] },
+    'certain',
+    'its b',
+  ],
+  ['anyOf', { anyOf: [a, { ...a, required: ['b'] }] }, 'by alternatives', 'its a'],
+  ['oneOf with overlapping values', { oneOf: [tagged('x'), tagged('x')] }, 'by alternatives', 'its a'],
+  ['anyOf of arrays', { anyOf: [list, { ...list, maxItems: 1 }] }, 'by alternatives', 'its members'],
+  ['alternatives beside a property', { ...a, oneOf: [tagged('x'), tagged('y')] }, 'certain', 'its a'],
+]
+
+for (const [title, schema, others] of linear) {
+  t.test(`${title}: each part once`, async (t) => t.strictSame(found(schema, others), []))
+}
+
+for (const [title, schema, ...expected] of doubling) {
+  t.test(`${title}: doubles`, async (t) => t.strictSame(found(schema), [['A', ...expected]]))
+}
+
+t.test('alternatives within a property are named at their place', async (t) => {
+  const schema = {
+    properties: { b: { anyOf: [{ type: 'string' }, self, { $ref: '#/components/schemas/B' }] } },
+  }
+  t.strictSame(found(schema, { B: schema }), [
+    ['A/properties/b', 'by alternatives', 'its b'],
+    ['B/properties/b', 'by alternatives', 'its b'],
+  ])
+})
+
+t.test('a circle of schemas is named where it doubles', async (t) => {
+  const b = { properties: { b: { $ref: '#/components/schemas/B' } } }
+  t.strictSame(found({ allOf: [b, b] }, { B: { properties: { a: self } } }), [['A', 'certain', 'its b']])
+})

@@ -1,8 +1,0 @@
-// SEED=2 for others.
-
-import { createValidatorCompiler } from '../../../src/openapi/request/request-validation.js'
-import { parseJson } from '../../../src/openapi/schemas/json.js'
-import { describeViolations } from '../../../src/openapi/schemas/messages.js'
-import { worstBodyTests } from '../../fixtures/worst-body-tests.js'
-
-worstBodyTests(65_536, 1, { createValidatorCompiler, parseJson, describeViolations })

@@ -1,3 +1,0 @@
-import { runSuites } from '../../dist/test/fixtures/suites.js'
-
-await runSuites('engine')
