@@ -266,7 +266,6 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const first = [
     hook((request, reply) => {
       check(request)
-      security.takeQueryKeys(request)
       return authorize(request, reply)
     }),
     ...(deprecation ? [deprecationHook(deprecation, address)] : []), // errors have them from `config`
@@ -491,13 +490,15 @@ function noteSecurity<Resource>(shared: Shared<Resource>): void {
 }
 
 // If the server cannot check an operation's requirements: 501; with a handler, startup has failed already.
+// A key in the query is taken out, whatever the operation requires.
 function securityCheck(operation: Operation, unmet: string | undefined, security: Security): Check {
   if (unmet !== undefined) {
-    return () => {
+    return (request) => {
+      security.takeQueryKeys(request)
       throw ownError('not_implemented', unmet)
     }
   }
-  if (operation.security.length === 0) return () => {}
+  if (operation.security.length === 0) return (request) => security.takeQueryKeys(request)
   return (request) => {
     const verdict = security.authenticate(request, operation)
     return verdict instanceof Promise ? verdict.then(pass) : pass(verdict)

@@ -25,7 +25,7 @@ export function queryKeyNames({ securitySchemes }: Pick<Contract, 'securitySchem
 
 /** Takes the keys of these names out of the URL of a request and of its query. */
 export function takeQueryKeys(request: FastifyRequest, names: ReadonlySet<string>): void {
-  if (names.size === 0 || request[taken] !== undefined) return
+  if (request[taken] !== undefined) return
   const pairs = queryOf(request.url).split('&')
   const keys = pairs.filter((pair) => names.has(nameOf(pair)))
   request[taken] = keys.join('&')

@@ -34,9 +34,9 @@ export class Security<C extends Caller = Caller> {
    * requires nothing, the alternatives of all operations are tried. It is remembered on the request.
    */
   authenticate(request: FastifyRequest, operation?: Operation): Verdict<C> | Promise<Verdict<C>> {
-    this.takeQueryKeys(request)
     const plan = this.#planOf(operation)
     if (request[judgedBy] === plan) return request[judgedAs] as Verdict<C>
+    this.takeQueryKeys(request)
     const verdict = judge(plan, request)
     if (verdict instanceof Promise) return verdict.then((settled) => remember(request, plan, settled))
     return remember(request, plan, verdict)
@@ -54,9 +54,9 @@ export class Security<C extends Caller = Caller> {
     return undefined
   }
 
-  /** Takes the keys that a request has in its query out of its URL. What authenticates it has done so. */
+  /** Takes the keys that a request has in its query out of its URL. What authenticates it does so itself. */
   takeQueryKeys(request: FastifyRequest): void {
-    takeQueryKeys(request, this.#queryKeys)
+    if (this.#queryKeys.size > 0) takeQueryKeys(request, this.#queryKeys)
   }
 
   /** Every 401 and 403 that an operation can get without a caller, or with one who lacks a scope. */
