@@ -47,12 +47,7 @@ import {
   deprecationHeaders,
   sunsetCheck,
 } from './response/deprecation.js'
-import {
-  createErrorForms,
-  type ErrorBodyOf,
-  type ErrorForm,
-  type ErrorForms,
-} from './response/error-forms.js'
+import { type ErrorBodyOf, type ErrorForm, type ErrorForms, errorForms } from './response/error-forms.js'
 import { type ErrorHandler, errorHandler } from './response/error-response.js'
 import { createResponseSchemas } from './response/response-schemas.js'
 import { createResponseChecks, type ResponseCheck } from './response/response-validation.js'
@@ -149,7 +144,7 @@ function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): 
         ? security
         : createSecurity(contract, security, { cookieOrigins, address }),
     problems: new Map(),
-    errorForms: createErrorForms(contract, parts.errorBody),
+    errorForms: errorForms(contract, parts.errorBody),
     addresses: new Map(
       [...byPrefix(contract).keys()].map((own) => [own, addressOf(app, contract, address, own)]),
     ),
