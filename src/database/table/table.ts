@@ -6,7 +6,7 @@ import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
 import { writeArray } from '../driver/values.js'
-import { asOne, inOrder, type Numbered, takeNumbers } from '../numbered.js'
+import { inOrder, type Numbered, takeNumbers } from '../numbered.js'
 import { isDataException, wrongValue } from '../unavailable.js'
 import type { AnyColumns, ColumnsOf, StoredValue } from './columns.js'
 import type { Source } from './page-statement.js'
@@ -98,7 +98,7 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
     const number = takeNumbers(1)
     const given = [writeRows(taken, rows), number]
     const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, given, prepared).catch(explainValue)
-    return readRows(shown, asOne(number, rows.length, stored))
+    return readRows(shown, inOrder(number, rows.length, stored, 0))
   }
 }
 
