@@ -6,8 +6,8 @@ import { capitalized } from '../../lib/capitalized.js'
 import { type CredentialPlace, headerOf } from '../contract/security.js'
 import { sentCookies } from '../request/cookies.js'
 import { decode, splitPair } from '../request/parameter-text.js'
+import { sentQueryKeys } from '../request/query-keys.js'
 import type { Credential, UsernamePassword } from './check.js'
-import { sentQueryKeys } from './query-keys.js'
 
 /** A credential that was sent and cannot be read, or that was sent twice. */
 export const malformed: unique symbol = Symbol('openapi.malformedCredential')

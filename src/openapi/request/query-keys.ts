@@ -6,7 +6,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/contract.js'
 import { credentialPlace } from '../contract/security.js'
-import { decode, queryOf, splitPair } from '../request/parameter-text.js'
+import { decode, queryOf, splitPair } from './parameter-text.js'
 
 const taken: unique symbol = Symbol('openapi.takenKeys')
 
