@@ -3,6 +3,7 @@
 // as long as a body: no expression repeats a group over it (uris.ts).
 
 import ajvFormats from 'ajv-formats'
+import type { checkedFormats } from '../contract/keywords.js'
 import { isUri, isUriReference, isUriTemplate } from './uris.js'
 
 interface Format {
@@ -48,7 +49,7 @@ export const formats: Readonly<Record<string, Format>> = {
     description: 'a date of HTTP, such as Wed, 25 Nov 2026 14:05:00 GMT',
     validate: (text) => text.length < 30 && new Date(text).toUTCString() === text,
   },
-}
+} satisfies Readonly<Record<(typeof checkedFormats)[number], Format>>
 
 // A check of ajv-formats, narrowed by a pattern.
 function known(name: ajvFormats.FormatName, also = /(?:)/): (text: string) => boolean {

@@ -14,6 +14,13 @@ import type { Plan } from './plan.js'
 import { invalidCredential, invalidCredentials } from './refusals.js'
 import type { Verdict } from './verdict.js'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    [judgedBy]: object | undefined
+    [judgedAs]: Verdict | undefined
+  }
+}
+
 /** The security of a contract: the judgement of its requests by the checks of an application. */
 export class Security<C extends Caller = Caller> {
   readonly #plans = new Map<Operation | undefined, Plan<C>>()
