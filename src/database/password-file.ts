@@ -20,8 +20,8 @@ export type FilePassword = (() => string) &
   }
 
 /**
- * The password of the first line of a file that matches, read before each connection. Without one it is empty,
- * as in libpq: whether the server asks for it is not known yet.
+ * The password of the first line of a file that matches, read before each connection. Without one it is
+ * empty, as in libpq: whether the server asks for it is not known yet.
  * @param parameter the one that names the file, for errors
  * @param prepare makes of the password what is sent
  */

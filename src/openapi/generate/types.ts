@@ -255,8 +255,8 @@ interface Tuple {
   readonly maxItems?: number
 }
 
-// openapi-typescript's tuples have exactly the `prefixItems`; JSON Schema allows fewer and more items. By it, an
-// array without items may have any.
+// openapi-typescript's tuples have exactly the `prefixItems`; JSON Schema allows fewer and more items. By it,
+// an array without items may have any.
 function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefined {
   const { prefixItems, items = true, unevaluatedItems, minItems = 0, maxItems } = schema
   if (prefixItems === undefined) return items === false ? ts.factory.createArrayTypeNode(NEVER) : undefined
