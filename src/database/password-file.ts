@@ -31,7 +31,7 @@ export function passwordFrom(
   login: PasswordFor,
   prepare: (password: string) => string,
 ): FilePassword {
-  let found: Found = { password: '' }
+  let found: FoundPassword = { password: '' }
   let isAsked = false
   const refresh = () => {
     isAsked = false
@@ -48,12 +48,12 @@ export function passwordFrom(
   return Object.assign(password, { refresh, explain })
 }
 
-interface Found {
+interface FoundPassword {
   readonly password: string
   readonly problem?: string
 }
 
-function read(file: string, parameter: string, login: PasswordFor): Found {
+function read(file: string, parameter: string, login: PasswordFor): FoundPassword {
   try {
     const password = findPassword(readNamed(file, parameter), login)
     const problem = `${parameter}: ${file} has no line for ${describe(login)}`

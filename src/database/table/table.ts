@@ -121,7 +121,7 @@ function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field)
   return async (sql: Sql, asked: readonly Value[]): Promise<(Shown | undefined)[]> => {
     const values = writeArray(asked.map(codec.write))
     const first = takeNumbers(asked.length)
-    const found = await sql.unsafe<Found[]>(statement, [values, first], prepared).catch(async (error) => {
+    const found = await sql.unsafe<FoundRow[]>(statement, [values, first], prepared).catch(async (error) => {
       const [value] = asked
       const isAlone = asked.length === 1 && isDataException(error)
       if (!isAlone || (await canRead(sql, codec.type, codec.write(value as Value)))) throw error
@@ -133,7 +133,7 @@ function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field)
   }
 }
 
-interface Found extends Numbered {
+interface FoundRow extends Numbered {
   readonly json: string | null
 }
 
