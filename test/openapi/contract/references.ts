@@ -11,7 +11,7 @@ import { resolved } from '../../../src/openapi/contract/resolved.js'
 import { toOpenApi30 } from '../../../src/openapi/documents/openapi-3.0.js'
 import { withoutOpenApi32 } from '../../../src/openapi/documents/openapi-3.1.js'
 import { pageDocument } from '../../../src/openapi/documents/page-document.js'
-import { textOf } from '../../../src/openapi/documents/plain-text.js'
+import { plainTextOf } from '../../../src/openapi/documents/plain-text.js'
 import { generateOperations, generateTypes } from '../../../src/openapi/generate/index.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { contractOf, forms, inline, one } from '../../fixtures/references.js'
@@ -29,7 +29,7 @@ function readingsOf(contract: Contract): Node {
     'the security scheme': securitySchemes.get('key'), // another component is another scheme
     warnings: warnings.map((each) => each.text),
     'the document as it is served from': { paths, sent },
-    'the plain text': textOf(contract, {}).replace(/base-[-\w]+|^- `(To)?Part.*\n/gm, ''),
+    'the plain text': plainTextOf(contract, {}).replace(/base-[-\w]+|^- `(To)?Part.*\n/gm, ''),
     ...copiesOf(contract),
   }
 }

@@ -3,7 +3,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { pageDocument } from '../../../src/openapi/documents/page-document.js'
-import { textOf } from '../../../src/openapi/documents/plain-text.js'
+import { plainTextOf } from '../../../src/openapi/documents/plain-text.js'
 import { errorHandler, mount, notFoundHandler, operationAt } from '../../../src/openapi/index.js'
 import { contractOf } from '../../fixtures/engine.js'
 
@@ -108,7 +108,7 @@ t.test('the documentation tells where it is', async (t) => {
   t.equal(operationAt('/heartbeat', contract)?.id, 'beat')
   t.equal(operationAt('/v1/heartbeat', contract), undefined)
   t.match(
-    textOf(contract, {}),
+    plainTextOf(contract, {}),
     '### GET /heartbeat\n\n`beat`. Security: none.\n\nNot below the base address, but at the root of its server: `/heartbeat`.',
   )
   const { paths } = JSON.parse(pageDocument(contract, {}))
