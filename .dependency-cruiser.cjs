@@ -42,10 +42,41 @@ const arrows = layers.flatMap((names, i) => [
     .filter(() => names.length > 1),
 ])
 
+const engine = '^src/openapi/'
+
+// The rooms of the engine, and which of the others each imports.
+const rooms = {
+  contract: [],
+  schemas: ['contract'],
+  request: ['contract', 'schemas'],
+  response: ['contract', 'schemas', 'request'],
+  security: ['contract', 'request', 'response'],
+  documents: ['contract', 'response'],
+  outgoing: ['contract', 'schemas', 'request', 'response'],
+  generate: ['contract', 'schemas', 'response'],
+}
+
+// What is beside the rooms composes them, but for what rooms import.
+const ofRooms = `${engine}(address|errors|not-found|own-paths|stubs)[.]ts$`
+
+const roomRules = Object.entries(rooms).map(([room, others]) => ({
+  name: `the-engine's-${room}-imports-${others.join('-') || 'no-other-room'}`,
+  severity: 'error',
+  from: { path: `${engine}${room}/` },
+  to: { path: engine, pathNot: [`${engine}(${[room, ...others].join('|')})/`, ofRooms] },
+}))
+
 module.exports = {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     ...arrows,
+    ...roomRules,
+    {
+      name: 'every-folder-of-the-engine-is-a-room',
+      severity: 'error',
+      from: {},
+      to: { path: `${engine}[^/]+/`, pathNot: `${engine}(${Object.keys(rooms).join('|')})/` },
+    },
     {
       name: 'packages-import-themselves-alone',
       severity: 'error',

@@ -113,9 +113,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const additions = additionsTo(contract, security)
   documentation(app, contract, { address, additions, sections: planSections(contract) })
   const { keepHours } = contract.idempotency
-  const streaming = new Set([...contract.operations.values()].filter(mayStream))
-  const signalOf = ({ lifetime }: FastifyRequest, operation: Operation) =>
-    streaming.has(operation) ? lifetime?.ofStream : lifetime
+  const reading = createReading(contract, pools)
   const byName: Readonly<Record<string, { readonly sharesTransaction?: boolean } | undefined>> = handlers
   const sharesTransactions = ({ name }: Operation) => byName[name]?.sharesTransaction === true
   await mount<Sql>(app, {
@@ -130,9 +128,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       transactional(pools.writes, { keepHours, sharesTransactions }),
       shedStreams(loadShedder),
     ],
-    // A safe operation reads; the others have the statements of their transaction.
-    context: (request, operation, sql = pools.reads.sqlUntil(signalOf(request, operation))) =>
-      new RequestContext(request, sql, services),
+    // An operation that writes has the statements of the transaction that wraps it; a safe one has no
+    // transaction, and reads.
+    context: (request, operation, transaction) =>
+      new RequestContext(request, transaction ?? reading(request, operation), services),
     additions,
     errorBody,
     errorHandler: app.errorHandler as ErrorHandler, // that of all requests; its type allows only some errors
@@ -144,6 +143,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addHook('onClose', async () => purge.stop())
   app.addHook('onClose', () => services.close())
   return app
+}
+
+// The statements of a request that only reads, on standbys if there are any, until it ends.
+function createReading({ operations }: ServiceContract, { reads }: Pools) {
+  const streaming = new Set([...operations.values()].filter(mayStream))
+  return ({ lifetime }: FastifyRequest, operation: Operation): Sql =>
+    reads.sqlUntil(streaming.has(operation) ? lifetime?.ofStream : lifetime)
 }
 
 // The security schemes that operations with a handler name.

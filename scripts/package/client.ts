@@ -41,7 +41,10 @@ export function buildClient(root: string, folder: string): string[] {
     write(path.join(folder, 'cjs', `${name}.map`), sourceMapText)
   }
   cpSync(runtimeOf('import'), path.join(folder, 'esm', runtime), { recursive: true })
-  cpSync(runtimeOf('require'), path.join(folder, 'cjs', runtime), { recursive: true })
+  cpSync(runtimeOf('require'), path.join(folder, 'cjs', runtime), {
+    recursive: true,
+    filter: (file) => !file.endsWith('.json'), // there is one above
+  })
   write(path.join(folder, 'cjs/package.json'), '{ "type": "commonjs" }\n')
   copyPages(root, source, folder)
   return []

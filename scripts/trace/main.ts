@@ -1,5 +1,5 @@
 // Counts how often a warm request changes from one module to another: every function that it enters is
-// recorded, helpers of `lib/` left out. docs/architecture.md has the figures.
+// recorded, helpers of `lib/` left out. With the name of a request it prints the functions.
 
 import { randomUUID } from 'node:crypto'
 import { register } from 'node:module'

@@ -5,7 +5,7 @@ import { checkCount, oncePerTick } from '../lib/shared-calls.js'
 import type { Sql } from './database.js'
 import { abandoned } from './driver/connection.js'
 import { limitWait } from './driver/limit-wait.js'
-import type { ConnectionSource, Probe, Signal } from './driver/sql.js'
+import type { ConnectionSource, HeldConnection, Probe, Signal } from './driver/sql.js'
 import { isUnavailable } from './unavailable.js'
 
 /**
@@ -69,15 +69,9 @@ function adderTo<Input, Output>(
 ): Add<Input, Output> {
   const { pool } = sql
   if (pool === undefined) return oncePerTick((inputs: readonly Input[]) => run(sql, inputs))
-  const queue = new BatchQueue(statementsOn(pool), run, limits)
+  const runOn = (held: HeldConnection, inputs: readonly Input[]) => run(held.sqlUntil(undefined), inputs)
+  const queue = new BatchQueue(pool, runOn, limits)
   return (input, signal) => queue.add(input, signal)
-}
-
-/** Calls `run` with what a batch sends its statements on, and resolves once their effect is durable. */
-export type Provide<Target> = <Output>(run: (target: Target) => Promise<Output>) => Promise<Output>
-
-function statementsOn(pool: ConnectionSource): Provide<Sql> {
-  return (run) => pool.hold(undefined, (held) => run(held.sqlUntil(undefined)))
 }
 
 interface Caller<Input, Output> {
@@ -95,16 +89,17 @@ const patienceMs = 10
  * that is smaller than those in flight waits until it is not, or they are done: few large batches cost less
  * than many small ones, a twentieth of a get.
  */
-export class BatchQueue<Target, Input, Output> {
+export class BatchQueue<Input, Output> {
   readonly #waiting: Caller<Input, Output>[] = []
   #inFlight = 0
   #inputsInFlight = 0
   #isScheduled = false
   #patience: NodeJS.Timeout | undefined
 
+  /** @param run resolves once the effect of its statements is durable */
   constructor(
-    readonly provide: Provide<Target>,
-    readonly run: Batch<Target, Input, Output>,
+    readonly pool: ConnectionSource,
+    readonly run: Batch<HeldConnection, Input, Output>,
     readonly limits = defaultLimits,
   ) {}
 
@@ -150,7 +145,7 @@ export class BatchQueue<Target, Input, Output> {
     const batch: { callers?: readonly Caller<Input, Output>[] } = {}
     this.#inFlight++
     try {
-      await this.#serve(() => (batch.callers ??= this.#take()))
+      await this.#serve(() => (batch.callers = this.#take()))
     } catch (error) {
       if (batch.callers === undefined)
         rejectAll(this.#waiting.splice(0), error) // without a connection
@@ -170,25 +165,21 @@ export class BatchQueue<Target, Input, Output> {
   }
 
   async #serve(take: () => readonly Caller<Input, Output>[]): Promise<void> {
-    const resolveAll = await this.provide(async (target) => {
+    const { callers, outputs } = await this.pool.hold(undefined, async (held) => {
       const callers = take()
-      const outputs = await this.#runFor(
-        target,
-        callers.map(({ input }) => input),
-      )
-      checkCount(callers.length, outputs.length)
-      return () => {
-        for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output) // one for each
-      }
+      return { callers, outputs: await this.#runFor(held, callers) }
     })
-    resolveAll()
+    for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output) // one for each
   }
 
-  async #runFor(target: Target, inputs: readonly Input[]): Promise<readonly Output[]> {
+  async #runFor(held: HeldConnection, callers: readonly Caller<Input, Output>[]): Promise<readonly Output[]> {
+    const inputs = callers.map(({ input }) => input)
     if (inputs.length === 0) return []
     this.#inputsInFlight += inputs.length
     try {
-      return await this.run(target, inputs)
+      const outputs = await this.run(held, inputs)
+      checkCount(inputs.length, outputs.length)
+      return outputs
     } finally {
       this.#inputsInFlight -= inputs.length
     }

@@ -202,10 +202,10 @@ function findHolders(sql: Sql, pid: number): Promise<Holder[]> {
 }
 
 function namesOf(holders: readonly Holder[]): string {
-  return holders.map(nameOf).join('; ') || 'its holder is unknown'
+  return holders.map(holderText).join('; ') || 'its holder is unknown'
 }
 
-function nameOf({ pid, application, state, queryStart, mode, lock }: Holder): string {
+function holderText({ pid, application, state, queryStart, mode, lock }: Holder): string {
   const activity = state === null ? '' : `, ${state}, last statement at ${queryStart}`
   return `process ${pid} (${application}${activity}) holds ${mode} on ${lock}`
 }

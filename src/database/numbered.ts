@@ -24,29 +24,17 @@ export function takeNumbers(count: number): number {
 /**
  * Returns rows that are the outputs of so many inputs, in their order.
  * @param first of the numbers of the inputs
+ * @param step to the number of the next input: 0 in a statement that numbers all of them as one
  * @throws {Error} if one is missing, or is that of another input or another statement
  */
 export function inOrder<Row extends Numbered>(
   first: number,
   count: number,
   rows: readonly Row[],
+  step: 0 | 1 = 1,
 ): readonly Row[] {
   checkCount(count, rows.length)
-  for (let i = 0; i < count; i++) checkNumber(first + i, rows[i] as Row)
-  return rows
-}
-
-/**
- * Returns rows that are the outputs of so many inputs which a statement has numbered as one.
- * @throws {Error} if one is missing, or is that of another statement
- */
-export function asOne<Row extends Numbered>(
-  number: number,
-  count: number,
-  rows: readonly Row[],
-): readonly Row[] {
-  checkCount(count, rows.length)
-  for (const row of rows) checkNumber(number, row)
+  for (let i = 0; i < count; i++) checkNumber(first + i * step, rows[i] as Row)
   return rows
 }
 

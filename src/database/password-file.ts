@@ -20,8 +20,8 @@ export type FilePassword = (() => string) &
   }
 
 /**
- * The password of the first line of a file that matches, read before each connection. Without one it is empty,
- * as in libpq: whether the server asks for it is not known yet.
+ * The password of the first line of a file that matches, read before each connection. Without one it is
+ * empty, as in libpq: whether the server asks for it is not known yet.
  * @param parameter the one that names the file, for errors
  * @param prepare makes of the password what is sent
  */
@@ -31,7 +31,7 @@ export function passwordFrom(
   login: PasswordFor,
   prepare: (password: string) => string,
 ): FilePassword {
-  let found: Found = { password: '' }
+  let found: FoundPassword = { password: '' }
   let isAsked = false
   const refresh = () => {
     isAsked = false
@@ -48,12 +48,12 @@ export function passwordFrom(
   return Object.assign(password, { refresh, explain })
 }
 
-interface Found {
+interface FoundPassword {
   readonly password: string
   readonly problem?: string
 }
 
-function read(file: string, parameter: string, login: PasswordFor): Found {
+function read(file: string, parameter: string, login: PasswordFor): FoundPassword {
   try {
     const password = findPassword(readNamed(file, parameter), login)
     const problem = `${parameter}: ${file} has no line for ${describe(login)}`

@@ -1,5 +1,5 @@
-// What others say, such as a Redis, an issuer or PostgreSQL of a value, may be of any length: of each text a log
-// line has the beginning.
+// What others say, such as a Redis, an issuer or PostgreSQL of a value, may be of any length: of each text a
+// log line has the beginning.
 
 import { stdSerializers } from 'pino'
 import { boundedText } from './bounded-text.js'
@@ -14,7 +14,7 @@ export const logBounds = {
   serializers: { err: (error: Error) => bounded(stdSerializers.err(error), 0) },
 }
 
-// Most lines have short texts alone, and are left as they are. Objects of classes, as requests, have serializers.
+// Most lines have short texts alone, and are left alone. Objects of classes, as requests, have serializers.
 function boundedFields(fields: Record<string, unknown>): Record<string, unknown> {
   let short = fields
   for (const name in fields) {

@@ -13,7 +13,12 @@ import { BatchQueue, refuseMore } from '../database/batch.js'
 import type { Sql } from '../database/database.js'
 import { abandoned } from '../database/driver/connection.js'
 import type { ConnectionSource, Signal } from '../database/driver/sql.js'
-import { type TransactionSql, transactionsOn, transactOnDemand } from '../database/driver/transaction.js'
+import {
+  type TransactionSql,
+  transact,
+  transactionsOn,
+  transactOnDemand,
+} from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
 import { claim, type KeyedRequest, keyedRequest, type Outcome, store } from './idempotency.js'
 import { storeResponses } from './stored-responses.js'
@@ -107,8 +112,10 @@ async function runAlone(sql: TransactionSql, { run }: Call): Promise<SerializedR
 // Calls that arrive together in one transaction. It cannot undo the work of one call without that of the
 // others: if one fails, the queue repeats each by itself, and one that is refused is repeated apart.
 function together(pool: ConnectionSource, keepHours: number): RespondOnce {
-  const queue = new BatchQueue<TransactionSql, Call, Outcome>(transactionsOn(pool), (sql, calls) =>
-    respondTo(sql, calls, keepHours, (claimed) => runTogether(sql, claimed)),
+  const queue = new BatchQueue<Call, Outcome>(pool, (held, calls) =>
+    transact(held, undefined, (sql) =>
+      respondTo(sql, calls, keepHours, (claimed) => runTogether(sql, claimed)),
+    ),
   )
   const respondApart = apart(pool, keepHours)
   return async (call) => {

@@ -41,7 +41,8 @@ async function checkSharing(listen: Listen): Promise<void> {
     if (code !== 'EADDRINUSE' && code !== 'ENOTSUP') throw error
     const here = `Node ${process.versions.node} on ${process.platform}`
     throw new OperatorError(
-      `REUSE_PORT has no effect with ${here}: it needs Node 22.12, 23.1 or newer, on Linux, FreeBSD, Solaris or AIX`,
+      `REUSE_PORT has no effect with ${here}: ` +
+        'it needs Node 22.12, 23.1 or newer, on Linux, FreeBSD, Solaris or AIX',
       { cause: error },
     )
   }

@@ -81,7 +81,9 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
 function measureReadiness(registry: Registry, findFault: FindFault): void {
   new Gauge({
     name: 'animal_store_ready',
-    help: 'Whether the instance is ready (1), as /readyz responds, or not (0), by what is wrong (none: nothing)',
+    help:
+      'Whether the instance is ready (1), as /readyz responds, or not (0), ' +
+      'by what is wrong (none: nothing)',
     labelNames: ['cause'],
     registers: [registry],
     async collect() {

@@ -38,8 +38,8 @@ function observeTimes(registry: Registry): Observe {
   const seconds = new Histogram({
     name: 'animal_store_request_seconds',
     help:
-      'Time of the service, without waits for the client, until the response or, of a stream, its begin, by ' +
-      'operation (none: not in the contract) and status (aborted: the connection closed before the response)',
+      'Time of the service, without waits for the client, until the response or, of a stream, its begin, ' +
+      'by operation (none: not in the contract) and status (aborted: the connection closed before the response)',
     labelNames: ['operation', 'status'],
     buckets: secondsBuckets,
     registers: [registry],
@@ -56,7 +56,9 @@ function observeTimes(registry: Registry): Observe {
 function observeStreams(registry: Registry): Observe {
   const seconds = new Histogram({
     name: 'animal_store_stream_seconds',
-    help: 'How long responses whose body is a stream lasted, by operation and whether the whole body was sent',
+    help:
+      'How long responses whose body is a stream lasted, ' +
+      'by operation and whether the whole body was sent',
     labelNames: ['operation', 'whole'],
     buckets: streamBuckets,
     registers: [registry],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { asOne, inOrder, takeNumbers } from '../../src/database/numbered.js'
+import { inOrder, takeNumbers } from '../../src/database/numbered.js'
 
 const rowsOf = (...numbers: number[]) => numbers.map((number) => ({ number }))
 
@@ -11,7 +11,7 @@ t.test('no two statements have the same numbers', async (t) => {
 t.test('rows with the numbers of their inputs are returned', async (t) => {
   t.strictSame(inOrder(7, 3, rowsOf(7, 8, 9)), rowsOf(7, 8, 9))
   t.strictSame(inOrder(7, 0, []), [])
-  t.strictSame(asOne(7, 2, rowsOf(7, 7)), rowsOf(7, 7))
+  t.strictSame(inOrder(7, 2, rowsOf(7, 7), 0), rowsOf(7, 7))
 })
 
 for (const [title, numbers] of [
@@ -23,7 +23,7 @@ for (const [title, numbers] of [
 ] as const)
   t.test(`${title} are an error`, async (t) => {
     t.throws(() => inOrder(7, 3, rowsOf(...numbers)), { message: /inputs have|the row of input/ })
-    t.throws(() => asOne(7, 3, rowsOf(...numbers)), { message: /inputs have|the row of input/ })
+    t.throws(() => inOrder(7, 3, rowsOf(...numbers), 0), { message: /inputs have|the row of input/ })
   })
 
 t.test('a hole among the rows is an error', async (t) => {

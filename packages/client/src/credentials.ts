@@ -97,7 +97,7 @@ export function keySchemeOf(
 }
 
 function readCredential(at: string, given: unknown, scheme: ClientScheme): () => Promise<SentCredential> {
-  const written = (credential: unknown) => ({ scheme, text: textOf(at, credential, scheme) })
+  const written = (credential: unknown) => ({ scheme, text: credentialText(at, credential, scheme) })
   if (typeof given === 'function') return async () => written(await given())
   const fixed = written(given)
   return async () => fixed
@@ -109,7 +109,7 @@ function isBasic({ in: location, name }: ClientScheme): boolean {
 
 // Without the checks an unset variable would be sent as `undefined`, and fetch's error for an invalid header
 // would contain the credential.
-function textOf(at: string, credential: unknown, scheme: ClientScheme): string {
+function credentialText(at: string, credential: unknown, scheme: ClientScheme): string {
   if (isBasic(scheme)) return `Basic ${basic(at, credential)}`
   const text = typeof credential === 'string' ? credential.trim() : undefined
   const { in: location, name } = scheme

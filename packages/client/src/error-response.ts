@@ -7,7 +7,7 @@ import { type CalledOperation, ofStatus } from './table.js'
 /** Converts an error response. */
 export function readError(operation: CalledOperation, response: Response, bytes: ArrayBuffer): ApiError {
   const { status } = response
-  const { body, cause } = readBody(operation, response, bytes)
+  const { body, cause } = errorBodyOf(operation, response, bytes)
   const isDeclared =
     cause === undefined && declaresError(operation, status) && hasItsBody(operation, status, body)
   const { code, message } = tellingOf(body)
@@ -55,7 +55,7 @@ function hasItsBody({ contents }: CalledOperation, status: number, body: unknown
 }
 
 // A body of an undeclared type has a cause, and may be the standard error nevertheless.
-function readBody(operation: CalledOperation, response: Response, bytes: ArrayBuffer) {
+function errorBodyOf(operation: CalledOperation, response: Response, bytes: ArrayBuffer) {
   try {
     return { body: readResponseBody(operation, response, bytes) }
   } catch (cause) {

@@ -3,7 +3,7 @@
 
 import { encode } from './json.js'
 import { writeRequestBody } from './request-body.js'
-import { checkJson, elementsOf, memberAt, membersOf, replacement, type Sent, textOf } from './sendable.js'
+import { checkJson, elementsOf, memberAt, membersOf, replacement, type Sent, scalarText } from './sendable.js'
 import type { CalledOperation, ClientBody, ClientForm, ClientParameter } from './table.js'
 
 /** The parameters of a request, by location. */
@@ -111,10 +111,10 @@ function textsOf(sent: Sent): Texts {
   const isAbsent = ({ value }: Sent) => value === undefined || value === null
   // RFC 6570, section 2.3: undefined elements are left out.
   if (Array.isArray(replaced))
-    return elementsOf(sent, replaced).flatMap((each) => (isAbsent(each) ? [] : textOf(each)))
-  if (typeof replaced !== 'object' || replaced === null) return textOf({ ...sent, value: replaced })
+    return elementsOf(sent, replaced).flatMap((each) => (isAbsent(each) ? [] : scalarText(each)))
+  if (typeof replaced !== 'object' || replaced === null) return scalarText({ ...sent, value: replaced })
   const members = membersOf(sent, replaced).filter((each) => !isAbsent(each))
-  return Object.fromEntries(members.map((each) => [each.name, textOf(each)]))
+  return Object.fromEntries(members.map((each) => [each.name, scalarText(each)]))
 }
 
 // A URL has no such segments: parsers remove them with the one before, also percent-encoded.

@@ -20,7 +20,7 @@ export function receive(
 ): Promise<Received> {
   const received = fetch(request).then(async (response) => {
     const isLeft = onHead(response) && !signal.aborted
-    return { response, body: isLeft ? undefined : await readBody(response, signal) }
+    return { response, body: isLeft ? undefined : await receiveBytes(response, signal) }
   })
   return unlessAborted(received, signal)
 }
@@ -35,7 +35,7 @@ export function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSig
 }
 
 // The signal ends the body, too: otherwise its connection would stay open.
-async function readBody(response: Response, signal: AbortSignal): Promise<ArrayBuffer> {
+async function receiveBytes(response: Response, signal: AbortSignal): Promise<ArrayBuffer> {
   const reader = response.body?.getReader?.()
   if (reader === undefined) return response.arrayBuffer() // no body, or no stream in this platform
   const cancel = () => void reader.cancel(signal.reason).catch(() => {})

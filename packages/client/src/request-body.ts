@@ -2,7 +2,7 @@
 
 import { encode } from './json.js'
 import { readableOf } from './readable.js'
-import { checkJson, elementsOf, membersOf, replacement, type Sent, textOf } from './sendable.js'
+import { checkJson, elementsOf, membersOf, replacement, type Sent, scalarText } from './sendable.js'
 import type { ClientBody, ClientField, ClientTable } from './table.js'
 
 /** A body that `fetch` can send. */
@@ -27,7 +27,7 @@ export function writeRequestBody(
 ): EncodedBody {
   const sent = { at, value, places: numbers === undefined ? [] : [numbers], schemas }
   if (kind === 'json') return { content: json(sent), mediaType }
-  if (kind === 'text') return { content: textOf(sent), mediaType }
+  if (kind === 'text') return { content: scalarText(sent), mediaType }
   if (kind === 'bytes') return bytes(value, mediaType)
   const entries = entriesOf(sent, fields)
   if (kind === 'form') return { content: String(new URLSearchParams(entries.map(textEntry))), mediaType }
@@ -95,5 +95,5 @@ function single(sent: Sent, { isJson, mediaType = '' }: ClientField = {}): strin
   if (isJson) return json(sent)
   if (value === null) return ''
   const isText = typeof value !== 'object' || typeof replacement(sent.at, value) !== 'object'
-  return isText ? textOf(sent) : json(sent)
+  return isText ? scalarText(sent) : json(sent)
 }

@@ -57,7 +57,7 @@ export function writeNextRequest(
   return { url, method: 'GET', headers, signal: signal ?? never() }
 }
 
-// A gateway that has something in the place of the usual prefix leads to the operations of another one below it.
+// A gateway that serves something else at the usual prefix has the operations at another one below it.
 function baseOf({ prefix }: CalledOperation, baseUrl: string, usual: string): string {
   if (prefix === undefined) return baseUrl
   return (baseUrl.endsWith(usual) ? baseUrl.slice(0, baseUrl.length - usual.length) : baseUrl) + prefix

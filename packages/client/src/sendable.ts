@@ -33,10 +33,10 @@ function partsOf(sent: Sent, value: object): Sent[] {
 }
 
 /** The text of a string, a number, a boolean, a bigint, or of what has a `toJSON`. @throws {TypeError} */
-export function textOf({ value, ...sent }: Sent): string {
+export function scalarText({ value, ...sent }: Sent): string {
   const scalar = typeof value === 'object' && value !== null ? replacement(sent.at, value) : value
   if (typeof scalar === 'object')
-    throw new TypeError(`${sent.at} must be a single value, not ${nameOf(scalar)}`)
+    throw new TypeError(`${sent.at} must be a single value, not ${kindOf(scalar)}`)
   checkScalar({ ...sent, value: scalar })
   const text = String(scalar)
   if (/\p{Surrogate}/u.test(text)) throw new TypeError(`${sent.at} must not contain a lone surrogate`)
@@ -55,7 +55,7 @@ export function membersOf(
   value: object,
 ): (Sent & { readonly name: string })[] {
   const isPlain = Object.prototype.toString.call(value) === '[object Object]'
-  if (!isPlain) throw new TypeError(`${at} must not be ${nameOf(value)}`)
+  if (!isPlain) throw new TypeError(`${at} must not be ${kindOf(value)}`)
   const placesOf = propertiesAt(places, schemas)
   const given = Object.entries(value).filter(([, each]) => each !== undefined)
   return given.map(([name, each]) => {
@@ -80,14 +80,14 @@ export function replacement(at: string, value: object): unknown {
 
 function checkScalar({ at, value, places, schemas }: Sent): void {
   if (['undefined', 'function', 'symbol'].includes(typeof value))
-    throw new TypeError(`${at} must not be ${nameOf(value)}`)
+    throw new TypeError(`${at} must not be ${kindOf(value)}`)
   if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${at} must not be ${value}`)
   // Already rounded, possibly: 9007199254740993 is 9007199254740992.
   if (isBeyondDouble(value) && kindsAt(places, schemas).includes('int64'))
     throw new TypeError(`${at} is beyond 2^53, where a number is not exact: give a bigint`)
 }
 
-function nameOf(value: unknown): string {
+function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value)
   if (typeof value !== 'object') return `a ${typeof value}`
   if (Array.isArray(value)) return 'an array'

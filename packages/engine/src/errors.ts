@@ -87,12 +87,15 @@ export function toRequestError(error: unknown, contract: Contract): RequestError
   const known = typeof code === 'string' ? frameworkCodes[code] : undefined
   if (known !== undefined) return requestFault(known, String(message), contract, error)
   if (statusCode >= 400 && statusCode < 500)
-    return new RequestError(nameOf(code, statusCode), String(message), { status: statusCode, cause: error })
+    return new RequestError(errorCodeOf(code, statusCode), String(message), {
+      status: statusCode,
+      cause: error,
+    })
   return ownError('internal_error', String(message), { cause: error })
 }
 
 // Its code or, as `http-errors` throws it, the name of its status: `too_many_requests`.
-function nameOf(code: unknown, status: number): string {
+function errorCodeOf(code: unknown, status: number): string {
   if (typeof code === 'string') return code
   return (STATUS_CODES[status] ?? 'invalid_request').toLowerCase().replace(/\W+/g, '_')
 }

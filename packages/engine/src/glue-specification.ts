@@ -22,8 +22,8 @@ export function isOfGlue(method: string): boolean {
 }
 
 /**
- * A specification of some operations of a contract with the id, method and path of each operation, and nothing else: glue would inline schemas
- * at every reference. Paths are decoded, as the router compares them.
+ * A specification of some operations of a contract with the id, method and path of each operation, and
+ * nothing else: glue would inline schemas at every reference. Paths are decoded, as the router compares them.
  */
 export function glueSpecification({ title, version }: Contract, operations: Iterable<Operation>): object {
   const paths: Record<string, Record<string, object>> = {}

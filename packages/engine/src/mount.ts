@@ -47,12 +47,7 @@ import {
   deprecationHeaders,
   sunsetCheck,
 } from './response/deprecation.js'
-import {
-  createErrorForms,
-  type ErrorBodyOf,
-  type ErrorForm,
-  type ErrorForms,
-} from './response/error-forms.js'
+import { type ErrorBodyOf, type ErrorForm, type ErrorForms, errorForms } from './response/error-forms.js'
 import { type ErrorHandler, errorHandler } from './response/error-response.js'
 import { createResponseSchemas } from './response/response-schemas.js'
 import { createResponseChecks, type ResponseCheck } from './response/response-validation.js'
@@ -149,7 +144,7 @@ function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): 
         ? security
         : createSecurity(contract, security, { cookieOrigins, address }),
     problems: new Map(),
-    errorForms: createErrorForms(contract, parts.errorBody),
+    errorForms: errorForms(contract, parts.errorBody),
     addresses: new Map(
       [...byPrefix(contract).keys()].map((own) => [own, addressOf(app, contract, address, own)]),
     ),
@@ -266,7 +261,6 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const first = [
     hook((request, reply) => {
       check(request)
-      security.takeQueryKeys(request)
       return authorize(request, reply)
     }),
     ...(deprecation ? [deprecationHook(deprecation, address)] : []), // errors have them from `config`
@@ -491,13 +485,15 @@ function noteSecurity<Resource>(shared: Shared<Resource>): void {
 }
 
 // If the server cannot check an operation's requirements: 501; with a handler, startup has failed already.
+// A key in the query is taken out, whatever the operation requires.
 function securityCheck(operation: Operation, unmet: string | undefined, security: Security): Check {
   if (unmet !== undefined) {
-    return () => {
+    return (request) => {
+      security.takeQueryKeys(request)
       throw ownError('not_implemented', unmet)
     }
   }
-  if (operation.security.length === 0) return () => {}
+  if (operation.security.length === 0) return (request) => security.takeQueryKeys(request)
   return (request) => {
     const verdict = security.authenticate(request, operation)
     return verdict instanceof Promise ? verdict.then(pass) : pass(verdict)

@@ -6,6 +6,14 @@ import { checkUrl, ownError } from './errors.js'
 import { literalPattern } from './lib/literal-pattern.js'
 import { requestPath } from './lib/request-path.js'
 
+const allowedAt: unique symbol = Symbol('openapi.allowedAt')
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    [allowedAt]?: AllowedMethods
+  }
+}
+
 /**
  * Creates the handler of requests without a route, for `setNotFoundHandler`: it throws 404, or 405 with
  * `Allow` (RFC 9110, sections 15.5.5 and 15.5.6), for the error handler. It must be created before the routes
@@ -15,7 +23,7 @@ export function notFoundHandler(
   app: FastifyInstance,
   contract: Contract,
 ): (request: FastifyRequest) => never {
-  const allowedMethods = collectMethods(app)
+  const allowedMethods = methodsOf(app)
   return (request) => {
     checkUrl(request, contract)
     const allowed = allowedMethods(requestPath(request.url))
@@ -28,6 +36,12 @@ export function notFoundHandler(
 
 /** The methods allowed at a path, sorted. Empty for an unknown path. */
 type AllowedMethods = (path: string) => readonly string[]
+
+// An instance has those of the instance that it is a scope of.
+function methodsOf(app: FastifyInstance): AllowedMethods {
+  if (app[allowedAt] === undefined) app.decorate(allowedAt, collectMethods(app))
+  return app[allowedAt] as AllowedMethods
+}
 
 function collectMethods(app: FastifyInstance): AllowedMethods {
   const methods = new Map<string, { segments: readonly Segment[]; names: Set<string> }>()

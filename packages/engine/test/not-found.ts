@@ -1,6 +1,8 @@
 // Which route a path has beside templates with text in a segment, and what 404 and 405 say of the others.
 
+import Fastify from 'fastify'
 import t from 'tap'
+import { errorHandler, mount, notFoundHandler } from '../src/index.js'
 import { contractOf, startEngine } from '../src/testing/engine.js'
 import { pathParameterNames } from '../src/tools.js'
 
@@ -142,4 +144,15 @@ t.test('a long segment is compared in a time that grows with its length', async 
       const { status } = await call('GET', `/${mark}/${unit.repeat(6_000 / unit.length)}`)
       t.equal(status, 404, `${unit}: with a cube of its length, it would take minutes`)
     }
+})
+
+t.test('a path with an empty parameter has the methods of all routes of its application', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.setErrorHandler(errorHandler(contract))
+  app.setNotFoundHandler(notFoundHandler(app, contract))
+  app.post('/a/', async () => "the application's")
+  await mount(app, { contract, handlers })
+  t.match(await app.inject('/a/'), { statusCode: 405, headers: { allow: 'POST' } })
+  t.match(await app.inject({ method: 'POST', url: '/a/' }), { statusCode: 200 })
 })

@@ -19,8 +19,9 @@ const arrays = [
  * in place, and again when it repeats a statement whose plan is outdated; its own types turn `true` into
  * false then, and bytes into others.
  *
- * int8 is a bigint. Dates, times and intervals are strings in the contract's formats `date`, `date-time`, `time`
- * and `duration` (RFC 3339), to the microsecond. JSON integers beyond 2^53 are bigints. One-dimensional arrays are arrays.
+ * int8 is a bigint. Dates, times and intervals are strings in the contract's formats `date`, `date-time`,
+ * `time` and `duration` (RFC 3339), to the microsecond. JSON integers beyond 2^53 are bigints.
+ * One-dimensional arrays are arrays.
  */
 export const valueTypes = {
   bigint: postgres.BigInt,
@@ -46,9 +47,9 @@ function arraysOf(readElement: (text: string) => unknown, ...oids: number[]) {
 
 /**
  * A date or time in the form of RFC 3339. With `DateStyle` ISO, PostgreSQL writes a space for the T, and
- * leaves out the minutes of an offset in whole hours. A `timestamp` has no offset, and gets none. A `timetz` may
- * be the end of a day, which PostgreSQL makes of a leap second, and which elsewhere is the beginning of another; or
- * have an offset with seconds, which RFC 3339 lacks.
+ * leaves out the minutes of an offset in whole hours. A `timestamp` has no offset, and gets none. A `timetz`
+ * may be the end of a day, which PostgreSQL makes of a leap second, and which elsewhere is the beginning of
+ * another; or have an offset with seconds, which RFC 3339 lacks.
  */
 export function readTime(text: string): string {
   return text
@@ -68,8 +69,8 @@ function inUtc(_: string, time: string, fraction: string, offset: string): strin
 }
 
 /**
- * A duration in the form of RFC 3339, appendix A, which skips no unit. With `IntervalStyle` iso_8601, PostgreSQL
- * writes P1Y2D for P1Y0M2D, and PT1H5S for PT3605S.
+ * A duration in the form of RFC 3339, appendix A, which skips no unit. With `IntervalStyle` iso_8601,
+ * PostgreSQL writes P1Y2D for P1Y0M2D, and PT1H5S for PT3605S.
  */
 export function readInterval(text: string): string {
   return text.replace(/(?<=Y)(?=-?\d+D)/, '0M').replace(/(?<=H)(?=-?[\d.]+S)/, '0M')
@@ -147,8 +148,8 @@ export function readArray<Element>(
   })
 }
 
-// The texts of the elements, in quotes if they need some: an array's are in braces. An array whose first index
-// is not 1 begins with its bounds, `[0:1]={…}`.
+// The texts of the elements, in quotes if they need some: an array's are in braces. An array whose first
+// index is not 1 begins with its bounds, `[0:1]={…}`.
 function elementsOf(array: string): string[] {
   const elements: string[] = []
   let depth = 0

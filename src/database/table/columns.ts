@@ -194,8 +194,8 @@ export function jsonb<Value extends NonNullable<unknown>>(name?: string): Column
 }
 
 /**
- * An array of a type, such as `arrayOf(text())`. An element is null only if it is `nullable`. PostgreSQL's arrays
- * of arrays are matrices: those in one are of one length, and not empty.
+ * An array of a type, such as `arrayOf(text())`. An element is null only if it is `nullable`. PostgreSQL's
+ * arrays of arrays are matrices: those in one are of one length, and not empty.
  */
 export function arrayOf<Value>(element: Column<Value>, name = element.column): Column<Value[]> {
   const areArrays = element.type.endsWith('[]')

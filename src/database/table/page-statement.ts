@@ -4,8 +4,7 @@ import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
 import { inOrder, type Numbered, takeNumbers } from '../numbered.js'
-import type { StoredValue } from './columns.js'
-import { type Field, inJson, isExact, parseStored, readRow } from './rows.js'
+import { type Field, inJson, readColumns } from './rows.js'
 
 /** A field that rows are in the order of. */
 export interface OrderedField extends Field {
@@ -65,7 +64,7 @@ export function pageStatement<Row>(
     const all = JSON.stringify(pages.map((page, i) => recordOf(page, first + i)))
     const rows = await sql.unsafe<ReadColumns[]>(statement, [all], prepared)
     return inOrder(first, pages.length, rows).map(({ columns }) =>
-      columns === null ? undefined : readPage<Row>(shown, columns),
+      columns === null ? undefined : readColumns<Row>(shown, columns),
     )
   }, limits)
 }
@@ -84,18 +83,6 @@ function selectOf(shown: readonly Field[], rows: string): string {
 
 interface ReadColumns extends Numbered {
   readonly columns: string | null
-}
-
-type Columns = readonly (readonly StoredValue[] | null)[]
-
-function readPage<Row>(shown: readonly Field[], json: string): Row[] {
-  const columns = parseStored<Columns>(json, (parsed) =>
-    shown.every(({ codec }, i) => !codec.isInteger || parsed[i]?.every(isExact) !== false),
-  )
-  const rows: Row[] = []
-  const count = columns[0]?.length ?? 0
-  for (let row = 0; row < count; row++) rows.push(readRow(shown, (_, i) => columns[i]?.[row] ?? null))
-  return rows
 }
 
 // The names are those that the statement gives to what is asked.

@@ -104,8 +104,8 @@ export function createPages<
     request: Request & Known<Request, Filters>,
   ): Promise<Page<Shown, Position>> => {
     const { limit } = request
-    const values = filters.map(({ name, write }) => textOf(request[name], write))
-    const after = textOf(request.after, position.codec.write)
+    const values = filters.map(({ name, write }) => writtenOrNull(request[name], write))
+    const after = writtenOrNull(request.after, position.codec.write)
     // One more than `limit`, to know whether there is a next page.
     const rows = await select(sql, { values, after, limit: limit + 1 })
     if (rows === undefined) throw notOfARow(position)
@@ -131,7 +131,7 @@ function filterOf(
   return { name, column, operator, type, write }
 }
 
-function textOf(value: unknown, write: Column<unknown>['write']): string | null {
+function writtenOrNull(value: unknown, write: Column<unknown>['write']): string | null {
   return value === undefined ? null : write(value)
 }
 

@@ -80,12 +80,43 @@ export function readRow<Row>(
   return row as Row // a column for each of its fields
 }
 
-function readField({ column, codec }: Field, stored: StoredValue): unknown {
+/** Reads rows from JSON that has the list of each field's values, or null if there are no rows. */
+export function readColumns<Row>(fields: readonly Field[], json: string): Row[] {
+  const lists = parseStored<readonly (readonly StoredValue[] | null)[]>(json, (parsed) =>
+    fields.every(({ codec }, i) => !codec.isInteger || parsed[i]?.every(isExact) !== false),
+  )
+  const rows = (lists[0] ?? []).map(() => ({}))
+  for (let i = 0; i < fields.length; i++) readColumn(fields[i] as Field, lists[i] ?? [], rows)
+  return rows as Row[] // a column for each of its fields
+}
+
+// A column at a time: its type reads all values before the next does.
+function readColumn(
+  field: Field,
+  list: readonly StoredValue[],
+  rows: readonly Record<string, unknown>[],
+): void {
+  const { name, codec } = field
   try {
-    return codec.read(stored)
+    for (let i = 0; i < rows.length; i++) {
+      const value = codec.read(list[i] ?? null)
+      if (value !== undefined) (rows[i] as Record<string, unknown>)[name] = value
+    }
   } catch (cause) {
-    throw new Error(`column ${column} has a value that ${codec.type} does not read`, { cause })
+    throw unreadable(field, cause)
   }
+}
+
+function readField(field: Field, stored: StoredValue): unknown {
+  try {
+    return field.codec.read(stored)
+  } catch (cause) {
+    throw unreadable(field, cause)
+  }
+}
+
+function unreadable({ column, codec }: Field, cause: unknown): Error {
+  return new Error(`column ${column} has a value that ${codec.type} does not read`, { cause })
 }
 
 /**

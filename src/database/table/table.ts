@@ -6,7 +6,7 @@ import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
 import { writeArray } from '../driver/values.js'
-import { asOne, inOrder, type Numbered, takeNumbers } from '../numbered.js'
+import { inOrder, type Numbered, takeNumbers } from '../numbered.js'
 import { isDataException, wrongValue } from '../unavailable.js'
 import type { AnyColumns, ColumnsOf, StoredValue } from './columns.js'
 import type { Source } from './page-statement.js'
@@ -98,7 +98,7 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
     const number = takeNumbers(1)
     const given = [writeRows(taken, rows), number]
     const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, given, prepared).catch(explainValue)
-    return readRows(shown, asOne(number, rows.length, stored))
+    return readRows(shown, inOrder(number, rows.length, stored, 0))
   }
 }
 
@@ -121,7 +121,7 @@ function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field)
   return async (sql: Sql, asked: readonly Value[]): Promise<(Shown | undefined)[]> => {
     const values = writeArray(asked.map(codec.write))
     const first = takeNumbers(asked.length)
-    const found = await sql.unsafe<Found[]>(statement, [values, first], prepared).catch(async (error) => {
+    const found = await sql.unsafe<FoundRow[]>(statement, [values, first], prepared).catch(async (error) => {
       const [value] = asked
       const isAlone = asked.length === 1 && isDataException(error)
       if (!isAlone || (await canRead(sql, codec.type, codec.write(value as Value)))) throw error
@@ -133,7 +133,7 @@ function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field)
   }
 }
 
-interface Found extends Numbered {
+interface FoundRow extends Numbered {
   readonly json: string | null
 }
 

@@ -98,7 +98,8 @@ function readStream(
 function unsupported({ place, mediaType }: Declared): string {
   const fix = 'remove the schema or use {type: string, format: binary} for raw bytes'
   return isRange(mediaType)
-    ? `${place} ${mediaType} is not supported with its schema: name a single media type, or ${fix}, without a length`
+    ? `${place} ${mediaType} is not supported with its schema: ` +
+        `name a single media type, or ${fix}, without a length`
     : `${place} ${mediaType} cannot be validated against its schema: ${fix}`
 }
 

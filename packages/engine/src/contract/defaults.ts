@@ -31,8 +31,8 @@ export const defaultRequestId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,12
 export const defaultLimits = { bodyBytes: 1_048_576, urlBytes: maxHeaderSize, headerBytes: maxHeaderSize }
 
 /**
- * Of a stream that has a keep-alive by default, of an operation whose `x-limits` do not say it. Proxies close a silent connection after a
- * minute.
+ * Of a stream that has a keep-alive by default, of an operation whose `x-limits` do not say it. Proxies close
+ * a silent connection after a minute.
  */
 export const defaultKeepAliveMs = 15_000
 

@@ -91,7 +91,7 @@ function givenEntries(reader: Reader, { mapping }: Node, alternatives: readonly 
     const alternative =
       alternatives.find((each) => each.ref === target || each.place === ref) ??
       alternatives.find((each) => found !== undefined && each.target === reader.node(found)) ??
-      alternatives.find((each) => found === undefined && nameOf(each.ref ?? '') === nameOf(ref))
+      alternatives.find((each) => found === undefined && schemaNameOf(each.ref ?? '') === schemaNameOf(ref))
     if (alternative === undefined && found !== undefined) elsewhere.push([value, target])
     else kept.push([value, alternative?.place ?? target])
   }
@@ -114,7 +114,7 @@ function addedEntries(
   const added: Entry[] = []
   for (const { ref, place, own } of others) {
     if (ref === undefined) continue
-    const name = nameOf(ref)
+    const name = schemaNameOf(ref)
     const values = own?.every(isUnique) ? own : [name]
     if (own !== undefined && !values.every((value) => own.includes(value))) return undefined
     added.push(...values.map((value): Entry => [value, place]))
@@ -161,7 +161,7 @@ export function lastName(ref: string): string {
 }
 
 // A file is named without its extension.
-function nameOf(ref: string): string {
+function schemaNameOf(ref: string): string {
   return lastName(ref).replace(/\.(yaml|yml|json)$/, '')
 }
 

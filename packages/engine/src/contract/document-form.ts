@@ -5,7 +5,7 @@ import type { Pointer, Problem } from './contract-error.js'
 import { containerFields, type Nesting, nestingIn, outermost } from './keywords.js'
 import { valueAt } from './pointer.js'
 
-/** As Redocly's parser of YAML: far more than people write, and far from overflowing the stack of any reader. */
+/** As Redocly's parser of YAML: far more than people write, far from overflowing the stack of any reader. */
 export const nestingMax = 100
 
 /** What is said of a part nested deeper than that. */

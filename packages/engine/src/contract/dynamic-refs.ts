@@ -1,6 +1,6 @@
-// `$dynamicRef` (JSON Schema Core 2020-12, section 8.2.3.2), which the server follows like a `$ref` to the first
-// `$dynamicAnchor` of its name. It becomes one before anything reads the document, so that every walk over
-// references finds it.
+// `$dynamicRef` (JSON Schema Core 2020-12, section 8.2.3.2), which the server follows like a `$ref` to the
+// first `$dynamicAnchor` of its name. It becomes one before anything reads the document, so that every walk
+// over references finds it.
 
 import type { Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
@@ -8,8 +8,8 @@ import { mapMembers, type Nesting, nestingIn, outermost } from './keywords.js'
 import { pointerTo, resolvePointer } from './pointer.js'
 
 /**
- * A document with a `$ref` in place of each `$dynamicRef`, and without anchors, of which Ajv allows one of each
- * name. A `$dynamicRef` without a target is left out: it allows anything, and `generate` warns.
+ * A document with a `$ref` in place of each `$dynamicRef`, and without anchors, of which Ajv allows one of
+ * each name. A `$dynamicRef` without a target is left out: it allows anything, and `generate` warns.
  */
 export function withoutDynamicRefs(document: object): object {
   const anchors = new Map<string, string>()

@@ -168,7 +168,7 @@ function readData(reader: Reader, schemas: readonly unknown[]) {
       isJson: false,
       allowsText: true,
       texts: constantsIn(reader, schemas),
-      schema: textOf(reader, schemas),
+      schema: textSchemaOf(reader, schemas),
     }
   const schema = whole(json)
   return { isJson: true, allowsText: allowsText(reader, schema), texts: undefined, schema }
@@ -196,7 +196,7 @@ function allowsText(reader: Reader, schema: unknown): boolean {
   return typesOf(nodeOf(reader.dereferenced(schema)))?.includes('string') ?? true
 }
 
-function textOf(reader: Reader, schemas: readonly unknown[]): AnySchema {
+function textSchemaOf(reader: Reader, schemas: readonly unknown[]): AnySchema {
   const isTyped = schemas.some((each) => typesOf(nodeOf(reader.dereferenced(each)))?.join() === 'string')
   return whole(isTyped ? schemas : [...schemas, { type: 'string' }])
 }

@@ -36,10 +36,10 @@ export function readItems(reader: Reader, mediaType: string, media: Node): Items
   return { framing, schema: schema.item }
 }
 
-type Found = { readonly item: AnySchema } | { readonly problem: string }
+type ItemSchema = { readonly item: AnySchema } | { readonly problem: string }
 
 // Before OpenAPI 3.2 there was no other way to describe an item than by `schema`.
-function itemSchemaOf(reader: Reader, { schema, itemSchema }: Node, framing: Framing): Found {
+function itemSchemaOf(reader: Reader, { schema, itemSchema }: Node, framing: Framing): ItemSchema {
   const item = itemSchema as AnySchema | undefined
   if (schema === undefined) return { item: item ?? true }
   if (!reader.version.startsWith('3.2'))

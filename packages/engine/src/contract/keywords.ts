@@ -49,6 +49,29 @@ export const schemaKeywords: ReadonlyMap<string, SchemaKeyword> = new Map(
   }),
 )
 
+/** The formats of strings that are checked (schemas/formats.ts). */
+export const checkedFormats = [
+  'date',
+  'date-time',
+  'time',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uri',
+  'url',
+  'uri-reference',
+  'uri-template',
+  'json-pointer',
+  'relative-json-pointer',
+  'regex',
+  'uuid',
+  'byte',
+  'base64url',
+  'http-date',
+] as const
+
 /** Keywords of other drafts of JSON Schema, with what to write instead. */
 export const ofOtherDrafts: ReadonlyMap<string, string> = new Map([
   ['$recursiveAnchor', '$dynamicAnchor, with a name'],

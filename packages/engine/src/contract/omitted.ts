@@ -1,5 +1,5 @@
-// What operations may omit and the server adds: operationIds and path parameters; and the operationIds of those
-// that a `$ref` leads several paths to.
+// What operations may omit and the server adds: operationIds and path parameters; and the operationIds of
+// those that a `$ref` leads several paths to.
 
 import type { Problem } from './contract-error.js'
 import { isNode, mapValues } from './keywords.js'
@@ -10,9 +10,9 @@ import { type Node, Reader } from './reader.js'
 /**
  * The document with a derived operationId (`getToysById` for `GET /toys/{id}`) and a string parameter for
  * each undeclared path parameter, and a sentence for each. An Operation Object that several paths refer to is
- * an operation of each: the first keeps its operationId, which is one of a kind. They are added to the document itself so that
- * routes, handlers, types, the client and the log agree. A path item that several paths share is copied to
- * each whose operations omit something: what is derived from a path differs.
+ * an operation of each: the first keeps its operationId, which is one of a kind. They are added to the
+ * document itself so that routes, handlers, types, the client and the log agree. A path item that several
+ * paths share is copied to each whose operations omit something: what is derived from a path differs.
  */
 export function addOmitted(document: object): { readonly document: object; readonly added: Problem[] } {
   const added: Problem[] = []
@@ -85,8 +85,8 @@ function moduleOf(id: string): string {
   return moduleName(id).toLowerCase()
 }
 
-// The operationId, if it is derived or the written one is that of another path, and the names of the undeclared
-// path parameters.
+// The operationId, if it is derived or the written one is that of another path, and the names of the
+// undeclared path parameters.
 interface Omitted {
   readonly operationId?: string
   readonly isOfOther?: boolean

@@ -104,7 +104,7 @@ function readOperation(
     checkExtensions(reader, place, item, node)
     return {
       parameters: readParameters(reader, place, path, item, node),
-      body: readBody(reader, place, method, node),
+      body: requestBodyOf(reader, place, method, node),
       responses: readResponses(reader, place, node),
       security: readRequirements(reader, place, node),
     }
@@ -199,7 +199,7 @@ function checkExtensions(reader: Reader, place: string, item: Node, node: Node):
   for (const text of misspelt(given, ofOperation)) reader.unsupported(`${place}: ${text}`)
 }
 
-function readBody(reader: Reader, place: string, method: string, operation: Node): Operation['body'] {
+function requestBodyOf(reader: Reader, place: string, method: string, operation: Node): Operation['body'] {
   if (operation.requestBody === undefined) return undefined
   const { content, required } = reader.node(operation.requestBody)
   if (['GET', 'HEAD'].includes(method)) {

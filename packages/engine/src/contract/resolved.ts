@@ -1,6 +1,6 @@
-// References, but for those of schemas, are followed once, where a contract is read: what a document refers to
-// stands where it is used, so that no reader of a contract meets such a `$ref`, and none reads it otherwise than
-// another. Schemas keep theirs: they have names, and may contain themselves.
+// References, but for those of schemas, are followed once, where a contract is read: what a document refers
+// to stands where it is used, so that no reader of a contract meets such a `$ref`, and none reads it
+// otherwise than another. Schemas keep theirs: they have names, and may contain themselves.
 
 import { type Kind, type Place, placeIn, referencesIn, wholeDocument } from './component-kinds.js'
 import type { Problem } from './contract-error.js'
@@ -24,7 +24,7 @@ export function resolved(document: object, isKept: IsKept = () => false): object
   return new Resolver(document, isKept).read(document, wholeDocument) as object
 }
 
-/** A problem for each path item with a field both beside its `$ref` and in its target (OpenAPI 3.1, 4.8.9). */
+/** A problem for each path item with a field both beside its `$ref` and in its target (3.1, 4.8.9). */
 export function doubledFields(document: object): Problem[] {
   return referencesIn(document).flatMap(({ ref, at, kind }) => {
     const target = nodeOf(resolvePointer(document, ref))
@@ -35,8 +35,8 @@ export function doubledFields(document: object): Problem[] {
   })
 }
 
-// The fields beside a `$ref` that count, in place of the target's (OpenAPI 3.1.1, section 4.8.23, and 4.8.9 of
-// path items). A callback has URLs and no others, and a media type no description.
+// The fields beside a `$ref` that count, in place of the target's (OpenAPI 3.1.1, section 4.8.23, and 4.8.9
+// of path items). A callback has URLs and no others, and a media type no description.
 const textFields: Readonly<Record<Exclude<ReferredKind, 'pathItems'>, readonly string[]>> = {
   examples: ['summary', 'description'],
   responses: ['summary', 'description'],

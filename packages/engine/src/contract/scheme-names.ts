@@ -1,5 +1,5 @@
-// Security requirements of OpenAPI 3.2 may have the URI of a scheme in place of its name (section 4.30.1). All
-// that reads them knows names: each URI becomes that of the component, or of one that is added for it.
+// Security requirements of OpenAPI 3.2 may have the URI of a scheme in place of its name (section 4.30.1).
+// All that reads them knows names: each URI becomes that of the component, or of one that is added for it.
 
 import { mapMembers, outermost } from './keywords.js'
 import { pointerKeys } from './pointer.js'

@@ -18,7 +18,7 @@ export const signatureHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-sig
 export type SignatureHeader = (typeof signatureHeaders)[number]
 
 /** An operation of a path item that is not served. */
-interface Found {
+interface FoundRequest {
   readonly item: Node
   readonly method: string
   readonly node: Node
@@ -63,7 +63,7 @@ function callbacksOf(reader: Reader, operation: Operation): Map<string, SentRequ
   return requests
 }
 
-function requestsOf(reader: Reader, value: unknown, at: Pointer, url: string | undefined): Found[] {
+function requestsOf(reader: Reader, value: unknown, at: Pointer, url: string | undefined): FoundRequest[] {
   const item = reader.node(value)
   return operationsIn(item).map(([method, operation]) => {
     return { item, method, node: reader.node(operation), at: [...at, ...methodPlace(method)], url }
@@ -76,7 +76,7 @@ function addAll(
   requests: Map<string, SentRequest>,
   place: string,
   key: string,
-  all: readonly Found[],
+  all: readonly FoundRequest[],
 ): void {
   for (const each of all) {
     const own = all.length === 1 ? key : each.node.operationId
@@ -98,7 +98,7 @@ function addAll(
 function readRequest(
   reader: Reader,
   place: string,
-  { item, method, node, url }: Found,
+  { item, method, node, url }: FoundRequest,
 ): SentRequest | string {
   const { requestBody } = node
   const { content, required } = reader.node(requestBody)
@@ -144,13 +144,13 @@ function readReceiverResponses(reader: Reader, { responses }: Node): SentRequest
     declared.map(([key, value]) => {
       const status = key.toLowerCase()
       const all = bodiless.includes(status) ? [] : Object.entries(reader.node(reader.node(value).content))
-      const contents = all.map(([mediaType, media]) => readBody(reader, mediaType, reader.node(media)))
+      const contents = all.map(([mediaType, media]) => sentContent(reader, mediaType, reader.node(media)))
       return [status, { status, key, contents }]
     }),
   )
 }
 
-function readBody(reader: Reader, mediaType: string, { schema }: Node): Content {
+function sentContent(reader: Reader, mediaType: string, { schema }: Node): Content {
   if (isRange(mediaType)) return { mediaType, kind: 'bytes' }
   if (!isJson(mediaType))
     return { mediaType, kind: essence(mediaType).startsWith('text/') ? 'text' : 'bytes' }

@@ -14,8 +14,8 @@ export function readPrefix(reader: Reader): string {
 }
 
 /**
- * The same of the servers that an operation has instead of the document's (OpenAPI 3.1.1, section 4.8.10): its
- * own, or those of its path item. Undefined if it has none.
+ * The same of the servers that an operation has instead of the document's (OpenAPI 3.1.1, section 4.8.10):
+ * its own, or those of its path item. Undefined if it has none.
  * @param place of the operation, in words
  */
 export function readOwnPrefix(reader: Reader, place: string, item: Node, node: Node): string | undefined {

@@ -1,11 +1,10 @@
 // What schemas say and the server does not check, or checks otherwise than it may be meant.
 
 import { integerRanges } from '../lib/exact-number.js'
-import { formats } from '../schemas/formats.js'
-import { isLegacyPattern } from '../schemas/patterns.js'
 import type { Schema } from './contract.js'
 import type { Problem } from './contract-error.js'
-import { ofOtherDrafts } from './keywords.js'
+import { checkedFormats, ofOtherDrafts } from './keywords.js'
+import { isLegacyPattern } from './patterns.js'
 import { pointerTo, resolvePointer } from './pointer.js'
 import { nodesOf } from './reader.js'
 import type { SchemaPlace } from './schema-places.js'
@@ -25,7 +24,7 @@ export function uncheckedKeywords(document: object, places: readonly SchemaPlace
 }
 
 // Those of strings, and annotations: how the value is shown, or that it is any bytes.
-const known = new Set([...Object.keys(formats), 'binary', 'password', 'commonmark', 'html'])
+const known = new Set<string>([...checkedFormats, 'binary', 'password', 'commonmark', 'html'])
 
 function ofFormat({ format, type }: Schema): string | undefined {
   if (typeof format !== 'string' || known.has(format)) return undefined

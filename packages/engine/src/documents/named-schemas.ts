@@ -1,5 +1,5 @@
-// Schemas within components that another version of OpenAPI does not have: each that something refers to becomes
-// a component of its own, so that the reference has a target there.
+// Schemas within components that another version of OpenAPI does not have: each that something refers to
+// becomes a component of its own, so that the reference has a target there.
 
 import { referencesIn } from '../contract/component-kinds.js'
 import { isNode, mapMembers, mapValues, outermost } from '../contract/keywords.js'

@@ -30,7 +30,8 @@ const unknownKeywords = [
 /** Converts a document of OpenAPI 3.1 or 3.2 to 3.0. Returns a 3.0 document unchanged. */
 export function toOpenApi30(document: object): object {
   if (isOpenApi30(document)) return document
-  const named = withNamedSchemas(withoutOpenApi32(withoutDynamicRefs(document)), 'pathItems') // which are no components in 3.0
+  // Path items are no components in 3.0.
+  const named = withNamedSchemas(withoutOpenApi32(withoutDynamicRefs(document)), 'pathItems')
   const whole = resolved(named, (kind) => kind !== 'pathItems') as Node
   const { openapi: _, jsonSchemaDialect: __, webhooks: ___, ...known } = whole
   const { info, components = {}, ...others } = known

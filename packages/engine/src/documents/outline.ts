@@ -105,8 +105,8 @@ function sentOf(name: string, url: string | undefined, item: Node, reader: Reade
     const of = Object.entries(reader.node(responses)).filter(([key]) => !key.startsWith('x-'))
     return {
       ...{ name, url, method },
-      summary: textOf(summary),
-      description: textOf(operation.description),
+      summary: proseOf(summary),
+      description: proseOf(operation.description),
       parameters: parametersOf(item, operation, reader),
       body: requestBody === undefined ? undefined : bodyOf(reader.node(requestBody), reader),
       responses: of.map(([key, each]) => responseOf({ key, contents: [] }, reader.node(each), reader)),
@@ -122,7 +122,7 @@ export function schemasOf({ specification }: Contract): SchemaOutline[] {
     const isRequired = new Set(Array.isArray(required) ? required : [])
     return {
       name,
-      description: textOf(schema.description),
+      description: proseOf(schema.description),
       type: shortSchema(reader.isFalse(value) ? false : schema, reader),
       members: Object.entries(nodeOf(properties)).map(([member, of]) =>
         itemOf(member, isRequired.has(member), { schema: of }, reader),
@@ -137,7 +137,7 @@ function operationOf(operation: Operation, reader: Reader, contract: Contract): 
   return {
     ...{ id, method, prefix, path, summary },
     security,
-    description: textOf(withDates(definition, contract).description),
+    description: proseOf(withDates(definition, contract).description),
     parameters: parametersOf(item, definition, reader),
     body: operation.body && bodyOf(reader.node(definition.requestBody), reader),
     responses: [...operation.responses.values()].map((response) =>
@@ -157,7 +157,7 @@ function parametersOf(item: Node, operation: Node, reader: Reader): ParameterOut
 function bodyOf(body: Node, reader: Reader): OperationOutline['body'] {
   return {
     required: body.required === true,
-    description: textOf(body.description),
+    description: proseOf(body.description),
     contents: contentsOf(body.content, reader),
   }
 }
@@ -175,7 +175,7 @@ function responseOf(
     const stream = read.find(({ mediaType, kind }) => kind === 'stream' && mediaType === each.mediaType)
     return stream === undefined ? each : { ...each, type: streamText(stream, reader) }
   })
-  return { status: key, description: textOf(response.description ?? response.summary), headers, contents }
+  return { status: key, description: proseOf(response.description ?? response.summary), headers, contents }
 }
 
 function contentsOf(content: unknown, reader: Reader): ContentOutline[] {
@@ -208,9 +208,9 @@ function itemOf(name: string, required: boolean, { schema, ...item }: Node, read
       (mediaType === undefined ? '' : ` as ${isJson(mediaType) ? 'JSON' : mediaType}`),
     ...marks.filter(([mark]) => isMarked(mark)).map(([, text]) => text),
   ].join(', ')
-  return { name, required, type, description: textOf(item.description) || textOf(target.description) }
+  return { name, required, type, description: proseOf(item.description) || proseOf(target.description) }
 }
 
-function textOf(value: unknown): string {
+function proseOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : ''
 }

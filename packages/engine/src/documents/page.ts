@@ -15,7 +15,7 @@ import { addAsset } from './assets.js'
 import { baseUrlIn, withBase } from './contract-files.js'
 import { escapeHtml, headingId, markdownToHtml } from './markdown.js'
 import { type PageParts, pageDocument } from './page-document.js'
-import { plainText, textOf } from './plain-text.js'
+import { plainText, plainTextOf } from './plain-text.js'
 
 // Scalar uses inline styles and `data:` icons, and asks for tokens where the contract says that they are.
 function policyFor(contract: Contract): string {
@@ -107,7 +107,7 @@ This browser rounds integers beyond 2<sup>53</sup> when it shows a response.
 <nav aria-label="Operations"><ul>
 ${[...contract.operations.values()].map(linkTo).join('\n')}
 </ul></nav>
-${markdownToHtml(textOf(contract, parts))}
+${markdownToHtml(plainTextOf(contract, parts))}
 </main>
 <div id="documentation" hidden></div>
 </body>

@@ -33,12 +33,12 @@ export function plainText(
   variantOf: (request: FastifyRequest) => string,
 ): void {
   if (operationAt(documentPaths.text, contract) !== undefined) return
-  const make = withBase(() => textOf(contract, parts))
+  const make = withBase(() => plainTextOf(contract, parts))
   addAsset(app, documentPaths.text, 'text/plain; charset=utf-8', make, { variantOf })
 }
 
 /** The operations and all that a caller must know of them, in Markdown, without the base address. */
-export function textOf(contract: Contract, parts: PageParts): string {
+export function plainTextOf(contract: Contract, parts: PageParts): string {
   const operations = operationsOf(contract)
   const common = commonHeaders(operations)
   const { summary, description } = nodeOf(nodeOf(contract.document).info)
@@ -173,7 +173,7 @@ function bodyLines({ required, description, contents }: NonNullable<OperationOut
 
 function responseText(response: ResponseOutline, common: readonly string[]): string {
   const { status, description, headers, contents } = response
-  const names = headers.map(nameOf).filter((name) => !common.includes(name))
+  const names = headers.map(itemName).filter((name) => !common.includes(name))
   return [
     `- ${status}: ${inLine(description)}`,
     ...(contents.length === 0 ? [] : [`Body: ${contentText(contents)}.`]),
@@ -187,7 +187,7 @@ function contentText(contents: readonly ContentOutline[]): string {
 
 // Those of every response, which would make each line long.
 function commonHeaders(operations: readonly OperationOutline[]): string[] {
-  const all = operations.flatMap(({ responses }) => responses.map(({ headers }) => headers.map(nameOf)))
+  const all = operations.flatMap(({ responses }) => responses.map(({ headers }) => headers.map(itemName)))
   const [first = [], ...others] = all
   return first.filter((name) => others.every((names) => names.includes(name)))
 }
@@ -198,7 +198,7 @@ function headersOf(operations: readonly OperationOutline[], common: readonly str
   return [...every, ...new Set(all.map(itemText))]
 }
 
-function nameOf({ name }: ItemOutline): string {
+function itemName({ name }: ItemOutline): string {
   return `\`${name}\``
 }
 

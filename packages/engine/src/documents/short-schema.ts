@@ -16,7 +16,7 @@ export function shortSchema(schema: unknown, reader: Reader, depth = 0): string 
   if (reader.isFalse(schema)) return nothing
   const { $ref } = nodeOf(schema)
   const target = withExact(reader.node(schema))
-  if (typeof $ref === 'string' && (depth === depthMax || isLong(target))) return nameOf($ref)
+  if (typeof $ref === 'string' && (depth === depthMax || isLong(target))) return schemaNameOf($ref)
   if (depth === depthMax) return 'any'
   const inner = (each: unknown) => shortSchema(each, reader, depth + 1)
   const text = ownWords(target, inner)
@@ -27,7 +27,7 @@ function withExact({ [exactNumbers]: exact, ...schema }: Node): Node {
   return typeof exact === 'string' ? { ...schema, ...nodeOf(parse(exact)) } : schema
 }
 
-function nameOf(ref: string): string {
+function schemaNameOf(ref: string): string {
   return decodeURIComponent(ref.slice(ref.lastIndexOf('/') + 1))
 }
 

@@ -3,8 +3,8 @@
 
 import type { Schema } from '../contract/contract.js'
 import type { Pointer, Problem } from '../contract/contract-error.js'
+import { toRegExp } from '../contract/patterns.js'
 import { schemaPlaces } from '../contract/schema-places.js'
-import { toRegExp } from '../schemas/patterns.js'
 import {
   type Judgement,
   type Judgements,

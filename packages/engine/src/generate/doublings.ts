@@ -6,10 +6,10 @@ import { referencesIn } from '../contract/component-kinds.js'
 import type { Schema } from '../contract/contract.js'
 import type { Pointer, Problem } from '../contract/contract-error.js'
 import { type AnySchema, schemasIn, subschemasOf } from '../contract/keywords.js'
+import { toRegExp } from '../contract/patterns.js'
 import { circularRefs, pointerKeys, pointerTo, resolvePointer } from '../contract/pointer.js'
 import { type Choice, choiceOf, type Kind } from '../schemas/choices.js'
 import { once } from '../schemas/once.js'
-import { toRegExp } from '../schemas/patterns.js'
 
 /** A schema that doubles the work, and its place. */
 export interface Doubling extends Problem {

@@ -1,5 +1,5 @@
-// What recheck found for each pattern, kept by its text in a file beside the generated ones: a verdict is that
-// of the machine that wrote it, whatever machine checks, and a pattern is judged once.
+// What recheck found for each pattern, kept by its text in a file beside the generated ones: a verdict is
+// that of the machine that wrote it, whatever machine checks, and a pattern is judged once.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

@@ -1,7 +1,7 @@
 // Schemas that are applied many times to the same part of a value, each time by another way: alternatives of
-// alternatives that nothing tells apart, or parts of an `allOf` that share theirs. The ways multiply with every
-// level of schemas. The server bounds what a value takes in steps (schemas/steps.ts), so that it would refuse a
-// long one. Where a schema leads back to itself, doublings.ts reports it.
+// alternatives that nothing tells apart, or parts of an `allOf` that share theirs. The ways multiply with
+// every level of schemas. The server bounds what a value takes in steps (schemas/steps.ts), so that it would
+// refuse a long one. Where a schema leads back to itself, doublings.ts reports it.
 
 import type { Schema } from '../contract/contract.js'
 import type { Pointer, Problem } from '../contract/contract-error.js'
@@ -43,7 +43,8 @@ export function multiplications(document: object): Problem[] {
 
 function warning(at: Pointer, times: number): Problem {
   const text =
-    `${pointerTo(at)} is applied in up to ${times} ways to the same value, by the schemas around it or in it: ` +
+    `${pointerTo(at)} is applied in up to ${times} ways to the same value, ` +
+    'by the schemas around it or in it: ' +
     'a long body may be refused as request_too_complex. Tell the alternatives apart by a ' +
     'property with a const each'
   return { text, at }

@@ -17,8 +17,8 @@ export function recheckVersion(): string | undefined {
 }
 
 /**
- * Loads recheck, if it is installed. It works at most as many steps as its `timeout` is, of which some 400 take
- * a millisecond.
+ * Loads recheck, if it is installed. It works at most as many steps as its `timeout` is, of which some 400
+ * take a millisecond.
  */
 export function loadCheck(): Check | undefined {
   const manifest = findManifest()
@@ -26,12 +26,12 @@ export function loadCheck(): Check | undefined {
   return loaded
 }
 
-// A look at the clock is a step where recheck tries texts. Its work with automata, before, takes 6 to 180 us a
-// look.
+// A look at the clock is a step where recheck tries texts. Its work with automata, before, takes 6 to 180 us
+// a look.
 const stepsOfAutomata = 20
 
-// Its build for browsers, which is JavaScript alone: the other one would start Java or a binary of its own. It
-// looks at its clock as it works, which recheck 4.5.0 finds as `performance`.
+// Its build for browsers, which is JavaScript alone: the other one would start Java or a binary of its own.
+// It looks at its clock as it works, which recheck 4.5.0 finds as `performance`.
 function load(filename: string): Check {
   const module = { exports: {} }
   const names = ['module', 'exports', 'performance']

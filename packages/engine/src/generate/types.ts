@@ -117,8 +117,8 @@ function withNamedSchemas(nodes: readonly Node[]): Node[] {
     const isKeyword = ts.identifierToKeywordKind(ts.factory.createIdentifier(name)) !== undefined
     return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !isKeyword && !used.has(name)
   }
-  const members = schemaMembers(nodes).filter((member) => isFree(nameOf(member)))
-  const names = new Map<Node, string>(members.map((member) => [member, nameOf(member)]))
+  const members = schemaMembers(nodes).filter((member) => isFree(memberName(member)))
+  const names = new Map<Node, string>(members.map((member) => [member, memberName(member)]))
   const known = new Set(names.values())
   const aliases: Node[] = []
   const visit = (node: Node): Node => {
@@ -146,13 +146,13 @@ function schemaMembers(nodes: readonly Node[]): PropertySignature[] {
   const components = nodes.find((node) => ts.isInterfaceDeclaration(node) && node.name.text === 'components')
   const members = components !== undefined && ts.isInterfaceDeclaration(components) ? components.members : []
   const parts: PropertySignature[] = [...members].filter(ts.isPropertySignature)
-  const schemas = parts.find((member) => nameOf(member) === 'schemas')?.type
+  const schemas = parts.find((member) => memberName(member) === 'schemas')?.type
   return schemas !== undefined && ts.isTypeLiteralNode(schemas)
     ? schemas.members.filter(ts.isPropertySignature)
     : []
 }
 
-function nameOf({ name }: PropertySignature): string {
+function memberName({ name }: PropertySignature): string {
   return ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : ''
 }
 
@@ -194,7 +194,7 @@ function nesting(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
       const isFilled = hasDefault(reader, schema) && !path.includes('/parameters/')
       const { modifiers, name, questionToken, type } = property
       if (isFilled) return ts.factory.createPropertySignature(modifiers, name, undefined, type)
-      const inherited = questionToken && inheritedType(nameOf(property))
+      const inherited = questionToken && inheritedType(memberName(property))
       if (inherited === undefined || type === undefined) return undefined
       const either = tsUnion([type, inherited])
       return ts.factory.createPropertySignature(modifiers, name, questionToken, either)
@@ -255,8 +255,8 @@ interface Tuple {
   readonly maxItems?: number
 }
 
-// openapi-typescript's tuples have exactly the `prefixItems`; JSON Schema allows fewer and more items. By it, an
-// array without items may have any.
+// openapi-typescript's tuples have exactly the `prefixItems`; JSON Schema allows fewer and more items. By it,
+// an array without items may have any.
 function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefined {
   const { prefixItems, items = true, unevaluatedItems, minItems = 0, maxItems } = schema
   if (prefixItems === undefined) return items === false ? ts.factory.createArrayTypeNode(NEVER) : undefined

@@ -1,5 +1,5 @@
-// A response that is written to a socket by itself, because there is no request that Node could respond to. It
-// is the last one of the connection.
+// A response that is written to a socket by itself, because there is no request that Node could respond to.
+// It is the last one of the connection.
 
 import { STATUS_CODES } from 'node:http'
 

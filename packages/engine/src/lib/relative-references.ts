@@ -22,13 +22,13 @@ export function selfWith(
   const start = url.indexOf('?') + 1
   let query = ''
   for (const pair of start === 0 ? [] : url.slice(start).split('&'))
-    if (pair !== '' && !Object.hasOwn(values, nameOf(pair))) query += `${encoded(pair)}&`
+    if (pair !== '' && !Object.hasOwn(values, parameterName(pair))) query += `${encoded(pair)}&`
   for (const name in values)
     query += `${encodeURIComponent(name)}=${encodeURIComponent(String(values[name]))}&`
   return `${self}?${query.slice(0, -1)}`
 }
 
-function nameOf(pair: string): string {
+function parameterName(pair: string): string {
   const end = pair.indexOf('=')
   const name = end < 0 ? pair : pair.slice(0, end)
   return name.includes('%') ? decodeURIComponent(name) : name

@@ -49,7 +49,7 @@ export function table(
   const header = titles.map((text): Cell => ({ text, style: 'bold' }))
   const all = [header, ...rows]
   const widths = fitting(
-    titles.map((_, column) => Math.max(...all.map((row) => textOf(row[column]).length))),
+    titles.map((_, column) => Math.max(...all.map((row) => cellText(row[column]).length))),
     width - 2 * (titles.length - 1),
   )
   return all
@@ -80,12 +80,12 @@ function format(
   paint: Paint,
 ): string {
   const width = widths[column] ?? 0
-  const whole = textOf(cell)
+  const whole = cellText(cell)
   const fit = whole.length > width ? `${whole.slice(0, width - 1)}…` : whole
   const text = column === columns - 1 ? fit : fit.padEnd(width)
   return typeof cell === 'string' ? text : paint(cell.style, text)
 }
 
-function textOf(cell: Cell | undefined): string {
+function cellText(cell: Cell | undefined): string {
   return typeof cell === 'object' ? cell.text : (cell ?? '')
 }

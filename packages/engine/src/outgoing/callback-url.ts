@@ -11,7 +11,7 @@ export type Asked = Pick<RequestParts, 'params' | 'query' | 'headers' | 'body'>
 export function urlOf(parts: readonly UrlPart[], asked: Asked): URL | undefined {
   const texts = parts.map((part, i) => {
     if ('text' in part) return part.text
-    const value = textOf(valueIn(part, asked))
+    const value = scalarText(valueIn(part, asked))
     if (value === undefined || /\p{Surrogate}/u.test(value)) return undefined
     // The value that it begins with is a URL. Another is a part of one, and must not end its path or its
     // query.
@@ -40,7 +40,7 @@ function valueIn({ in: location, at }: Exclude<UrlPart, { text: string }>, asked
   return valueAt({ values }, ['values', at])
 }
 
-function textOf(value: unknown): string | undefined {
+function scalarText(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   return ['number', 'bigint', 'boolean'].includes(typeof value) ? String(value) : undefined
 }

@@ -126,11 +126,13 @@ function createMake({ place, method, body: declaredBody }: SentRequest, check: R
 
 function textsOf(place: string, headers: object): Record<string, string> {
   const given = Object.entries(headers).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given.map(([name, value]) => [name.toLowerCase(), textOf(place, name, value)]))
+  return Object.fromEntries(
+    given.map(([name, value]) => [name.toLowerCase(), checkedHeader(place, name, value)]),
+  )
 }
 
 // Not every client of HTTP refuses what would end a header, and begin another.
-function textOf(place: string, name: string, value: unknown): string {
+function checkedHeader(place: string, name: string, value: unknown): string {
   if (!isToken(name)) throw new Error(`${place}: header ${JSON.stringify(name)} is no name of a header`)
   const text = headerText(value)
   if (text !== undefined) return text

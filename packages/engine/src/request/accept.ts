@@ -60,9 +60,10 @@ export function createChoice([first, ...others]: readonly [Content, ...Content[]
   return (accept) => prefer(accept) ?? first.mediaType
 }
 
+// The last one is remembered: a request's is read for several choices. What is read depends on the text
+// alone, and nobody changes it, so that it may be another request's.
 let last: { readonly accept: string; readonly accepted: readonly Accepted[] } | undefined
 
-// The last one is remembered: a request's is read for several choices.
 function readAccept(accept: string): readonly Accepted[] {
   if (last?.accept !== accept)
     last = { accept, accepted: splitAt(accept, ',').flatMap((each) => readAccepted(each) ?? []) }

@@ -132,7 +132,8 @@ function split(entry: Entry, separator: string | undefined): Entry[] {
   return text.split(separator).map((each) => new Item(name, each, mediaType))
 }
 
-// One of a list. There may be as many as a body has bytes, so the bytes of each are made where they are needed.
+// One of a list. There may be as many as a body has bytes, so the bytes of each are made where they are
+// needed.
 class Item implements Entry {
   constructor(
     readonly name: string,
@@ -295,8 +296,8 @@ function entryOfPart(part: MultipartPart, fields: Content['fields']): Entry {
   return isUtf8(headers['content-type'] ?? '') ? entry : { ...entry, text: () => undefined }
 }
 
-// WHATWG HTML, section 4.10.22.8, writes these characters so, and a percent sign as it is: only a name that is
-// declared tells what was meant.
+// WHATWG HTML, section 4.10.22.8, writes these characters so, and a percent sign as it is: only a name that
+// is declared tells what was meant.
 function fieldName(name: string, fields: Content['fields']): string {
   if (!name.includes('%') || fields?.has(name)) return name
   const decoded = name.replace(/%(0A|0D|22)/gi, decodeURIComponent)

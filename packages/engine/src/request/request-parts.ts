@@ -5,13 +5,12 @@ import type { ServerResponse } from 'node:http'
 import type { ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Operation } from '../contract/contract.js'
-import type { Verdict } from '../security/verdict.js'
 
 /** The cookies that the operation declares. */
 export const readCookies: unique symbol = Symbol('openapi.cookies')
 /** Errors in parts that could not be read, so that their schemas cannot find them. */
 export const readErrors: unique symbol = Symbol('openapi.readErrors')
-/** The plan that it was judged by, and the verdict: who sent it (security/). */
+/** The plan that it was judged by, and the verdict: who sent it (security/, which has their types). */
 export const judgedBy: unique symbol = Symbol('openapi.judgedBy')
 export const judgedAs: unique symbol = Symbol('openapi.judgedAs')
 /** The operation that receives its body. */
@@ -25,11 +24,9 @@ export const upload: unique symbol = Symbol('openapi.upload')
 
 declare module 'fastify' {
   interface FastifyRequest {
-    [judgedBy]: object | undefined
     [receivedBy]: Operation | undefined
     [responseTo]: ServerResponse | undefined
     [bodyInHand]: BodyInHand | undefined
-    [judgedAs]: Verdict | undefined
     [readCookies]: object | undefined
     [readErrors]: Partial<Record<RequestPart, readonly ErrorObject[]>> | undefined
   }

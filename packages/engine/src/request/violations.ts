@@ -4,21 +4,21 @@ import type { ErrorObject } from 'ajv'
 import { ownError, type RequestError, type Violation } from '../errors.js'
 import { describePlaces, errorAt, joinViolations, shownMax } from '../schemas/messages.js'
 
-export type Found = Violation & { readonly sentence: string }
+export type WordedViolation = Violation & { readonly sentence: string }
 
 /** What is wrong with a part as a whole. */
-export function violation(part: Violation['in'], detail: string): Found {
+export function violation(part: Violation['in'], detail: string): WordedViolation {
   return { in: part, pointer: '', detail, sentence: `${part} ${detail}` }
 }
 
 /** What is wrong in a part, each with its place. */
-export function violationsIn(part: Violation['in'], errors: readonly ErrorObject[]): Found[] {
+export function violationsIn(part: Violation['in'], errors: readonly ErrorObject[]): WordedViolation[] {
   return describePlaces(part, errors).map(({ pointer, problem, sentence }) => {
     return { in: part, pointer, detail: problem, sentence }
   })
 }
 
-export function invalid(violations: readonly Found[], areAll = true): RequestError {
+export function invalid(violations: readonly WordedViolation[], areAll = true): RequestError {
   const sentences = violations.map(({ sentence }) => sentence)
   const shown = violations.slice(0, shownMax).map(({ sentence: _, ...each }) => each)
   return ownError('invalid_request', joinViolations(sentences, areAll), { violations: shown })

@@ -130,7 +130,7 @@ interface CheckedParts {
 }
 
 /** A problem, the response that has it, and that response's key if it is declared. */
-type Found = readonly [problem: string, place: string, key?: string | undefined]
+type AdditionFault = readonly [problem: string, place: string, key?: string | undefined]
 
 /**
  * The problems that the additions would have with an operation, by their text: each with the first response
@@ -145,7 +145,7 @@ export function additionProblems(
   const variants = combined(
     additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)),
   )
-  const found: readonly Found[] = [
+  const found: readonly AdditionFault[] = [
     ...unknownHeaders(operation, additions),
     ...missingHeaders(operation, variants),
     ...headFaults(operation, variants, parts.check),
@@ -162,7 +162,7 @@ function headFaults(
   { id, responses }: Operation,
   variants: readonly AddedHeaders[],
   check: ResponseCheck,
-): Found[] {
+): AdditionFault[] {
   const statuses = [...responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
   return variants.flatMap((common) =>
     statuses.flatMap((status) =>
@@ -178,9 +178,9 @@ function errorFaults(
   variants: readonly AddedHeaders[],
   { check, form, isImplemented }: CheckedParts,
   contract: Contract,
-): Found[] {
+): AdditionFault[] {
   const declared = byStatus(new Map(errorsAmong(responses).map((each) => [each.status, each])))
-  return errors.flatMap((error): Found[] => {
+  return errors.flatMap((error): AdditionFault[] => {
     const facts = factsOf(error, contract, { requestId: anyRequestId, operation: id })
     const place = `${id} ${facts.status}`
     const response = declared(facts.status)
@@ -243,7 +243,7 @@ function missingHeaders(
   })
 }
 
-function faultIn(place: string, run: () => void): Found[] {
+function faultIn(place: string, run: () => void): AdditionFault[] {
   try {
     run()
     return []

@@ -1,5 +1,5 @@
-// Errors below Fastify: malformed HTTP, headers that are too large, requests that are too slow. Fastify has no
-// request then, and runs neither hooks nor handlers of errors: the response is written to the socket.
+// Errors below Fastify: malformed HTTP, headers that are too large, requests that are too slow. Fastify has
+// no request then, and runs neither hooks nor handlers of errors: the response is written to the socket.
 
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
@@ -14,8 +14,8 @@ import { type ErrorHandlerOptions, errorResponses } from './error-response.js'
 const lingerMs = 1_000
 
 /**
- * Creates the handler for Fastify's option `clientErrorHandler`: it responds with a body of the form that most
- * errors of the contract have, and closes the connection.
+ * Creates the handler for Fastify's option `clientErrorHandler`: it responds with a body of the form that
+ * most errors of the contract have, and closes the connection.
  */
 export function clientErrorHandler(
   contract: Contract,

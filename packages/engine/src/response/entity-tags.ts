@@ -33,11 +33,11 @@ export function withEntityTag(response: SerializedResponse): SerializedResponse 
 function entityTag(headers: SerializedResponse['headers'], body: string | Buffer): string {
   const { link, vary, 'content-type': type } = headers
   const others = [link, vary && type].filter((each) => each !== undefined)
-  return `"${hash('sha1', others.length === 0 ? body : [...others, textOf(body)].join('\n'), 'base64url')}"`
+  return `"${hash('sha1', others.length === 0 ? body : [...others, bodyText(body)].join('\n'), 'base64url')}"`
 }
 
 // Each byte is a character, since bytes that are no UTF-8 would all be the same one.
-function textOf(body: string | Buffer): string {
+function bodyText(body: string | Buffer): string {
   return typeof body === 'string' ? body : body.toString('latin1')
 }
 

@@ -54,8 +54,20 @@ export interface ErrorForms {
   readonly ofDocument: ErrorForm
 }
 
+// Of each contract, by the function of the application: what responds to requests, what responds below
+// Fastify, and mount share them, and the validators that they compile.
+const formsOf = new WeakMap<Contract, Map<ErrorBodyOf | undefined, ErrorForms>>()
+
 /** The forms of the errors of a contract. */
-export function createErrorForms(contract: Contract, own?: ErrorBodyOf): ErrorForms {
+export function errorForms(contract: Contract, own?: ErrorBodyOf): ErrorForms {
+  const byOwn = formsOf.get(contract) ?? new Map<ErrorBodyOf | undefined, ErrorForms>()
+  formsOf.set(contract, byOwn)
+  const forms = byOwn.get(own) ?? createErrorForms(contract, own)
+  byOwn.set(own, forms)
+  return forms
+}
+
+function createErrorForms(contract: Contract, own: ErrorBodyOf | undefined): ErrorForms {
   const namesIn = createNamesIn(contract.specification)
   let ofDocument: ErrorForm | undefined
   const common = (facts: ErrorFacts) => {

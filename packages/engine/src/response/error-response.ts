@@ -8,10 +8,10 @@ import { factsOf, ownError, type RequestError, statusOf, toRequestError } from '
 import { hasRoute } from '../not-found.js'
 import { withAbsoluteLinks } from './absolute-links.js'
 import {
-  createErrorForms,
   type ErrorBodyOf,
   type ErrorForm,
   type ErrorResponse,
+  errorForms,
   errorText,
   plainError,
 } from './error-forms.js'
@@ -45,7 +45,7 @@ export function errorHandler(
   contract: Contract,
   { errorBody, isLogged = () => true }: ErrorHandlerOptions = {},
 ): ErrorHandler {
-  const { ofDocument } = createErrorForms(contract, errorBody)
+  const { ofDocument } = errorForms(contract, errorBody)
   return (error, request, reply) => {
     if (reply.sent) return // such as one that timed out
     const refusal = toRequestError(error, contract)
@@ -66,7 +66,7 @@ export function errorResponses(
   contract: Contract,
   errorBody?: ErrorBodyOf,
 ): (error: RequestError, request: { readonly requestId: string; readonly log: Log }) => SentError {
-  const { ofDocument } = createErrorForms(contract, errorBody)
+  const { ofDocument } = errorForms(contract, errorBody)
   return (error, { requestId, log }) => {
     const facts = factsOf(error, contract, { requestId, operation: undefined })
     return asSent(responseOf(facts, ofDocument, log))

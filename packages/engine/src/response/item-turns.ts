@@ -5,6 +5,7 @@
 // A request needs several turns. Of the items that waited, each turn has one.
 const turnMs = 0.25
 
+// Of the process, as its event loop is: applications in it share the turns.
 const waiting: (() => void)[] = []
 let endsMs = 0
 let isScheduled = false

@@ -1,6 +1,6 @@
-// Equality of values in JSON Schema (Core 2020-12, section 4.2.2): without the order of fields, and whether an
-// integer is a number or a bigint. Equal values have a text in common, so that one is found among many by a
-// look-up: comparing it with each would multiply what a caller sends by what a schema lists.
+// Equality of values in JSON Schema (Core 2020-12, section 4.2.2): without the order of fields, and whether
+// an integer is a number or a bigint. Equal values have a text in common, so that one is found among many by
+// a look-up: comparing it with each would multiply what a caller sends by what a schema lists.
 
 import { narrowed } from '../lib/exact-number.js'
 import { judgedTogether, stepsOfText, takeSteps } from './steps.js'
@@ -75,7 +75,9 @@ function isStructure(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** How many characters may still be written. Below 0, the text is too long, and the rest of it is left out. */
+/**
+ * How many characters may still be written. Below 0, the text is too long, and the rest of it is left out.
+ */
 interface Limit {
   left: number
 }
@@ -106,8 +108,8 @@ function written(text: string, limit: Limit): string {
   return text
 }
 
-// No number is written as its digits alone: V8 takes such a text for an index, whose hash anybody can compute,
-// so that a caller could make all of them collide.
+// No number is written as its digits alone: V8 takes such a text for an index, whose hash anybody can
+// compute, so that a caller could make all of them collide.
 function scalarText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (value instanceof Uint8Array) return `b${Buffer.from(value).toString('base64')}`

@@ -34,6 +34,8 @@ type Change =
   | { readonly kind: 'undo'; readonly undo: () => void }
   | { readonly kind: 'excuse' }
 
+// Of the validation that runs: whatever begins one in another ends it first, and each leaves the lists as
+// they were, also when it throws.
 const changes: Change[] = []
 // Where in the list there are excuses.
 const excuses: number[] = []

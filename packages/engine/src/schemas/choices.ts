@@ -46,7 +46,7 @@ function choiceByTag(tags: Tags): Choice {
   const allowed = values.flat()
   const candidatesOf = (value: unknown) => {
     if (value === null) return ofNull
-    return isNode(value) ? (byTag.get(textOf(value[property])) ?? fallback) : none
+    return isNode(value) ? (byTag.get(tagText(value[property])) ?? fallback) : none
   }
   return {
     isSure: true,
@@ -68,7 +68,7 @@ function faultOf(
 }
 
 // Numbers and booleans by their text, as in a mapping; the alternative checks their type.
-function textOf(tag: unknown): string {
+function tagText(tag: unknown): string {
   return ['string', 'number', 'bigint', 'boolean'].includes(typeof tag) ? `${tag}` : ''
 }
 

@@ -13,10 +13,10 @@ import items from 'ajv/dist/vocabularies/unevaluated/unevaluatedItems.js'
 import properties from 'ajv/dist/vocabularies/unevaluated/unevaluatedProperties.js'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, applied, asksForUnevaluated, mapSchemas } from '../contract/keywords.js'
+import { toRegExp } from '../contract/patterns.js'
 import { noteUndo } from './changes.js'
 import { call } from './generated-code.js'
 import { once } from './once.js'
-import { toRegExp } from './patterns.js'
 
 /** What a schema evaluates of a value. */
 interface Evaluated {

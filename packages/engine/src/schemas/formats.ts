@@ -1,8 +1,9 @@
 // The formats of strings that are validated. What passes is what the RFC allows and PostgreSQL stores, so
-// that neither a handler nor a statement checks it again; values.md says where that is narrower. A text may be
-// as long as a body: no expression repeats a group over it (uris.ts).
+// that neither a handler nor a statement checks it again; values.md says where that is narrower. A text may
+// be as long as a body: no expression repeats a group over it (uris.ts).
 
 import ajvFormats from 'ajv-formats'
+import type { checkedFormats } from '../contract/keywords.js'
 import { isUri, isUriReference, isUriTemplate } from './uris.js'
 
 interface Format {
@@ -48,7 +49,7 @@ export const formats: Readonly<Record<string, Format>> = {
     description: 'a date of HTTP, such as Wed, 25 Nov 2026 14:05:00 GMT',
     validate: (text) => text.length < 30 && new Date(text).toUTCString() === text,
   },
-}
+} satisfies Readonly<Record<(typeof checkedFormats)[number], Format>>
 
 // A check of ajv-formats, narrowed by a pattern.
 function known(name: ajvFormats.FormatName, also = /(?:)/): (text: string) => boolean {
@@ -102,8 +103,8 @@ const durationPattern = ((): RegExp => {
   return new RegExp(`^P(?:${date}(?:${time})?|${time}|${of('W')})$`)
 })()
 
-// In the months, days and hours of PostgreSQL's interval, which writes 90 minutes as PT1H30M: what it makes of a
-// duration is one, too.
+// In the months, days and hours of PostgreSQL's interval, which writes 90 minutes as PT1H30M: what it makes
+// of a duration is one, too.
 const unitMax = 2 ** 31 - 1
 
 function isDuration(text: string): boolean {

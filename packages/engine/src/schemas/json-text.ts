@@ -1,7 +1,7 @@
 // Reads a JSON text (RFC 8259) for what JSON.parse does not tell, and builds no value: where it is not JSON,
 // how many names it has, which of its numbers are integers that a double would round, and whether it has
-// numbers that would be rounded, characters that PostgreSQL cannot store, or too many levels. Each character is
-// read once.
+// numbers that would be rounded, characters that PostgreSQL cannot store, or too many levels. Each character
+// is read once.
 
 import { decimal, isKeptByDouble } from '../lib/exact-number.js'
 
@@ -154,8 +154,8 @@ class Scan implements JsonText {
     return true
   }
 
-  // Returns where it ends. In valid JSON, only an escape can produce NUL, which PostgreSQL's text cannot store,
-  // or a lone surrogate, which has no UTF-8.
+  // Returns where it ends. In valid JSON, only an escape can produce NUL, which PostgreSQL's text cannot
+  // store, or a lone surrogate, which has no UTF-8.
   #escape(at: number): number {
     const text = this.#text
     this.#at = at

@@ -10,8 +10,8 @@ import type { ErrorObject, ValidateFunction } from 'ajv'
 // Of any value: some 10 ms. Alternatives that nothing tells apart may need many steps for a small one.
 const freeSteps = 100_000
 /**
- * Of each part, besides one for each schema. So some alternatives of alternatives may overlap, in a body of any
- * size; `generate` warns where more do.
+ * Of each part, besides one for each schema. So some alternatives of alternatives may overlap, in a body of
+ * any size; `generate` warns where more do.
  */
 export const stepsOfPart = 32
 

@@ -1,6 +1,6 @@
 // The formats of URIs. Each expression repeats a class of characters and nothing else: V8 keeps a state for
-// every repetition of a group, such as `(?:a|b)*`, and overflows the stack on a text of some megabytes. What a
-// class cannot say, such as that a percent sign has two digits behind it, is looked for by itself.
+// every repetition of a group, such as `(?:a|b)*`, and overflows the stack on a text of some megabytes. What
+// a class cannot say, such as that a percent sign has two digits behind it, is looked for by itself.
 
 import { isIPv6 } from 'node:net'
 

@@ -6,17 +6,17 @@ import { type CredentialPlace, headerOf } from '../contract/security.js'
 import { capitalized } from '../lib/capitalized.js'
 import { sentCookies } from '../request/cookies.js'
 import { decode, splitPair } from '../request/parameter-text.js'
+import { sentQueryKeys } from '../request/query-keys.js'
 import type { Credential, UsernamePassword } from './check.js'
-import { sentQueryKeys } from './query-keys.js'
 
 /** A credential that was sent and cannot be read, or that was sent twice. */
 export const malformed: unique symbol = Symbol('openapi.malformedCredential')
 
 /** What a request has in the place of a scheme: nothing, or a credential. */
-export type Found = Credential | typeof malformed | undefined
+export type SentCredential = Credential | typeof malformed | undefined
 
 /** Reads a credential. Takes a time that is linear in the part of the request that it is in. */
-export type ReadCredential = (request: FastifyRequest) => Found
+export type ReadCredential = (request: FastifyRequest) => SentCredential
 
 /** The function that reads the credentials that are sent in a place. */
 export function credentialReader(place: CredentialPlace): ReadCredential {
@@ -44,7 +44,7 @@ function isSentOnce({ raw: { rawHeaders } }: FastifyRequest, header: string): bo
 }
 
 // RFC 9110, section 11.4: the name of the scheme in any case, spaces, and its credentials.
-function authorizationReader(scheme: string): (text: string) => Found {
+function authorizationReader(scheme: string): (text: string) => SentCredential {
   const parse = parsers.get(scheme) ?? ((credentials: string) => credentials)
   const usual = `${capitalized(scheme)} `
   return (text) => {
@@ -59,7 +59,7 @@ function isScheme(text: string, scheme: string): boolean {
   return text[scheme.length] === ' ' && text.slice(0, scheme.length).toLowerCase() === scheme
 }
 
-const parsers = new Map<string, (credentials: string) => Found>([
+const parsers = new Map<string, (credentials: string) => SentCredential>([
   // RFC 6750, section 2.1: with a blank, that is no bearer token.
   ['bearer', (token) => (token.includes(' ') || token.includes('\t') ? undefined : token)],
   ['basic', readBasic],
@@ -88,7 +88,7 @@ function queryValues(query: string, name: string): string[] {
   return pairs.filter(([sent]) => decodedOrSent(sent) === name).map(([, value]) => decodedOrSent(value))
 }
 
-function only(values: readonly string[]): Found {
+function only(values: readonly string[]): SentCredential {
   if (values.length > 1) return malformed
   return values[0] || undefined
 }

@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../contract/contract.js'
 import type { RequestError } from '../errors.js'
+import { queryKeyNames, takeQueryKeys } from '../request/query-keys.js'
 import { judgedAs, judgedBy } from '../request/request-parts.js'
 import type { AnyCheck, Caller, CheckList } from './check.js'
 import { type CookieOptions, createCookieGuard, type IsForeign } from './cookie-guard.js'
@@ -10,9 +11,15 @@ import { planOf } from './create-plan.js'
 import { malformed } from './credentials.js'
 import { judge } from './judge.js'
 import type { Plan } from './plan.js'
-import { queryKeyNames, takeQueryKeys } from './query-keys.js'
 import { invalidCredential, invalidCredentials } from './refusals.js'
 import type { Verdict } from './verdict.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    [judgedBy]: object | undefined
+    [judgedAs]: Verdict | undefined
+  }
+}
 
 /** The security of a contract: the judgement of its requests by the checks of an application. */
 export class Security<C extends Caller = Caller> {
@@ -34,9 +41,9 @@ export class Security<C extends Caller = Caller> {
    * requires nothing, the alternatives of all operations are tried. It is remembered on the request.
    */
   authenticate(request: FastifyRequest, operation?: Operation): Verdict<C> | Promise<Verdict<C>> {
-    this.takeQueryKeys(request)
     const plan = this.#planOf(operation)
     if (request[judgedBy] === plan) return request[judgedAs] as Verdict<C>
+    this.takeQueryKeys(request)
     const verdict = judge(plan, request)
     if (verdict instanceof Promise) return verdict.then((settled) => remember(request, plan, settled))
     return remember(request, plan, verdict)
@@ -54,9 +61,9 @@ export class Security<C extends Caller = Caller> {
     return undefined
   }
 
-  /** Takes the keys that a request has in its query out of its URL. What authenticates it has done so. */
+  /** Takes the keys that a request has in its query out of its URL. What authenticates it does so itself. */
   takeQueryKeys(request: FastifyRequest): void {
-    takeQueryKeys(request, this.#queryKeys)
+    if (this.#queryKeys.size > 0) takeQueryKeys(request, this.#queryKeys)
   }
 
   /** Every 401 and 403 that an operation can get without a caller, or with one who lacks a scope. */

@@ -10,7 +10,7 @@ import { resolved } from '../../src/contract/resolved.js'
 import { toOpenApi30 } from '../../src/documents/openapi-3.0.js'
 import { withoutOpenApi32 } from '../../src/documents/openapi-3.1.js'
 import { pageDocument } from '../../src/documents/page-document.js'
-import { textOf } from '../../src/documents/plain-text.js'
+import { plainTextOf } from '../../src/documents/plain-text.js'
 import { generateOperations, generateTypes } from '../../src/generate/index.js'
 import { contractOf, forms, inline, one } from '../../src/testing/references.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
@@ -29,7 +29,7 @@ function readingsOf(contract: Contract): Node {
     'the security scheme': securitySchemes.get('key'), // another component is another scheme
     warnings: warnings.map((each) => each.text),
     'the document as it is served from': { paths, sent },
-    'the plain text': textOf(contract, {}).replace(/base-[-\w]+|^- `(To)?Part.*\n/gm, ''),
+    'the plain text': plainTextOf(contract, {}).replace(/base-[-\w]+|^- `(To)?Part.*\n/gm, ''),
     ...copiesOf(contract),
   }
 }

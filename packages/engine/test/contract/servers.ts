@@ -3,7 +3,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { pageDocument } from '../../src/documents/page-document.js'
-import { textOf } from '../../src/documents/plain-text.js'
+import { plainTextOf } from '../../src/documents/plain-text.js'
 import { errorHandler, mount, notFoundHandler, operationAt } from '../../src/index.js'
 import { contractOf } from '../../src/testing/engine.js'
 
@@ -108,7 +108,7 @@ t.test('the documentation tells where it is', async (t) => {
   t.equal(operationAt('/heartbeat', contract)?.id, 'beat')
   t.equal(operationAt('/v1/heartbeat', contract), undefined)
   t.match(
-    textOf(contract, {}),
+    plainTextOf(contract, {}),
     '### GET /heartbeat\n\n`beat`. Security: none.\n\nNot below the base address, but at the root of its server: `/heartbeat`.',
   )
   const { paths } = JSON.parse(pageDocument(contract, {}))

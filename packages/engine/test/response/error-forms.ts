@@ -10,6 +10,7 @@ import {
   notImplemented,
   RequestError,
 } from '../../src/index.js'
+import { errorForms } from '../../src/response/error-forms.js'
 import { contractOf } from '../../src/testing/engine.js'
 
 type Content = Readonly<Record<string, object>>
@@ -251,4 +252,13 @@ t.test('what no operation declares has the form of most errors of the document',
     (await undeclared.inject('/toy')).headers['content-type'],
     'application/problem+json; charset=utf-8',
   )
+})
+
+t.test('a contract has its forms once for each function of an application', async (t) => {
+  const contract = await contractOf(documentOf(undefined))
+  const own = () => undefined
+  t.equal(errorForms(contract), errorForms(contract))
+  t.equal(errorForms(contract, own), errorForms(contract, own))
+  t.not(errorForms(contract, own), errorForms(contract))
+  t.not(errorForms(await contractOf(documentOf(undefined))), errorForms(contract))
 })

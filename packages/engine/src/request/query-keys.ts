@@ -6,7 +6,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../contract/contract.js'
 import { credentialPlace } from '../contract/security.js'
-import { decode, queryOf, splitPair } from '../request/parameter-text.js'
+import { decode, queryOf, splitPair } from './parameter-text.js'
 
 const taken: unique symbol = Symbol('openapi.takenKeys')
 
@@ -25,12 +25,12 @@ export function queryKeyNames({ securitySchemes }: Pick<Contract, 'securitySchem
 
 /** Takes the keys of these names out of the URL of a request and of its query. */
 export function takeQueryKeys(request: FastifyRequest, names: ReadonlySet<string>): void {
-  if (names.size === 0 || request[taken] !== undefined) return
+  if (request[taken] !== undefined) return
   const pairs = queryOf(request.url).split('&')
-  const keys = pairs.filter((pair) => names.has(nameOf(pair)))
+  const keys = pairs.filter((pair) => names.has(parameterName(pair)))
   request[taken] = keys.join('&')
   if (keys.length === 0) return
-  const others = pairs.filter((pair) => !names.has(nameOf(pair)))
+  const others = pairs.filter((pair) => !names.has(parameterName(pair)))
   const path = request.url.slice(0, request.url.search(/[?#]/))
   // Fastify reads `url` and `originalUrl` from here.
   request.raw.url = others.length === 0 ? path : `${path}?${others.join('&')}`
@@ -53,11 +53,11 @@ export function queryOfParameters(request: FastifyRequest): string {
   const query = queryOf(request.url)
   const keys = request[taken]
   if (keys === undefined || keys === '') return query
-  const parameters = keys.split('&').filter((pair) => isParameter(nameOf(pair), request))
+  const parameters = keys.split('&').filter((pair) => isParameter(parameterName(pair), request))
   return [query, ...parameters].filter((part) => part !== '').join('&')
 }
 
-function nameOf(pair: string): string {
+function parameterName(pair: string): string {
   const [name] = splitPair(pair)
   return decode(name) ?? name
 }
