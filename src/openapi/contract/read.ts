@@ -46,13 +46,26 @@ export async function readContract<Readers extends ExtensionReaders = Readonly<R
   readers?: Readers,
   operationReaders: OperationExtensionReaders = {},
 ): Promise<Contract & { readonly extensions: ReadBy<Readers> }> {
-  const read = () => readSource(file, readText, Object.keys({ ...readers, ...operationReaders }))
-  const source = await read()
+  const extensions = Object.keys({ ...readers, ...operationReaders })
+  const source = await readSource(file, readText, extensions)
   const { problems, contract } = toContract(source, readers, operationReaders)
   if (problems.length > 0) throw new ContractError(linesOf(problems, source).join('\n'))
   // Not by this source: it would keep the files' lines as long as the server runs.
-  const locate: Contract['locate'] = async (found) => (found.length === 0 ? [] : linesOf(found, await read()))
+  const locate: Contract['locate'] = (found) => locateProblems(found, file, readText, extensions)
   return { ...contract, locate } as Contract & { readonly extensions: ReadBy<Readers> }
+}
+
+/**
+ * A line for each problem of a contract, with its place in the files, which are read again.
+ * @param extensions those that others than the engine read
+ */
+export async function locateProblems(
+  problems: readonly Problem[],
+  file: string,
+  readText: ReadText | undefined,
+  extensions: readonly string[],
+): Promise<readonly string[]> {
+  return problems.length === 0 ? [] : linesOf(problems, await readSource(file, readText, extensions))
 }
 
 function linesOf(problems: readonly Problem[], { locate }: Source): string[] {
