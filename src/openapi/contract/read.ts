@@ -31,7 +31,8 @@ import { schemaPlaces } from './schema-places.js'
 import { readCallbacks, readWebhooks } from './sent-requests.js'
 import { checkTags } from './tags.js'
 import { uncheckedKeywords } from './unchecked.js'
-import { toOpenApi31, versionProblem } from './upgrade.js'
+import { toOpenApi31 } from './upgrade.js'
+import { versionProblem } from './versions.js'
 
 /**
  * Reads and checks the contract.
@@ -96,13 +97,19 @@ export function toContract(
     reader.within(at, () => reader.problem(text))
   checkDocument(reader, nodeOf(document).openapi)
   const locate: Contract['locate'] = async (found) => found.map((each) => each.text)
+  const read = readDocument(reader, readers, operationReaders)
+  const write: Contract['write'] = async (form, servers) => {
+    const { writeFile } = await import('../documents/written-files.js')
+    return writeFile({ document, text, ...read }, form, servers)
+  }
   const contract = {
     document,
     text,
     specification,
     locate,
+    write,
     hasReadOrWriteOnly: places.some(({ schema }) => isReadOrWriteOnly(schema)),
-    ...readDocument(reader, readers, operationReaders),
+    ...read,
   }
   return { contract, problems: reader.problems }
 }
@@ -111,7 +118,7 @@ function readDocument(
   reader: Reader,
   readers: ExtensionReaders,
   operationReaders: OperationExtensionReaders,
-): Omit<Contract, 'document' | 'text' | 'specification' | 'locate' | 'hasReadOrWriteOnly'> {
+): Omit<Contract, 'document' | 'text' | 'specification' | 'locate' | 'write' | 'hasReadOrWriteOnly'> {
   checkReferences(reader)
   checkTags(reader)
   const info = reader.node(reader.document.info)

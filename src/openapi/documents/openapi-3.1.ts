@@ -8,7 +8,7 @@ import { essence } from '../contract/media-types.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { resolved } from '../contract/resolved.js'
 import { withSchemeNames } from '../contract/scheme-names.js'
-import { isOpenApi32 } from '../contract/upgrade.js'
+import { isOpenApi32 } from '../contract/versions.js'
 import { withNamedSchemas } from './named-schemas.js'
 
 /** The document of OpenAPI 3.1 for one of 3.2; any other is returned unchanged. */

@@ -10,11 +10,11 @@ import { operationIn } from '../contract/methods.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { resolved } from '../contract/resolved.js'
 import { namesWithin, tagsOf } from '../contract/tags.js'
-import { isOpenApi32 } from '../contract/upgrade.js'
+import { isOpenApi32 } from '../contract/versions.js'
 import { type Addition, serverErrors } from '../response/additions.js'
-import { ownServer } from './contract-files.js'
 import { exampleRequest } from './example-request.js'
 import { withoutOpenApi32 } from './openapi-3.1.js'
+import { ownServer } from './own-server.js'
 import { samplesOf } from './samples.js'
 
 /** A table of the page, with a sentence below it. Cells are Markdown. */

@@ -1,13 +1,24 @@
 // The files of a contract -> its plan: reads and checks it as `readContract` does, once for all starts.
 
 import { isDeepStrictEqual } from 'node:util'
-import type { Contract } from '../contract/contract.js'
+import type { Contract, FileForm } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
 import type { ExtensionReaders, OperationExtensionReaders } from '../contract/extensions.js'
 import { filesOf, type ReadText } from '../contract/file-text.js'
 import { readContract } from '../contract/read.js'
+import { Reader } from '../contract/reader.js'
+import { isOpenApi32 } from '../contract/versions.js'
 import { engineVersion } from './engine-version.js'
-import { decodePlan, digestOf, encodePlan, nameIn } from './plan.js'
+import {
+  type ContractData,
+  decodePlan,
+  digestOf,
+  encodePlan,
+  nameIn,
+  type PlanBody,
+  pack,
+  writtenName,
+} from './plan.js'
 
 export interface CompileOptions {
   /** Replaces reading files from the folder of the contract: see `filesOf`. */
@@ -34,15 +45,39 @@ export async function compileContract(
     texts.set(nameIn(file, name), text)
     return text
   }
-  const { locate: _, ...contract } = await readContract(file, read, readers, operationReaders)
+  const { locate: _, write, ...contract } = await readContract(file, read, readers, operationReaders)
   const digests = [...texts].map(([name, text]) => [name, digestOf(text)])
   const head = { files: Object.fromEntries(digests), engine: engineVersion(), readers: readersVersion }
-  const extensions = Object.keys({ ...readers, ...operationReaders })
-  return proved(contract, () => encodePlan(head, { contract, texts, extensions }))
+  const body = {
+    contract,
+    isUnlimited: unlimitedIn(contract),
+    written: await writtenBy(write, contract),
+    texts: new Map([...texts].map(([name, text]) => [name, pack(text)])),
+    extensions: Object.keys({ ...readers, ...operationReaders }),
+  }
+  return proved(contract, () => encodePlan(head, body))
+}
+
+function unlimitedIn({ specification }: ContractData): PlanBody['isUnlimited'] {
+  const reader = new Reader(specification)
+  const limits = reader.node(reader.document['x-limits'])
+  return { url: !('urlBytes' in limits), header: !('headerBytes' in limits) }
+}
+
+async function writtenBy(write: Contract['write'], { document }: ContractData): Promise<PlanBody['written']> {
+  const forms: FileForm[] = ['yaml', 'json', 'yaml30', ...(isOpenApi32(document) ? ['yaml31' as const] : [])]
+  const written = new Map<string, Uint8Array>()
+  for (const form of forms)
+    for (const servers of ['only', 'first'] as const)
+      await write(form, servers).then(
+        (text) => written.set(writtenName(form, servers), pack(text)),
+        () => {}, // as when it is asked for: no reason not to serve the rest
+      )
+  return written
 }
 
 // What the engine reads is plain data. What readers of extensions make may be anything.
-function proved(contract: Omit<Contract, 'locate'>, encode: () => Uint8Array): Uint8Array {
+function proved(contract: ContractData, encode: () => Uint8Array): Uint8Array {
   const plan = unlessFunction(encode)
   if (plan !== undefined && isDeepStrictEqual(decodePlan(plan)?.body.contract, contract)) return plan
   const extensions = [contract, ...contract.operations.values()].flatMap((each) =>

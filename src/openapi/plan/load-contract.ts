@@ -4,10 +4,21 @@
 import path from 'node:path'
 import type { Contract } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
+import { defaultLimits } from '../contract/defaults.js'
 import type { ExtensionReaders, ReadBy } from '../contract/extensions.js'
 import { filesOf, type ReadText } from '../contract/file-text.js'
+import { methodFault, problemOf } from '../contract/methods.js'
 import { engineVersion } from './engine-version.js'
-import { decodePlan, digestOf, nameIn, type PlanHead, pathOf } from './plan.js'
+import {
+  decodePlan,
+  digestOf,
+  nameIn,
+  type PlanBody,
+  type PlanHead,
+  pathOf,
+  unpack,
+  writtenName,
+} from './plan.js'
 
 export interface LoadOptions {
   /** Replaces reading files from the folder of the contract: see `filesOf`. */
@@ -30,12 +41,52 @@ export async function loadContract<Readers extends ExtensionReaders = Readonly<R
   const reason = await refusalOf(head, file, readText)
   if (body === undefined || reason !== undefined)
     throw new ContractError(`the plan of ${shown(file)} cannot be used: ${reason}. ${advice}`)
-  const { contract, texts, extensions } = body
-  const locate: Contract['locate'] = async (problems) => {
-    const { locateProblems } = await import('../contract/read.js')
-    return locateProblems(problems, file, async (name) => textIn(texts, nameIn(file, name)), extensions)
+  const { contract, isUnlimited } = body
+  const limits = {
+    ...contract.limits,
+    ...(isUnlimited.url && { url: defaultLimits.urlBytes }),
+    ...(isUnlimited.header && { header: defaultLimits.headerBytes }),
   }
-  return { ...contract, locate } as Contract & { readonly extensions: ReadBy<Readers> } // by the same readers
+  const loaded = { ...contract, limits, ...functionsOf(body, file) }
+  await checkMethods(loaded)
+  return loaded as Contract & { readonly extensions: ReadBy<Readers> } // by the same readers
+}
+
+function functionsOf(body: PlanBody, file: string): Pick<Contract, 'locate' | 'write'> {
+  const { extensions } = body
+  // Copies: these are views of the whole plan.
+  const [texts, written] = [copied(body.texts), copied(body.written)]
+  const readText: ReadText = async (name) => textOf(texts.get(nameIn(file, name)))
+  return {
+    locate: async (problems) => {
+      const { locateProblems } = await import('../contract/read.js')
+      return locateProblems(problems, file, readText, extensions)
+    },
+    write: async (form, servers) => {
+      const packed = written.get(writtenName(form, servers))
+      if (packed !== undefined) return unpack(packed)
+      const { writeFile } = await import('../documents/written-files.js')
+      return writeFile(body.contract, form, servers)
+    },
+  }
+}
+
+function copied(packed: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, Uint8Array> {
+  return new Map([...packed].map(([name, each]) => [name, Buffer.from(each)]))
+}
+
+// Rejects for a file that was not there: the `$ref` to it is in an example, which is data.
+async function textOf(packed: Uint8Array = Buffer.of()): Promise<string> {
+  return unpack(packed)
+}
+
+// The Node that serves may be older than that of the build.
+async function checkMethods({ operations, locate }: Contract): Promise<void> {
+  const problems = [...operations.values()].flatMap((operation) => {
+    const text = methodFault(operation.method)
+    return text === undefined ? [] : problemOf(operation, `${operation.method} ${operation.path}: ${text}`)
+  })
+  if (problems.length > 0) throw new ContractError(problems, await locate(problems))
 }
 
 /**
@@ -64,12 +115,6 @@ async function refusalOf(
     if (digestOf(text) !== digest) return `${shown(place)} has changed since`
   }
   return undefined
-}
-
-function textIn(texts: ReadonlyMap<string, string>, name: string): string {
-  const text = texts.get(name)
-  if (text === undefined) throw new Error(`${name} was not there`) // a `$ref` in an example, which is data
-  return text
 }
 
 function shown(file: string): string {

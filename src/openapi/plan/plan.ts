@@ -4,8 +4,10 @@
 
 import { createHash } from 'node:crypto'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
-import type { Contract } from '../contract/contract.js'
+import { brotliCompressSync, brotliDecompress, constants } from 'node:zlib'
+import type { Contract, FileForm } from '../contract/contract.js'
 
 /** What a plan was made from, and by. */
 export interface PlanHead {
@@ -18,13 +20,17 @@ export interface PlanHead {
 }
 
 /** A contract without its functions. */
-export type ContractData = Omit<Contract, 'locate'>
+export type ContractData = Omit<Contract, 'locate' | 'write'>
 
-/** What serving needs. */
+/** What serving needs. Texts that it seldom needs are packed. */
 export interface PlanBody {
   readonly contract: ContractData
-  /** The texts of its files, in which problems are located. */
-  readonly texts: ReadonlyMap<string, string>
+  /** Which limits the contract leaves to the engine: they are those of the Node that serves. */
+  readonly isUnlimited: { readonly url: boolean; readonly header: boolean }
+  /** By `writtenName`: the files that are served. */
+  readonly written: ReadonlyMap<string, Packed>
+  /** By their names: the files that the contract was read from, in which problems are located. */
+  readonly texts: ReadonlyMap<string, Packed>
   /** The extensions of the document, other than the engine's, in which a `$ref` is followed. */
   readonly extensions: readonly string[]
 }
@@ -47,6 +53,23 @@ export function decodePlan(plan: Uint8Array): { head: PlanHead; body: PlanBody }
   } catch {
     return undefined
   }
+}
+
+type Packed = Uint8Array
+
+const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } } // as fast as gzip, and smaller
+
+export function pack(text: string): Packed {
+  return brotliCompressSync(text, quality)
+}
+
+export async function unpack(packed: Packed): Promise<string> {
+  return String(await promisify(brotliDecompress)(packed))
+}
+
+/** The name of a file that `write` makes. */
+export function writtenName(form: FileForm, servers: 'only' | 'first'): string {
+  return `${form} ${servers}`
 }
 
 export function digestOf(text: string): string {

@@ -13,8 +13,7 @@ import {
   isMultipleOf,
 } from '../../lib/exact-number.js'
 import type { Schema } from '../contract/contract.js'
-import { type AnySchema, mapSchemas } from '../contract/keywords.js'
-import { exactNumbers } from '../contract/upgrade.js'
+import { type AnySchema, exactNumbers, mapSchemas } from '../contract/keywords.js'
 import { isAmong } from './canonical.js'
 import { type Container, noteConversion } from './changes.js'
 import { call } from './generated-code.js'

@@ -6,8 +6,9 @@ import path from 'node:path'
 import t from 'tap'
 import { projectRoot } from '../../../src/lib/paths.js'
 import { compileContract, isCurrent } from '../../../src/openapi/compile.js'
-import { loadContract } from '../../../src/openapi/index.js'
-import { decodePlan, encodePlan } from '../../../src/openapi/plan/plan.js'
+import { defaultLimits } from '../../../src/openapi/contract/defaults.js'
+import { type Contract, loadContract } from '../../../src/openapi/index.js'
+import { decodePlan, encodePlan, type PlanBody } from '../../../src/openapi/plan/plan.js'
 import { loadingProved } from '../../fixtures/plans.js'
 
 const documents = path.join(projectRoot, 'test/fixtures/documents')
@@ -43,10 +44,10 @@ function readsOf(texts: Record<string, string>): { readText: (file: string) => P
 
 const own = readsOf({ 'openapi.yaml': text, 'toys.yaml': toys })
 
-function edited(plan: Uint8Array, head: object): Uint8Array {
+function edited(plan: Uint8Array, head: object, change = (body: PlanBody) => body): Uint8Array {
   const decoded = decodePlan(plan)
   if (decoded === undefined) throw new Error('no plan')
-  return encodePlan({ ...decoded.head, ...head }, decoded.body)
+  return encodePlan({ ...decoded.head, ...head }, change(decoded.body))
 }
 
 for (const [title, changed, reason] of [
@@ -118,3 +119,46 @@ t.test(
     t.strictSame(await contract.locate([]), [])
   },
 )
+
+// As on another Node, of which a build knows nothing.
+async function onAnother(
+  contract: string,
+  change: (body: PlanBody['contract']) => object,
+): Promise<Contract> {
+  const file = 'openapi.yaml'
+  const texts = readsOf({ [file]: contract, 'toys.yaml': toys })
+  const changed = edited(await compileContract(file, texts), {}, (body) => ({
+    ...body,
+    contract: { ...body.contract, ...change(body.contract) },
+  }))
+  return loadContract(changed, file, texts)
+}
+
+t.test('limits that a contract leaves open are those of the Node that serves', async (t) => {
+  const limits = { body: 1, url: 2, header: 3 }
+  const { urlBytes: url, headerBytes: header } = defaultLimits
+  for (const [given, expected] of [
+    ['', { body: 1, url, header }],
+    ['x-limits: { bodyBytes: 1 }', { body: 1, url, header }],
+    ['x-limits: { urlBytes: 2000 }', { ...limits, header }],
+    ['x-limits: { urlBytes: 2000, headerBytes: 3000 }', limits],
+  ] as const)
+    t.strictSame((await onAnother(`${text}${given}`, () => ({ limits }))).limits, expected, given)
+})
+
+t.test('a method that the Node that serves does not read is refused, with its line', async (t) => {
+  const change = ({ operations }: PlanBody['contract']) => ({
+    operations: new Map([...operations].map(([id, each]) => [id, { ...each, method: 'FETCH' }])),
+  })
+  const message = 'openapi.yaml:4:3: FETCH /toys: the method FETCH is not one that Node reads'
+  await t.rejects(onAnother(text, change), { name: 'ContractError', message })
+})
+
+t.test('a file that a build could not write is written when it is asked for', async (t) => {
+  const plan = await compileContract('openapi.yaml', own)
+  const read = await loadContract(plan, 'openapi.yaml', own)
+  const without = edited(plan, {}, (body) => ({ ...body, written: new Map() }))
+  const loaded = await loadContract(without, 'openapi.yaml', own)
+  for (const form of ['yaml', 'json', 'yaml30'] as const)
+    t.equal(await loaded.write(form, 'first'), await read.write(form, 'first'))
+})
