@@ -2,7 +2,7 @@
 // schemas, and what the server makes of both. A server needs none of it (index.ts).
 
 export { type Kind, type Place, placeIn, wholeDocument } from './contract/component-kinds.js'
-export { plainField, readContents } from './contract/content.js'
+export { readContents } from './contract/content.js'
 export type { Content, Field, Parameter, Response, Schema } from './contract/contract.js'
 export type { Problem } from './contract/contract-error.js'
 export { withDecisions } from './contract/decided.js'
@@ -11,7 +11,8 @@ export { sunsets } from './contract/deprecation.js'
 export { withoutDynamicRefs } from './contract/dynamic-refs.js'
 export { filesOf, type ReadText, UnreadFile } from './contract/file-text.js'
 export { readSource } from './contract/files.js'
-export { framingOf, withSchemaOfItem } from './contract/items.js'
+export { framingOf } from './contract/framing.js'
+export { withSchemaOfItem } from './contract/items.js'
 export { keepAliveOf } from './contract/keep-alive.js'
 export {
   type AnySchema,
@@ -29,8 +30,10 @@ export { methodFields, methodsOfNode, operationsIn, problemOf } from './contract
 export { pathParameterNames } from './contract/names.js'
 export { addOmitted } from './contract/omitted.js'
 export { effectiveParameters } from './contract/parameters.js'
+export { plainField } from './contract/plain-field.js'
 export { pointerTo, resolvePointer } from './contract/pointer.js'
 export { toContract } from './contract/read.js'
+export { ordersFields } from './contract/read-uploads.js'
 export { type Node, nodeOf, Reader } from './contract/reader.js'
 export { resolved } from './contract/resolved.js'
 export { successesAmong } from './contract/responses.js'
@@ -47,7 +50,6 @@ export {
 export { withOwnRefs } from './contract/self.js'
 export { readPrefix } from './contract/servers.js'
 export { toSchema31 } from './contract/upgrade.js'
-export { ordersFields } from './contract/uploads.js'
 export { isOpenApi30, isOpenApi32, versionProblem } from './contract/versions.js'
 export { replacedPaths } from './own-paths.js'
 export { serverErrors, undeclaredErrors } from './response/additions.js'

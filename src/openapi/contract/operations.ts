@@ -16,11 +16,13 @@ import { isMediaType } from './media-types.js'
 import { isSafe, methodFaults, operationPlace, operationsIn } from './methods.js'
 import { moduleName, pathParameterNames, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
+import { readResponses, responsesIn } from './read-responses.js'
+import { withUploads } from './read-uploads.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
-import { hasStreams, readResponses, responsesIn } from './responses.js'
+import { hasStreams } from './responses.js'
 import { isPublic, readRequirements, readSecuritySchemes } from './security.js'
 import { readOwnPrefix, readPrefix } from './servers.js'
-import { takesUploads, withUploads } from './uploads.js'
+import { takesUploads } from './uploads.js'
 
 /** Reads and checks every operation. */
 export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'operations' | 'securitySchemes'> {

@@ -7,9 +7,9 @@ import type { Contract, Schema } from './contract.js'
 import { ContractError, type Problem } from './contract-error.js'
 import { withDecisions } from './decided.js'
 import { withoutDynamicRefs } from './dynamic-refs.js'
+import { errorCodePlace } from './error-codes.js'
 import {
   type ExtensionReaders,
-  errorCodePlace,
   knownExtensions,
   type OperationExtensionReaders,
   operationExtensions,

@@ -2,7 +2,8 @@
 // said so, operations with other methods become extensions, and the rest is left out: the result may allow
 // more than the service does.
 
-import { framingOf, withSchemaOfItem } from '../contract/items.js'
+import { framingOf } from '../contract/framing.js'
+import { withSchemaOfItem } from '../contract/items.js'
 import { isNode, mapMembers, mapValues, outermost } from '../contract/keywords.js'
 import { essence } from '../contract/media-types.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
