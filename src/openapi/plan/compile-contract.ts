@@ -50,7 +50,7 @@ export async function compileContract(
   const head = { files: Object.fromEntries(digests), engine: engineVersion(), readers: readersVersion }
   const body = {
     contract,
-    isUnlimited: unlimitedIn(contract),
+    leftOpen: leftOpenIn(contract),
     written: await writtenBy(write, contract),
     texts: new Map([...texts].map(([name, text]) => [name, pack(text)])),
     extensions: Object.keys({ ...readers, ...operationReaders }),
@@ -58,7 +58,7 @@ export async function compileContract(
   return proved(contract, () => encodePlan(head, body))
 }
 
-function unlimitedIn({ specification }: ContractData): PlanBody['isUnlimited'] {
+function leftOpenIn({ specification }: ContractData): PlanBody['leftOpen'] {
   const reader = new Reader(specification)
   const limits = reader.node(reader.document['x-limits'])
   return { url: !('urlBytes' in limits), header: !('headerBytes' in limits) }

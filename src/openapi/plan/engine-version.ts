@@ -28,8 +28,8 @@ const extension = path.extname(import.meta.filename)
 // What only writes types, and what runs in browsers.
 const others = ['generate', 'static']
 
-// Builds have declarations and source maps beside. The option `recursive` takes 15 times as long, because it asks
-// of each name what it is.
+// Builds have declarations and source maps beside. The option `recursive` takes 15 times as long: it asks of
+// each name what it is.
 function codeIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const file = path.join(folder, entry.name)

@@ -41,11 +41,11 @@ export async function loadContract<Readers extends ExtensionReaders = Readonly<R
   const reason = await refusalOf(head, file, readText)
   if (body === undefined || reason !== undefined)
     throw new ContractError(`the plan of ${shown(file)} cannot be used: ${reason}. ${advice}`)
-  const { contract, isUnlimited } = body
+  const { contract, leftOpen } = body
   const limits = {
     ...contract.limits,
-    ...(isUnlimited.url && { url: defaultLimits.urlBytes }),
-    ...(isUnlimited.header && { header: defaultLimits.headerBytes }),
+    ...(leftOpen.url && { url: defaultLimits.urlBytes }),
+    ...(leftOpen.header && { header: defaultLimits.headerBytes }),
   }
   const loaded = { ...contract, limits, ...functionsOf(body, file) }
   await checkMethods(loaded)

@@ -1,6 +1,7 @@
 // A plan: what compiling a contract has found, in one file. A line of JSON says what it was made from and by;
 // the rest is the structured clone of V8, which keeps Map, Date, bigint, undefined and what is one object in
-// several places, as JSON does not, needs no library, and is read in a hundredth of the time of the contract.
+// several places, as JSON does not. It needs no library, and is read in a fiftieth of the time that the contract
+// takes.
 
 import { createHash } from 'node:crypto'
 import path from 'node:path'
@@ -26,7 +27,7 @@ export type ContractData = Omit<Contract, 'locate' | 'write'>
 export interface PlanBody {
   readonly contract: ContractData
   /** Which limits the contract leaves to the engine: they are those of the Node that serves. */
-  readonly isUnlimited: { readonly url: boolean; readonly header: boolean }
+  readonly leftOpen: { readonly url: boolean; readonly header: boolean }
   /** By `writtenName`: the files that are served. */
   readonly written: ReadonlyMap<string, Packed>
   /** By their names: the files that the contract was read from, in which problems are located. */
@@ -42,7 +43,7 @@ export function encodePlan(head: PlanHead, body: PlanBody): Uint8Array {
   return Buffer.concat([Buffer.from(`${mark}${JSON.stringify(head)}\n`), serialize(body)])
 }
 
-/** What `encodePlan` was given; undefined for any other bytes, and for a form that this Node does not read. */
+/** What `encodePlan` was given; undefined for other bytes, and for a form that this Node does not read. */
 export function decodePlan(plan: Uint8Array): { head: PlanHead; body: PlanBody } | undefined {
   const end = plan.indexOf(newline)
   const line = Buffer.from(plan.subarray(0, end)).toString()

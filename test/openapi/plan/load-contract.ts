@@ -1,5 +1,5 @@
-// A contract that is loaded from its plan is the one that is read from its files, and the plan of other files or of
-// another engine is refused.
+// A contract that is loaded from its plan is the one that is read from its files, and the plan of other files
+// or of another engine is refused.
 
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
