@@ -4,10 +4,13 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { buildServer } from '../../../scripts/lib/server.js'
+import { readServiceContract, type ServiceContract } from '../../../src/auth/plans.js'
 import { projectRoot } from '../../../src/lib/paths.js'
 import { compileContract, isCurrent } from '../../../src/openapi/compile.js'
 import { defaultLimits } from '../../../src/openapi/contract/defaults.js'
-import { type Contract, loadContract } from '../../../src/openapi/index.js'
+import { type Contract, loadContract, notImplemented } from '../../../src/openapi/index.js'
+import { documentPaths } from '../../../src/openapi/own-paths.js'
 import { decodePlan, encodePlan, type PlanBody } from '../../../src/openapi/plan/plan.js'
 import { loadingProved } from '../../fixtures/plans.js'
 
@@ -23,9 +26,28 @@ const files = [
 ]
 
 for (const file of files)
-  t.test(`${path.relative(projectRoot, file)} is the same from its plan`, async (t) => {
-    await loadingProved(t)(file)
+  t.test(`${path.relative(projectRoot, file)} is the same from its plan, and so is its server`, async (t) => {
+    const loaded = await loadingProved(t)(file)
+    t.strictSame(await responsesOf(loaded), await responsesOf(await readServiceContract(file)))
   })
+
+// Of stubs: to what is of the engine itself, to each operation, and to what is none.
+async function responsesOf(contract: ServiceContract): Promise<object[]> {
+  const app = await buildServer(contract, ({ name }) => notImplemented(name))
+  const operations = [...contract.operations.values()].map(
+    ({ method, prefix, path }) => [method, prefix + path.replace(/\{[^}]+\}/g, '1')] as const,
+  )
+  const own = [...Object.values(documentPaths), '/', '/docs/contract.json', '/nowhere'].map(
+    (url) => ['GET', url] as const,
+  )
+  const responses: object[] = []
+  for (const [method, url] of [...own, ...operations, ['PATCH', '/openapi.json'] as const]) {
+    const { statusCode, headers, body } = await app.inject({ method: method as 'GET', url })
+    responses.push({ url, statusCode, headers: { ...headers, date: '', 'x-request-id': '' }, body })
+  }
+  await app.close()
+  return responses
+}
 
 const text = `openapi: 3.1.0
 info: { title: Toys, version: 1.0.0 }
