@@ -14,7 +14,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY generated generated
 COPY packages/engine packages/engine
 COPY src src
-RUN node packages/engine/build.cjs && npx tsc -p tsconfig.build.json
+RUN node packages/engine/build.cjs && npx tsc -p tsconfig.build.json && node dist/src/commands/compile.js
 
 FROM node:26.11.1-trixie-slim@sha256:193fe51b64e77981119c98c2002c9e32a70e2f006fb4d25068ce0558998917f0
 # The shutdown delay is longer than load balancers take to notice (HAProxy: three checks, two seconds apart), and leaves short

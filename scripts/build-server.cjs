@@ -18,7 +18,7 @@ if (missing) {
   const problem = `The ${missing.name} dependencies, which build the service, are not installed`
   if (isBuilt) console.error(`${problem}: running the existing build in dist/.`)
   else console.error(`${problem}, and there is no build in dist/.\nRun: npm ci --include=${missing.option}`)
-  process.exit(isBuilt ? 0 : 1)
+  process.exit(isBuilt ? compileContract() : 1)
 }
 if (!isBuilt) {
   console.error('Building the service …') // a full build takes a few seconds
@@ -30,4 +30,11 @@ const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
 const args = [compiler, '-b', 'tsconfig.build.json', '--checkers', '2']
 const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
-process.exit(status ?? 1)
+process.exit(status === 0 ? compileContract() : (status ?? 1))
+
+// An installation has the contract's copy in one file alone.
+function compileContract() {
+  const copy = process.env.npm_lifecycle_event === 'prepack' ? ['generated/openapi.yaml'] : []
+  const program = path.join(root, 'dist/src/commands/compile.js')
+  return spawnSync(process.execPath, [program, ...copy], { cwd: root, stdio: 'inherit' }).status ?? 1
+}

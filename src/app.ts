@@ -111,7 +111,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
   contractFiles(app, contract, address)
   const additions = additionsTo(contract, security)
-  documentation(app, contract, { address, additions, sections: planSections(contract) })
+  documentation(app, contract, { address, additions, sections: () => planSections(contract) })
   const { keepHours } = contract.idempotency
   const reading = createReading(contract, pools)
   const byName: Readonly<Record<string, { readonly sharesTransaction?: boolean } | undefined>> = handlers

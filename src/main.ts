@@ -2,13 +2,12 @@
 
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
-import { readServiceContract } from './auth/plans.js'
+import { serviceContract } from './auth/contract.js'
 import { type Config, readConfig } from './config.js'
 import { connect } from './database/connect.js'
 import { unlessAborted, untilAborted } from './lib/abort.js'
 import { createLog, toggleDebugOnSignal } from './lib/log.js'
 import { explain, OperatorError } from './lib/operator-error.js'
-import { contractFile } from './lib/paths.js'
 import { Interrupted, listenForShutdown } from './lib/shutdown.js'
 import { checkDatabase } from './process/check-database.js'
 import { checkPorts } from './process/ports.js'
@@ -35,7 +34,7 @@ async function main(): Promise<void> {
   for (const warning of [...config.misspelt, ...config.ignored]) process.stderr.write(`${warning}\n`)
   toggleDebugOnSignal(log, config.logLevel)
   refuseDebugger(log)
-  const contract = await readServiceContract(contractFile)
+  const contract = await serviceContract()
   await checkPorts(config) // fail before creating or migrating a database if a port is already in use
   const database = await connect(config, log, requested)
   try {

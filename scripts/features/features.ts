@@ -161,15 +161,18 @@ export function runFeature(feature: Feature): Promise<Result> {
   })
 }
 
-/** Runs a feature with the engine alone, without what only generate checks. */
-export async function runCase(feature: Feature): Promise<Result> {
+/**
+ * Runs a feature with the engine alone, without what only generate checks.
+ * @param read reads its contract
+ */
+export async function runCase(feature: Feature, read = readServiceContract): Promise<Result> {
   const texts: Record<string, string> = { ...feature.files, 'openapi.yaml': contractOf(feature) }
   const readText = async (file: string) => {
     const text = texts[path.basename(file)]
     return text ?? Promise.reject(new Error(file))
   }
   try {
-    const contract = await readServiceContract('openapi.yaml', readText)
+    const contract = await read('openapi.yaml', readText)
     return {
       outcomes: await runCalls(feature, contract),
       warnings: contract.warnings.map(({ text }) => text),

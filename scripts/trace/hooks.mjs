@@ -2,12 +2,13 @@
 
 import ts from 'typescript'
 
-const built = /\/dist\/src\/(.+)\.js$/
+const built = /(?:\/packages\/(engine))?\/dist\/src\/(.+)\.js$/
 
 /** The `load` hook of node:module. */
 export async function load(url, context, nextLoad) {
   const loaded = await nextLoad(url, context)
-  const [, name] = built.exec(url) ?? []
+  const [, folder, file] = built.exec(url) ?? []
+  const name = folder === undefined ? file : `${folder}/${file}`
   return name === undefined ? loaded : { ...loaded, source: instrument(name, String(loaded.source)) }
 }
 

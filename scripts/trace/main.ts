@@ -99,7 +99,7 @@ async function recordOne(send: () => Promise<Response>): Promise<readonly Entry[
 }
 
 function summaryOf(trace: readonly Entry[]): string {
-  const start = trace.findIndex(({ module }) => module === 'openapi/route-handler')
+  const start = trace.findIndex(({ module }) => module === 'engine/route-handler')
   const insert = trace.findIndex(({ name }) => name === 'writeRows')
   const sent = trace.findIndex(({ module }, i) => i > insert && module === 'database/driver/connection')
   const toInsert =

@@ -6,6 +6,8 @@ import {
   ContractError,
   type ExtensionReader,
   isPublic,
+  type LoadOptions,
+  loadContract,
   type Operation,
   type OperationExtensionReader,
   readContract,
@@ -61,7 +63,24 @@ export async function readServiceContract(
   file: string,
   readText?: (file: string) => Promise<string>,
 ): Promise<ServiceContract> {
-  const contract = await readContract(file, readText, serviceExtensions, operationExtensions)
+  return withRateLimits(await readContract(file, readText, serviceExtensions, operationExtensions))
+}
+
+/**
+ * The contract of the service, of its plan: see `loadContract`.
+ * @throws {ContractError} if the plan is of another contract, or of another version of the engine
+ */
+export async function loadServiceContract(
+  plan: Uint8Array,
+  file: string,
+  options?: LoadOptions,
+): Promise<ServiceContract> {
+  return withRateLimits(await loadContract<typeof serviceExtensions>(plan, file, options))
+}
+
+function withRateLimits(
+  contract: Contract & { readonly extensions: { readonly 'x-rate-limits'?: RateLimits } },
+): ServiceContract {
   const rateLimits = contract.extensions['x-rate-limits']
   return { ...contract, hasRateLimits: rateLimits !== undefined, rateLimits: rateLimits ?? unlimited }
 }

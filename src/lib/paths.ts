@@ -23,5 +23,8 @@ export const contractFile: string = existsSync(written)
   ? written
   : path.join(projectRoot, 'generated', 'openapi.yaml')
 
+/** What `commands/compile.ts` makes of the contract. A contract in one file has the same plan as its copy. */
+export const planFile: string = path.join(projectRoot, 'dist', 'generated', 'contract.plan')
+
 /** The numbered SQL files. The build does not copy them to `dist/`. */
 export const migrationsFolder: string = path.join(projectRoot, 'src', 'database', 'migrations')

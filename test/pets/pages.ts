@@ -43,7 +43,7 @@ t.test('docs/reference.md lists every environment variable, and README.md some o
 
 t.test('docs/using-the-api.md has the tables of /docs, which are those of the contract', async (t) => {
   const app = Fastify()
-  documentation(app, contract, { sections: planSections(contract) })
+  documentation(app, contract, { sections: () => planSections(contract) })
   const { description } = (await app.inject('/docs/contract.json')).json().info
   const page = readPage('docs/using-the-api.md')
   for (const heading of ['Plans and quotas', 'Limits', 'Deprecated operations']) {

@@ -3,6 +3,7 @@
 const usage = `Usage: contract-engine COMMAND …
 
   generate CONTRACT  writes the types of a contract
+  compile CONTRACT   writes its plan, which a server loads
   diff OLD NEW       what changes between two contracts, and whether it breaks clients
 
 contract-engine COMMAND --help says more.
@@ -12,7 +13,8 @@ process.exitCode = await run(process.argv.slice(2))
 
 async function run(args: readonly string[]): Promise<number> {
   const [name, ...others] = args
-  if (name === 'generate') return (await import('./generate/command.js')).runCommand(args, process)
+  if (name === 'generate' || name === 'compile')
+    return (await import('./generate/command.js')).runCommand(args, process)
   if (name === 'diff') return (await import('./diff/command.js')).runCommand(others, process)
   const isAsked = name === '--help' || name === '-h'
   process[isAsked ? 'stdout' : 'stderr'].write(usage)

@@ -1,11 +1,11 @@
 // The engine's door for servers: an OpenAPI document in, validated and typed routes on a Fastify instance
-// out. README.md is its page; tools.ts is the door for programs that examine contracts.
+// out. README.md is its page; compile.ts is the door for what compiles a contract before it is served, tools.ts
+// that for programs that examine contracts.
 
 export type { Contract, Operation, SecurityScheme } from './contract/contract.js'
 export { ContractError, type Problem } from './contract/contract-error.js'
 export type { ExtensionReader, OperationExtensionReader } from './contract/extensions.js'
 export { filesOf } from './contract/file-text.js'
-export { readContract } from './contract/read.js'
 export { credentialUsage, isPublic } from './contract/security.js'
 export { contractFiles } from './documents/contract-files.js'
 export { documentation } from './documents/page.js'
@@ -15,6 +15,8 @@ export { notFoundHandler } from './not-found.js'
 export { type Callbacks, createOutgoing, type OutgoingRequest, type Webhooks } from './outgoing/outgoing.js'
 export type { Signing } from './outgoing/signature.js'
 export { operationAt } from './own-paths.js'
+export { readContract } from './plan/from-files.js'
+export { type LoadOptions, loadContract } from './plan/load-contract.js'
 export { BodyMemory } from './request/body-memory.js'
 export { createRequestIdCheck } from './request/request-id.js'
 export { requestParts } from './request/request-parts.js'

@@ -17,14 +17,12 @@ import type { Contract, Operation } from './contract/contract.js'
 import { ContractError, type Problem } from './contract/contract-error.js'
 import type { AnySchema } from './contract/keywords.js'
 import { essence } from './contract/media-types.js'
+import { problemOf } from './contract/methods.js'
 import { routeName } from './contract/names.js'
-import { problemOf } from './contract/operations.js'
 import { refusesUnacceptable, successContents } from './contract/responses.js'
 import { unmetSecurity } from './contract/security.js'
-import { toOpenApi31 } from './contract/upgrade.js'
 import { takesUploads } from './contract/uploads.js'
 import { checkUrl, ownError } from './errors.js'
-import { placeOfFault } from './fault-place.js'
 import { glueSpecification, isOfGlue } from './glue-specification.js'
 import { hasRoute, notFoundHandler } from './not-found.js'
 import { createPreference } from './request/accept.js'
@@ -98,8 +96,10 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
 
 /** Throws, or rejects, unless the request may pass. */
 type Check = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
+/** A problem; one that was found when a schema was compiled may be located more exactly. */
+type Found = Problem & { readonly isOfSchema?: boolean }
 /** By their text, so that a problem of several operations is reported once. */
-type Problems = Map<string, Problem>
+type Problems = Map<string, Found>
 /** What the operations of a contract share. */
 type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'> &
   ReturnType<typeof createCompilers> & {
@@ -127,7 +127,7 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
     await addRoutes(scope, shared)
     noteSecurity(shared)
     scope.addHook('onReady', async () => {
-      const problems = [...shared.problems.values()]
+      const problems = await located([...shared.problems.values()], contract)
       if (problems.length > 0) throw new ContractError(problems, await contract.locate(problems))
     })
     addSunsetWarnings(scope, contract)
@@ -370,7 +370,7 @@ function checkAdditions<Resource>(
 // The result of a step, or undefined: its error becomes a problem of the operation.
 function collect<Result>(
   operation: Operation,
-  { problems, contract }: Pick<Shared<never>, 'problems' | 'contract'>,
+  { problems }: Pick<Shared<never>, 'problems'>,
   run: () => Result,
 ): Result | undefined {
   try {
@@ -380,17 +380,25 @@ function collect<Result>(
       error instanceof ContractError
         ? error.problems
         : [problemOf(operation, `${operation.id}: ${(error as Error).message}`)]
-    for (const { text, at } of found) {
-      if (problems.has(text)) continue
-      // With its references, which say where the faulty schema is written.
-      const isLocated = problems.size < locatedMax
-      problems.set(text, {
-        text,
-        at: isLocated ? placeOfFault(toOpenApi31(contract.document), at, fails) : at,
-      })
-    }
+    for (const { text, at } of found)
+      if (!problems.has(text)) problems.set(text, { text, at, isOfSchema: true })
     return undefined
   }
+}
+
+// In the document with its references, which say where a faulty schema is written.
+async function located(problems: readonly Found[], { document }: Contract): Promise<readonly Problem[]> {
+  const faults = new Set(problems.slice(0, locatedMax).filter(({ isOfSchema }) => isOfSchema))
+  if (faults.size === 0) return problems
+  const [{ placeOfFault }, { toOpenApi31 }] = [
+    await import('./fault-place.js'),
+    await import('./contract/upgrade.js'),
+  ]
+  const whole = toOpenApi31(document)
+  return problems.map((each) => {
+    const { text, at } = each
+    return { text, at: faults.has(each) ? placeOfFault(whole, at, fails) : at }
+  })
 }
 
 // By a new compiler: one that has reported an invalid default does not report it again. A ContractError is

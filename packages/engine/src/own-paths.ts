@@ -2,8 +2,8 @@
 
 import type { Contract, Operation } from './contract/contract.js'
 import type { Problem } from './contract/contract-error.js'
-import { problemOf } from './contract/operations.js'
-import { isOpenApi32 } from './contract/upgrade.js'
+import { problemOf } from './contract/methods.js'
+import { isOpenApi32 } from './contract/versions.js'
 
 /** The contract as files, the page that shows it, its text, and the catalogue that names them. */
 export const documentPaths = {

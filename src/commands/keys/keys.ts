@@ -3,18 +3,12 @@
 
 import { print } from 'contract-engine/lib/terminal'
 import { pino } from 'pino'
-import {
-  customPlan,
-  fixedPlans,
-  type Quotas,
-  readServiceContract,
-  type ServiceContract,
-} from '../../auth/plans.js'
+import { serviceContract } from '../../auth/contract.js'
+import { customPlan, fixedPlans, type Quotas, type ServiceContract } from '../../auth/plans.js'
 import { scopesOf } from '../../auth/scopes.js'
 import { connect } from '../../database/connect.js'
 import { unlessAborted } from '../../lib/abort.js'
 import { logBounds } from '../../lib/log-bounds.js'
-import { contractFile } from '../../lib/paths.js'
 import { readEnvironment, type Surroundings } from '../command.js'
 import { commandLine, defaultDatabase } from '../installation.js'
 import { readSubcommand } from './subcommands.js'
@@ -55,7 +49,7 @@ Reads DATABASE_URL${defaultDatabase}, and REDIS_URL for the usage in show.
 Exit codes: 0 success, 1 failure with the reason on standard error, 2 wrong usage, 130 interrupted.
 `
 
-const contract = readServiceContract(contractFile)
+const contract = serviceContract()
 export const usage = await contract.then(
   (read) => usageOf(describePlans(read), describeScopes(read), examplesOf(read)),
   () => usageOf('a plan of the contract', 'a scope of the contract', []),

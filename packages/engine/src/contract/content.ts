@@ -4,9 +4,11 @@
 import { typesOf, unionOf } from './allowed-types.js'
 import type { Content, Field, Schema } from './contract.js'
 import { columnsOf } from './csv.js'
-import { framingOf, readItems } from './items.js'
+import { framingOf } from './framing.js'
+import { readItems } from './items.js'
 import { partsOf, type Subschema, subschemasOf } from './keywords.js'
 import { elementsOf, essence, isJson, isMediaType, isRange, isUtf8 } from './media-types.js'
+import { plainField } from './plain-field.js'
 import { type Faults, found, type Node, nodeOf, nodesOf, type Reader } from './reader.js'
 
 interface Declared {
@@ -231,15 +233,6 @@ function readOthers(parts: readonly Node[], isMultipart: boolean): Field | strin
   if (typeof field === 'string') return `${first.keyword} ${field}`
   if (field.kind !== 'file') return field
   return `${first.keyword} is a file, which is not supported: declare each file in properties`
-}
-
-/** A field without a schema. */
-export const plainField: Field = {
-  kind: 'text',
-  isList: false,
-  types: undefined,
-  separator: undefined,
-  mediaTypes: [],
 }
 
 // The field, or why it is not supported (OpenAPI 3.1, section 4.8.15, and its tables of defaults).

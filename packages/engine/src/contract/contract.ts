@@ -251,7 +251,10 @@ export interface SentRequest {
 /** What the receiver of a request may respond: JSON and text as declared, any other body as bytes. */
 export type ReceiverResponse = Pick<Response, 'status' | 'key' | 'contents'>
 
-/** Everything the server reads from the contract: plain data, and how to find its places. */
+/** The contract as a file, for tools: as written, in JSON, in OpenAPI 3.1 if it is of 3.2, and in 3.0. */
+export type FileForm = 'yaml' | 'json' | 'yaml31' | 'yaml30'
+
+/** Everything the server reads from the contract: plain data, how to find its places, and how to write it. */
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
   readonly document: object
@@ -287,6 +290,8 @@ export interface Contract {
    * A line for each problem, with its place in the files, which are read again: `openapi.yaml:12:7: message`.
    */
   readonly locate: (problems: readonly Problem[]) => Promise<readonly string[]>
+  /** The text of a file, with `baseMark(text)` in place of the URL of its first server, or of its only one. */
+  readonly write: (form: FileForm, servers: 'only' | 'first') => Promise<string>
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
 }

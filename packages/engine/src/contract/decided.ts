@@ -16,7 +16,7 @@ import {
 } from './keywords.js'
 import { pointerTo } from './pointer.js'
 import { type Node, nodesOf, Reader } from './reader.js'
-import { isOpenApi30 } from './upgrade.js'
+import { isOpenApi30 } from './versions.js'
 
 /** A part of a document that describes a value, or nothing. */
 interface Part {

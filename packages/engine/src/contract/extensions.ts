@@ -2,8 +2,8 @@
 // with a default; and those that others read.
 
 import type { Content, Contract, Operation } from './contract.js'
-import type { Problem } from './contract-error.js'
 import { defaultIdempotency, defaultLimits, ownErrorStatuses } from './defaults.js'
+import { missingCode } from './error-codes.js'
 import { keepAliveOf } from './keep-alive.js'
 import { operationPlace } from './methods.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
@@ -180,9 +180,6 @@ export function withExtensions(
   )
 }
 
-/** The place of the schema of error codes. */
-export const errorCodePlace = ['components', 'schemas', 'ErrorCode']
-
 /** The error codes: those of the schema `ErrorCode`, if it has `x-enumStatuses`. */
 export function readErrorStatuses(
   reader: Reader,
@@ -215,12 +212,6 @@ function unsentCodes(operations: readonly Operation[]): readonly string[] {
     ...(ends ? [] : ['operation_gone']),
     ...(operations.some(refusesUnacceptable) ? [] : ['not_acceptable']),
   ]
-}
-
-/** The problem of a code that the server sends, and `ErrorCode` does not have. */
-export function missingCode(code: string, status: number): Problem {
-  const text = `ErrorCode: the enum must contain ${code}, which the server sends with ${status}`
-  return { text, at: errorCodePlace }
 }
 
 function isErrorStatus(value: unknown): boolean {

@@ -25,7 +25,8 @@ import { pointerKeys, resolvePointer } from './pointer.js'
 import { type Node, nodeOf } from './reader.js'
 import { withSchemeNames } from './scheme-names.js'
 import { withOwnRefs } from './self.js'
-import { isOpenApi30, refAsAllOf } from './upgrade.js'
+import { refAsAllOf } from './upgrade.js'
+import { isOpenApi30 } from './versions.js'
 
 /** A document, bundled. */
 export interface Source {

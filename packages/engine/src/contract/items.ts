@@ -3,20 +3,9 @@
 
 import type { Content } from './contract.js'
 import { eventSchemaOf, readEvents } from './events.js'
+import { type Framing, framingOf } from './framing.js'
 import { type AnySchema, schemaKeywords } from './keywords.js'
-import { essence } from './media-types.js'
 import { type Node, nodeOf, type Reader } from './reader.js'
-
-/** How each item of a stream is framed: see streams.md. */
-export type Framing = NonNullable<Content['framing']>
-
-/** The framing of a media type; undefined of one that is no sequence of items. */
-export function framingOf(mediaType: string): Framing | undefined {
-  const name = essence(mediaType)
-  if (name === 'text/event-stream') return 'sse'
-  if (/^application\/(x-)?(ndjson|jsonl|jsonlines|json-lines)$/.test(name)) return 'lines'
-  return /^application\/(.+\+)?json-seq$/.test(name) ? 'sequence' : undefined
-}
 
 /** What the items of a stream are: see the fields of Content. */
 export type Items = Pick<Content, 'schema' | 'framing' | 'data'>

@@ -2,7 +2,7 @@
 
 import type { OperationLimits } from './contract.js'
 import { defaultKeepAliveMs } from './defaults.js'
-import { framingOf } from './items.js'
+import { framingOf } from './framing.js'
 import { essence } from './media-types.js'
 
 /** What a stream sends in a silence. */

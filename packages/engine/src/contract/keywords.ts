@@ -6,6 +6,9 @@ import type { Schema } from './contract.js'
 /** A schema, or `true` or `false`. */
 export type AnySchema = Schema | boolean
 
+/** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
+export const exactNumbers = 'x-exact-numbers'
+
 /** A keyword that contains schemas. */
 export interface SchemaKeyword {
   /** One schema, an array of them, or a map by name. */

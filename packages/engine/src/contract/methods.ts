@@ -1,7 +1,7 @@
 // The methods of operations: where each is in its path item, which ones are safe, and which cannot be served.
 
 import { METHODS } from 'node:http'
-import type { Pointer } from './contract-error.js'
+import type { Pointer, Problem } from './contract-error.js'
 import { isNode, mapValues } from './keywords.js'
 import { valueAt } from './pointer.js'
 import { type Node, nodeOf } from './reader.js'
@@ -20,6 +20,14 @@ export function methodPlace(method: string): readonly string[] {
 /** The place of an operation in its document. */
 export function operationPlace(operation: { readonly path: string; readonly method: string }): Pointer {
   return ['paths', operation.path, ...methodPlace(operation.method)]
+}
+
+/** A problem at the place of an operation. */
+export function problemOf(
+  operation: { readonly path: string; readonly method: string },
+  text: string,
+): Problem {
+  return { text, at: operationPlace(operation) }
 }
 
 /** The operations of a path item, with their methods. */
@@ -86,12 +94,16 @@ export function methodFaults(item: Node, read = methodsOfNode): MethodFault[] {
     return { method, text, at: [others, method] }
   })
   const unread = operationsIn(item).flatMap(([method]) => {
-    const fault = faultOf(method, read)
-    return fault === undefined
-      ? []
-      : { method, text: `the method ${method} ${fault}`, at: methodPlace(method) }
+    const text = methodFault(method, read)
+    return text === undefined ? [] : { method, text, at: methodPlace(method) }
   })
   return [...inVain, ...unread]
+}
+
+/** Why no request has a method. */
+export function methodFault(method: string, read = methodsOfNode): string | undefined {
+  const fault = faultOf(method, read)
+  return fault === undefined ? undefined : `the method ${method} ${fault}`
 }
 
 // Node closes the connection at a method that it does not know. Methods are case-sensitive (RFC 9110, section

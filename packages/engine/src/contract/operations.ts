@@ -4,7 +4,6 @@
 import { misspelt } from '../lib/misspelt.js'
 import { readContents } from './content.js'
 import type { Contract, Operation, Schema } from './contract.js'
-import type { Problem } from './contract-error.js'
 import { defaultRequestId } from './defaults.js'
 import { readDeprecation } from './deprecation.js'
 import {
@@ -17,16 +16,13 @@ import { isMediaType } from './media-types.js'
 import { isSafe, methodFaults, operationPlace, operationsIn } from './methods.js'
 import { moduleName, pathParameterNames, withRouteNames } from './names.js'
 import { readParameters } from './parameters.js'
+import { readResponses, responsesIn } from './read-responses.js'
+import { withUploads } from './read-uploads.js'
 import { type Faults, found, type Node, type Reader } from './reader.js'
-import { hasStreams, readResponses, responsesIn } from './responses.js'
+import { hasStreams } from './responses.js'
 import { isPublic, readRequirements, readSecuritySchemes } from './security.js'
 import { readOwnPrefix, readPrefix } from './servers.js'
-import { takesUploads, withUploads } from './uploads.js'
-
-/** A problem at the place of an operation. */
-export function problemOf(operation: Operation, text: string): Problem {
-  return { text, at: operationPlace(operation) }
-}
+import { takesUploads } from './uploads.js'
 
 /** Reads and checks every operation. */
 export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'operations' | 'securitySchemes'> {

@@ -4,6 +4,7 @@
 import { typesOf } from './allowed-types.js'
 import { readContents } from './content.js'
 import type { Parameter, ParameterForm } from './contract.js'
+import { isExplodedObject } from './exploded-object.js'
 import { partsOf, schemasIn, subschemasOf } from './keywords.js'
 import { isJson } from './media-types.js'
 import { isToken, pathParameterNames } from './names.js'
@@ -301,9 +302,4 @@ function checkNames(reader: Reader, place: string, parameters: readonly Paramete
       `${place}: the query parameters ${open.join(' and ')} each match any name: use the style deepObject`,
     )
   }
-}
-
-/** Whether each property of an object is sent as a parameter, or a cookie: `?R=100&G=200`. */
-export function isExplodedObject(form: ParameterForm | undefined): form is ParameterForm {
-  return (form?.style === 'form' || form?.style === 'cookie') && form.explode && form.shape === 'object'
 }

@@ -7,7 +7,7 @@ import type { Problem } from './contract-error.js'
 import { isNode, mapMembers } from './keywords.js'
 import { resolvePointer, valueAt } from './pointer.js'
 import { type Node, nodeOf } from './reader.js'
-import { isOpenApi30 } from './upgrade.js'
+import { isOpenApi30 } from './versions.js'
 
 /** Whether a `$ref` to a component is kept, by what it refers to. */
 export type IsKept = (kind: ReferredKind) => boolean

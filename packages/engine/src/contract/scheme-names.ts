@@ -4,7 +4,7 @@
 import { mapMembers, outermost } from './keywords.js'
 import { pointerKeys } from './pointer.js'
 import { type Node, nodeOf } from './reader.js'
-import { isOpenApi32 } from './upgrade.js'
+import { isOpenApi32 } from './versions.js'
 
 /** A document whose security requirements have names alone; any other value is returned unchanged. */
 export function withSchemeNames<Document>(document: Document): Document {

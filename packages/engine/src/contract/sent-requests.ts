@@ -9,8 +9,8 @@ import { essence, isJson, isRange } from './media-types.js'
 import { methodPlace, operationPlace, operationsIn } from './methods.js'
 import { moduleName } from './names.js'
 import { effectiveParameters, readParameters } from './parameters.js'
+import { bodiless, isStatus } from './read-responses.js'
 import { found, type Node, type Reader } from './reader.js'
-import { bodiless, isStatus } from './responses.js'
 import { readUrl } from './runtime-expressions.js'
 
 /** The headers of a signature (Standard Webhooks), which are no parameters of a request. */

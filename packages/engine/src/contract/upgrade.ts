@@ -2,13 +2,17 @@
 // moves keywords beside a `$ref` into `allOf`, so that following the reference does not lose them.
 
 import { stringify } from 'lossless-json'
-import { shownValue } from '../lib/one-line.js'
 import { lastName, refOf } from './discriminator.js'
-import { mapMembers, type Nesting, outermost, pathItemFields, referenceFields } from './keywords.js'
+import {
+  exactNumbers,
+  mapMembers,
+  type Nesting,
+  outermost,
+  pathItemFields,
+  referenceFields,
+} from './keywords.js'
 import type { Node } from './reader.js'
-
-/** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
-export const exactNumbers = 'x-exact-numbers'
+import { isOpenApi30 } from './versions.js'
 
 /**
  * A document of OpenAPI 3.0, 3.1 or 3.2 in the one form that all readers read: OpenAPI 3.1, with what 3.2
@@ -17,24 +21,6 @@ export const exactNumbers = 'x-exact-numbers'
 export function toOpenApi31(document: object): object {
   const copy = converted(document, { isOld: isOpenApi30(document), known: new Map() })
   return { ...(copy as object), openapi: '3.1.0' }
-}
-
-/** What is wrong with the version of OpenAPI that a document names. */
-export function versionProblem(version: unknown): string | undefined {
-  if (/^3\.[012]\.\d+$/.test(String(version))) return undefined
-  // YAML reads 3.2 and 3.1 as numbers, and 3.0 as 3.
-  if (typeof version === 'number') return `openapi must be a text like '3.1.0', not the number ${version}`
-  return `openapi must be 3.0.x, 3.1.x or 3.2.x, such as 3.1.0, not ${shownValue(version)}`
-}
-
-/** Whether a document is written in OpenAPI 3.0. */
-export function isOpenApi30(document: object | undefined): boolean {
-  return String((document as Node | undefined)?.openapi).startsWith('3.0')
-}
-
-/** Whether a document is written in OpenAPI 3.2. */
-export function isOpenApi32(document: object | undefined): boolean {
-  return String((document as Node | undefined)?.openapi).startsWith('3.2')
 }
 
 interface Conversion {

@@ -43,6 +43,9 @@ export interface AssetOptions {
   readonly variantOf?: (request: FastifyRequest) => string
 }
 
+/** What makes a file. */
+type Made = Buffer | string
+
 // Callers choose the host that they name.
 const variantsMax = 10
 
@@ -55,7 +58,7 @@ export function addAsset(
   app: FastifyInstance,
   path: string,
   type: string,
-  make: (variant: string) => Buffer | string | Promise<Buffer>,
+  make: (variant: string) => Made | Promise<Made>,
   { headers = {}, address, variantOf }: AssetOptions = {},
 ): void {
   const brotliQuality = variantOf === undefined ? quality.once : quality.variant
@@ -88,7 +91,7 @@ function cached(make: (variant: string) => Promise<Asset>): (variant: string) =>
   }
 }
 
-async function toAsset(make: () => Buffer | string | Promise<Buffer>, brotliQuality: number): Promise<Asset> {
+async function toAsset(make: () => Made | Promise<Made>, brotliQuality: number): Promise<Asset> {
   const bytes = Buffer.from(await make())
   const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } }
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)

@@ -1,55 +1,26 @@
 // The contract as files, for tools. Their first server is the service that serves them: tools that import a
 // document send requests to its first server, and many take a relative one for a host.
 
-import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { stringify } from 'lossless-json'
-import { isSeq, parseDocument, stringify as toYaml } from 'yaml'
 import { type Address, type AddressOptions, addressOf } from '../address.js'
-import type { Contract } from '../contract/contract.js'
-import { nodeOf } from '../contract/reader.js'
-import { isOpenApi32 } from '../contract/upgrade.js'
+import type { Contract, FileForm } from '../contract/contract.js'
+import { isOpenApi32 } from '../contract/versions.js'
 import { documentPaths, operationAt } from '../own-paths.js'
 import { apiCatalog } from './api-catalog.js'
 import { addAsset } from './assets.js'
-import { toOpenApi30 } from './openapi-3.0.js'
-import { withoutOpenApi32 } from './openapi-3.1.js'
+import { baseMark, ownServer } from './own-server.js'
 
 const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
 
-// Tools limited to OpenAPI 3.0 may have simple YAML parsers: no aliases, no folded lines.
-const simpleYaml = { aliasDuplicateObjects: false, blockQuote: 'literal', lineWidth: 0 } as const
-
-/** A Server Object. */
-export interface ServerObject {
-  readonly url: string
-  readonly description: string
-}
-
-/**
- * The server of operations with a prefix, relative to a file in the root of the service (OpenAPI 3.1.1,
- * section 4.8.5).
- */
-export function ownServer({ prefix }: Pick<Contract, 'prefix'>): ServerObject {
-  return { url: `.${prefix}`, description: 'This service' }
-}
-
-/**
- * In place of the base address, which depends on who asks. Writing a document anew takes longer than all else
- * that a request without a key can ask for.
- */
-export const placeholder = `base-${randomUUID()}`
-const asString = new RegExp(`"?${placeholder}"?`)
-
-/** Returns what `write` makes, once for all, with a base address in place of the placeholder. */
+/** Returns what `write` makes, once for all, with a base address in place of a mark. */
 export function withBase(
-  write: () => string,
-  placed: string | RegExp = placeholder,
-): (base: string) => string {
+  write: () => string | Promise<string>,
+  mark: string | RegExp,
+): (base: string) => Promise<string> {
   let text: string | undefined
-  return (base) => {
-    text ??= write()
-    return text.replace(placed, () => base)
+  return async (base) => {
+    text ??= await write()
+    return text.replace(mark, () => base)
   }
 }
 
@@ -61,22 +32,19 @@ export function withBase(
  */
 export function contractFiles(app: FastifyInstance, contract: Contract, options?: AddressOptions): void {
   const address = addressOf(app, contract, options)
-  const own = { ...ownServer(contract), url: placeholder }
-  const others = address.known === undefined ? (nodeOf(contract.document).servers ?? []) : []
-  const servers = [own, ...(others as ServerObject[])] // the contract has been read
-  const document = { ...contract.document, servers }
+  const servers = address.known === undefined ? 'first' : 'only'
   const variantOf = baseUrlIn(address, contract)
-  const add = (path: string, type: string, write: () => string) => {
+  const mark = new RegExp(`"?${baseMark(contract)}"?`) // YAML may quote it
+  const add = (form: FileForm, type = yamlType) => {
+    const path = documentPaths[form]
     if (operationAt(path, contract) !== undefined) return
-    const make = withBase(write, asString)
+    const make = withBase(() => contract.write(form, servers), mark)
     addAsset(app, path, type, (url) => make(JSON.stringify(url)), { variantOf })
   }
-  const json = () => String(stringify(document))
-  add(documentPaths.yaml, yamlType, () => yamlWith(servers, contract.text) ?? json())
-  if (isOpenApi32(document))
-    add(documentPaths.yaml31, yamlType, () => toYaml(withoutOpenApi32(document), simpleYaml))
-  add(documentPaths.yaml30, yamlType, () => toYaml(toOpenApi30(document), simpleYaml))
-  add(documentPaths.json, 'application/json; charset=utf-8', json)
+  add('yaml')
+  if (isOpenApi32(contract.document)) add('yaml31')
+  add('yaml30')
+  add('json', 'application/json; charset=utf-8')
   apiCatalog(app, contract, address)
 }
 
@@ -88,18 +56,4 @@ export function baseUrlIn(address: Address, contract: Contract): (request: Fasti
 
 function withoutSlash(url: string): string {
   return url.replace(/\/$/, '') || '/'
-}
-
-// As written, with its comments. Undefined for JSON, which is YAML, too, but slow to parse as such.
-function yamlWith([own, ...others]: readonly ServerObject[], text: string): string | undefined {
-  if (/^\s*\{/.test(text)) return undefined
-  const document = parseDocument(text, { intAsBigInt: true, merge: true })
-  const servers = document.get('servers')
-  if (isSeq(servers) && others.length > 0) servers.items.unshift(document.createNode(own))
-  else document.set('servers', [own])
-  try {
-    return document.toString({ lineWidth: 0, flowCollectionPadding: false })
-  } catch {
-    return undefined // an alias of what the servers contained
-  }
 }

@@ -15,7 +15,7 @@ import { isJson } from '../contract/media-types.js'
 import { methodFields } from '../contract/methods.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { resolved } from '../contract/resolved.js'
-import { isOpenApi30 } from '../contract/upgrade.js'
+import { isOpenApi30 } from '../contract/versions.js'
 import { withNamedSchemas } from './named-schemas.js'
 import { mediaTypeOf, withoutOpenApi32 } from './openapi-3.1.js'
 

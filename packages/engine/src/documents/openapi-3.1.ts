@@ -2,13 +2,14 @@
 // said so, operations with other methods become extensions, and the rest is left out: the result may allow
 // more than the service does.
 
-import { framingOf, withSchemaOfItem } from '../contract/items.js'
+import { framingOf } from '../contract/framing.js'
+import { withSchemaOfItem } from '../contract/items.js'
 import { isNode, mapMembers, mapValues, outermost } from '../contract/keywords.js'
 import { essence } from '../contract/media-types.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { resolved } from '../contract/resolved.js'
 import { withSchemeNames } from '../contract/scheme-names.js'
-import { isOpenApi32 } from '../contract/upgrade.js'
+import { isOpenApi32 } from '../contract/versions.js'
 import { withNamedSchemas } from './named-schemas.js'
 
 /** The document of OpenAPI 3.1 for one of 3.2; any other is returned unchanged. */

@@ -10,11 +10,11 @@ import { operationIn } from '../contract/methods.js'
 import { type Node, nodeOf, Reader } from '../contract/reader.js'
 import { resolved } from '../contract/resolved.js'
 import { namesWithin, tagsOf } from '../contract/tags.js'
-import { isOpenApi32 } from '../contract/upgrade.js'
+import { isOpenApi32 } from '../contract/versions.js'
 import { type Addition, serverErrors } from '../response/additions.js'
-import { ownServer } from './contract-files.js'
 import { exampleRequest } from './example-request.js'
 import { withoutOpenApi32 } from './openapi-3.1.js'
+import { ownServer } from './own-server.js'
 import { samplesOf } from './samples.js'
 
 /** A table of the page, with a sentence below it. Cells are Markdown. */
@@ -27,7 +27,8 @@ export interface PageSection {
 
 /** What other parts of the server have to say on the page. */
 export interface PageParts {
-  readonly sections?: readonly PageSection[]
+  /** Asked for when the page is: writing its numbers loads the data of languages. */
+  readonly sections?: () => readonly PageSection[]
   readonly additions?: readonly Addition[]
   /** Where callers reach the operations. By default each request says it. */
   readonly address?: AddressOptions
@@ -193,7 +194,7 @@ function shownOperation(id: string, { operations }: Contract): string {
 /** What the page says beside the contract's own description, in Markdown. */
 export function describedSections(
   contract: Contract,
-  { sections: others = [], additions = [] }: PageParts,
+  { sections: others = () => [], additions = [] }: PageParts,
 ): readonly string[] {
   const all = [...contract.operations.values()]
   return [
@@ -201,7 +202,7 @@ export function describedSections(
     '[openapi.yaml](openapi.yaml), [openapi.json](openapi.json), ' +
       `${olderDocuments(contract)}. ` +
       '[llms.txt](llms.txt) says the same as this page, in plain text.',
-    ...others.flatMap(({ title, head, rows, text }) => [`## ${title}`, table(head, rows), text]),
+    ...others().flatMap(({ title, head, rows, text }) => [`## ${title}`, table(head, rows), text]),
     '## Limits',
     table(['Request', 'Limit'], limits(all, contract)),
     '## Error codes',

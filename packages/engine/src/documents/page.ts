@@ -1,11 +1,12 @@
 // `/docs`: the contract's operations as plain HTML, which an interactive reference replaces once the browser
 // has loaded it. That is Scalar, served from the copy in @scalar/fastify-api-reference, which is 13 MB and
-// optional; the page's Content-Security-Policy allows nothing from other origins.
+// optional; the page's Content-Security-Policy allows nothing from other origins. What writes the texts is loaded when
+// one is asked for, because most instances never are.
 
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { addressOf } from '../address.js'
-import type { Contract, Operation } from '../contract/contract.js'
+import type { Contract } from '../contract/contract.js'
 import { nodeOf } from '../contract/reader.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { referenceFrom } from '../lib/relative-references.js'
@@ -13,9 +14,8 @@ import { documentPaths, operationAt } from '../own-paths.js'
 import { serviceLinks } from './api-catalog.js'
 import { addAsset } from './assets.js'
 import { baseUrlIn, withBase } from './contract-files.js'
-import { escapeHtml, headingId, markdownToHtml } from './markdown.js'
-import { type PageParts, pageDocument } from './page-document.js'
-import { plainText, plainTextOf } from './plain-text.js'
+import { baseMark } from './own-server.js'
+import type { PageParts } from './page-document.js'
 
 // Scalar uses inline styles and `data:` icons, and asks for tokens where the contract says that they are.
 function policyFor(contract: Contract): string {
@@ -52,10 +52,14 @@ export function documentation(app: FastifyInstance, contract: Contract, parts: P
     app.get('/', async ({ url }, reply) => reply.redirect(referenceFrom(url, 'docs')))
   const address = addressOf(app, contract, parts.address)
   const variantOf = baseUrlIn(address, contract)
-  plainText(app, contract, parts, variantOf)
+  const mark = baseMark(contract)
+  if (operationAt(documentPaths.text, contract) === undefined) {
+    const text = withBase(async () => (await import('./plain-text.js')).plainTextOf(contract, parts), mark)
+    addAsset(app, documentPaths.text, 'text/plain; charset=utf-8', text, { variantOf })
+  }
   if (operationAt(documentPaths.page, contract) !== undefined) return
-  const html = withBase(() => page(contract, parts))
-  addAsset(app, documentPaths.page, 'text/html; charset=utf-8', (base) => html(escapeHtml(base)), {
+  const html = withBase(async () => (await import('./page-html.js')).pageHtml(contract, parts), mark)
+  addAsset(app, documentPaths.page, 'text/html; charset=utf-8', async (base) => html(await escaped(base)), {
     ...{ variantOf, address },
     headers: { 'Content-Security-Policy': policyFor(contract), Link: serviceLinks('.').join(', ') },
   })
@@ -64,7 +68,13 @@ export function documentation(app: FastifyInstance, contract: Contract, parts: P
   addAsset(app, '/docs/page.js', javascript, () => readFile(staticFile('page.js')))
   addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', () => readFile(staticFile('page.css')))
   addAsset(app, '/docs/scalar.js', javascript, () => readFile(scalar))
-  addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', () => pageDocument(contract, parts))
+  addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', async () =>
+    (await import('./page-document.js')).pageDocument(contract, parts),
+  )
+}
+
+async function escaped(text: string): Promise<string> {
+  return (await import('./markdown.js')).escapeHtml(text)
 }
 
 // Builds copy the folder to the same place.
@@ -81,42 +91,4 @@ function scalarFile(): URL {
       { cause: error },
     )
   }
-}
-
-// URLs are relative: a proxy in front of the service may add a path prefix. Scalar comes last, since it takes
-// seconds on a slow network; the script that starts it fetches the contract meanwhile.
-function page(contract: Contract, parts: PageParts): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(contract.title)}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="docs/page.css">
-<script src="docs/page.js" defer></script>
-<script src="docs/scalar.js" defer></script>
-</head>
-<body>
-<a id="skip" href="#Operations">Skip to the first request</a>
-<p id="rounding" role="status" hidden>
-This browser rounds integers beyond 2<sup>53</sup> when it shows a response.
-</p>
-<p id="loading" role="status" hidden>Loading the interactive reference, which sends requests.</p>
-<main id="plain">
-<nav aria-label="Operations"><ul>
-${[...contract.operations.values()].map(linkTo).join('\n')}
-</ul></nav>
-${markdownToHtml(plainTextOf(contract, parts))}
-</main>
-<div id="documentation" hidden></div>
-</body>
-</html>
-`
-}
-
-function linkTo({ method, path, summary, deprecation }: Operation): string {
-  const title = `${method} ${path}`
-  const text = [title, summary, deprecation && '(deprecated)'].filter((each) => each !== undefined).join(' ')
-  return `<li><a href="#${headingId(title)}">${escapeHtml(text)}</a></li>`
 }

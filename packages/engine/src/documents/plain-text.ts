@@ -1,15 +1,11 @@
 // `/llms.txt`: what `/docs` shows, as plain Markdown, for language models and for readers without a browser
 // (https://llmstxt.org).
 
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract, SecurityScheme } from '../contract/contract.js'
 import { type Node, nodeOf } from '../contract/reader.js'
 import { credentialPlace, kindOf } from '../contract/security.js'
 import { type Tag, tagsOf } from '../contract/tags.js'
 import { capitalized } from '../lib/capitalized.js'
-import { documentPaths, operationAt } from '../own-paths.js'
-import { addAsset } from './assets.js'
-import { placeholder, withBase } from './contract-files.js'
 import {
   type ContentOutline,
   type ExchangeOutline,
@@ -23,19 +19,8 @@ import {
   schemasOf,
   webhooksOf,
 } from './outline.js'
+import { baseMark } from './own-server.js'
 import { describedSections, type PageParts, securityText } from './page-document.js'
-
-/** Adds `/llms.txt`, unless that is an operation. */
-export function plainText(
-  app: FastifyInstance,
-  contract: Contract,
-  parts: PageParts,
-  variantOf: (request: FastifyRequest) => string,
-): void {
-  if (operationAt(documentPaths.text, contract) !== undefined) return
-  const make = withBase(() => plainTextOf(contract, parts))
-  addAsset(app, documentPaths.text, 'text/plain; charset=utf-8', make, { variantOf })
-}
 
 /** The operations and all that a caller must know of them, in Markdown, without the base address. */
 export function plainTextOf(contract: Contract, parts: PageParts): string {
@@ -45,7 +30,7 @@ export function plainTextOf(contract: Contract, parts: PageParts): string {
   return [
     `# ${contract.title}`,
     ...(summary === undefined ? [] : [`> ${inLine(summary)}`]),
-    `Version ${contract.version}. The paths below follow the base address: ${placeholder}`,
+    `Version ${contract.version}. The paths below follow the base address: ${baseMark(contract)}`,
     ...(description === undefined ? [] : [String(description).trim()]),
     ...section('Security schemes', schemesOf(contract)),
     ...section('Tags', tagLines(nodeOf(contract.document))),

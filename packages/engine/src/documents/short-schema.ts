@@ -2,8 +2,8 @@
 // where words would be longer than the schema.
 
 import { parse, stringify } from 'lossless-json'
+import { exactNumbers } from '../contract/keywords.js'
 import { type Node, nodeOf, type Reader } from '../contract/reader.js'
-import { exactNumbers } from '../contract/upgrade.js'
 
 // Deeper ones are rare, and nobody reads them in a line.
 const depthMax = 4

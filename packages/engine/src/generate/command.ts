@@ -1,24 +1,29 @@
-// The command of the engine's package: writes the types of a contract, for handlers that the compiler checks.
+// The command of the engine's package: writes the types of a contract, for handlers that the compiler checks,
+// and its plan, for servers.
 
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Contract } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
 import { filesOf } from '../contract/file-text.js'
-import { problemOf } from '../contract/operations.js'
-import { readContract } from '../contract/read.js'
+import { problemOf } from '../contract/methods.js'
+import { compileContract } from '../plan/compile-contract.js'
+import { isCurrent } from '../plan/load-contract.js'
+import { readContract } from '../read.js'
 import { undeclaredErrors } from '../response/additions.js'
 import { keptJudgements, slowPatterns, unjudged } from './backtracking.js'
 import { doublings } from './doublings.js'
 import type { Judgements } from './judgements.js'
 import { multiplications } from './multiplications.js'
-import { type Outdated, outdated } from './outdated.js'
+import { outdated } from './outdated.js'
 
 const usage = `Usage: contract-engine generate CONTRACT [--output FOLDER] [--check]
+       contract-engine compile CONTRACT [--output FOLDER] [--check]
 
-Writes the types of a contract's schemas (types.ts), and of the requests and responses of its operations
-(operations.ts), and keeps how long its patterns may take (patterns.json).
+generate writes the types of a contract's schemas (types.ts), and of the requests and responses of its
+operations (operations.ts), and keeps how long its patterns may take (patterns.json).
+compile writes its plan (contract.plan), of which a server loads it, unless it is there.
 
   --output FOLDER  where; by default generated
   --root FOLDER    the folder that the files of the contract are in; by default that of CONTRACT
@@ -49,8 +54,9 @@ export async function runCommand(args: readonly string[], { stdout, stderr }: St
       return 0
     }
     const [command, file, ...others] = positionals
-    if (command !== 'generate' || file === undefined || others.length > 0) return fail(usage, 2)
-    return await generate(file, values, { stdout, stderr })
+    const run = runs.get(command)
+    if (run === undefined || file === undefined || others.length > 0) return fail(usage, 2)
+    return await run(file, values, { stdout, stderr })
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     if (code.startsWith('ERR_PARSE_ARGS')) return fail(`${usage}\n${message}`, 2)
@@ -70,6 +76,18 @@ interface Options {
   readonly output: string
   readonly root?: string
   readonly check: boolean
+}
+
+async function compile(file: string, { output, root, check }: Options, { stdout }: Streams): Promise<number> {
+  const target = path.join(output, 'contract.plan')
+  const readText = filesOf(file, root)
+  const present = await readFile(target).catch(() => undefined)
+  if (present !== undefined && (await isCurrent(present, file, { readText }))) return 0
+  const content = await compileContract(file, { readText })
+  const state = present === undefined ? 'missing' : 'stale'
+  stdout.write(`${target} ${check ? `is ${state}` : 'written'}\n`)
+  if (!check) await write(output, [{ name: 'contract.plan', content }])
+  return check ? 1 : 0
 }
 
 async function generate(
@@ -139,7 +157,15 @@ function explainMissing(error: NodeJS.ErrnoException): never {
   )
 }
 
-async function write(folder: string, files: readonly Outdated[]): Promise<void> {
+async function write(
+  folder: string,
+  files: readonly { readonly name: string; readonly content: string | Uint8Array }[],
+): Promise<void> {
   await mkdir(folder, { recursive: true })
   for (const { name, content } of files) await writeFile(path.join(folder, name), content)
 }
+
+const runs: ReadonlyMap<string | undefined, typeof generate> = new Map([
+  ['generate', generate],
+  ['compile', compile],
+])

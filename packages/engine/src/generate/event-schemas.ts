@@ -4,7 +4,7 @@
 import { referencesIn } from '../contract/component-kinds.js'
 import type { Pointer } from '../contract/contract-error.js'
 import { eventSchemaOf, readEvents } from '../contract/events.js'
-import { framingOf } from '../contract/items.js'
+import { framingOf } from '../contract/framing.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { pointerTo, valueAt } from '../contract/pointer.js'
 import { nodeOf, type Reader } from '../contract/reader.js'

@@ -4,9 +4,9 @@
 
 import { type MultipartPart, parseMultipart } from '@remix-run/multipart-parser'
 import type { ErrorObject } from 'ajv'
-import { plainField } from '../contract/content.js'
 import type { Content, Field } from '../contract/contract.js'
 import { accepts, essence, isUtf8 } from '../contract/media-types.js'
+import { plainField } from '../contract/plain-field.js'
 import { ownError, RequestError } from '../errors.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt } from '../schemas/messages.js'

@@ -5,7 +5,7 @@
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import type { Content, Operation, Parameter, ParameterForm } from '../contract/contract.js'
-import { isExplodedObject } from '../contract/parameters.js'
+import { isExplodedObject } from '../contract/exploded-object.js'
 import { jsonPointer } from '../contract/pointer.js'
 import { RequestError } from '../errors.js'
 import { literalPattern } from '../lib/literal-pattern.js'

@@ -5,9 +5,9 @@
 import type { Contract, Operation, Response } from '../contract/contract.js'
 import type { Problem } from '../contract/contract-error.js'
 import { ownErrorStatuses } from '../contract/defaults.js'
-import { missingCode } from '../contract/extensions.js'
+import { missingCode } from '../contract/error-codes.js'
 import { isRange } from '../contract/media-types.js'
-import { problemOf } from '../contract/operations.js'
+import { problemOf } from '../contract/methods.js'
 import { dependsOnAccept, errorsAmong, refusesUnacceptable, successesAmong } from '../contract/responses.js'
 import {
   type ErrorFacts,

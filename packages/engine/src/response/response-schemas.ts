@@ -2,9 +2,8 @@
 // resolve them itself.
 
 import type { Content, Operation, Schema } from '../contract/contract.js'
-import { type AnySchema, mapSchemas, schemasIn } from '../contract/keywords.js'
+import { type AnySchema, exactNumbers, mapSchemas, schemasIn } from '../contract/keywords.js'
 import { Reader } from '../contract/reader.js'
-import { exactNumbers } from '../contract/upgrade.js'
 import { hasInheritedName } from '../schemas/inherited-names.js'
 
 /** In Fastify's form: by status, then by media type. */

@@ -5,8 +5,7 @@
 import { _, type Ajv } from 'ajv'
 import { parse, stringify } from 'lossless-json'
 import type { Schema } from '../contract/contract.js'
-import { type AnySchema, mapSchemas } from '../contract/keywords.js'
-import { exactNumbers } from '../contract/upgrade.js'
+import { type AnySchema, exactNumbers, mapSchemas } from '../contract/keywords.js'
 import {
   exactNumber,
   integerRange,

@@ -2,7 +2,7 @@
 
 import type { Contract, Operation } from '../contract/contract.js'
 import type { Problem } from '../contract/contract-error.js'
-import { missingCode } from '../contract/extensions.js'
+import { missingCode } from '../contract/error-codes.js'
 import { isPublic } from '../contract/security.js'
 import type { RequestError } from '../errors.js'
 import type { Addition } from '../response/additions.js'

@@ -1,7 +1,7 @@
 // A `$ref` to a component of another kind than belongs there, and what a cycle of references says.
 
 import t from 'tap'
-import { toContract } from '../../src/contract/read.js'
+import { toContract } from '../../src/read.js'
 
 const components = {
   schemas: { A: { type: 'object', properties: { a: { type: 'string' } } } },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { withoutDynamicRefs } from '../../src/contract/dynamic-refs.js'
-import { readContract } from '../../src/contract/read.js'
 import { doublings } from '../../src/generate/doublings.js'
+import { readContract } from '../../src/read.js'
 
 const of = (schemas: object) => ({ components: { schemas } })
 const ref = ($ref: string) => ({ $ref })

@@ -1,8 +1,8 @@
 // What stands in place of a `$ref`, with the fields beside it that count, and which ones are left.
 
 import t from 'tap'
-import { toContract } from '../../src/contract/read.js'
 import { resolved } from '../../src/contract/resolved.js'
+import { toContract } from '../../src/read.js'
 
 const ref = (name: string) => ({ $ref: `#/components/${name}` })
 const own = { summary: 'S.', description: 'D.', 'x-a': 1, required: true }

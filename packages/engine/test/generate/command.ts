@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { runCommand } from '../../src/generate/command.js'
+import { loadContract } from '../../src/index.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const contract = `openapi: 3.1.0
@@ -41,6 +42,25 @@ t.test('the command writes what is missing or stale, and with --check names it',
   writeFileSync(path.join(output, 'types.ts'), '')
   t.match(await run(...generate, '--check'), { code: 1, stdout: lines('is stale', 'types.ts') })
   t.match(await run(...generate), { code: 0, stdout: lines('written', 'types.ts') })
+})
+
+t.test('compile writes the plan of a contract unless it is there, and with --check says so', async (t) => {
+  const file = path.join(folder, 'compiled.yaml')
+  writeFileSync(file, contract)
+  const plan = path.join(folder, 'plans/contract.plan')
+  const compile = ['compile', file, '--output', path.dirname(plan)]
+  const nothing = { code: 0, stdout: '', stderr: '' }
+  t.strictSame(await run(...compile, '--check'), { ...nothing, code: 1, stdout: `${plan} is missing\n` })
+  t.strictSame(await run(...compile), { ...nothing, stdout: `${plan} written\n` })
+  t.strictSame(await run(...compile), nothing)
+  t.equal((await loadContract(readFileSync(plan), file)).title, 'Toys')
+  writeFileSync(file, contract.replace('Toys', 'Dolls'))
+  t.strictSame(await run(...compile, '--check'), { ...nothing, code: 1, stdout: `${plan} is stale\n` })
+  await t.rejects(loadContract(readFileSync(plan), file), { message: 'compiled.yaml has changed since' })
+  t.strictSame(await run(...compile), { ...nothing, stdout: `${plan} written\n` })
+  t.equal((await loadContract(readFileSync(plan), file)).title, 'Dolls')
+  writeFileSync(file, contract.replace('openapi: 3', 'openapi: 2'))
+  t.match(await run(...compile), { code: 1, stdout: '', stderr: /compiled\.yaml:1:1: openapi must be/ })
 })
 
 t.test('it keeps how slow patterns are, and with --check passes none that was not judged', async (t) => {

@@ -150,6 +150,9 @@ function unusedIn(root: string, folders: readonly string[]): string[] {
 // programs beside them.
 async function imageOf(t: Test, root: string): Promise<string> {
   t.match(await node(root, ['scripts/build-server.cjs']), { code: 0 })
+  // The stage that builds has the contract's copy in one file alone.
+  const compiled = await node(root, ['dist/src/commands/compile.js', 'generated/openapi.yaml'])
+  t.match(compiled, { code: 0, stdout: '', stderr: '' })
   const image = temporaryDirectory(t)
   const stage =
     readFileSync(path.join(root, 'Dockerfile'), 'utf8')

@@ -3,10 +3,10 @@
 import path from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { ownErrorStatuses } from '../../src/contract/defaults.js'
-import type { ExtensionReader, ExtensionReaders } from '../../src/contract/extensions.js'
-import { readContract, toContract } from '../../src/contract/read.js'
-import { contractOf } from '../../src/testing/engine.js'
+import { ownErrorStatuses } from '../src/contract/defaults.js'
+import type { ExtensionReader, ExtensionReaders } from '../src/contract/extensions.js'
+import { readContract, toContract } from '../src/read.js'
+import { contractOf } from '../src/testing/engine.js'
 
 const schemas = {
   Error: { type: 'object' },

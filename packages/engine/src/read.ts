@@ -1,15 +1,13 @@
 // openapi.yaml -> Contract: reads the document and collects every problem in it.
 
-import { misspelt } from '../lib/misspelt.js'
-import { shownValue } from '../lib/one-line.js'
-import { misplacedRefs, referencesIn } from './component-kinds.js'
-import type { Contract, Schema } from './contract.js'
-import { ContractError, type Problem } from './contract-error.js'
-import { withDecisions } from './decided.js'
-import { withoutDynamicRefs } from './dynamic-refs.js'
+import { misplacedRefs, referencesIn } from './contract/component-kinds.js'
+import type { Contract, Schema } from './contract/contract.js'
+import { ContractError, type Problem } from './contract/contract-error.js'
+import { withDecisions } from './contract/decided.js'
+import { withoutDynamicRefs } from './contract/dynamic-refs.js'
+import { errorCodePlace } from './contract/error-codes.js'
 import {
   type ExtensionReaders,
-  errorCodePlace,
   knownExtensions,
   type OperationExtensionReaders,
   operationExtensions,
@@ -19,19 +17,22 @@ import {
   readIdempotency,
   readLimits,
   withExtensions,
-} from './extensions.js'
-import type { ReadText } from './file-text.js'
-import { readSource, type Source } from './files.js'
-import { addOmitted } from './omitted.js'
-import { readOperations, readRequestId } from './operations.js'
-import { endlessRefs, pointerKeys } from './pointer.js'
-import { circular, nodeOf, Reader } from './reader.js'
-import { doubledFields, resolved } from './resolved.js'
-import { schemaPlaces } from './schema-places.js'
-import { readCallbacks, readWebhooks } from './sent-requests.js'
-import { checkTags } from './tags.js'
-import { uncheckedKeywords } from './unchecked.js'
-import { toOpenApi31, versionProblem } from './upgrade.js'
+} from './contract/extensions.js'
+import type { ReadText } from './contract/file-text.js'
+import { readSource, type Source } from './contract/files.js'
+import { addOmitted } from './contract/omitted.js'
+import { readOperations, readRequestId } from './contract/operations.js'
+import { endlessRefs, pointerKeys } from './contract/pointer.js'
+import { circular, nodeOf, Reader } from './contract/reader.js'
+import { doubledFields, resolved } from './contract/resolved.js'
+import { schemaPlaces } from './contract/schema-places.js'
+import { readCallbacks, readWebhooks } from './contract/sent-requests.js'
+import { checkTags } from './contract/tags.js'
+import { uncheckedKeywords } from './contract/unchecked.js'
+import { toOpenApi31 } from './contract/upgrade.js'
+import { versionProblem } from './contract/versions.js'
+import { misspelt } from './lib/misspelt.js'
+import { shownValue } from './lib/one-line.js'
 
 /**
  * Reads and checks the contract.
@@ -46,13 +47,26 @@ export async function readContract<Readers extends ExtensionReaders = Readonly<R
   readers?: Readers,
   operationReaders: OperationExtensionReaders = {},
 ): Promise<Contract & { readonly extensions: ReadBy<Readers> }> {
-  const read = () => readSource(file, readText, Object.keys({ ...readers, ...operationReaders }))
-  const source = await read()
+  const extensions = Object.keys({ ...readers, ...operationReaders })
+  const source = await readSource(file, readText, extensions)
   const { problems, contract } = toContract(source, readers, operationReaders)
   if (problems.length > 0) throw new ContractError(linesOf(problems, source).join('\n'))
   // Not by this source: it would keep the files' lines as long as the server runs.
-  const locate: Contract['locate'] = async (found) => (found.length === 0 ? [] : linesOf(found, await read()))
+  const locate: Contract['locate'] = (found) => locateProblems(found, file, readText, extensions)
   return { ...contract, locate } as Contract & { readonly extensions: ReadBy<Readers> }
+}
+
+/**
+ * A line for each problem of a contract, with its place in the files, which are read again.
+ * @param extensions those that others than the engine read
+ */
+export async function locateProblems(
+  problems: readonly Problem[],
+  file: string,
+  readText: ReadText | undefined,
+  extensions: readonly string[],
+): Promise<readonly string[]> {
+  return problems.length === 0 ? [] : linesOf(problems, await readSource(file, readText, extensions))
 }
 
 function linesOf(problems: readonly Problem[], { locate }: Source): string[] {
@@ -83,13 +97,19 @@ export function toContract(
     reader.within(at, () => reader.problem(text))
   checkDocument(reader, nodeOf(document).openapi)
   const locate: Contract['locate'] = async (found) => found.map((each) => each.text)
+  const read = readDocument(reader, readers, operationReaders)
+  const write: Contract['write'] = async (form, servers) => {
+    const { writeFile } = await import('./documents/written-files.js')
+    return writeFile({ document, text, ...read }, form, servers)
+  }
   const contract = {
     document,
     text,
     specification,
     locate,
+    write,
     hasReadOrWriteOnly: places.some(({ schema }) => isReadOrWriteOnly(schema)),
-    ...readDocument(reader, readers, operationReaders),
+    ...read,
   }
   return { contract, problems: reader.problems }
 }
@@ -98,7 +118,7 @@ function readDocument(
   reader: Reader,
   readers: ExtensionReaders,
   operationReaders: OperationExtensionReaders,
-): Omit<Contract, 'document' | 'text' | 'specification' | 'locate' | 'hasReadOrWriteOnly'> {
+): Omit<Contract, 'document' | 'text' | 'specification' | 'locate' | 'write' | 'hasReadOrWriteOnly'> {
   checkReferences(reader)
   checkTags(reader)
   const info = reader.node(reader.document.info)

@@ -1,0 +1,22 @@
+// The versions of OpenAPI that a document may be written in.
+
+import { shownValue } from '../lib/one-line.js'
+import type { Node } from './reader.js'
+
+/** What is wrong with the version of OpenAPI that a document names. */
+export function versionProblem(version: unknown): string | undefined {
+  if (/^3\.[012]\.\d+$/.test(String(version))) return undefined
+  // YAML reads 3.2 and 3.1 as numbers, and 3.0 as 3.
+  if (typeof version === 'number') return `openapi must be a text like '3.1.0', not the number ${version}`
+  return `openapi must be 3.0.x, 3.1.x or 3.2.x, such as 3.1.0, not ${shownValue(version)}`
+}
+
+/** Whether a document is written in OpenAPI 3.0. */
+export function isOpenApi30(document: object | undefined): boolean {
+  return String((document as Node | undefined)?.openapi).startsWith('3.0')
+}
+
+/** Whether a document is written in OpenAPI 3.2. */
+export function isOpenApi32(document: object | undefined): boolean {
+  return String((document as Node | undefined)?.openapi).startsWith('3.2')
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+// Writes the plan of the contract, or of the contract that is named, into the build, unless it is there. The
+// build runs it; it is no command for operators, whose help would load more than it needs.
+
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { compileContract, isCurrent } from 'contract-engine/compile'
+import { explain } from '../lib/operator-error.js'
+import { contractFile, planFile } from '../lib/paths.js'
+
+async function compile(file: string): Promise<void> {
+  const readersVersion = digestOf(await readFile(new URL('../auth/plans.js', import.meta.url)))
+  const present = await readFile(planFile).catch(() => Buffer.of())
+  if (await isCurrent(present, file, { readersVersion })) return
+  const { operationExtensions, serviceExtensions } = await import('../auth/plans.js') // loads the engine
+  const readers = { readers: serviceExtensions, operationReaders: operationExtensions, readersVersion }
+  await replace(planFile, await compileContract(file, readers))
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64url')
+}
+
+// At once: a server may be reading it.
+async function replace(file: string, content: Uint8Array): Promise<void> {
+  const written = `${file}.${process.pid}`
+  await mkdir(path.dirname(file), { recursive: true })
+  await writeFile(written, content)
+  await rename(written, file)
+}
+
+compile(process.argv[2] ?? contractFile).catch((error) => {
+  process.stderr.write(`${explain(error)}\n`)
+  process.exitCode = 1
+})

@@ -1,0 +1,182 @@
+// A contract that is loaded from its plan is the one that is read from its files, and the plan of other files
+// or of another engine is refused.
+
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { type Contract, loadContract, notImplemented } from 'contract-engine'
+import { compileContract, isCurrent } from 'contract-engine/compile'
+import { decodePlan, defaultLimits, documentPaths, encodePlan, type PlanBody } from 'contract-engine/tools'
+import t from 'tap'
+import { buildServer } from '../../../scripts/lib/server.js'
+import { readServiceContract, type ServiceContract } from '../../../src/auth/plans.js'
+import { projectRoot } from '../../../src/lib/paths.js'
+import { loadingProved } from '../../fixtures/plans.js'
+
+const documents = path.join(projectRoot, 'test/fixtures/documents')
+const files = [
+  path.join(projectRoot, 'openapi.yaml'),
+  ...readdirSync(documents)
+    .filter((name) => /\.(yaml|json)$/.test(name))
+    .map((name) => path.join(documents, name)),
+  ...['problems', 'streams', 'uploads'].map((name) => path.join(projectRoot, `test/fixtures/${name}.yaml`)),
+]
+
+for (const file of files)
+  t.test(`${path.relative(projectRoot, file)} is the same from its plan, and so is its server`, async (t) => {
+    const loaded = await loadingProved(t)(file)
+    t.strictSame(await responsesOf(loaded), await responsesOf(await readServiceContract(file)))
+  })
+
+// Of stubs: to what is of the engine itself, to each operation, and to what is none.
+async function responsesOf(contract: ServiceContract): Promise<object[]> {
+  const app = await buildServer(contract, ({ name }) => notImplemented(name))
+  const operations = [...contract.operations.values()].map(
+    ({ method, prefix, path }) => [method, prefix + path.replace(/\{[^}]+\}/g, '1')] as const,
+  )
+  const own = [...Object.values(documentPaths), '/', '/docs/contract.json', '/nowhere'].map(
+    (url) => ['GET', url] as const,
+  )
+  const responses: object[] = []
+  for (const [method, url] of [...own, ...operations, ['PATCH', '/openapi.json'] as const]) {
+    const { statusCode, headers, body } = await app.inject({ method: method as 'GET', url })
+    responses.push({ url, statusCode, headers: { ...headers, date: '', 'x-request-id': '' }, body })
+  }
+  await app.close()
+  return responses
+}
+
+const text = `openapi: 3.1.0
+info: { title: Toys, version: 1.0.0 }
+paths:
+  /toys: { $ref: toys.yaml }
+`
+const toys = "get: { operationId: listToys, responses: { '204': { description: None. } } }"
+const advice = 'Run: npm run build'
+
+// Of files in memory, by their names.
+function readsOf(texts: Record<string, string>): { readText: (file: string) => Promise<string> } {
+  return {
+    readText: async (file) => texts[path.basename(file)] ?? Promise.reject(new Error(file)),
+  }
+}
+
+const own = readsOf({ 'openapi.yaml': text, 'toys.yaml': toys })
+
+function edited(plan: Uint8Array, head: object, change = (body: PlanBody) => body): Uint8Array {
+  const decoded = decodePlan(plan)
+  if (decoded === undefined) throw new Error('no plan')
+  return encodePlan({ ...decoded.head, ...head }, change(decoded.body))
+}
+
+for (const [title, changed, reason] of [
+  [
+    'a plan of another text of the contract',
+    { 'openapi.yaml': `${text}#`, 'toys.yaml': toys },
+    'openapi.yaml has changed since',
+  ],
+  [
+    'a plan of another text of a file that it refers to',
+    { 'openapi.yaml': text, 'toys.yaml': `${toys}#` },
+    'toys.yaml has changed since',
+  ],
+  ['a plan of which a file is gone', { 'openapi.yaml': text }, 'toys.yaml has changed since'],
+] as const)
+  t.test(`${title} is refused, with what mends it`, async (t) => {
+    const plan = await compileContract('openapi.yaml', own)
+    const message = `the plan of openapi.yaml cannot be used: ${reason}. ${advice}`
+    await t.rejects(loadContract(plan, 'openapi.yaml', { ...readsOf(changed), advice }), {
+      name: 'ContractError',
+      message,
+    })
+    t.equal(await isCurrent(plan, 'openapi.yaml', readsOf(changed)), false)
+    t.equal(await isCurrent(plan, 'openapi.yaml', own), true)
+  })
+
+for (const [title, change, reason] of [
+  [
+    'a plan that another version of the engine made',
+    (plan: Uint8Array) => edited(plan, { engine: 'other' }),
+    'another version of the engine made it',
+  ],
+  ['half a plan', (plan: Uint8Array) => plan.subarray(0, 400), 'it is damaged, or of another form'],
+  ['half a head', (plan: Uint8Array) => plan.subarray(0, 40), 'it is damaged, or of another form'],
+  ['an empty file', () => Buffer.of(), 'it is damaged, or of another form'],
+  [
+    'a plan of another form',
+    (plan: Uint8Array) => Buffer.from(String(Buffer.from(plan)).replace('plan 1', 'plan 0')),
+    'it is damaged, or of another form',
+  ],
+] as const)
+  t.test(`${title} is refused, with what mends it`, async (t) => {
+    const plan = change(await compileContract('openapi.yaml', own))
+    const message = `the plan of openapi.yaml cannot be used: ${reason}. Compile it again.`
+    await t.rejects(loadContract(plan, 'openapi.yaml', own), { name: 'ContractError', message })
+    t.equal(await isCurrent(plan, 'openapi.yaml', own), false)
+  })
+
+t.test('a plan by other readers of extensions is not current', async (t) => {
+  const plan = await compileContract('openapi.yaml', { ...own, readersVersion: '1' })
+  t.equal(await isCurrent(plan, 'openapi.yaml', { ...own, readersVersion: '1' }), true)
+  t.equal(await isCurrent(plan, 'openapi.yaml', { ...own, readersVersion: '2' }), false)
+})
+
+t.test('a plan belongs to its contract in whichever folder both are', async (t) => {
+  const plan = await compileContract('here/openapi.yaml', own)
+  t.equal(await isCurrent(plan, 'there/openapi.yaml', own), true)
+})
+
+t.test(
+  'a problem that is found when a contract is mounted has the line of the text that was compiled',
+  async (t) => {
+    const contract = await loadContract(await compileContract('a/openapi.yaml', own), 'a/openapi.yaml', own)
+    const problems = [
+      { text: 'A.', at: ['paths', '/toys'] },
+      { text: 'B.', at: ['info', 'version'] },
+    ]
+    t.strictSame(await contract.locate(problems), ['a/openapi.yaml:4:3: A.', 'a/openapi.yaml:2:22: B.'])
+    t.strictSame(await contract.locate([]), [])
+  },
+)
+
+// As on another Node, of which a build knows nothing.
+async function onAnother(
+  contract: string,
+  change: (body: PlanBody['contract']) => object,
+): Promise<Contract> {
+  const file = 'openapi.yaml'
+  const texts = readsOf({ [file]: contract, 'toys.yaml': toys })
+  const changed = edited(await compileContract(file, texts), {}, (body) => ({
+    ...body,
+    contract: { ...body.contract, ...change(body.contract) },
+  }))
+  return loadContract(changed, file, texts)
+}
+
+t.test('limits that a contract leaves open are those of the Node that serves', async (t) => {
+  const limits = { body: 1, url: 2, header: 3 }
+  const { urlBytes: url, headerBytes: header } = defaultLimits
+  for (const [given, expected] of [
+    ['', { body: 1, url, header }],
+    ['x-limits: { bodyBytes: 1 }', { body: 1, url, header }],
+    ['x-limits: { urlBytes: 2000 }', { ...limits, header }],
+    ['x-limits: { urlBytes: 2000, headerBytes: 3000 }', limits],
+  ] as const)
+    t.strictSame((await onAnother(`${text}${given}`, () => ({ limits }))).limits, expected, given)
+})
+
+t.test('a method that the Node that serves does not read is refused, with its line', async (t) => {
+  const change = ({ operations }: PlanBody['contract']) => ({
+    operations: new Map([...operations].map(([id, each]) => [id, { ...each, method: 'FETCH' }])),
+  })
+  const message = 'openapi.yaml:4:3: FETCH /toys: the method FETCH is not one that Node reads'
+  await t.rejects(onAnother(text, change), { name: 'ContractError', message })
+})
+
+t.test('a file that a build could not write is written when it is asked for', async (t) => {
+  const plan = await compileContract('openapi.yaml', own)
+  const read = await loadContract(plan, 'openapi.yaml', own)
+  const without = edited(plan, {}, (body) => ({ ...body, written: new Map() }))
+  const loaded = await loadContract(without, 'openapi.yaml', own)
+  for (const form of ['yaml', 'json', 'yaml30'] as const)
+    t.equal(await loaded.write(form, 'first'), await read.write(form, 'first'))
+})

@@ -1,0 +1,40 @@
+// What a running service has loaded: nothing that reads a contract, which its build has done.
+
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import t from 'tap'
+import { projectRoot } from '../../src/lib/paths.js'
+import { startProcess, temporaryDirectory } from '../fixtures/process.js'
+import { send } from '../fixtures/service.js'
+import { prefix } from './fixtures/facts.js'
+
+const reading = [
+  'plan/compile-contract',
+  'read',
+  ...['files', 'file-value', 'upgrade', 'decided', 'omitted', 'resolved', 'operations', 'parameters'].map(
+    (name) => `contract/${name}`,
+  ),
+  ...['written-files', 'openapi-3.0', 'openapi-3.1', 'page-document', 'plain-text'].map(
+    (name) => `documents/${name}`,
+  ),
+]
+
+t.test('a service that has served requests has loaded nothing that reads contracts', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const MODULES_FILE = path.join(directory, 'modules')
+  const hooks = path.join(projectRoot, 'test/fixtures/record-modules.mjs')
+  const env = { DATA_DIR: directory, MODULES_FILE, NODE_OPTIONS: `--import ${hooks}` }
+  const { base } = await startProcess(t, env)
+  const origin = new URL(base).origin
+  for (const file of ['/openapi.yaml', '/openapi.json', '/openapi-3.0.yaml'])
+    t.match(await send(origin + file, 'GET', {}), { status: 200 })
+  t.match(await send(`${origin}${prefix}/pets`, 'GET', {}), { status: 401 })
+  const loaded = readFileSync(MODULES_FILE, 'utf8').split('\n')
+  const isLoaded = (name: string) => loaded.some((url) => url.endsWith(`/engine/dist/src/${name}.js`))
+  t.ok(isLoaded('plan/load-contract'))
+  t.strictSame(reading.filter(isLoaded), [])
+  t.strictSame(
+    loaded.filter((url) => url.includes('json-schema-ref-parser')),
+    [],
+  )
+})
