@@ -16,7 +16,6 @@ const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'ajv/dist/compile/names.js': { default: 'object' },
   'ajv/dist/compile/util.js': { Type: 'object', useFunc: 'function' },
   'ajv/dist/runtime/ucs2length.js': { default: 'function' },
-  'ajv/dist/types/index.js': {}, // types alone
   'ajv/dist/vocabularies/applicator/contains.js': { default: 'object' },
   'ajv/dist/vocabularies/applicator/prefixItems.js': { default: 'object' },
   'ajv/dist/vocabularies/applicator/properties.js': { default: 'object' },
