@@ -15,6 +15,7 @@ import glue from 'fastify-openapi-glue'
 import { type Address, type AddressOptions, addressOf } from './address.js'
 import type { Contract, Operation } from './contract/contract.js'
 import { ContractError, type Problem } from './contract/contract-error.js'
+import type { Judges } from './contract/judges.js'
 import type { AnySchema } from './contract/keywords.js'
 import { essence } from './contract/media-types.js'
 import { routeName } from './contract/names.js'
@@ -33,12 +34,7 @@ import { createParameterReader } from './request/parameter-styles.js'
 import { receiveBody } from './request/receive.js'
 import { decorateRequests, receivedBy, responseTo } from './request/request-parts.js'
 import { requestSchemas } from './request/request-schemas.js'
-import {
-  checkMediaType,
-  checkRequest,
-  createValidatorCompiler,
-  parseBody,
-} from './request/request-validation.js'
+import { checkMediaType, checkRequest, parseBody } from './request/request-validation.js'
 import { uploadOf } from './request/upload.js'
 import { type Addition, additionProblems, missingCodes, ownAddition } from './response/additions.js'
 import {
@@ -227,10 +223,11 @@ function checkIsFree(
   ])
 }
 
-function createCompilers({ specification }: Contract) {
+function createCompilers({ specification, judges: create }: Contract) {
+  const judges = create()
   return {
-    compile: createValidatorCompiler(specification),
-    responseCheckOf: createResponseChecks(specification),
+    judges,
+    responseCheckOf: createResponseChecks(judges),
     responseSchemasOf: createResponseSchemas(specification),
   }
 }
@@ -297,10 +294,12 @@ function implemented<Resource>(
   first: onRequestHookHandler[],
   shared: Shared<Resource>,
 ) {
-  const { contract, compile } = shared
+  const { contract, judges } = shared
   const prefix = shared.prefixOf(operation)
   const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
-  const readParameters = collect(operation, shared, () => createParameterReader(operation, prefix, compile))
+  const readParameters = collect(operation, shared, () =>
+    createParameterReader(operation, prefix, judges.request),
+  )
   const checkType: Check = (request, reply) => {
     request[receivedBy] = operation
     request[responseTo] = reply.raw
@@ -310,6 +309,7 @@ function implemented<Resource>(
   return {
     schema: { ...requestSchemas(operation, contract.specification), ...(response && { response }) },
     validatorCompiler: validatorCompiler(operation, shared),
+    ...(judges.writer && { serializerCompiler: serializerCompiler(judges.writer) }),
     attachValidation: true, // checkRequest reports what it found
     onRequest: [...first, ...hooks(sunsetCheck(operation), acceptCheck(operation), checkType)],
     preValidation: hooks(renamePathParameters(operation), ignoreRange(operation), parse, readParameters),
@@ -347,7 +347,11 @@ function acceptCheck(operation: Operation): Check | undefined {
 // Fastify compiles once all routes are added, and would stop at the first schema that fails.
 function validatorCompiler<Resource>(operation: Operation, shared: Shared<Resource>) {
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
-    collect(operation, shared, () => shared.compile(schema as AnySchema, httpPart)) ?? (() => true)
+    collect(operation, shared, () => shared.judges.request(schema as AnySchema, httpPart)) ?? (() => true)
+}
+
+function serializerCompiler(writerOf: NonNullable<Judges['writer']>) {
+  return ({ schema }: { schema: unknown }) => writerOf(schema as AnySchema)
 }
 
 function checkOf<Resource>(
@@ -376,7 +380,7 @@ function checkAdditions<Resource>(
 // The result of a step, or undefined: its error becomes a problem of the operation.
 function collect<Result>(
   operation: Operation,
-  { problems, contract }: Pick<Shared<never>, 'problems' | 'contract'>,
+  { problems, contract, judges }: Pick<Shared<never>, 'problems' | 'contract' | 'judges'>,
   run: () => Result,
 ): Result | undefined {
   try {
@@ -389,24 +393,15 @@ function collect<Result>(
     for (const { text, at } of found) {
       if (problems.has(text)) continue
       // With its references, which say where the faulty schema is written.
-      const isLocated = problems.size < locatedMax
+      const { isCompilable } = judges
+      const isLocated = isCompilable !== undefined && problems.size < locatedMax
+      const fails = (document: object, schema: AnySchema) => isCompilable?.(document, schema) === false
       problems.set(text, {
         text,
         at: isLocated ? placeOfFault(toOpenApi31(contract.document), at, fails) : at,
       })
     }
     return undefined
-  }
-}
-
-// By a new compiler: one that has reported an invalid default does not report it again. A ContractError is
-// about a schema that this one refers to.
-function fails(document: object, schema: AnySchema): boolean {
-  try {
-    createValidatorCompiler(document)(schema, 'body')
-    return false
-  } catch (error) {
-    return !(error instanceof ContractError)
   }
 }
 

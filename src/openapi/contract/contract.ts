@@ -1,6 +1,7 @@
 // The Contract: everything the server and the tools read from openapi.yaml, as plain data.
 
 import type { Problem } from './contract-error.js'
+import type { Judges } from './judges.js'
 import type { UrlPart } from './runtime-expressions.js'
 
 /** A JSON Schema. */
@@ -251,7 +252,7 @@ export interface SentRequest {
 /** What the receiver of a request may respond: JSON and text as declared, any other body as bytes. */
 export type ReceiverResponse = Pick<Response, 'status' | 'key' | 'contents'>
 
-/** Everything the server reads from the contract: plain data, and how to find its places. */
+/** Everything the server reads from the contract: plain data, how to find its places, and its functions. */
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
   readonly document: object
@@ -289,4 +290,8 @@ export interface Contract {
   readonly locate: (problems: readonly Problem[]) => Promise<readonly string[]>
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
+  /**
+   * The functions of its schemas, compiled when they are asked for, or when the contract was (code/load.ts).
+   */
+  readonly judges: () => Judges
 }

@@ -2,6 +2,7 @@
 
 import { misspelt } from '../../lib/misspelt.js'
 import { shownValue } from '../../lib/one-line.js'
+import { createJudges } from '../code/compilers.js'
 import { misplacedRefs, referencesIn } from './component-kinds.js'
 import type { Contract, Schema } from './contract.js'
 import { ContractError, type Problem } from './contract-error.js'
@@ -88,6 +89,7 @@ export function toContract(
     text,
     specification,
     locate,
+    judges: () => createJudges(specification),
     hasReadOrWriteOnly: places.some(({ schema }) => isReadOrWriteOnly(schema)),
     ...readDocument(reader, readers, operationReaders),
   }
@@ -98,7 +100,7 @@ function readDocument(
   reader: Reader,
   readers: ExtensionReaders,
   operationReaders: OperationExtensionReaders,
-): Omit<Contract, 'document' | 'text' | 'specification' | 'locate' | 'hasReadOrWriteOnly'> {
+): Omit<Contract, 'document' | 'text' | 'specification' | 'locate' | 'judges' | 'hasReadOrWriteOnly'> {
   checkReferences(reader)
   checkTags(reader)
   const info = reader.node(reader.document.info)

@@ -1,0 +1,27 @@
+// The functions that judge the values of a contract's schemas, and write them.
+
+import type { ErrorObject, ValidateFunction } from 'ajv'
+
+// As in keywords.ts, whose type is made of the contract's.
+type AnySchema = boolean | { readonly [keyword: string]: unknown }
+
+/** A compiled schema that explains what it has refused. */
+export interface Validator extends ValidateFunction {
+  explain(value: unknown): ErrorObject[]
+}
+
+/** By schema. Each throws if it is invalid. */
+export interface Judges {
+  /** Of a part of a request, by Fastify's name for it; `json`: of a parameter whose `content` is JSON. */
+  readonly request: (schema: AnySchema, httpPart: string | undefined) => Validator
+  /** Of a header of a response, which is the `value` of an object. */
+  readonly responseHeader: (schema: AnySchema) => ValidateFunction
+  readonly responseBody: (schema: AnySchema) => ValidateFunction
+  /** Of what a receiver responds, which is the `body` of an object. */
+  readonly received: (schema: AnySchema) => ValidateFunction
+  readonly requestId: (schema: AnySchema) => ValidateFunction
+  /** The JSON of a response's value. Undefined: Fastify compiles its serializers. */
+  readonly writer?: (schema: AnySchema) => (value: unknown) => string
+  /** Whether a schema compiles in a document, to find what of it does not. Undefined if nothing is compiled. */
+  readonly isCompilable?: (document: object, schema: AnySchema) => boolean
+}
