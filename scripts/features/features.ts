@@ -161,15 +161,21 @@ export function runFeature(feature: Feature): Promise<Result> {
   })
 }
 
-/** Runs a feature with the engine alone, without what only generate checks. */
-export async function runCase(feature: Feature): Promise<Result> {
+/**
+ * Runs a feature with the engine alone, without what only generate checks.
+ * @param prepare changes the contract before it is mounted
+ */
+export async function runCase(
+  feature: Feature,
+  prepare: (contract: ServiceContract) => Promise<ServiceContract> = async (contract) => contract,
+): Promise<Result> {
   const texts: Record<string, string> = { ...feature.files, 'openapi.yaml': contractOf(feature) }
   const readText = async (file: string) => {
     const text = texts[path.basename(file)]
     return text ?? Promise.reject(new Error(file))
   }
   try {
-    const contract = await readServiceContract('openapi.yaml', readText)
+    const contract = await prepare(await readServiceContract('openapi.yaml', readText))
     return {
       outcomes: await runCalls(feature, contract),
       warnings: contract.warnings.map(({ text }) => text),

@@ -1,6 +1,8 @@
 // The engine's door for servers: an OpenAPI document in, validated and typed routes on a Fastify instance
 // out. README.md is its page; tools.ts is the door for programs that examine contracts.
 
+export type { Code } from './code/code.js'
+export { withCode } from './code/load.js'
 export type { Contract, Operation, SecurityScheme } from './contract/contract.js'
 export { ContractError, type Problem } from './contract/contract-error.js'
 export type { ExtensionReader, OperationExtensionReader } from './contract/extensions.js'

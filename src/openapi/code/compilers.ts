@@ -81,7 +81,7 @@ function create(
   const createOne = (more: Options) => {
     const ajv = createAjv(mode, { ...own, ...more, code })
     if (forbidden !== undefined) forbid(ajv, forbidden)
-    return ajv
+    return code.source === true ? printing(ajv) : ajv
   }
   const ajv = createOne({})
   const assertions = lazily(() => createOne(everyError))
@@ -100,6 +100,18 @@ function create(
       return validate
     },
   }
+}
+
+// Ajv (8.20) writes each schema as JSON, which has no bigints. print.ts writes it instead.
+function printing(ajv: Ajv): Ajv {
+  const unwritten = <Each>(schema: Each): Each =>
+    typeof schema === 'object'
+      ? Object.defineProperty({ ...schema }, 'toJSON', { value: () => ({}) })
+      : schema
+  const { compile, addSchema } = ajv
+  ajv.compile = ((schema: AnySchema) => compile.call(ajv, unwritten(schema))) as Ajv['compile']
+  ajv.addSchema = (schema, key) => addSchema.call(ajv, unwritten(schema), key)
+  return ajv
 }
 
 // Compiles schemas that refer to others of the document.

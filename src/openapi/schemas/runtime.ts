@@ -1,6 +1,5 @@
 // What the code calls that Ajv generates: where it was printed, this is all that it is given.
 
-import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
 import { problemWithBytes } from './bytes.js'
 import { duplicateIn, isAmong } from './canonical.js'
 import { changesNoted, isUnexcused, noteExcuse, undoChanges, undoChangesUntil } from './changes.js'
@@ -35,7 +34,6 @@ export const runtime = {
   takeNames,
   takeText,
   toRegExp,
-  ucs2length: ucs2lengthModule.default,
   undoChanges,
   undoChangesUntil,
 }

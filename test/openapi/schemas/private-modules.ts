@@ -1,5 +1,5 @@
-// The engine's keywords are made with modules of Ajv that are no part of what it promises, so its version is
-// pinned to a minor one, and each module is named here: what has gone fails by its name.
+// The engine takes modules of Ajv and of fast-json-stringify that are no part of what they promise, so their
+// versions are pinned to minor ones, and each module is named here: what has gone fails by its name.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,6 +16,7 @@ const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'ajv/dist/compile/names.js': { default: 'object' },
   'ajv/dist/compile/util.js': { Type: 'object', useFunc: 'function' },
   'ajv/dist/runtime/ucs2length.js': { default: 'function' },
+  'ajv/dist/standalone/index.js': { default: 'function' },
   'ajv/dist/vocabularies/applicator/contains.js': { default: 'object' },
   'ajv/dist/vocabularies/applicator/prefixItems.js': { default: 'object' },
   'ajv/dist/vocabularies/applicator/properties.js': { default: 'object' },
@@ -25,6 +26,7 @@ const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'ajv/dist/vocabularies/validation/const.js': { default: 'object' },
   'ajv/dist/vocabularies/validation/enum.js': { default: 'object' },
   'ajv/dist/vocabularies/validation/pattern.js': { default: 'object' },
+  'fast-json-stringify/lib/serializer.js': { restoreFromState: 'function' },
 }
 
 for (const [name, exports] of Object.entries(taken))
@@ -44,19 +46,19 @@ for (const [name, { default: keyword }] of keywords.filter(([, each]) => 'defaul
     t.ok(name.endsWith(`/${String(found.keyword)}.js`), `${name}: keyword`)
   })
 
-t.test('no module of Ajv is taken that is not in this list', async (t) => {
+t.test('no private module is taken that is not in this list', async (t) => {
   const folder = path.join(projectRoot, 'src/openapi')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((each) =>
     /\.ts$/.test(each),
   )
   const texts = files.map((each) => readFileSync(path.join(folder, each), 'utf8'))
-  const imported = texts.flatMap((each) => each.match(/(?<=from ')ajv\/[^']+/g) ?? [])
+  const imported = texts.flatMap((each) => each.match(/(?<=from ')(?:ajv|fast-json-stringify)\/[^']+/g) ?? [])
   t.same([...new Set(imported)].sort(), Object.keys(taken).sort())
 })
 
-t.test('the version of Ajv is pinned to a minor one', async (t) => {
+t.test('the versions of both are pinned to a minor one', async (t) => {
   const { dependencies } = JSON.parse(readFileSync(path.join(projectRoot, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>
   }
-  t.match(dependencies.ajv, /^~8\.\d+\.\d+$/)
+  for (const name of ['ajv', 'fast-json-stringify']) t.match(dependencies[name], /^~\d+\.\d+\.\d+$/, name)
 })
