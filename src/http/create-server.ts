@@ -6,7 +6,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { containsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
-import { type Contract, createRequestIdCheck, type ErrorBodyOf } from '../openapi/index.js'
+import { type Contract, createRequestIdCheck, type ErrorBodyOf, withoutCompilers } from '../openapi/index.js'
 import { createClientErrorHandler } from './client-errors.js'
 import { createServiceErrorHandler } from './error-handler.js'
 import type { Lifetimes } from './lifetime.js'
@@ -34,6 +34,7 @@ export function createServer(
   })
   const app: FastifyInstance = Fastify({
     ...limitsOf(config, contract),
+    ...withoutCompilers,
     loggerInstance: log as FastifyBaseLogger,
     logController: requestLog,
     childLoggerFactory: createRequestLogger,

@@ -3,6 +3,7 @@
 
 export type { Code } from './code/code.js'
 export { withCode } from './code/load.js'
+export { withoutCompilers } from './code/without-compilers.js'
 export type { Contract, Operation, SecurityScheme } from './contract/contract.js'
 export { ContractError, type Problem } from './contract/contract-error.js'
 export type { ExtensionReader, OperationExtensionReader } from './contract/extensions.js'

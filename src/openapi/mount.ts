@@ -15,7 +15,6 @@ import glue from 'fastify-openapi-glue'
 import { type Address, type AddressOptions, addressOf } from './address.js'
 import type { Contract, Operation } from './contract/contract.js'
 import { ContractError, type Problem } from './contract/contract-error.js'
-import type { Judges } from './contract/judges.js'
 import type { AnySchema } from './contract/keywords.js'
 import { essence } from './contract/media-types.js'
 import { routeName } from './contract/names.js'
@@ -309,7 +308,7 @@ function implemented<Resource>(
   return {
     schema: { ...requestSchemas(operation, contract.specification), ...(response && { response }) },
     validatorCompiler: validatorCompiler(operation, shared),
-    ...(judges.writer && { serializerCompiler: serializerCompiler(judges.writer) }),
+    serializerCompiler: ({ schema }: { schema: unknown }) => judges.writer(schema as object),
     attachValidation: true, // checkRequest reports what it found
     onRequest: [...first, ...hooks(sunsetCheck(operation), acceptCheck(operation), checkType)],
     preValidation: hooks(renamePathParameters(operation), ignoreRange(operation), parse, readParameters),
@@ -348,10 +347,6 @@ function acceptCheck(operation: Operation): Check | undefined {
 function validatorCompiler<Resource>(operation: Operation, shared: Shared<Resource>) {
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
     collect(operation, shared, () => shared.judges.request(schema as AnySchema, httpPart)) ?? (() => true)
-}
-
-function serializerCompiler(writerOf: NonNullable<Judges['writer']>) {
-  return ({ schema }: { schema: unknown }) => writerOf(schema as AnySchema)
 }
 
 function checkOf<Resource>(

@@ -1,6 +1,7 @@
 // The functions of a contract's schemas, compiled by Ajv: within the process, or to be printed (print.ts).
 
 import type { Ajv, CodeOptions, Options, ValidateFunction } from 'ajv'
+import fastJsonStringify from 'fast-json-stringify'
 import type { Schema } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
 import type { Judges, Validator } from '../contract/judges.js'
@@ -49,6 +50,7 @@ export function createJudges(document: object, options: CompilerOptions = {}): J
     responseBody: compileOnce((schema) => bodies()(schema)),
     received: compileOnce((schema) => received()(schema, (body) => ({ properties: { body } }))),
     requestId: (schema) => ids().compile(compilable(schema)),
+    writer: (schema) => fastJsonStringify(schema),
     isCompilable,
   }
 }

@@ -4,7 +4,7 @@
 import { _, type Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import standaloneModule from 'ajv/dist/standalone/index.js'
 import fastJsonStringify from 'fast-json-stringify'
-import type { Contract, Operation, Schema } from '../contract/contract.js'
+import type { Contract, Operation } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
 import type { Judges } from '../contract/judges.js'
 import { type AnySchema, schemasIn } from '../contract/keywords.js'
@@ -38,8 +38,13 @@ export function compileCode(contract: Contract): string {
     compiled.set(compiler, functions.set(key, validate))
     return [compiler.name, key]
   }
-  judgeAll(contract, recording(compiling, judges, note), (schema) => {
-    writers.set(keyOf(schema), fastJsonStringify(schema, { mode: 'standalone' }) as unknown as string)
+  judgeAll(contract, {
+    ...recording(compiling, judges, note),
+    writer: (schema) => {
+      // In this mode it returns a text, whatever its type says.
+      writers.set(keyOf(schema), fastJsonStringify(schema, { mode: 'standalone' }) as unknown as string)
+      return compiling.writer(schema)
+    },
   })
   const printed = [...compiled].map(([compiler, functions]) => printCompiler(compiler, functions))
   return [
@@ -54,7 +59,7 @@ function recording(
   { request, responseHeader, responseBody, received, requestId }: Judges,
   found: Map<string, PrintedJudge>,
   note: (validate: ValidateFunction) => PrintedJudge,
-): Judges {
+): Omit<Judges, 'writer'> {
   const recorded =
     <Validate extends ValidateFunction>(
       name: string,
@@ -90,7 +95,7 @@ function failure(error: Error): PrintedJudge {
 }
 
 // Asks for all that a server may ask for. What fails there is what has failed here.
-function judgeAll(contract: Contract, judges: Judges, write: (schema: Schema) => void): void {
+function judgeAll(contract: Contract, judges: Judges): void {
   const attempt = (step: () => unknown) => {
     try {
       step()
@@ -109,7 +114,7 @@ function judgeAll(contract: Contract, judges: Judges, write: (schema: Schema) =>
     attempt(() => {
       const responses = Object.values(responseSchemasOf(operation) ?? {})
       for (const { content } of responses)
-        for (const { schema } of Object.values(content)) write(schema as Schema)
+        for (const { schema } of Object.values(content)) judges.writer(schema as object)
     })
   }
   attempt(() => createOutgoing({ ...contract, judges: () => judges }))

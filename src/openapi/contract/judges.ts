@@ -20,8 +20,8 @@ export interface Judges {
   /** Of what a receiver responds, which is the `body` of an object. */
   readonly received: (schema: AnySchema) => ValidateFunction
   readonly requestId: (schema: AnySchema) => ValidateFunction
-  /** The JSON of a response's value. Undefined: Fastify compiles its serializers. */
-  readonly writer?: (schema: AnySchema) => (value: unknown) => string
+  /** The JSON of a response's value, by a schema of response-schemas.ts. */
+  readonly writer: (schema: object) => (value: unknown) => string
   /** Whether a schema compiles in a document, to find what of it does not. Undefined if nothing is compiled. */
   readonly isCompilable?: (document: object, schema: AnySchema) => boolean
 }
