@@ -2,6 +2,7 @@
 
 import type { ValidateFunction } from 'ajv'
 import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
+// @ts-expect-error: it has no types, and none are needed
 import Serializer from 'fast-json-stringify/lib/serializer.js'
 import type { Contract } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
