@@ -86,7 +86,11 @@ function judging(printed: PrintedFunctions, key: string): ValidateFunction {
   const validate = printed.exports[`r${key}`]
   if (validate === undefined) throw new Error(ofAnother)
   const schema = printed.roots[`r${key}`] as ValidateFunction['schema']
-  return changing(Object.assign(validate, { schema }), () => printed.steps[`r${key}`] ?? 0)
+  // Fastify (5.12) hands the place of a value to functions that have a `schemaEnv`: a body is changed there.
+  return changing(
+    Object.assign(validate, { schema, schemaEnv: { schema } }),
+    () => printed.steps[`r${key}`] ?? 0,
+  )
 }
 
 const modules: Readonly<Record<string, unknown>> = {
