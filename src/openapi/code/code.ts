@@ -30,18 +30,20 @@ export interface PrintedCompiler {
   readonly mode: NumberMode
   /** The keywords that it knows. */
   readonly keywords: Readonly<Record<string, true>>
-  readonly functions: (
-    runtime: Runtime,
-    require: Require,
-    resolveIn: (added: Added) => Resolve,
-    defaulting: Defaulting,
-  ) => PrintedFunctions & Added
+  readonly functions: CreateFunctions
   /** What explains refused values, if anything does. */
-  readonly assertions?: (runtime: Runtime, require: Require) => PrintedFunctions
+  readonly assertions?: CreateFunctions
 }
 
+export type CreateFunctions = (
+  runtime: Runtime,
+  require: Require,
+  resolveIn: (added: Added) => Resolve,
+  defaulting: Defaulting,
+) => PrintedFunctions
+
 /** By key. */
-export interface PrintedFunctions {
+export interface PrintedFunctions extends Added {
   readonly exports: Readonly<Record<string, ValidateFunction>>
   readonly steps: Readonly<Record<string, number>>
   readonly roots: Readonly<Record<string, ValidateFunction['schema']>>

@@ -61,21 +61,21 @@ function load({ mode, keywords, functions, assertions }: PrintedCompiler): Compi
     return validate
   }
   const compile = (schema: AnySchema) => validatorOf(keyOf(schema))
-  const printed = functions(runtime, require, resolveIn, { defaulted: new Set(), compile })
+  const defaulting = { defaulted: new Set<string>(), compile }
+  const printed = functions(runtime, require, resolveIn, defaulting)
   const known = { schemas: printed.schemas, RULES: { all: keywords } }
-  const explained = assertions === undefined ? same : explainer(known, mode, assertions)
+  const explained =
+    assertions === undefined
+      ? same
+      : explainer(known, mode, () => assertions(runtime, require, resolveIn, defaulting))
   return validatorOf
 }
 
 const same = (validate: ValidateFunction) => validate
 
-function explainer(
-  known: Known,
-  mode: NumberMode,
-  assertions: NonNullable<PrintedCompiler['assertions']>,
-): typeof same {
+function explainer(known: Known, mode: NumberMode, createAssertions: () => PrintedFunctions): typeof same {
   const explain = createExplain(known, mode, () => {
-    const printed = assertions(runtime, require)
+    const printed = createAssertions()
     return { compile: (schema) => judging(printed, keyOf(schema)) }
   })
   return (validate) => explaining(validate, explain)

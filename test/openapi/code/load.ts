@@ -122,3 +122,22 @@ function outcomesOf(make: () => Made, values: readonly unknown[]): unknown {
     return { isValid, value, errors: validate.errors, explained: isValid ? [] : validate.explain?.(value) }
   })
 }
+
+t.test('code is refused that is of another contract', async (t) => {
+  const judges = loadJudges(await codeOf(await contractOfAll(written)))
+  const expected = { message: 'the code is that of another contract: compile it again' }
+  t.throws(() => judges.request({ type: 'string' }, 'body'), expected)
+  t.throws(() => judges.request(written[0]?.schema ?? true, 'querystring'), expected)
+  t.throws(() => judges.responseHeader({ type: 'string' }), expected)
+  t.throws(() => judges.writer({ type: 'string' }), expected)
+})
+
+t.test('a schema that does not compile is refused as it is within the process', async (t) => {
+  const schema = { type: 'object', properties: { a: { pattern: '(?i)a' } } }
+  const contract = await contractOfAll([{ schema, values: [] }])
+  const judges = loadJudges(await codeOf(contract))
+  for (const each of [contract.judges(), judges])
+    t.throws(() => each.request(schema, 'body'), {
+      message: /^the pattern \(\?i\)a is not a valid JavaScript/,
+    })
+})
