@@ -54,7 +54,8 @@ const rooms = {
   documents: ['contract', 'response'],
   outgoing: ['contract', 'schemas', 'request', 'response'],
   generate: ['contract', 'plan', 'schemas', 'response'],
-  plan: ['contract', 'documents'],
+  plan: ['code', 'contract', 'documents'],
+  code: ['contract', 'schemas', 'request', 'response', 'outgoing'],
   // By the doors, as others.
   diff: [],
   testing: [],

@@ -164,15 +164,20 @@ export function runFeature(feature: Feature): Promise<Result> {
 /**
  * Runs a feature with the engine alone, without what only generate checks.
  * @param read reads its contract
+ * @param prepare changes the contract before it is mounted
  */
-export async function runCase(feature: Feature, read = readServiceContract): Promise<Result> {
+export async function runCase(
+  feature: Feature,
+  read = readServiceContract,
+  prepare: (contract: ServiceContract) => Promise<ServiceContract> = async (contract) => contract,
+): Promise<Result> {
   const texts: Record<string, string> = { ...feature.files, 'openapi.yaml': contractOf(feature) }
   const readText = async (file: string) => {
     const text = texts[path.basename(file)]
     return text ?? Promise.reject(new Error(file))
   }
   try {
-    const contract = await read('openapi.yaml', readText)
+    const contract = await prepare(await read('openapi.yaml', readText))
     return {
       outcomes: await runCalls(feature, contract),
       warnings: contract.warnings.map(({ text }) => text),

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
-import { type Contract, createRequestIdCheck, type ErrorBodyOf } from 'contract-engine'
+import { type Contract, createRequestIdCheck, type ErrorBodyOf, withoutCompilers } from 'contract-engine'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { containsApiKey } from '../auth/api-key.js'
@@ -34,6 +34,7 @@ export function createServer(
   })
   const app: FastifyInstance = Fastify({
     ...limitsOf(config, contract),
+    ...withoutCompilers,
     loggerInstance: log as FastifyBaseLogger,
     logController: requestLog,
     childLoggerFactory: createRequestLogger,

@@ -11,6 +11,7 @@ import { prefix } from './fixtures/facts.js'
 const reading = [
   'plan/compile-contract',
   'read',
+  ...['code/compilers', 'code/print', 'schemas/ajv'],
   ...['files', 'file-value', 'upgrade', 'decided', 'omitted', 'resolved', 'operations', 'parameters'].map(
     (name) => `contract/${name}`,
   ),

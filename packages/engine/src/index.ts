@@ -2,6 +2,9 @@
 // out. README.md is its page; compile.ts is the door for what compiles a contract before it is served, tools.ts
 // that for programs that examine contracts.
 
+export type { Code } from './code/code.js'
+export { withCode } from './code/load.js'
+export { withoutCompilers } from './code/without-compilers.js'
 export type { Contract, Operation, SecurityScheme } from './contract/contract.js'
 export { ContractError, type Problem } from './contract/contract-error.js'
 export type { ExtensionReader, OperationExtensionReader } from './contract/extensions.js'

@@ -31,12 +31,7 @@ import { createParameterReader } from './request/parameter-styles.js'
 import { receiveBody } from './request/receive.js'
 import { decorateRequests, receivedBy, responseTo } from './request/request-parts.js'
 import { requestSchemas } from './request/request-schemas.js'
-import {
-  checkMediaType,
-  checkRequest,
-  createValidatorCompiler,
-  parseBody,
-} from './request/request-validation.js'
+import { checkMediaType, checkRequest, parseBody } from './request/request-validation.js'
 import { uploadOf } from './request/upload.js'
 import { type Addition, additionProblems, missingCodes, ownAddition } from './response/additions.js'
 import {
@@ -222,10 +217,11 @@ function checkIsFree(
   ])
 }
 
-function createCompilers({ specification }: Contract) {
+function createCompilers({ specification, judges: create }: Contract) {
+  const judges = create()
   return {
-    compile: createValidatorCompiler(specification),
-    responseCheckOf: createResponseChecks(specification),
+    judges,
+    responseCheckOf: createResponseChecks(judges),
     responseSchemasOf: createResponseSchemas(specification),
   }
 }
@@ -291,10 +287,12 @@ function implemented<Resource>(
   first: onRequestHookHandler[],
   shared: Shared<Resource>,
 ) {
-  const { contract, compile } = shared
+  const { contract, judges } = shared
   const prefix = shared.prefixOf(operation)
   const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
-  const readParameters = collect(operation, shared, () => createParameterReader(operation, prefix, compile))
+  const readParameters = collect(operation, shared, () =>
+    createParameterReader(operation, prefix, judges.request),
+  )
   const checkType: Check = (request, reply) => {
     request[receivedBy] = operation
     request[responseTo] = reply.raw
@@ -304,6 +302,7 @@ function implemented<Resource>(
   return {
     schema: { ...requestSchemas(operation, contract.specification), ...(response && { response }) },
     validatorCompiler: validatorCompiler(operation, shared),
+    serializerCompiler: ({ schema }: { schema: unknown }) => judges.writer(schema as object),
     attachValidation: true, // checkRequest reports what it found
     onRequest: [...first, ...hooks(sunsetCheck(operation), acceptCheck(operation), checkType)],
     preValidation: hooks(renamePathParameters(operation), ignoreRange(operation), parse, readParameters),
@@ -341,7 +340,7 @@ function acceptCheck(operation: Operation): Check | undefined {
 // Fastify compiles once all routes are added, and would stop at the first schema that fails.
 function validatorCompiler<Resource>(operation: Operation, shared: Shared<Resource>) {
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
-    collect(operation, shared, () => shared.compile(schema as AnySchema, httpPart)) ?? (() => true)
+    collect(operation, shared, () => shared.judges.request(schema as AnySchema, httpPart)) ?? (() => true)
 }
 
 function checkOf<Resource>(
@@ -390,25 +389,19 @@ function collect<Result>(
 async function located(problems: readonly Found[], { document }: Contract): Promise<readonly Problem[]> {
   const faults = new Set(problems.slice(0, locatedMax).filter(({ isOfSchema }) => isOfSchema))
   if (faults.size === 0) return problems
-  const [{ placeOfFault }, { toOpenApi31 }] = [
+  const [{ placeOfFault }, { toOpenApi31 }, { isCompilable }] = [
     await import('./fault-place.js'),
     await import('./contract/upgrade.js'),
+    await import('./code/compilers.js'),
   ]
   const whole = toOpenApi31(document)
   return problems.map((each) => {
     const { text, at } = each
     return { text, at: faults.has(each) ? placeOfFault(whole, at, fails) : at }
   })
-}
 
-// By a new compiler: one that has reported an invalid default does not report it again. A ContractError is
-// about a schema that this one refers to.
-function fails(document: object, schema: AnySchema): boolean {
-  try {
-    createValidatorCompiler(document)(schema, 'body')
-    return false
-  } catch (error) {
-    return !(error instanceof ContractError)
+  function fails(one: object, schema: AnySchema): boolean {
+    return !isCompilable(one, schema)
   }
 }
 

@@ -1,5 +1,6 @@
 // openapi.yaml -> Contract: reads the document and collects every problem in it.
 
+import { createJudges } from './code/compilers.js'
 import { misplacedRefs, referencesIn } from './contract/component-kinds.js'
 import type { Contract, Schema } from './contract/contract.js'
 import { ContractError, type Problem } from './contract/contract-error.js'
@@ -108,6 +109,7 @@ export function toContract(
     specification,
     locate,
     write,
+    judges: () => createJudges(specification),
     hasReadOrWriteOnly: places.some(({ schema }) => isReadOrWriteOnly(schema)),
     ...read,
   }
@@ -118,7 +120,10 @@ function readDocument(
   reader: Reader,
   readers: ExtensionReaders,
   operationReaders: OperationExtensionReaders,
-): Omit<Contract, 'document' | 'text' | 'specification' | 'locate' | 'write' | 'hasReadOrWriteOnly'> {
+): Omit<
+  Contract,
+  'document' | 'text' | 'specification' | 'locate' | 'write' | 'judges' | 'hasReadOrWriteOnly'
+> {
   checkReferences(reader)
   checkTags(reader)
   const info = reader.node(reader.document.info)

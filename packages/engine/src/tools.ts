@@ -1,6 +1,7 @@
 // The engine's second door, for programs that examine contracts: the document's parts, the walks over its
 // schemas, and what the server makes of both. A server needs none of it (index.ts).
 
+export { compileCode } from './code/print.js'
 export { type Kind, type Place, placeIn, wholeDocument } from './contract/component-kinds.js'
 export { readContents } from './contract/content.js'
 export type { Content, Field, Parameter, Response, Schema } from './contract/contract.js'

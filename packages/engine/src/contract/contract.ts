@@ -1,6 +1,7 @@
 // The Contract: everything the server and the tools read from openapi.yaml, as plain data.
 
 import type { Problem } from './contract-error.js'
+import type { Judges } from './judges.js'
 import type { UrlPart } from './runtime-expressions.js'
 
 /** A JSON Schema. */
@@ -254,7 +255,7 @@ export type ReceiverResponse = Pick<Response, 'status' | 'key' | 'contents'>
 /** The contract as a file, for tools: as written, in JSON, in OpenAPI 3.1 if it is of 3.2, and in 3.0. */
 export type FileForm = 'yaml' | 'json' | 'yaml31' | 'yaml30'
 
-/** Everything the server reads from the contract: plain data, how to find its places, and how to write it. */
+/** Everything the server reads from the contract: plain data, how to find its places and to write it, and its functions. */
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
   readonly document: object
@@ -294,4 +295,8 @@ export interface Contract {
   readonly write: (form: FileForm, servers: 'only' | 'first') => Promise<string>
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
+  /**
+   * The functions of its schemas, compiled when they are asked for, or when the contract was (code/load.ts).
+   */
+  readonly judges: () => Judges
 }

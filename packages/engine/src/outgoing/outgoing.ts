@@ -63,8 +63,9 @@ export function createOutgoing<
   Requests extends Exchanges<Requests> = Record<never, never>,
   Operations extends { readonly [Id in keyof Operations]: Exchanges<Operations[Id]> } = Record<never, never>,
 >(contract: Contract): { readonly webhooks: Webhooks<Requests>; readonly callbacks: Callbacks<Operations> } {
-  const checkOf = createResponseChecks(contract.specification)
-  const readerOf = createResponseReaders(contract)
+  const judges = contract.judges()
+  const checkOf = createResponseChecks(judges)
+  const readerOf = createResponseReaders(contract, judges)
   const makeOf = (request: SentRequest) => {
     const make = createMake(request, checkOf(declared(request), true))
     return Object.assign(make, { readResponse: readerOf(request) })

@@ -2,15 +2,13 @@
 // bounded and validated as those of a request are.
 
 import type { Content, Contract, SentRequest } from '../contract/contract.js'
+import type { Judges } from '../contract/judges.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { isUtf8, responseContent } from '../contract/media-types.js'
 import { GrowingBuffer } from '../request/body.js'
 import { BodyMemory } from '../request/body-memory.js'
 import { byStatus } from '../response/response-validation.js'
-import { compileOnce, createAjv } from '../schemas/ajv.js'
 import { parseJson } from '../schemas/json.js'
-import { compilableWithout, forbid } from '../schemas/read-write-only.js'
-import { createReferences } from '../schemas/references.js'
 import { decodeText, noText } from '../schemas/text.js'
 
 /** Reads a response, as `fetch` returns it; nothing else may have read its body. */
@@ -29,8 +27,11 @@ type ReadBody = (bytes: Buffer) => unknown
  * Returns a function that creates the reader of a request's responses, whose bodies are as long at most as
  * those that the contract accepts.
  */
-export function createResponseReaders(contract: Contract): (request: SentRequest) => ReadResponse<Read> {
-  const compile = createCompiler(contract.specification)
+export function createResponseReaders(
+  contract: Contract,
+  judges: Judges,
+): (request: SentRequest) => ReadResponse<Read> {
+  const compile = createCompiler(judges)
   return ({ place, responses }) => {
     const statuses = [...responses].map(([status, { contents }]) => {
       return [status, contents.map((each) => ({ ...each, read: bodyReader(each, compile) }))] as const
@@ -93,17 +94,10 @@ function readText(bytes: Buffer): string {
 
 type Compile = (schema: AnySchema) => (value: unknown) => unknown
 
-// The receiver is the authority of what it responds: readOnly values may be there, and writeOnly ones not.
-// Within an object, because Ajv changes a value (a default, an int64) in what holds it.
-function createCompiler(document: object): Compile {
-  const ajv = createAjv('json', { allErrors: false, ownProperties: true })
-  forbid(ajv, 'writeOnly')
-  const withReferences = createReferences(ajv, document, compilableWithout('writeOnly'))
-  const compile = compileOnce((schema: AnySchema) =>
-    ajv.compile({ properties: { body: withReferences(schema) } }),
-  )
+// Within an object, because a value (a default, an int64) is changed in what holds it.
+function createCompiler({ received }: Judges): Compile {
   return (schema) => {
-    const validate = compile(schema)
+    const validate = received(schema)
     return (value) => {
       const holder = { body: value }
       if (validate(holder)) return holder.body

@@ -1,6 +1,7 @@
 // The files of a contract -> its plan: reads and checks it as `readContract` does, once for all starts.
 
 import { isDeepStrictEqual } from 'node:util'
+import { compileCode } from '../code/print.js'
 import type { Contract, FileForm } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
 import type { ExtensionReaders, OperationExtensionReaders } from '../contract/extensions.js'
@@ -45,11 +46,13 @@ export async function compileContract(
     texts.set(nameIn(file, name), text)
     return text
   }
-  const { locate: _, write, ...contract } = await readContract(file, read, readers, operationReaders)
+  const whole = await readContract(file, read, readers, operationReaders)
+  const { locate: _, judges: __, write, ...contract } = whole
   const digests = [...texts].map(([name, text]) => [name, digestOf(text)])
   const head = { files: Object.fromEntries(digests), engine: engineVersion(), readers: readersVersion }
   const body = {
     contract,
+    code: compileCode(whole),
     leftOpen: leftOpenIn(contract),
     written: await writtenBy(write, contract),
     texts: new Map([...texts].map(([name, text]) => [name, pack(text)])),

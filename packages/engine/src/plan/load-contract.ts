@@ -2,6 +2,7 @@
 // files a problem is that was found when the contract was mounted.
 
 import path from 'node:path'
+import { codeIn, loadJudges } from '../code/load.js'
 import type { Contract } from '../contract/contract.js'
 import { ContractError } from '../contract/contract-error.js'
 import { defaultLimits } from '../contract/defaults.js'
@@ -47,7 +48,9 @@ export async function loadContract<Readers extends ExtensionReaders = Readonly<R
     ...(leftOpen.url && { url: defaultLimits.urlBytes }),
     ...(leftOpen.header && { header: defaultLimits.headerBytes }),
   }
-  const loaded = { ...contract, limits, ...functionsOf(body, file) }
+  const code = codeIn(body.code)
+  const judges = () => loadJudges(code)
+  const loaded = { ...contract, limits, judges, ...functionsOf(body, file) }
   await checkMethods(loaded)
   return loaded as Contract & { readonly extensions: ReadBy<Readers> } // by the same readers
 }

@@ -21,11 +21,13 @@ export interface PlanHead {
 }
 
 /** A contract without its functions. */
-export type ContractData = Omit<Contract, 'locate' | 'write'>
+export type ContractData = Omit<Contract, 'locate' | 'write' | 'judges'>
 
 /** What serving needs. Texts that it seldom needs are packed. */
 export interface PlanBody {
   readonly contract: ContractData
+  /** The functions of its schemas, printed (code/print.ts). */
+  readonly code: string
   /** Which limits the contract leaves to the engine: they are those of the Node that serves. */
   readonly leftOpen: { readonly url: boolean; readonly header: boolean }
   /** By `writtenName`: the files that are served. */

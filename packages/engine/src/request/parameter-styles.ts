@@ -6,11 +6,11 @@ import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import type { Content, Operation, Parameter, ParameterForm } from '../contract/contract.js'
 import { isExplodedObject } from '../contract/exploded-object.js'
+import type { Judges, Validator } from '../contract/judges.js'
 import { jsonPointer } from '../contract/pointer.js'
 import { RequestError } from '../errors.js'
 import { literalPattern } from '../lib/literal-pattern.js'
 import { requestPath } from '../lib/request-path.js'
-import type { Validator } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
 import { errorAt, withPath } from '../schemas/messages.js'
 import { readText } from '../schemas/text.js'
@@ -20,7 +20,7 @@ import { decode, exceptFor, invalidText, splitPair } from './parameter-text.js'
 import { queryOfParameters } from './query-keys.js'
 import { type RequestPart, readCookies } from './request-parts.js'
 import { parametersSchema } from './request-schemas.js'
-import { type CompileValidator, noteErrors } from './request-validation.js'
+import { noteErrors } from './request-validation.js'
 
 type Values = Record<string, unknown>
 type Sent = Map<string, string[]>
@@ -89,7 +89,7 @@ const locations: readonly Location[] = [
 export function createParameterReader(
   operation: Operation,
   prefix: string,
-  compile: CompileValidator,
+  compile: Judges['request'],
 ): ((request: FastifyRequest) => void) | undefined {
   const styled = operation.parameters.filter((each): each is StyledParameter => each.form !== undefined)
   if (styled.length === 0) return undefined
@@ -129,7 +129,7 @@ function createRead(
   parameter: StyledParameter,
   { parameters }: Operation,
   location: Location,
-  compile: CompileValidator,
+  compile: Judges['request'],
 ): Read {
   const { form } = parameter
   if (form.content !== undefined) return createReadWhole(parameter, form.content, compile)
@@ -153,7 +153,7 @@ function createRead(
 }
 
 // The whole query, with nothing of it left to other parameters.
-function createReadWhole({ name }: Parameter, content: Content, compile: CompileValidator): Read {
+function createReadWhole({ name }: Parameter, content: Content, compile: Judges['request']): Read {
   const validate = content.schema === undefined ? undefined : compile(content.schema, 'json')
   return (sent, values, request) => {
     sent.clear()

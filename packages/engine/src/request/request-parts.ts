@@ -37,6 +37,15 @@ export interface BodyInHand {
   release(): void
 }
 
+/** The parts of a request, and Fastify's names for them. */
+export const parts = [
+  { name: 'path', httpPart: 'params' },
+  { name: 'query', httpPart: 'querystring' },
+  { name: 'header', httpPart: 'headers' },
+  { name: 'cookie', httpPart: 'cookies' },
+  { name: 'body', httpPart: 'body' },
+] as const
+
 /** Fastify's name for a part of a request; it has none for cookies. */
 export type RequestPart = 'params' | 'querystring' | 'headers' | 'cookies' | 'body'
 

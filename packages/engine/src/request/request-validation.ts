@@ -2,84 +2,23 @@
 // fields are errors, not dropped, and all violations of a request are reported at once.
 
 import type { IncomingMessage } from 'node:http'
-import type { Ajv, ErrorObject, Options } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
-import type { Content, Operation, Schema } from '../contract/contract.js'
+import type { Content, Operation } from '../contract/contract.js'
 import { isExplodedObject } from '../contract/exploded-object.js'
-import type { AnySchema } from '../contract/keywords.js'
+import type { Validator } from '../contract/judges.js'
 import { contentFor, isUtf8 } from '../contract/media-types.js'
 import { jsonPointer } from '../contract/pointer.js'
 import { ownError, type RequestError } from '../errors.js'
-import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
-import { withExcuses } from '../schemas/defaulted.js'
-import { createDefaultCheck } from '../schemas/defaults.js'
-import { withEvaluations } from '../schemas/evaluated.js'
-import { createExplain, errorsMax, everyError, explaining, type Validator } from '../schemas/explain.js'
+import { errorsMax } from '../schemas/explain.js'
 import { parseJson } from '../schemas/json.js'
 import { beforeFile, errorAt, withPath } from '../schemas/messages.js'
-import { compilableWithout, forbid } from '../schemas/read-write-only.js'
-import { createReferences } from '../schemas/references.js'
 import { isTooComplex } from '../schemas/steps.js'
 import { decodeText, noText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
-import { type RequestPart, readErrors, upload } from './request-parts.js'
+import { parts, type RequestPart, readErrors, upload } from './request-parts.js'
 import { invalid, violation, violationsIn } from './violations.js'
-
-const parts = [
-  { name: 'path', httpPart: 'params' },
-  { name: 'query', httpPart: 'querystring' },
-  { name: 'header', httpPart: 'headers' },
-  { name: 'cookie', httpPart: 'cookies' },
-  { name: 'body', httpPart: 'body' },
-] as const
-
-/** Compiles the schema of a part of a request; for `json`, of a parameter whose `content` is JSON. */
-export type CompileValidator = (schema: AnySchema, httpPart: string | undefined) => Validator
-
-/** Creates the compiler of the request schemas of a document. */
-export function createValidatorCompiler(document: object): CompileValidator {
-  const parameters = parametersAjv()
-  const body = bodyAjv()
-  const explainParameters = createExplain(parameters, 'text', () => parametersAjv(everyError))
-  const explainBody = createExplain(body, 'json', () => bodyAjv(everyError))
-  const withReferences = createReferences(body, document, compilableWithout('readOnly'))
-  const compileBody = compileOnce((schema) => explaining(body.compile(withReferences(schema)), explainBody))
-  const compileParameters = compileOnce((schema) => explaining(parameters.compile(schema), explainParameters))
-  const faultyDefaults = createDefaultCheck(document)
-  return (schema, httpPart) => {
-    const faults = faultyDefaults(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', schema)
-    if (faults.length > 0) throw new Error(faults.join('; '))
-    if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)
-    const excused = withExcuses(schema, (each) => each)
-    const exact = withEvaluations(compilable(excused, 'text'))
-    // Proxies and browsers add headers and cookies, and the application's prefix may have parameters. The
-    // contract declares all of a query.
-    if (httpPart === 'querystring') return compileParameters({ ...exact, additionalProperties: false })
-    return compileParameters(httpPart === 'headers' ? withLowerCaseNames(exact) : exact)
-  }
-}
-
-function parametersAjv(options: Options = {}): Ajv {
-  return createAjv('text', { ownProperties: true, ...options })
-}
-
-function bodyAjv(options: Options = {}): Ajv {
-  const ajv = createAjv('json', { ownProperties: true, ...options })
-  forbid(ajv, 'readOnly')
-  return ajv
-}
-
-// Like Node's header names. Fastify does this only for its own compiler.
-function withLowerCaseNames(schema: Schema): Schema {
-  const { properties = {}, required = [] } = schema as { properties?: object; required?: string[] }
-  const entries = Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value])
-  return {
-    ...schema,
-    properties: Object.fromEntries(entries),
-    required: required.map((name) => name.toLowerCase()),
-  }
-}
 
 /**
  * Refuses a body before it is read: one that the operation does not declare, or of another media type or

@@ -5,13 +5,11 @@
 import { Readable } from 'node:stream'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../contract/contract.js'
+import type { Judges } from '../contract/judges.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { elementsOf, responseContent } from '../contract/media-types.js'
 import { contentsOf, errorsAmong } from '../contract/responses.js'
-import { compilable, compileOnce, createAjv } from '../schemas/ajv.js'
 import { withBytes } from '../schemas/bytes.js'
-import { compilableWithout, forbid } from '../schemas/read-write-only.js'
-import { createReferences } from '../schemas/references.js'
 import { isItems } from './item-stream.js'
 
 declare module 'fastify' {
@@ -90,23 +88,14 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
 
 /**
  * Returns a function that creates the check of an operation; of one without a handler, only its errors are
- * sent, and their schemas are compiled when the first one is. Operations of a document share their compiled
+ * sent, and their schemas are compiled when the first one is. Operations share their compiled
  * schemas.
  */
 export function createResponseChecks(
-  document: object,
+  judges: Pick<Judges, 'responseHeader' | 'responseBody'>,
 ): (operation: Pick<Operation, 'id' | 'responses'>, isImplemented: boolean) => ResponseCheck {
-  const headerAjv = createAjv('text')
-  const bodyAjv = createAjv('check', { allErrors: false, ownProperties: true })
-  forbid(bodyAjv, 'writeOnly')
-  const compileHeader = compileOnce((schema) =>
-    headerAjv.compile<{ value: unknown }>({
-      type: 'object',
-      properties: { value: compilable(schema, 'text') },
-    }),
-  )
-  const withReferences = createReferences(bodyAjv, document, compilableWithout('writeOnly'))
-  const compileBody = compiled(compileOnce((schema) => bodyAjv.compile(withReferences(schema))))
+  const compileHeader = judges.responseHeader
+  const compileBody = compiled(judges.responseBody)
   return ({ id, responses }, isImplemented) => {
     const errors = errorsAmong(responses)
     const checks = [...responses.values()].map((response): [string, StatusCheck] => {

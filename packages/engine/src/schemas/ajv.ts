@@ -1,21 +1,22 @@
 // Ajv: instances with the server's keywords and formats, and the preparation of schemas for them.
 
-import type { Ajv, CodeKeywordDefinition, Options, ValidateFunction } from 'ajv'
+import { _, type Ajv, type CodeKeywordDefinition, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import prefixItems from 'ajv/dist/vocabularies/applicator/prefixItems.js'
-import { stringify } from 'lossless-json'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, ofOtherDrafts, schemasIn } from '../contract/keywords.js'
 import { toRegExp } from '../contract/patterns.js'
 import { addAlternatives } from './alternatives.js'
-import { addBytes } from './bytes.js'
+import { addBytes } from './bytes-keyword.js'
 import { changing } from './changes.js'
-import { addDefaults } from './defaulted.js'
-import { addUnevaluated } from './evaluated.js'
-import { addExactNumber, type NumberMode, withConditions, withExactNumbers } from './exact-numbers.js'
+import { addDefaults } from './default-keywords.js'
+import { addUnevaluated } from './evaluated-keywords.js'
+import { addExactNumber } from './exact-number-keyword.js'
+import { type NumberMode, withConditions, withExactNumbers } from './exact-numbers.js'
 import { formats } from './formats.js'
-import { addNullPrototype, withNullPrototypes } from './inherited-names.js'
-import { addBoundedPatterns } from './patterns.js'
+import { withNullPrototypes } from './inherited-names.js'
+import { addNullPrototype } from './null-prototype-keyword.js'
+import { addBoundedPatterns } from './pattern-keyword.js'
 import { addSteps, stepsOfSchemas, withSteps } from './step-keyword.js'
 import { addUniqueItems } from './unique-items.js'
 import { addValues } from './values.js'
@@ -29,8 +30,9 @@ const unoptimized = { optimize: false }
  */
 export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
-  const code = { regExp: Object.assign(toRegExp, { code: 'new RegExp' }), ...unoptimized }
-  const ajv = new Ajv2020({ ...common, code, ...options })
+  const regExp = Object.assign(toRegExp, { code: 'runtime["toRegExp"]' })
+  const code = { regExp, formats: _`runtime["formats"]`, ...unoptimized, ...options.code }
+  const ajv = new Ajv2020({ ...common, ...options, code })
   for (const [name, { validate }] of Object.entries(formats)) ajv.addFormat(name, validate)
   addBoundedPatterns(ajv)
   addExactNumber(ajv, mode)
@@ -84,17 +86,4 @@ function checkDialect(schema: Schema): void {
     if (schemasIn(schema).some((each) => name in each))
       throw new Error(`${name} is of another draft of JSON Schema: write ${ofOtherDrafts.get(name)}`)
   dialect.validateSchema(schema, true)
-}
-
-/** Compiles equal schemas once: most operations share headers, parameters and errors. */
-export function compileOnce<Each extends AnySchema, Validate extends ValidateFunction>(
-  compile: (schema: Each) => Validate,
-): typeof compile {
-  const compiled = new Map<string, Validate>()
-  return (schema) => {
-    const text = String(stringify(schema))
-    const validate = compiled.get(text) ?? compile(schema)
-    compiled.set(text, validate)
-    return validate
-  }
 }

@@ -4,12 +4,11 @@
 
 import { _, type Ajv, type KeywordCxt, type Name } from 'ajv'
 import { not } from 'ajv/dist/compile/codegen/index.js'
-import type { Schema } from '../contract/contract.js'
 import type { AnySchema } from '../contract/keywords.js'
 import { changesNoted, isUnexcused, undoChanges, undoChangesUntil } from './changes.js'
-import { type Choice, choiceOf } from './choices.js'
+import { choiceOf } from './choices.js'
 import type { NumberMode } from './exact-numbers.js'
-import { call } from './generated-code.js'
+import { call, literal, made, ofParent } from './generated-code.js'
 import { resolveIn } from './references.js'
 
 /** Adds both keywords to an Ajv. */
@@ -21,9 +20,13 @@ export function addAlternatives(ajv: Ajv, mode: NumberMode): void {
       schemaType: 'array',
       trackErrors: true,
       code: (cxt) => {
-        const choice = choiceOf(cxt.parentSchema as Schema, keyword, resolveIn(ajv), mode === 'text')
-        if (choice.isSure) validateChosen(cxt, choice)
-        else validateCandidates(cxt, choice)
+        const schema = ofParent(cxt)
+        const [resolve, isCoerced] = [resolveIn(ajv), mode === 'text']
+        const choice = choiceOf(schema.value, keyword, resolve, isCoerced)
+        const parts = [schema, literal(keyword), { value: resolve, code: _`resolve` }, literal(isCoerced)]
+        const candidatesOf = made(cxt, choice.candidatesOf, choiceOf, parts, _`.candidatesOf`)
+        if (choice.isSure) validateChosen(cxt, candidatesOf)
+        else validateCandidates(cxt, candidatesOf)
       },
       error: {
         message:
@@ -33,14 +36,11 @@ export function addAlternatives(ajv: Ajv, mode: NumberMode): void {
   }
 }
 
-function validateChosen(cxt: KeywordCxt, { candidatesOf }: Choice): void {
+function validateChosen(cxt: KeywordCxt, candidatesOf: Name): void {
   const { gen, data, keyword, schema } = cxt
   const isValid = gen.let('valid', false)
   const start = gen.const('start', call(cxt, changesNoted))
-  const chosen = gen.const(
-    'chosen',
-    call(cxt, (value: unknown) => candidatesOf(value)[0], data),
-  )
+  const chosen = gen.const('chosen', _`${call(cxt, candidatesOf, data)}[0]`)
   for (const i of (schema as AnySchema[]).keys()) {
     gen.if(_`${chosen} === ${i}`, () => {
       const ofBranch = gen.name('_valid')
@@ -54,7 +54,7 @@ function validateChosen(cxt: KeywordCxt, { candidatesOf }: Choice): void {
 }
 
 // One that matches only by the default of a required property counts if no other matches without.
-function validateCandidates(cxt: KeywordCxt, { candidatesOf }: Choice): void {
+function validateCandidates(cxt: KeywordCxt, candidatesOf: Name): void {
   const { gen, data, keyword, schema } = cxt
   const candidates = gen.const('candidates', call(cxt, candidatesOf, data))
   const passing = gen.let('passing', 0)

@@ -2,8 +2,6 @@
 // length is validated, in bytes (OpenAPI 3.1.1, section 4.4.2).
 
 import { Readable } from 'node:stream'
-import type { Ajv } from 'ajv'
-import type { DataValidateFunction } from 'ajv/dist/types/index.js'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, mapSchemas, mapSubschemas } from '../contract/keywords.js'
 import { nodeOf, type Reader } from '../contract/reader.js'
@@ -13,24 +11,8 @@ interface Rules {
   readonly maxLength?: number
 }
 
-/** Adds the `bytes` keyword to an Ajv. */
-export function addBytes(ajv: Ajv): void {
-  ajv.addKeyword({
-    keyword: 'bytes',
-    schemaType: 'object',
-    errors: true,
-    compile: (rules: Rules) => {
-      const validate: DataValidateFunction = (data) => {
-        const problem = problemWith(data, rules)
-        validate.errors = problem === undefined ? [] : [{ keyword: 'bytes', params: {}, message: problem }]
-        return problem === undefined
-      }
-      return validate
-    },
-  })
-}
-
-function problemWith(
+/** What is wrong with bytes; undefined if nothing is. */
+export function problemWithBytes(
   data: unknown,
   { minLength = 0, maxLength = Number.POSITIVE_INFINITY }: Rules,
 ): string | undefined {

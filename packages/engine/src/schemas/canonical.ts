@@ -41,6 +41,18 @@ export function identityOf(value: unknown): string {
   return id
 }
 
+/** The index of the first item that is equal to one before it. */
+export function duplicateIn(items: readonly unknown[]): number | undefined {
+  if (items.length < 2) return undefined
+  const seen = new Set<string>()
+  for (const [i, item] of items.entries()) {
+    const text = identityOf(item)
+    if (seen.has(text)) return i
+    seen.add(text)
+  }
+  return undefined
+}
+
 /** Of structures, so that each is looked at once, however many are around it. */
 interface Identities {
   readonly texts: Map<string, string>

@@ -1,45 +1,30 @@
 // Properties with a default: an absent one gets it once the value is valid. If such a property is also
 // required, its default excuses that it is absent: nothing else that is judged takes it for sent.
 
-import type { Ajv, CodeKeywordDefinition } from 'ajv'
-import properties from 'ajv/dist/vocabularies/applicator/properties.js'
+import type { ValidateFunction } from 'ajv'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, extendedBy, mapSubschemas, schemasIn } from '../contract/keywords.js'
-import { noteAbsent, noteExcuse, type Property } from './changes.js'
-import { call } from './generated-code.js'
+import { noteAbsent, type Property } from './changes.js'
 import type { Resolve } from './references.js'
 
-/** Makes an Ajv note what defaults are to fill in, and adds the `excused` keyword to it. */
-export function addDefaults(ajv: Ajv): void {
-  const { code, ...own } = properties.default as CodeKeywordDefinition
-  const defaulted = new Set<string>()
-  ajv.removeKeyword('properties')
-  ajv.addKeyword({
-    ...own,
-    before: 'patternProperties',
-    code: (cxt) => {
-      const entries = Object.entries(cxt.schema as Record<string, AnySchema>)
-      const changed = entries.flatMap((each) => propertyOf(each, ajv))
-      for (const each of changed) if (each.default !== undefined) defaulted.add(each.name)
-      if (changed.length > 0) cxt.gen.code(call(cxt, createNote(changed, defaulted), cxt.data))
-      code(cxt)
-    },
-  })
-  ajv.addKeyword({
-    keyword: 'excused',
-    type: 'object',
-    schemaType: 'array',
-    errors: false,
-    compile: (names: string[]) => (object) => {
-      noteExcuse(object, names)
-      return true
-    },
-  })
+/** The properties of schemas that one compiler compiles, and how it compiles another one. */
+export interface Defaulting {
+  /** The names of those that have a default in any of them. */
+  readonly defaulted: Set<string>
+  readonly compile: (schema: Schema) => ValidateFunction
 }
 
-// A property without a default matters only if another schema has one for its name, maybe one compiled later.
-function createNote(changed: readonly Property[], defaulted: ReadonlySet<string>) {
-  let [known, relevant] = [0, changed]
+/**
+ * Returns a function that notes the properties that an object lacks and that may get a default. One without a
+ * default matters only if another schema has one for its name, maybe one compiled later.
+ */
+export function createNote(properties: Properties, { defaulted, compile }: Defaulting) {
+  const changed = changedIn(properties).map(([name, schema]): Property => {
+    const change = isChanging(schema) ? changeBy(schema, compile) : undefined
+    return { name, default: schema.default, change }
+  })
+  for (const each of changed) if (each.default !== undefined) defaulted.add(each.name)
+  let [known, relevant]: [number, readonly Property[]] = [0, changed]
   return (object: Record<string, unknown>) => {
     if (known !== defaulted.size) relevant = changed.filter(({ name }) => defaulted.has(name))
     known = defaulted.size
@@ -47,24 +32,37 @@ function createNote(changed: readonly Property[], defaulted: ReadonlySet<string>
   }
 }
 
-function propertyOf([name, schema]: [name: string, schema: AnySchema], ajv: Ajv): Property[] {
-  if (typeof schema === 'boolean') return []
-  const isChanging = schemasIn(schema).some((each) =>
+type Properties = Readonly<Record<string, AnySchema>>
+
+/** The properties that have a default, or whose schema would change one that another schema has. */
+export function changedIn(properties: Properties): [name: string, schema: Schema][] {
+  return Object.entries(properties).flatMap(([name, schema]): [string, Schema][] => {
+    if (typeof schema === 'boolean') return []
+    return schema.default !== undefined || isChanging(schema) ? [[name, schema]] : []
+  })
+}
+
+/** Whether a schema may change a value. */
+export function isChanging(schema: Schema): boolean {
+  return schemasIn(schema).some((each) =>
     ['$ref', 'properties', 'exactNumber'].some((keyword) => each[keyword] !== undefined),
   )
-  if (schema.default === undefined && !isChanging) return []
-  return [{ name, default: schema.default, change: isChanging ? changeBy(schema, ajv) : undefined }]
 }
 
 // Compiled when it is needed first: a schema may contain itself.
-function changeBy(schema: Schema, ajv: Ajv): Property['change'] {
-  let validate: ReturnType<Ajv['compile']> | undefined
+function changeBy(schema: Schema, compile: Defaulting['compile']): Property['change'] {
+  let validate: ValidateFunction | undefined
   return (object, name) => {
-    validate ??= ajv.compile({ properties: { value: schema } })
+    validate ??= compile(inHolder(schema))
     const holder = { value: object[name] }
     validate(holder)
     object[name] = holder.value
   }
+}
+
+/** The schema of what holds a value, in which the value is changed. */
+export function inHolder(schema: Schema): Schema {
+  return { properties: { value: schema } }
 }
 
 /**

@@ -1,8 +1,7 @@
-// The `exactNumber` keyword: `type` and its assertions for numbers, with bigint support. Ajv's own keywords
-// do not support bigint, and its coercion reads `0x10` as 16, so every schema the server compiles uses this
-// keyword instead.
+// What the `exactNumber` keyword says (exact-number-keyword.ts): `type` and its assertions for numbers, with
+// bigint support. Ajv's own keywords do not support bigint, and its coercion reads `0x10` as 16, so every
+// schema the server compiles uses this keyword instead.
 
-import { _, type Ajv } from 'ajv'
 import { parse, stringify } from 'lossless-json'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, exactNumbers, mapSchemas } from '../contract/keywords.js'
@@ -16,12 +15,12 @@ import {
 } from '../lib/exact-number.js'
 import { isAmong } from './canonical.js'
 import { type Container, noteConversion } from './changes.js'
-import { call } from './generated-code.js'
 
 /** `text` reads numbers from strings (parameters), `json` converts JSON numbers, `check` only validates. */
 export type NumberMode = 'text' | 'json' | 'check'
 
-interface Rules {
+/** What the keyword says. */
+export interface Rules {
   /** Empty for any type. */
   readonly types: readonly string[]
   readonly format?: string
@@ -132,32 +131,23 @@ function isOfWords({ enum: values = [], const: value }: Schema, types: readonly 
   return types.includes('boolean') || types.includes('null') || (types.length === 0 && isBoolean)
 }
 
-/**
- * Adds the `exactNumber` keyword to an Ajv. It converts integers of a 64-bit format to bigint, and any other
- * number to number. As code: of a function, Ajv (8.20) copies the errors, and makes the path of every value.
- */
-export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
-  ajv.addKeyword({
-    keyword: 'exactNumber',
-    schemaType: 'object',
-    error: { message: ({ params }) => _`${params.message}` },
-    code(cxt) {
-      const { data, it } = cxt
-      const rules = cxt.schema as Rules
-      const { allows, messageOf } = createJudge(rules, mode)
-      // Made of this only where an error is created, which is not so in an alternative or a condition.
-      cxt.setParams({ message: call(cxt, messageOf, data) })
-      const isChanged = mode !== 'check' && rules.isCondition !== true
-      const place = isChanged ? [it.parentData, _`${it.parentDataProperty}`] : []
-      cxt.pass(call(cxt, allows, data, ...place))
-    },
-  })
-}
-
 interface Judge {
-  /** Whether the rules allow a value. If they do, and its place is given, a conversion of it is noted. */
   allows(data: unknown, parent?: Container, property?: string | number): boolean
   messageOf(data: unknown): string
+}
+
+/** Whether the rules allow a value. If they do, and its place is given, a conversion of it is noted. */
+export function createAllows(rules: Rules, mode: NumberMode): Judge['allows'] {
+  return createJudge(rules, mode).allows
+}
+
+/** Of a value that the rules refuse. Most services never need it. */
+export function createMessage(rules: Rules, mode: NumberMode): Judge['messageOf'] {
+  let judge: Judge | undefined
+  return (data) => {
+    judge ??= createJudge(rules, mode)
+    return judge.messageOf(data)
+  }
 }
 
 function createJudge(rules: Rules, mode: NumberMode): Judge {

@@ -4,18 +4,19 @@
 // of alternatives that a property tells apart one is followed. Ajv still judges each assertion, such as
 // `minLength`: this leads the parts of a value to the schemas that apply to them.
 
-import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Schema } from '../contract/contract.js'
+import type { Validator } from '../contract/judges.js'
 import { type AnySchema, isNode, schemaKeywords } from '../contract/keywords.js'
 import { toRegExp } from '../contract/patterns.js'
 import { jsonPointer } from '../contract/pointer.js'
-import { compileOnce } from './ajv.js'
 import { has as hasOwn } from './changes.js'
 import { type Choice, choiceOf } from './choices.js'
+import { compileOnce } from './compile-once.js'
 import { declares, evaluatedLength, evaluatesProperty } from './evaluated.js'
 import type { NumberMode } from './exact-numbers.js'
 import { once } from './once.js'
-import { resolveIn } from './references.js'
+import { type Added, resolveIn } from './references.js'
 import { isOutOfSteps, isTooComplex, judgeTogether } from './steps.js'
 
 /** Of one value; the first 20 are told. */
@@ -33,11 +34,6 @@ export const everyError = { allErrors: true, verbose: true } as const
  */
 export type Explain = (schema: AnySchema, value: unknown) => ErrorObject[]
 
-/** A compiled schema that explains what it has refused. */
-export interface Validator extends ValidateFunction {
-  explain(value: unknown): ErrorObject[]
-}
-
 /**
  * Adds the explanation to a compiled schema. If the steps end before the first error, it is the one that the
  * schema itself has found.
@@ -53,11 +49,18 @@ export function explaining(validate: ValidateFunction, explain: Explain): Valida
   })
 }
 
-/**
- * @param ajv the one that has compiled the schemas
- * @param createAssertions creates one with the same options and all errors, for the assertions of each schema
- */
-export function createExplain(ajv: Ajv, mode: NumberMode, createAssertions: () => Ajv): Explain {
+/** Of an Ajv: the schemas that were added to it, and its keywords. */
+export interface Known extends Added {
+  readonly RULES: { readonly all: Readonly<Record<string, unknown>> }
+}
+
+/** Compiles the assertions of a schema, by an Ajv with the same options and all errors. */
+export interface Assertions {
+  compile(schema: Schema): ValidateFunction
+}
+
+/** @param ajv the one that has compiled the schemas */
+export function createExplain(ajv: Known, mode: NumberMode, createAssertions: () => Assertions): Explain {
   let plans: Plans | undefined // most services never need them
   return (schema, value) => {
     plans ??= createPlans(ajv, mode, createAssertions())
@@ -101,7 +104,7 @@ interface Plans {
   choiceOf(schema: Schema, keyword: 'anyOf' | 'oneOf'): Choice
 }
 
-function createPlans(ajv: Ajv, mode: NumberMode, assertions: Ajv): Plans {
+function createPlans(ajv: Known, mode: NumberMode, assertions: Assertions): Plans {
   const resolve = resolveIn(ajv)
   const compile = compileOnce((schema: Schema) => assertions.compile(schema))
   const choice = (keyword: string) => once((schema) => choiceOf(schema, keyword, resolve, mode === 'text'))
@@ -116,12 +119,13 @@ function createPlans(ajv: Ajv, mode: NumberMode, assertions: Ajv): Plans {
         applicators: applicators.filter(([keyword]) => keyword in schema).map(([, each]) => each),
       }
     }),
-    targetOf: (ref) => ajv.schemas[ref]?.schema ?? true,
+    targetOf: (ref) => (ajv.schemas[ref]?.schema as AnySchema | undefined) ?? true,
     choiceOf: (schema, keyword) => choices[keyword](schema),
   }
 }
 
-function assertionsOf(schema: Schema, { RULES }: Ajv): Schema | undefined {
+/** What of a schema says something of a value by itself, without its subschemas; undefined if nothing does. */
+export function assertionsOf(schema: Schema, { RULES }: Pick<Known, 'RULES'>): Schema | undefined {
   const own = Object.entries(schema).filter(
     ([key]) =>
       key in RULES.all &&

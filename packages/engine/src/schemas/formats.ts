@@ -2,7 +2,7 @@
 // that neither a handler nor a statement checks it again; values.md says where that is narrower. A text may
 // be as long as a body: no expression repeats a group over it (uris.ts).
 
-import ajvFormats from 'ajv-formats'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { checkedFormats } from '../contract/keywords.js'
 import { isUri, isUriReference, isUriTemplate } from './uris.js'
 
@@ -52,13 +52,13 @@ export const formats: Readonly<Record<string, Format>> = {
 } satisfies Readonly<Record<(typeof checkedFormats)[number], Format>>
 
 // A check of ajv-formats, narrowed by a pattern.
-function known(name: ajvFormats.FormatName, also = /(?:)/): (text: string) => boolean {
-  const format = ajvFormats.default.get(name) as RegExp | ((text: string) => boolean)
+function known(name: keyof typeof fullFormats, also = /(?:)/): (text: string) => boolean {
+  const format = fullFormats[name] as RegExp | ((text: string) => boolean)
   const validate = typeof format === 'function' ? format : (text: string) => format.test(text)
   return (text) => also.test(text) && validate(text)
 }
 
-const { validate: isAnyDate } = ajvFormats.default.get('date') as { validate(text: string): boolean }
+const { validate: isAnyDate } = fullFormats.date as { validate(text: string): boolean }
 
 // Without the year 0, which PostgreSQL lacks.
 function isDate(text: string): boolean {

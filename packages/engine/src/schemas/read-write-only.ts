@@ -23,8 +23,10 @@ export function forbid(ajv: Ajv, forbidden: Forbidden): void {
   ajv.addKeyword({
     keyword: forbidden,
     schemaType: 'boolean',
-    validate: (isForbidden: boolean) => !isForbidden,
     error: { message: problems[forbidden] },
+    code(cxt) {
+      if (cxt.schema === true) cxt.fail()
+    },
   })
 }
 

@@ -20,8 +20,13 @@ import { asCondition } from './exact-numbers.js'
  */
 export type Resolve = (schema: Schema) => Schema
 
+/** The schemas that were added to an Ajv, by their names. */
+export interface Added {
+  readonly schemas: { readonly [name: string]: { readonly schema: unknown } | undefined }
+}
+
 /** Resolves a schema's `$ref` among the schemas added to an Ajv. */
-export function resolveIn(ajv: Ajv): Resolve {
+export function resolveIn(ajv: Added): Resolve {
   const resolve: Resolve = (schema) => {
     const target = typeof schema.$ref === 'string' ? ajv.schemas[schema.$ref]?.schema : undefined
     return typeof target === 'object' ? resolve(target as Schema) : schema

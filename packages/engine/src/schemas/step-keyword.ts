@@ -3,9 +3,9 @@
 import { _, type Ajv, type KeywordCxt } from 'ajv'
 import type { Schema } from '../contract/contract.js'
 import { type AnySchema, mapSchemas, schemasIn } from '../contract/keywords.js'
-import { call } from './generated-code.js'
+import { call, ofRuntime } from './generated-code.js'
 import { type Resolve, resolveIn } from './references.js'
-import { count, extendSteps, stepsOfNote, stepsOfText, takeSteps } from './steps.js'
+import { count, extendSteps, stepsOfNote, takeNames, takeText } from './steps.js'
 
 const keyword = 'steps'
 
@@ -63,15 +63,6 @@ function takeStep(cxt: KeywordCxt): void {
   const has = (name: string) => parentSchema[name] !== undefined
   if (ofTexts.some(has)) gen.code(call(cxt, takeText, data))
   if (ofNames.some(has)) gen.code(call(cxt, takeNames, data))
-  const counter = gen.scopeValue('obj', { ref: count })
+  const counter = ofRuntime(cxt, count)
   gen.if(_`--${counter}.left < 0`, () => gen.code(call(cxt, extendSteps)))
-}
-
-function takeText(value: unknown): void {
-  if (typeof value === 'string') takeSteps(stepsOfText(value) - 1)
-}
-
-function takeNames(value: unknown): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    takeSteps(Object.keys(value).length)
 }

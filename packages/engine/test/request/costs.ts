@@ -2,8 +2,8 @@
 // every error was collected.
 
 import t from 'tap'
+import { createJudges } from '../../src/code/compilers.js'
 import type { Schema } from '../../src/contract/contract.js'
-import { createValidatorCompiler } from '../../src/request/request-validation.js'
 import { describeViolations } from '../../src/schemas/messages.js'
 
 // CPU, not time: other processes may be busy. The slowest takes a tenth.
@@ -159,7 +159,7 @@ const invalid: [title: string, schema: Schema, value: unknown, message: RegExp][
   ],
 ]
 
-const compile = createValidatorCompiler({ components: { schemas } })
+const { request: compile } = createJudges({ components: { schemas } })
 
 for (const [title, schema, value] of valid) {
   t.test(`${title}: accepted at the cost of its size`, async (t) => {

@@ -3,9 +3,9 @@
 
 import Fastify from 'fastify'
 import t from 'tap'
+import { createJudges } from '../../src/code/compilers.js'
 import type { Schema } from '../../src/contract/contract.js'
 import { errorHandler, mount, readContract } from '../../src/index.js'
-import { createValidatorCompiler } from '../../src/request/request-validation.js'
 import { createResponseChecks } from '../../src/response/response-validation.js'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
@@ -46,7 +46,7 @@ const schemas = {
   },
 }
 
-const compile = createValidatorCompiler({ components: { schemas } })
+const { request: compile } = createJudges({ components: { schemas } })
 const nested = (depth: number, leaf: object = {}) =>
   Array.from({ length: depth }).reduce<object>((of) => ({ of }), leaf)
 const ones = (length: number) => Array.from({ length }, () => 1)
@@ -131,7 +131,7 @@ t.test('a pattern of the contract that overflows the stack refuses the text', as
 t.test('a response that would take too many steps is one that the contract does not declare', async (t) => {
   const contents = [{ mediaType: 'application/json', kind: 'json', schema: ref('All') }] as const
   const responses = new Map([['200', { status: '200', key: '200', headers: [], contents }]])
-  const check = createResponseChecks({ components: { schemas } })({ id: 'a', responses }, true)
+  const check = createResponseChecks(createJudges({ components: { schemas } }))({ id: 'a', responses }, true)
   t.throws(() => check.body(200, nested(60)), { message: /body at "" takes too many steps to check/ })
   const circular: { of?: object } = {}
   circular.of = circular
