@@ -1,4 +1,4 @@
-// Compiles the service into dist/, incrementally. A production install runs the build that it finds there.
+// Compiles the service into dist/, incrementally, and bundles its programs. A production install runs the build that it finds there.
 'use strict'
 
 const { missing } = require('./check-setup.cjs')
@@ -13,7 +13,7 @@ if (process.version.startsWith('v20.') && process.env.npm_lifecycle_event === 'p
     'Node 20 is no longer maintained. On Node 26, a request takes about a quarter less of the processor.',
   )
 const root = path.join(__dirname, '..')
-const isBuilt = existsSync(path.join(root, 'dist/src/main.js'))
+const isBuilt = existsSync(path.join(root, 'dist/service/main.js'))
 if (missing) {
   const problem = `The ${missing.name} dependencies, which build the service, are not installed`
   if (isBuilt) console.error(`${problem}: running the existing build in dist/.`)
@@ -30,11 +30,19 @@ const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
 const args = [compiler, '-b', 'tsconfig.build.json', '--checkers', '2']
 const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
-process.exit(status === 0 ? compileContract() : (status ?? 1))
+if (status !== 0) process.exit(status ?? 1)
+const ofContract = compileContract()
+if (ofContract !== 0) process.exit(ofContract)
+const { bundle } = require('./bundle-server.cjs')
+bundle().catch(({ message }) => {
+  console.error(message)
+  process.exitCode = 1
+})
 
-// An installation has the contract's copy in one file alone.
+// An installation has the contract's copy in one file alone, and its plan.
 function compileContract() {
   const copy = process.env.npm_lifecycle_event === 'prepack' ? ['generated/openapi.yaml'] : []
   const program = path.join(root, 'dist/src/commands/compile.js')
+  if (!existsSync(program)) return 0
   return spawnSync(process.execPath, [program, ...copy], { cwd: root, stdio: 'inherit' }).status ?? 1
 }

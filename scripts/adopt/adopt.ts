@@ -171,7 +171,7 @@ async function forgetRemoved(root: string, { title }: Contract): Promise<void> {
   await edit(root, 'package.json', (text) => {
     const manifest = JSON.parse(text)
     for (const name of Object.keys(manifest.scripts))
-      if (animalParts.some((part) => manifest.scripts[name].includes(`${part}/`))) {
+      if (animalParts.some((part) => manifest.scripts[name].includes(`${part.slice(part.indexOf('/'))}/`))) {
         delete manifest.scripts[name]
         delete manifest.scripts[`pre${name}`]
       }

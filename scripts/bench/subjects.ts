@@ -55,7 +55,11 @@ export function nodeProgram(): string {
 const serviceArguments = argumentsIn(projectRoot)
 
 function argumentsIn(root: string): string[] {
-  return ['--enable-source-maps', path.join(root, 'dist/src/main.js')]
+  const [bundle = '', before = ''] = ['service', 'src'].map((part) =>
+    path.join(root, 'dist', part, 'main.js'),
+  )
+  // A checkout of a commit before the bundle has the latter alone.
+  return ['--enable-source-maps', existsSync(bundle) ? bundle : before]
 }
 
 /** The service with all features on, logging to a file. */

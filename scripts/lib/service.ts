@@ -23,7 +23,7 @@ export interface Service {
 
 /** Starts the service, of the project or of an installation, and waits until it listens. */
 export async function startService(environment: Environment, root = projectRoot): Promise<Service> {
-  const child = spawn(process.execPath, [built('src/main.js', root)], {
+  const child = spawn(process.execPath, [built('service/main.js', root)], {
     cwd: root,
     env: environmentOf({ PORT: '0', ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -50,7 +50,7 @@ export async function runKeys(
   root = projectRoot,
 ): Promise<string> {
   const options = { cwd: root, env: environmentOf(environment) }
-  const program = built('src/commands/keys.js', root)
+  const program = built('service/commands/keys.js', root)
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], options)
   return stdout.trim()
 }

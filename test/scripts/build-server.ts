@@ -1,12 +1,12 @@
-import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
-const scripts = ['build-server', 'build-packages', 'check-setup'].map((name) => `scripts/${name}.cjs`)
+const scripts = ['build-server', 'build-packages', 'bundle-server', 'check-setup'].map((name) => `scripts/${name}.cjs`)
 const files = ['package.json', ...scripts]
 
 // Runs the build in a project with these installed packages and no sources, as if under that version of Node.
@@ -39,12 +39,15 @@ const refusing = "console.error('openapi.yaml:1:1'); process.exitCode = 1"
 
 const compilerProgram = `node_modules/@typescript/typescript-${process.platform}-${process.arch}/package.json`
 
+const bundler = 'exports.build = async () => ({ metafile: { inputs: {}, outputs: {} } })'
+
 function compiler(code: string): Record<string, string> {
   return {
     'node_modules/@typescript/native/package.json': '{}',
     [compilerProgram]: '{}',
     'node_modules/@typescript/native/lib/tsc.js': code,
     [compile]: '',
+    'node_modules/esbuild/index.js': bundler,
   }
 }
 
@@ -64,7 +67,7 @@ t.test('an install without the compiler runs an existing build, or says how to m
     const refusal = `${missing}, and there is no build in dist/.\nRun: npm ci --include=${option}\n`
     t.match(await build(t, installed), { code: 1, stderr: refusal })
     const notice = { code: 0, stderr: `${missing}: running the existing build in dist/.\n` }
-    const built = { ...installed, 'dist/src/main.js': '' }
+    const built = { ...installed, 'dist/service/main.js': '' }
     t.match(await build(t, { ...built, [compile]: '' }), notice)
     const refused = { code: 1, stderr: `${notice.stderr}openapi.yaml:1:1\n` }
     t.match(await build(t, { ...built, [compile]: refusing }), refused, 'with its plan')
@@ -96,4 +99,46 @@ t.test('a build that is packed has the plan of the contract in one file', async 
 t.test('a successful compilation exits 0, with what a newer Node gains on the oldest', async (t) => {
   t.match(await build(t, compiler(''), 'v20.19.0'), { code: 0, stderr: /^Node 20 .* On Node 26, .*\n/ })
   t.match(await build(t, compiler(''), 'v22.1.0'), { code: 0, stderr: 'Building the service …\n' })
+})
+
+// A fake of esbuild, which writes a program and tells how often it was called.
+const counting = `const { appendFileSync, mkdirSync, writeFileSync } = require('node:fs')
+exports.build = async ({ outdir }) => {
+  mkdirSync(outdir, { recursive: true })
+  appendFileSync(outdir + '/calls', '.')
+  writeFileSync(outdir + '/main.js', '')
+  return { metafile: { inputs: { 'src/main.ts': {} }, outputs: { 'dist/service/main.js': {} } } }
+}`
+
+t.test(
+  'programs are bundled again when anything has changed that they are made of, and only then',
+  async (t) => {
+    const sources = { ...compiler(''), 'node_modules/esbuild/index.js': counting, 'src/main.ts': '' }
+    const { folder } = await build(t, { ...sources, 'dist/service/chunk-OLD.js': '' })
+    const calls = () => readFileSync(path.join(folder, 'dist/service/calls'), 'utf8').length
+    t.notOk(existsSync(path.join(folder, 'dist/service/chunk-OLD.js')), 'of a bundle before')
+    const again = () => execFileSync(process.execPath, [path.join(folder, 'scripts/build-server.cjs')])
+    again()
+    t.equal(calls(), 1)
+    const changed = [
+      'src/main.ts',
+      page,
+      'package.json',
+      'dist/service/main.js',
+      'node_modules/.package-lock.json',
+    ]
+    for (const [i, file] of changed.entries()) {
+      appendFileSync(path.join(folder, file), '\n')
+      again()
+      t.equal(calls(), i + 2, file)
+      again()
+      t.equal(calls(), i + 2, `${file}, once`)
+    }
+  },
+)
+
+t.test('a program that cannot be bundled fails the build', async (t) => {
+  const failing = "exports.build = async () => { throw new Error('1 error') }"
+  const packages = { ...compiler(''), 'node_modules/esbuild/index.js': failing }
+  t.match(await build(t, packages), { code: 1, stderr: 'Building the service …\n1 error\n' })
 })

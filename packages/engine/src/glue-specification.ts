@@ -1,20 +1,9 @@
 // The specification for fastify-openapi-glue, which takes it as valid.
 
-import { Validator } from '@seriousme/openapi-schema-validator'
+import './unbundled-validator.js'
 import type { Contract, Operation } from './contract/contract.js'
 import { withRouteNames } from './contract/names.js'
-
-const mark = 'x-is-valid'
-
-// glue validates its specification, and compiles the schema of OpenAPI to do so: more CPU than the rest of a
-// mount. It has no option for a specification that is known to be valid, and copies it first, so the mark is
-// in it.
-const { validate } = Validator.prototype
-Validator.prototype.validate = async function (specification) {
-  if (typeof specification === 'string' || !specification[mark]) return validate.call(this, specification)
-  Object.assign(this, { specification, version: '3.1' }) // what glue reads
-  return { valid: true }
-}
+import { mark } from './glue-validator.js'
 
 /** Whether glue makes a route of an operation with a method. */
 export function isOfGlue(method: string): boolean {

@@ -35,7 +35,7 @@ t.test(
       const here = await callCommand(name, ['--help'], {})
       t.match(here.stdout, `npm run --silent ${name}`)
       if (name !== 'migrate') t.match(here.stdout, 'DATABASE_URL (by default the embedded database')
-      const there = await node(image, [`dist/src/commands/${file}.js`, '--help'])
+      const there = await node(image, [`dist/service/commands/${file}.js`, '--help'])
       t.match(there, { code: 0, stdout: usage, stderr: '' })
       t.match(there.stdout, new RegExp(`^  (DATABASE_URL=\\S+ )?${name}\\b`, 'm'))
       t.notMatch(there.stdout, /npm|embedded/)

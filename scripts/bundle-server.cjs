@@ -1,0 +1,108 @@
+// Bundles the programs of the service, each with all that it imports, in dist/service/: finding, reading and linking
+// 900 modules took half of the CPU of a start. Programs run the bundle; tests and tools, what the compiler writes.
+'use strict'
+
+const { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs')
+const path = require('node:path')
+
+const root = path.join(__dirname, '..')
+const folder = path.join(root, 'dist/service')
+const recordFile = path.join(root, 'dist/.service.json')
+const staticFiles = 'src/openapi/documents/static' // of /docs, which are read beside the bundle
+
+// What glue imports, and what spares it that where nothing is bundled.
+const replaced = /^@seriousme\/openapi-schema-validator$|^\.\/unbundled-validator\.js$/
+const validator = path.join(root, 'src/openapi/glue-validator.ts')
+
+const options = {
+  absWorkingDir: root,
+  ...{ outbase: 'src', outdir: folder, splitting: true, chunkNames: '[name]-[hash]' },
+  ...{ bundle: true, platform: 'node', format: 'esm', target: 'node20.19', metafile: true },
+  ...{ sourcemap: true, sourcesContent: false },
+  // 5 MB less resident; Node prints the line of an uncaught error.
+  ...{ minifyWhitespace: true, lineLimit: 500 },
+  // For packages in CommonJS, which load modules of Node.
+  banner: {
+    js: "import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url)",
+  },
+}
+
+/** Bundles the programs, if anything has changed. Rejects if one cannot be bundled; esbuild has printed why. */
+async function bundle() {
+  if (isCurrent()) return
+  const began = Date.now()
+  const { build } = require('esbuild') // a production install has none, and runs what is there
+  const plugins = [withGlueValidator, mapsOfPackages]
+  const { metafile } = await build({ ...options, entryPoints: programs(), plugins })
+  cpSync(path.join(root, staticFiles), path.join(folder, 'static'), { recursive: true })
+  const outputs = Object.keys(metafile.outputs)
+  removeAllBut(outputs)
+  const sources = [...Object.keys(metafile.inputs).filter((file) => !isOfPackage(file)), ...otherSources()]
+  if (sources.some((file) => timeOf(file) >= began)) return // edited meanwhile: the next build bundles it
+  const times = [...sources, ...outputs].map((file) => [file, timeOf(file)])
+  writeFileSync(recordFile, JSON.stringify(Object.fromEntries(times)))
+}
+
+// Those that package.json starts.
+function programs() {
+  const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+  const started = Object.values(scripts).map((script) => /dist\/service\/(\S+)\.js/.exec(script)?.[1])
+  return started.filter((name) => name !== undefined).map((name) => `src/${name}.ts`)
+}
+
+// Whether each file that the bundle was made of, and each of its own, is as it was.
+function isCurrent() {
+  try {
+    const times = JSON.parse(readFileSync(recordFile, 'utf8'))
+    return Object.entries(times).every(([file, time]) => timeOf(file) === time)
+  } catch (_) {
+    return false
+  }
+}
+
+// npm writes its list with each change of a package.
+function otherSources() {
+  const names = readdirSync(path.join(root, staticFiles)).map((name) => `${staticFiles}/${name}`)
+  return ['scripts/bundle-server.cjs', 'package.json', 'node_modules/.package-lock.json', ...names]
+}
+
+function timeOf(file) {
+  return statSync(path.join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+function isOfPackage(file) {
+  return file.includes('node_modules/')
+}
+
+function removeAllBut(outputs) {
+  const kept = new Set(outputs.map((file) => path.relative(folder, path.join(root, file))))
+  for (const file of readdirSync(folder, { recursive: true }))
+    if (/\.(js|map)$/.test(file) && path.dirname(file) !== 'static' && !kept.has(file))
+      rmSync(path.join(folder, file))
+}
+
+const withGlueValidator = {
+  name: 'glue-validator',
+  setup({ onResolve }) {
+    onResolve({ filter: replaced }, () => ({ path: validator }))
+  },
+}
+
+// A stack trace names the file of a package, and its first line. Maps with the right ones are six times the size, and pino
+// has Node 22 and newer read them at each start, into 50 MB.
+const mapsOfPackages = {
+  name: 'maps-of-packages',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, ({ path: file }) => ({
+      contents: `${readFileSync(file, 'utf8')}\n//# sourceMappingURL=${mapOf(path.basename(file))}`,
+      loader: 'js',
+    }))
+  },
+}
+
+function mapOf(name) {
+  const map = JSON.stringify({ version: 3, sources: [name], mappings: 'AAAA' })
+  return `data:application/json;base64,${Buffer.from(map).toString('base64')}`
+}
+
+module.exports = { bundle }

@@ -1,0 +1,109 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
+import { projectRoot } from '../../src/lib/paths.js'
+import { startProcess, temporaryDirectory } from '../fixtures/process.js'
+import { startDatabaseProxy } from '../fixtures/proxy.js'
+import { createDatabase, send } from '../fixtures/service.js'
+
+const bundle = path.join(projectRoot, 'dist/service')
+const files = readdirSync(bundle, { recursive: true, encoding: 'utf8' })
+const read = (file: string) => readFileSync(path.join(bundle, file), 'utf8')
+
+// Of a project or of an installation, with a database of its own.
+async function start(t: Test, env: Record<string, string> = {}, root = projectRoot) {
+  const { url } = await startDatabaseProxy(t, await createDatabase(t))
+  const service = await startProcess(t, { DATABASE_URL: url, ...env }, { root })
+  return { service, origin: new URL(service.base).origin }
+}
+
+t.test(
+  'glue has a validator of the engine, and the compiler of the schema of OpenAPI is not there',
+  async (t) => {
+    const maps = files.filter((file) => file.endsWith('.map')).map((file) => JSON.parse(read(file)))
+    const sources: string[] = maps.flatMap(({ sources }) => sources)
+    t.ok(sources.some((file) => file.endsWith('openapi/glue-validator.ts')))
+    t.ok(sources.some((file) => file.includes('node_modules/fastify-openapi-glue/')))
+    t.strictSame(
+      sources.filter((file) => /@seriousme|unbundled-validator/.test(file)),
+      [],
+    )
+  },
+)
+
+t.test(
+  'fastify-openapi-glue imports @seriousme/openapi-schema-validator, which the bundle replaces',
+  async (t) => {
+    const parser = path.join(projectRoot, 'node_modules/fastify-openapi-glue/lib/Parser.js')
+    t.match(readFileSync(parser, 'utf8'), 'import { Validator } from "@seriousme/openapi-schema-validator"')
+  },
+)
+
+t.test('an error has the name of its class, which log lines show', async (t) => {
+  const sources = readdirSync(path.join(projectRoot, 'src'), { recursive: true, encoding: 'utf8' })
+  const names = sources
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('client'))
+    .map((file) => readFileSync(path.join(projectRoot, 'src', file), 'utf8'))
+    .flatMap((text) => [...text.matchAll(/class (\w+) extends \w*Error\b/g)].map(([, name = '']) => name))
+  const text = files
+    .filter((file) => file.endsWith('.js'))
+    .map(read)
+    .join('\n')
+  t.ok(names.length > 5)
+  for (const name of names) t.notMatch(text, new RegExp(`\\b${name}\\d+ ?= ?class\\b`), name)
+})
+
+t.test(
+  'a preload sees requests, and stacks name the lines of sources and the files of packages',
+  async (t) => {
+    const preload = path.join(temporaryDirectory(t), 'preload.mjs')
+    writeFileSync(
+      preload,
+      `import { subscribe } from 'node:diagnostics_channel'
+     subscribe('tracing:fastify.request.handler:start', () => console.error(new Error('a request').stack))`,
+    )
+    const { service, origin } = await start(t, { NODE_OPTIONS: `--import ${pathToFileURL(preload)}` })
+    t.equal((await send(`${origin}/healthz`)).status, 200)
+    const { stderr } = await service.stop()
+    const frames = [...stderr.matchAll(/^ +at .*?([^( ]+):(\d+):(\d+)\)?$/gm)]
+    const own = frames.filter(([, file = '']) => file.startsWith(`${projectRoot}/src/`))
+    t.ok(own.length > 0, stderr)
+    for (const [frame, file = '', line, column] of own) {
+      const text = readFileSync(file, 'utf8').split('\n')[Number(line) - 1] ?? ''
+      t.match(text.slice(Number(column) - 1), /^[\w.]+\(|^new /, frame) // a call
+    }
+    const packages = frames.filter(([, file = '']) => file.includes('/node_modules/'))
+    t.ok(packages.some(([, file]) => file?.includes('/node_modules/fastify/lib/')))
+    t.notMatch(stderr, 'dist/service')
+  },
+)
+
+// What a program finds beside the bundle, without loading it at each start.
+const late = ['@scalar/fastify-api-reference', 'papaparse']
+
+t.test('an installation without sources and with two packages serves all', async (t) => {
+  const root = temporaryDirectory(t)
+  for (const part of ['package.json', 'generated/openapi.yaml', 'dist/service', 'src/database/migrations'])
+    cpSync(path.join(projectRoot, part), path.join(root, part), { recursive: true })
+  for (const name of late) {
+    const place = path.join('node_modules', name)
+    mkdirSync(path.dirname(path.join(root, place)), { recursive: true })
+    symlinkSync(path.join(projectRoot, place), path.join(root, place))
+  }
+  const { service, origin } = await start(
+    t,
+    { METRICS_PORT: '0', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' },
+    root,
+  )
+  for (const place of [
+    '/readyz',
+    '/docs',
+    '/docs/page.css',
+    '/docs/page.js',
+    '/docs/scalar.js',
+    '/openapi.json',
+  ])
+    t.equal((await send(origin + place)).status, 200, place)
+  t.match(await service.stop(), { code: 0 })
+})
