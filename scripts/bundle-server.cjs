@@ -32,7 +32,7 @@ async function bundle() {
   if (isCurrent()) return
   const began = Date.now()
   const { build } = require('esbuild') // a production install has none, and runs what is there
-  const plugins = [withGlueValidator, mapsOfPackages]
+  const plugins = [withGlueValidator, latePackages, mapsOfPackages]
   const { metafile } = await build({ ...options, entryPoints: programs(), plugins })
   cpSync(path.join(root, staticFiles), path.join(folder, 'static'), { recursive: true })
   const outputs = Object.keys(metafile.outputs)
@@ -85,6 +85,16 @@ const withGlueValidator = {
   name: 'glue-validator',
   setup({ onResolve }) {
     onResolve({ filter: replaced }, () => ({ path: validator }))
+  },
+}
+
+// What is imported when it is needed stays a package: bundled, one in CommonJS would lose all its names but `default`.
+const latePackages = {
+  name: 'late-packages',
+  setup({ onResolve }) {
+    onResolve({ filter: /^[@\w]/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { external: true } : undefined,
+    )
   },
 }
 
