@@ -4,15 +4,18 @@
 
 const { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs')
 const path = require('node:path')
+const { pathToFileURL } = require('node:url')
 
 const root = path.join(__dirname, '..')
 const folder = path.join(root, 'dist/service')
 const recordFile = path.join(root, 'dist/.service.json')
-const staticFiles = 'src/openapi/documents/static' // of /docs, which are read beside the bundle
+// As it is built: in this repository, or installed.
+const engine = path.join(path.dirname(require.resolve('contract-engine/package.json')), 'dist/src')
+const staticFiles = path.join(engine, 'documents/static') // of /docs, which are read beside the bundle
 
 // What glue imports, and what spares it that where nothing is bundled.
 const replaced = /^@seriousme\/openapi-schema-validator$|^\.\/unbundled-validator\.js$/
-const validator = path.join(root, 'src/openapi/glue-validator.ts')
+const validator = path.join(engine, 'glue-validator.js')
 
 const options = {
   absWorkingDir: root,
@@ -33,14 +36,20 @@ async function bundle() {
   const began = Date.now()
   const { build } = require('esbuild') // a production install has none, and runs what is there
   const plugins = [withGlueValidator, latePackages, mapsOfPackages]
-  const { metafile } = await build({ ...options, entryPoints: programs(), plugins })
-  cpSync(path.join(root, staticFiles), path.join(folder, 'static'), { recursive: true })
+  const define = { bundledEngineVersion: JSON.stringify(await engineVersion()) } // the plan is of this engine
+  const { metafile } = await build({ ...options, entryPoints: programs(), plugins, define })
+  cpSync(staticFiles, path.join(folder, 'static'), { recursive: true })
   const outputs = Object.keys(metafile.outputs)
   removeAllBut(outputs)
   const sources = [...Object.keys(metafile.inputs).filter((file) => !isOfPackage(file)), ...otherSources()]
   if (sources.some((file) => timeOf(file) >= began)) return // edited meanwhile: the next build bundles it
   const times = [...sources, ...outputs].map((file) => [file, timeOf(file)])
   writeFileSync(recordFile, JSON.stringify(Object.fromEntries(times)))
+}
+
+async function engineVersion() {
+  const built = await import(pathToFileURL(path.join(engine, 'plan/engine-version.js')))
+  return built.engineVersion()
 }
 
 // Those that package.json starts.
@@ -62,7 +71,7 @@ function isCurrent() {
 
 // npm writes its list with each change of a package.
 function otherSources() {
-  const names = readdirSync(path.join(root, staticFiles)).map((name) => `${staticFiles}/${name}`)
+  const names = readdirSync(staticFiles).map((name) => path.relative(root, path.join(staticFiles, name)))
   return ['scripts/bundle-server.cjs', 'package.json', 'node_modules/.package-lock.json', ...names]
 }
 

@@ -12,5 +12,8 @@ const args = [compiler, '-b', ...projects, '--checkers', '2']
 const { status, signal, error } = spawnSync(process.execPath, args, { cwd: __dirname, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
 if (status === 0)
-  cpSync(path.join(__dirname, statics), path.join(__dirname, 'dist', statics), { recursive: true })
+  cpSync(path.join(__dirname, statics), path.join(__dirname, 'dist', statics), {
+    recursive: true,
+    preserveTimestamps: true, // the bundle of a service is made again when they change
+  })
 process.exit(status ?? 1)

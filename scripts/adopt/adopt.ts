@@ -170,11 +170,13 @@ async function animalPartsOf(root: string): Promise<string[]> {
 async function forgetRemoved(root: string, { title }: Contract): Promise<void> {
   await edit(root, 'package.json', (text) => {
     const manifest = JSON.parse(text)
-    for (const name of Object.keys(manifest.scripts))
-      if (animalParts.some((part) => manifest.scripts[name].includes(`${part.slice(part.indexOf('/'))}/`))) {
+    for (const name of Object.keys(manifest.scripts)) {
+      const run = manifest.scripts[name].replace('dist/service/', 'src/') // the source of a program
+      if (animalParts.some((part) => run.includes(`${part}/`))) {
         delete manifest.scripts[name]
         delete manifest.scripts[`pre${name}`]
       }
+    }
     manifest.description = `${title}, served from its OpenAPI contract`
     return `${JSON.stringify(manifest, null, 2)}\n`
   })

@@ -6,7 +6,9 @@ import t, { type Test } from 'tap'
 import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
-const scripts = ['build-server', 'build-packages', 'bundle-server', 'check-setup'].map((name) => `scripts/${name}.cjs`)
+const scripts = ['build-server', 'build-packages', 'bundle-server', 'check-setup'].map(
+  (name) => `scripts/${name}.cjs`,
+)
 const files = ['package.json', ...scripts]
 
 // Runs the build in a project with these installed packages and no sources, as if under that version of Node.
@@ -39,6 +41,8 @@ const refusing = "console.error('openapi.yaml:1:1'); process.exitCode = 1"
 
 const compilerProgram = `node_modules/@typescript/typescript-${process.platform}-${process.arch}/package.json`
 
+const page = 'node_modules/contract-engine/dist/src/documents/static/page.css'
+
 const bundler = 'exports.build = async () => ({ metafile: { inputs: {}, outputs: {} } })'
 
 function compiler(code: string): Record<string, string> {
@@ -48,6 +52,9 @@ function compiler(code: string): Record<string, string> {
     'node_modules/@typescript/native/lib/tsc.js': code,
     [compile]: '',
     'node_modules/esbuild/index.js': bundler,
+    'node_modules/contract-engine/package.json': '{}',
+    'node_modules/contract-engine/dist/src/plan/engine-version.js': "exports.engineVersion = () => '1'",
+    [page]: 'The page.',
   }
 }
 
