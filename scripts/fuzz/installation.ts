@@ -1,8 +1,10 @@
 // The built service as it is installed, with quotas that no run reaches: a refusal for too many requests says
 // nothing about the handler.
 
+import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { isMap, parseDocument } from 'yaml'
 import { projectRoot } from '../../src/lib/paths.js'
 
@@ -17,6 +19,8 @@ export async function installWithoutQuotas(folder: string): Promise<void> {
   const text = await readFile(path.join(projectRoot, contract), 'utf8')
   await mkdir(path.join(folder, 'generated'))
   await writeFile(path.join(folder, contract), withoutQuotas(text))
+  const compile = path.join(folder, 'dist/src/commands/compile.js') // the plan is of the contract as it was
+  await promisify(execFile)(process.execPath, [compile], { cwd: folder })
 }
 
 /** A contract whose quotas, of fixed plans and of addresses, are not reached, and which bans no key. */

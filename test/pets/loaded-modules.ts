@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
 import { projectRoot } from '../../src/lib/paths.js'
 import { startProcess, temporaryDirectory } from '../fixtures/process.js'
@@ -24,7 +24,7 @@ const reading = [
 t.test('a service that has served requests has loaded nothing that reads contracts', async (t) => {
   const directory = await temporaryDirectory(t)
   const MODULES_FILE = path.join(directory, 'modules')
-  const hooks = path.join(projectRoot, 'test/fixtures/record-modules.mjs')
+  const hooks = pathToFileURL(path.join(projectRoot, 'test/fixtures/record-modules.mjs')).href
   const env = { DATA_DIR: directory, MODULES_FILE, NODE_OPTIONS: `--import ${hooks}` }
   const { base } = await startProcess(t, env)
   const origin = new URL(base).origin

@@ -9,6 +9,7 @@ import { isStreamCall } from './stream-call.js'
 import { type ClientTable, operationOf, placeOfSchema } from './table.js'
 
 export type {
+  Accepting,
   Arguments,
   Call,
   CallOptions,
@@ -18,6 +19,9 @@ export type {
   Given,
   RequestOf,
   StatusOf,
+  StreamCall,
+  Unfilled,
+  WithFiles,
 } from './call.js'
 export { type AnyClient, buildClient } from './client.js'
 export type { Clock } from './clock.js'
