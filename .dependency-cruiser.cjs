@@ -46,39 +46,47 @@ const engine = '^packages/engine/src/'
 
 // The rooms of the engine, and which of the others each imports.
 const rooms = {
-  contract: [],
-  schemas: ['contract'],
-  request: ['contract', 'schemas'],
-  response: ['contract', 'schemas', 'request'],
-  security: ['contract', 'request', 'response'],
-  documents: ['contract', 'response'],
-  outgoing: ['contract', 'schemas', 'request', 'response'],
-  generate: ['contract', 'plan', 'schemas', 'response'],
-  plan: ['code', 'contract', 'documents'],
-  code: ['contract', 'schemas', 'request', 'response', 'outgoing'],
+  document: [],
+  'serve/base': ['document'],
+  'serve/schemas': ['document', 'serve/base'],
+  'serve/code': ['document', 'serve/schemas'],
+  'serve/glue': ['document'],
+  'serve/request': ['document', 'serve/base', 'serve/schemas'],
+  'serve/response': ['document', 'serve/base', 'serve/schemas', 'serve/request'],
+  'serve/security': ['document', 'serve/base', 'serve/request', 'serve/response'],
+  'serve/outgoing': ['document', 'serve/schemas', 'serve/request', 'serve/response'],
+  'serve/documents': ['document', 'serve/base', 'serve/response'],
+  serve: ['document', 'serve'],
+  'compile/source': ['document', 'compile/contract'],
+  'compile/contract': ['document', 'serve/outgoing'],
+  'compile/schemas': ['document', 'serve/schemas'],
+  'compile/code': ['document', 'serve', 'compile/schemas'],
+  'compile/documents': ['document', 'serve', 'compile/source', 'compile/contract'],
+  compile: ['document', 'serve', 'compile'],
+  generate: ['document', 'serve', 'compile'],
   // By the doors, as others.
   diff: [],
   testing: [],
 }
 
-const doors = `${engine}(index|tools)[.]ts$`
-const reading = `${engine}read[.]ts$`
+const doors = `${engine}(compile/index|serve/index|tools)[.]ts$`
 
-// What is beside the rooms composes them, but for what rooms import.
-const ofRooms = `${engine}(address|errors|not-found|own-paths|stubs)[.]ts$`
+// A room within another has its own rule; what is beside the rooms of a folder composes them.
+const within = (room) =>
+  /^(serve|compile)$/.test(room) ? `${engine}${room}/[^/]+[.]ts$` : `${engine}${room}/`
 
 const roomRules = Object.entries(rooms).map(([room, others]) => ({
-  name: `the-engine's-${room}-imports-${others.join('-') || 'no-other-room'}`,
+  name: `the-engine's-${room.replace('/', '-')}-imports-${others.join('-').replaceAll('/', '-') || 'no-other-room'}`,
   severity: 'error',
-  from: { path: `${engine}${room}/` },
+  from: { path: within(room) },
   to: {
     path: engine,
     pathNot: [
       `${engine}(${[room, ...others, 'lib'].join('|')})/`,
-      ofRooms,
       ...(['diff', 'testing'].includes(room) ? [doors] : []),
-      ...(['generate', 'plan'].includes(room) ? [reading] : []),
     ],
+    // What is asked for once in a while, such as the line of a fault or the text of a page, is loaded then.
+    ...(room.startsWith('serve') && { dynamic: false }),
   },
 }))
 
@@ -120,7 +128,7 @@ module.exports = {
     {
       name: 'the-server-has-no-tools',
       severity: 'error',
-      from: { path: '^(src|generated)/', pathNot: '^src/commands/compile[.]ts$' },
+      from: { path: '^(src|generated)/', pathNot: '^src/(commands/compile|auth/plans)[.]ts$' },
       to: { path: '^contract-engine/', pathNot: '^contract-engine/lib/' },
     },
     {

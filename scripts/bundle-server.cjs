@@ -11,11 +11,11 @@ const folder = path.join(root, 'dist/service')
 const recordFile = path.join(root, 'dist/.service.json')
 // As it is built: in this repository, or installed.
 const engine = path.join(path.dirname(require.resolve('contract-engine/package.json')), 'dist/src')
-const staticFiles = path.join(engine, 'documents/static') // of /docs, which are read beside the bundle
+const staticFiles = path.join(engine, 'serve/documents/static') // of /docs, which are read beside the bundle
 
 // What glue imports, and what spares it that where nothing is bundled.
 const replaced = /^@seriousme\/openapi-schema-validator$|^\.\/unbundled-validator\.js$/
-const validator = path.join(engine, 'glue-validator.js')
+const validator = path.join(engine, 'serve/glue/glue-validator.js')
 
 const options = {
   absWorkingDir: root,
@@ -48,7 +48,7 @@ async function bundle() {
 }
 
 async function engineVersion() {
-  const built = await import(pathToFileURL(path.join(engine, 'plan/engine-version.js')))
+  const built = await import(pathToFileURL(path.join(engine, 'document/engine-version.js')))
   return built.engineVersion()
 }
 

@@ -7,7 +7,7 @@ const path = require('node:path')
 
 const compiler = path.join(path.dirname(require.resolve('@typescript/native/package.json')), 'lib/tsc.js')
 const projects = process.argv.includes('--tests') ? ['.', 'tsconfig.tests.json'] : ['.']
-const args = [compiler, '-b', ...projects, '--checkers', '2']
+const args = [compiler, '-b', ...projects, '--stopBuildOnErrors', '--checkers', '2']
 const { status, signal, error } = spawnSync(process.execPath, args, { cwd: __dirname, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
 if (status === 0 && process.argv.includes('--cjs')) writeCommonJs()

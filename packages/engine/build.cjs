@@ -5,10 +5,10 @@ const { spawnSync } = require('node:child_process')
 const { cpSync } = require('node:fs')
 const path = require('node:path')
 
-const statics = 'src/documents/static' // of /docs, which the compiler leaves behind
+const statics = 'src/serve/documents/static' // of /docs, which the compiler leaves behind
 const projects = process.argv.includes('--tests') ? ['.', 'tsconfig.tests.json'] : ['.']
 const compiler = path.join(path.dirname(require.resolve('@typescript/native/package.json')), 'lib/tsc.js')
-const args = [compiler, '-b', ...projects, '--checkers', '2']
+const args = [compiler, '-b', ...projects, '--stopBuildOnErrors', '--checkers', '2']
 const { status, signal, error } = spawnSync(process.execPath, args, { cwd: __dirname, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
 if (status === 0)

@@ -11,7 +11,8 @@ import {
   lintDocument,
   type NormalizedProblem,
 } from '@redocly/openapi-core'
-import { ContractError, readContract } from 'contract-engine'
+import { ContractError } from 'contract-engine'
+import { readContract } from 'contract-engine/compile'
 import { oneLine } from 'contract-engine/lib/one-line'
 import {
   isOpenApi30,

@@ -10,7 +10,6 @@ import {
   loadContract,
   type Operation,
   type OperationExtensionReader,
-  readContract,
 } from 'contract-engine'
 
 /** Request quotas per minute and per day. */
@@ -63,6 +62,7 @@ export async function readServiceContract(
   file: string,
   readText?: (file: string) => Promise<string>,
 ): Promise<ServiceContract> {
+  const { readContract } = await import('contract-engine/compile') // a server loads a plan
   return withRateLimits(await readContract(file, readText, serviceExtensions, operationExtensions))
 }
 

@@ -15,7 +15,7 @@ const ts: typeof import('typescript') = require('typescript')
 const { checkSync }: typeof import('recheck') = require('recheck/lib/browser.js')
 
 const ofService = ['auth', 'handlers', 'http', 'lib', 'middleware', 'rate-limit', 'telemetry']
-const ofEngine = ['documents', 'lib', 'request', 'response', 'schemas']
+const ofEngine = ['compile/documents', 'compile/schemas', 'lib', 'serve']
 const folders = [
   ...ofService.map((name) => `src/${name}`),
   ...ofEngine.map((name) => `packages/engine/src/${name}`),
@@ -80,12 +80,13 @@ t.test('no format backtracks', async (t) => {
 const fillers = ['a', '1', '%41', '\\u0041', '.', ' ', '/', 'a.', '-', '=', ',a', '\n']
 const starts = ['', '"', 'a:']
 const engine = path.join(projectRoot, 'packages/engine/src')
-const ofData = ['request/', 'response/', 'schemas/', 'lib/exact-number.ts'].map((place) =>
-  path.join(engine, place),
-)
+const ofData = [
+  ...['serve/request/', 'serve/response/', 'serve/schemas/', 'compile/schemas/'],
+  'lib/exact-number.ts',
+].map((place) => path.join(engine, place))
 
 // Their texts are no longer than a header.
-const ofHeaders = [path.join(engine, 'response/absolute-links.ts')]
+const ofHeaders = [path.join(engine, 'serve/response/absolute-links.ts')]
 
 t.test('no literal that reads a body overflows the stack on 1, 10 and 50 MB', async (t) => {
   const here = files.filter(

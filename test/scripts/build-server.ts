@@ -41,7 +41,7 @@ const refusing = "console.error('openapi.yaml:1:1'); process.exitCode = 1"
 
 const compilerProgram = `node_modules/@typescript/typescript-${process.platform}-${process.arch}/package.json`
 
-const page = 'node_modules/contract-engine/dist/src/documents/static/page.css'
+const page = 'node_modules/contract-engine/dist/src/serve/documents/static/page.css'
 
 const bundler = 'exports.build = async () => ({ metafile: { inputs: {}, outputs: {} } })'
 
@@ -53,7 +53,7 @@ function compiler(code: string): Record<string, string> {
     [compile]: '',
     'node_modules/esbuild/index.js': bundler,
     'node_modules/contract-engine/package.json': '{}',
-    'node_modules/contract-engine/dist/src/plan/engine-version.js': "exports.engineVersion = () => '1'",
+    'node_modules/contract-engine/dist/src/document/engine-version.js': "exports.engineVersion = () => '1'",
     [page]: 'The page.',
   }
 }

@@ -78,13 +78,16 @@ const late = [
   ...['papaparse', 'pino-pretty'],
 ]
 
+// What runs from the sources alone.
+const ofSources = 'contract-engine/compile'
+
 t.test('a package that is imported late has its names', async (t) => {
   const programs = files.filter((file) => file.endsWith('.js')).map((file) => ({ file, text: read(file) }))
   const imported = programs
     .flatMap(({ text }) => [...text.matchAll(/\bimport\("([^."][^"]*)"\)/g)].map(([, name = '']) => name))
     .filter((name) => !isBuiltin(name))
   t.strictSame(
-    imported.filter((name) => !late.includes(name)),
+    imported.filter((name) => !late.includes(name) && name !== ofSources),
     [],
   )
   t.ok(imported.length > 0)

@@ -45,7 +45,7 @@ t.test('a build starts with no plan of another engine, until the contract is com
   rmSync(engine)
   for (const part of ['package.json', 'dist/src'])
     cpSync(path.join(projectRoot, 'packages/engine', part), path.join(engine, part), { recursive: true })
-  edit(copy, 'node_modules/contract-engine/dist/src/read.js', /$/, '\n// changed')
+  edit(copy, 'node_modules/contract-engine/dist/src/compile/read.js', /$/, '\n// changed')
   const reason = `another version of the engine made it. ${advice}\n`
   t.match(await start(copy), {
     code: 1,

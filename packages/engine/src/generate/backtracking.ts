@@ -1,10 +1,10 @@
 // Patterns that JavaScript, which matches by backtracking, needs far longer for than their text has
 // characters: whoever sends a text that nearly matches would stop the server. recheck finds them.
 
-import type { Schema } from '../contract/contract.js'
-import type { Pointer, Problem } from '../contract/contract-error.js'
-import { toRegExp } from '../contract/patterns.js'
-import { schemaPlaces } from '../contract/schema-places.js'
+import type { Schema } from '../document/contract.js'
+import type { Pointer, Problem } from '../document/contract-error.js'
+import { toRegExp } from '../document/patterns.js'
+import { schemaPlaces } from '../document/schema-places.js'
 import {
   type Judgement,
   type Judgements,

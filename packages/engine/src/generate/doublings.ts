@@ -2,14 +2,14 @@
 // value then doubles the work, and a body of some hundred bytes would stop the server. Found like a pattern
 // whose backtracking is exponential: two ways from a schema to itself by the same members of a value.
 
-import { referencesIn } from '../contract/component-kinds.js'
-import type { Schema } from '../contract/contract.js'
-import type { Pointer, Problem } from '../contract/contract-error.js'
-import { type AnySchema, schemasIn, subschemasOf } from '../contract/keywords.js'
-import { toRegExp } from '../contract/patterns.js'
-import { circularRefs, pointerKeys, pointerTo, resolvePointer } from '../contract/pointer.js'
-import { type Choice, choiceOf, type Kind } from '../schemas/choices.js'
-import { once } from '../schemas/once.js'
+import { referencesIn } from '../document/component-kinds.js'
+import type { Schema } from '../document/contract.js'
+import type { Pointer, Problem } from '../document/contract-error.js'
+import { type AnySchema, schemasIn, subschemasOf } from '../document/keywords.js'
+import { toRegExp } from '../document/patterns.js'
+import { circularRefs, pointerKeys, pointerTo, resolvePointer } from '../document/pointer.js'
+import { type Choice, choiceOf, type Kind } from '../serve/schemas/choices.js'
+import { once } from '../serve/schemas/once.js'
 
 /** A schema that doubles the work, and its place. */
 export interface Doubling extends Problem {

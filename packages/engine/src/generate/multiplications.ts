@@ -3,11 +3,11 @@
 // every level of schemas. The server bounds what a value takes in steps (schemas/steps.ts), so that it would
 // refuse a long one. Where a schema leads back to itself, doublings.ts reports it.
 
-import type { Schema } from '../contract/contract.js'
-import type { Pointer, Problem } from '../contract/contract-error.js'
-import { pointerTo } from '../contract/pointer.js'
-import { schemaPlaces } from '../contract/schema-places.js'
-import { stepsOfPart } from '../schemas/steps.js'
+import type { Schema } from '../document/contract.js'
+import type { Pointer, Problem } from '../document/contract-error.js'
+import { pointerTo } from '../document/pointer.js'
+import { schemaPlaces } from '../document/schema-places.js'
+import { stepsOfPart } from '../serve/schemas/steps.js'
 import {
   areTogether,
   createMembers,

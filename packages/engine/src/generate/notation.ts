@@ -1,8 +1,8 @@
 // How a contract's types are written in generated code. Editors and the compiler show a type as it is
 // written, so a body is `Pet` where its schema has that name, rather than a path through `operations`.
 
-import type { Content, Contract, Header } from '../contract/contract.js'
-import { nodeOf } from '../contract/reader.js'
+import type { Content, Contract, Header } from '../document/contract.js'
+import { nodeOf } from '../document/reader.js'
 import { isBig } from '../lib/exact-number.js'
 
 export interface Notation {

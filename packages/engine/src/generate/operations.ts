@@ -2,12 +2,12 @@
 // openapi-typescript's operations, a parameter with a default is required, and the response is a union of the
 // declared statuses, each with its headers and body.
 
-import type { Content, Contract, Operation, Response, SecurityScheme } from '../contract/contract.js'
-import { essence, isRange } from '../contract/media-types.js'
-import { errorsAmong, silentContents, successContents } from '../contract/responses.js'
-import { credentialPlace, isPublic } from '../contract/security.js'
-import { onlyFile } from '../contract/uploads.js'
-import { serverErrors } from '../response/additions.js'
+import type { Content, Contract, Operation, Response, SecurityScheme } from '../document/contract.js'
+import { essence, isRange } from '../document/media-types.js'
+import { errorsAmong, silentContents, successContents } from '../document/responses.js'
+import { credentialPlace, isPublic } from '../document/security.js'
+import { onlyFile } from '../document/uploads.js'
+import { serverErrors } from '../serve/response/additions.js'
 import { importOf, type Notation, namedType, notationOf, primitiveType, quote } from './notation.js'
 import { sentRequestTypes } from './sent-requests.js'
 import { statusTypes } from './statuses.js'

@@ -1,7 +1,7 @@
 // The types of the requests that the service sends, for operations.ts: those of webhooks and callbacks, and
 // what their receivers respond.
 
-import type { Content, Contract, ReceiverResponse, SentRequest } from '../contract/contract.js'
+import type { Content, Contract, ReceiverResponse, SentRequest } from '../document/contract.js'
 import { type Notation, namedType, quote } from './notation.js'
 import { statusTypes } from './statuses.js'
 

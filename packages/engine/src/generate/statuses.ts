@@ -1,7 +1,7 @@
 // The types of statuses, of what handlers return and of what receivers respond: each response has its own,
 // then those of its class, then those that are left to `default`.
 
-import type { Response } from '../contract/contract.js'
+import type { Response } from '../document/contract.js'
 
 /** The responses with the types of their statuses. */
 export function statusTypes<Each extends Pick<Response, 'status'>>(

@@ -4,11 +4,14 @@
 import { createRequire } from 'node:module'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
 import type { Node, PropertySignature, TypeAliasDeclaration, TypeNode } from 'typescript'
-import type { Kind } from '../contract/component-kinds.js'
-import type { Contract } from '../contract/contract.js'
-import { hasOtherThanText } from '../contract/discriminator.js'
-import { withoutDynamicRefs } from '../contract/dynamic-refs.js'
-import { withSchemaOfItem } from '../contract/items.js'
+import { withSchemaOfItem } from '../compile/contract/items.js'
+import { isIgnoredParameter } from '../compile/contract/parameters.js'
+import { hasOtherThanText } from '../compile/source/discriminator.js'
+import { withoutDynamicRefs } from '../compile/source/dynamic-refs.js'
+import { resolved } from '../compile/source/resolved.js'
+import { rounded } from '../compile/source/upgrade.js'
+import type { Kind } from '../document/component-kinds.js'
+import type { Contract } from '../document/contract.js'
 import {
   isNode,
   mapMembers,
@@ -17,13 +20,10 @@ import {
   outermost,
   partsOf,
   schemaFields,
-} from '../contract/keywords.js'
-import { operationIn, operationsIn } from '../contract/methods.js'
-import { isIgnoredParameter } from '../contract/parameters.js'
-import { resolvePointer } from '../contract/pointer.js'
-import { nodeOf, nodesOf, Reader } from '../contract/reader.js'
-import { resolved } from '../contract/resolved.js'
-import { rounded } from '../contract/upgrade.js'
+} from '../document/keywords.js'
+import { operationIn, operationsIn } from '../document/methods.js'
+import { resolvePointer } from '../document/pointer.js'
+import { nodeOf, nodesOf, Reader } from '../document/reader.js'
 import { isBig } from '../lib/exact-number.js'
 import { withTypesOfEvents } from './event-schemas.js'
 import { sentItems } from './sent-requests.js'

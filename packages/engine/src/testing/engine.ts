@@ -4,6 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
+import { readContract } from '../compile/index.js'
 import {
   type Check,
   type Contract,
@@ -14,8 +15,7 @@ import {
   notFoundHandler,
   notImplemented,
   type Operation,
-  readContract,
-} from '../index.js'
+} from '../serve/index.js'
 import { ownErrorStatuses } from '../tools.js'
 import { type Answer, type CallOptions, send } from './send.js'
 

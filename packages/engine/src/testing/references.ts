@@ -2,7 +2,8 @@
 
 import path from 'node:path'
 import { parse, stringify } from 'yaml'
-import { type Contract, readContract } from '../index.js'
+import { readContract } from '../compile/index.js'
+import type { Contract } from '../serve/index.js'
 import { type Kind, mapMembers, type Node, type Place, placeIn, pointerTo, wholeDocument } from '../tools.js'
 import { text } from './references-document.js'
 

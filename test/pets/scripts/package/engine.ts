@@ -259,7 +259,8 @@ function compile(texts: readonly string[]): string[][] {
 }
 
 t.test('without its optional packages, it says what to install', async (t) => {
-  const started = `import('contract-engine').then(async ({ documentation, readContract }) => {
+  const started = `import('contract-engine').then(async ({ documentation }) => {
+    const { readContract } = await import('contract-engine/compile')
     const contract = await readContract('openapi.yaml')
     documentation((await import('fastify')).default(), contract)
   }).catch(({ message }) => console.log(message))`
@@ -324,7 +325,7 @@ t.test('its pages link only to pages that are in the package', (t) => {
 })
 
 t.test('the page names everything that a server can import', async (t) => {
-  const program = ts.createProgram([path.join(built, 'dist/src/index.d.ts')], { noLib: true })
+  const program = ts.createProgram([path.join(built, 'dist/src/serve/index.d.ts')], { noLib: true })
   const [door] = program.getSourceFiles().filter(({ fileName }) => fileName.endsWith('src/index.d.ts'))
   const checker = program.getTypeChecker()
   const symbol = door && checker.getSymbolAtLocation(door)

@@ -1,0 +1,181 @@
+// The functions of a contract's schemas, compiled by Ajv: within the process, or to be printed (print.ts).
+
+import type { Ajv, CodeOptions, Options, ValidateFunction } from 'ajv'
+import fastJsonStringify from 'fast-json-stringify'
+import type { Schema } from '../../document/contract.js'
+import { ContractError } from '../../document/contract-error.js'
+import type { Judges, Validator } from '../../document/judges.js'
+import type { AnySchema } from '../../document/keywords.js'
+import { parts } from '../../serve/request/request-parts.js'
+import { compileOnce } from '../../serve/schemas/compile-once.js'
+import { withExcuses } from '../../serve/schemas/defaulted.js'
+import { withEvaluations } from '../../serve/schemas/evaluated.js'
+import type { NumberMode } from '../../serve/schemas/exact-numbers.js'
+import { createExplain, everyError, explaining } from '../../serve/schemas/explain.js'
+import { createReferences } from '../../serve/schemas/references.js'
+import { compilable, createAjv } from '../schemas/ajv.js'
+import { createDefaultCheck } from '../schemas/defaults.js'
+import { compilableWithout, type Forbidden, forbid } from '../schemas/read-write-only.js'
+
+/** What compiles the schemas that are judged alike. */
+export interface Compiler {
+  readonly name: string
+  readonly mode: NumberMode
+  readonly ajv: Ajv
+  /** Compiles what explains the values that were refused, if anything does. */
+  readonly assertions: Ajv | undefined
+}
+
+/** How to compile. */
+export interface CompilerOptions {
+  readonly code?: CodeOptions
+  /** Is told of each function, and what has compiled it. */
+  readonly onCompiled?: (validate: ValidateFunction, compiler: Compiler) => void
+}
+
+/** The functions of the schemas of a document. */
+export function createJudges(document: object, options: CompilerOptions = {}): Judges {
+  const ofBodies = { ownProperties: true, allErrors: false }
+  const validators = lazily(() => createValidators(document, options))
+  const headers = lazily(() => create('header', 'text', {}, undefined, options))
+  const bodies = lazily(() => createReferring('response', 'check', ofBodies, 'writeOnly', document, options))
+  // The receiver is the authority of what it responds: readOnly values may be there, and writeOnly ones not.
+  const received = lazily(() => createReferring('received', 'json', ofBodies, 'writeOnly', document, options))
+  const ids = lazily(() => create('request-id', 'check', {}, undefined, options))
+  return {
+    request: (schema, httpPart) => validators()(schema, httpPart),
+    responseHeader: compileOnce((schema) =>
+      headers().compile({ type: 'object', properties: { value: compilable(schema, 'text') } }),
+    ),
+    responseBody: compileOnce((schema) => bodies()(schema)),
+    received: compileOnce((schema) => received()(schema, (body) => ({ properties: { body } }))),
+    requestId: (schema) => ids().compile(compilable(schema)),
+    writer: (schema) => fastJsonStringify(schema),
+  }
+}
+
+/**
+ * Whether a schema compiles in a document: by a new compiler, because one that has reported an invalid default
+ * does not report it again. A ContractError is about a schema that this one refers to.
+ */
+export function isCompilable(document: object, schema: AnySchema): boolean {
+  try {
+    createJudges(document).request(schema, 'body')
+    return true
+  } catch (error) {
+    return error instanceof ContractError
+  }
+}
+
+interface Compile {
+  /** Its Ajv. */
+  readonly ajv: Ajv
+  compile(schema: AnySchema): ValidateFunction
+}
+
+function create(
+  name: string,
+  mode: NumberMode,
+  own: Options,
+  forbidden: Forbidden | undefined,
+  { code = {}, onCompiled }: CompilerOptions,
+  isExplained = false,
+): Compile & { readonly compiler: Compiler } {
+  const createOne = (more: Options) => {
+    const ajv = createAjv(mode, { ...own, ...more, code })
+    if (forbidden !== undefined) forbid(ajv, forbidden)
+    return code.source === true ? printing(ajv) : ajv
+  }
+  const ajv = createOne({})
+  const assertions = lazily(() => createOne(everyError))
+  const compiler: Compiler = {
+    ...{ name, mode, ajv },
+    get assertions() {
+      return isExplained ? assertions() : undefined
+    },
+  }
+  return {
+    ajv,
+    compiler,
+    compile(schema) {
+      const validate = ajv.compile(schema)
+      onCompiled?.(validate, compiler)
+      return validate
+    },
+  }
+}
+
+// Ajv (8.20) writes each schema as JSON, which has no bigints. print.ts writes it instead.
+function printing(ajv: Ajv): Ajv {
+  const unwritten = <Each>(schema: Each): Each =>
+    typeof schema === 'object'
+      ? Object.defineProperty({ ...schema }, 'toJSON', { value: () => ({}) })
+      : schema
+  const { compile, addSchema } = ajv
+  ajv.compile = ((schema: AnySchema) => compile.call(ajv, unwritten(schema))) as Ajv['compile']
+  ajv.addSchema = (schema, key) => addSchema.call(ajv, unwritten(schema), key)
+  return ajv
+}
+
+// Compiles schemas that refer to others of the document.
+function createReferring(
+  name: string,
+  mode: NumberMode,
+  own: Options,
+  forbidden: Forbidden,
+  document: object,
+  options: CompilerOptions,
+): (schema: AnySchema, around?: (schema: AnySchema) => AnySchema) => ValidateFunction {
+  const { ajv, compile } = create(name, mode, own, forbidden, options)
+  const withReferences = createReferences(ajv, document, compilableWithout(forbidden))
+  return (schema, around = (each) => each) => compile(around(withReferences(schema)))
+}
+
+// Only parameters are coerced, because they arrive as text.
+function createValidators(document: object, options: CompilerOptions): Judges['request'] {
+  const own = { ownProperties: true }
+  const parameters = create('parameters', 'text', own, undefined, options, true)
+  const body = create('body', 'json', own, 'readOnly', options, true)
+  const withReferences = createReferences(body.ajv, document, compilableWithout('readOnly'))
+  const compileBody = explained(body, (schema) => withReferences(schema))
+  const compileParameters = explained(parameters, (schema) => schema)
+  const faultyDefaults = createDefaultCheck(document)
+  return (schema, httpPart) => {
+    const faults = faultyDefaults(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', schema)
+    if (faults.length > 0) throw new Error(faults.join('; '))
+    if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)
+    const excused = withExcuses(schema, (each) => each)
+    const exact = withEvaluations(compilable(excused, 'text'))
+    // Proxies and browsers add headers and cookies, and the application's prefix may have parameters. The
+    // contract declares all of a query.
+    if (httpPart === 'querystring') return compileParameters({ ...exact, additionalProperties: false })
+    return compileParameters(httpPart === 'headers' ? withLowerCaseNames(exact) : exact)
+  }
+}
+
+function explained(
+  { ajv, compile, compiler }: ReturnType<typeof create>,
+  prepare: (schema: AnySchema) => AnySchema,
+): (schema: AnySchema) => Validator {
+  const explain = createExplain(ajv, compiler.mode, () => compiler.assertions as Ajv) // as it is explained
+  return compileOnce((schema) => explaining(compile(prepare(schema)), explain))
+}
+
+// Like Node's header names. Fastify does this only for its own compiler.
+function withLowerCaseNames(schema: Schema): Schema {
+  const { properties = {}, required = [] } = schema as { properties?: object; required?: string[] }
+  const entries = Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value])
+  return {
+    ...schema,
+    properties: Object.fromEntries(entries),
+    required: required.map((name) => name.toLowerCase()),
+  }
+}
+
+function lazily<Made>(make: () => Made): () => Made {
+  let made: { readonly value: Made } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}

@@ -1,0 +1,131 @@
+// Prints the functions that an Ajv has compiled, and what explains the values that they refuse (`PrintedCompiler`).
+
+import { _, type Ajv, type Code, type ValidateFunction } from 'ajv'
+import standaloneModule from 'ajv/dist/standalone/index.js'
+import { type AnySchema, schemasIn } from '../../document/keywords.js'
+import { keyOf } from '../../serve/code/keys.js'
+import { changedIn, inHolder, isChanging } from '../../serve/schemas/defaulted.js'
+import { assertionsOf } from '../../serve/schemas/explain.js'
+import { stepsOfSchemas } from '../schemas/step-keyword.js'
+import type { Compiler } from './compilers.js'
+import { literalOf } from './literals.js'
+
+/** Functions by the keys of their schemas. */
+export type Functions = Map<string, ValidateFunction>
+
+/** The text of a property: the compiler's name, and it. */
+export function printCompiler(compiler: Compiler, functions: Functions): string {
+  const { name, mode, ajv, assertions } = compiler
+  addChanges(compiler, functions)
+  const keywords = Object.fromEntries(Object.keys(ajv.RULES.all).map((each) => [each, true]))
+  const ofAssertions = assertions && printFunctions(assertions, assertionsIn(compiler, assertions, functions))
+  return `
+${literalOf(name)}:{mode:${literalOf(mode)},keywords:${literalOf(keywords)},
+functions(runtime,require,resolveIn,defaulting){
+${printFunctions(ajv, functions)}}${
+    ofAssertions === undefined
+      ? ''
+      : `,
+assertions(runtime,require,resolveIn,defaulting){
+${ofAssertions}}`
+  }}`
+}
+
+interface Added {
+  readonly name: string
+  readonly schema: AnySchema
+  readonly validate: ValidateFunction | undefined
+}
+
+// The schemas that others refer to; not Ajv's own.
+function addedTo({ schemas }: Ajv): Added[] {
+  return Object.entries(schemas).flatMap(([name, each]) => {
+    if (each === undefined || each.meta === true) return []
+    // None is of JSON Type Definition, nor asynchronous.
+    return { name, schema: each.schema as AnySchema, validate: each.validate as ValidateFunction | undefined }
+  })
+}
+
+// All that a compiler has seen, and what is in it.
+function schemasOf({ ajv }: Compiler, functions: Functions): AnySchema[] {
+  const roots = [...functions.values()].map(({ schema }) => schema as AnySchema) // as in addedTo
+  return [...roots, ...addedTo(ajv).map(({ schema }) => schema)].flatMap((each) => schemasIn(each))
+}
+
+// A default may be changed by each schema of its property: those of names with a default are compiled, too.
+function addChanges(compiler: Compiler, functions: Functions): void {
+  if (compiler.mode === 'check') return
+  const changed = schemasOf(compiler, functions).flatMap((schema) =>
+    typeof schema === 'object' ? changedIn((schema.properties ?? {}) as Record<string, AnySchema>) : [],
+  )
+  const defaults = changed.filter(([, schema]) => schema.default !== undefined)
+  const defaulted = new Set(defaults.map(([name]) => name))
+  for (const [name, schema] of changed) {
+    const key = keyOf(inHolder(schema))
+    if (defaulted.has(name) && isChanging(schema) && !functions.has(key))
+      functions.set(key, compiler.ajv.compile(inHolder(schema)))
+  }
+}
+
+function assertionsIn(compiler: Compiler, assertions: Ajv, functions: Functions): Functions {
+  const compiled: Functions = new Map()
+  for (const schema of schemasOf(compiler, functions)) {
+    const own = typeof schema === 'object' ? assertionsOf(schema, compiler.ajv) : undefined
+    if (own === undefined) continue
+    const key = keyOf(own)
+    if (!compiled.has(key)) compiled.set(key, assertions.compile(own))
+  }
+  return compiled
+}
+
+// The body of a function that returns `PrintedFunctions`, and the schemas that were added.
+function printFunctions(ajv: Ajv, functions: Functions): string {
+  const added = addedTo(ajv)
+  const literals = new Literals()
+  const all = [...functions.values(), ...added.flatMap(({ validate }) => validate ?? [])]
+  for (const validate of all) literals.writeIn(validate)
+  const stepsOf = stepsOfSchemas(ajv)
+  const roots = [...functions].map(([key, { schema }]) => [key, schema as AnySchema] as const) // as in addedTo
+  const parts = {
+    schemas: added.map(({ name, schema }) => `${literalOf(name)}:{schema:${literals.codeOf(schema)}}`),
+    roots: roots.map(([key, schema]) => `r${key}:${literals.codeOf(schema)}`),
+    steps: roots.map(([key, schema]) => `r${key}:${stepsOf(schema)}`),
+  }
+  return `const literals=${literals}
+const schemas={${parts.schemas.join()}}
+const resolve=resolveIn({schemas})
+const exports={}
+${standaloneOf(ajv, functions)}
+return {exports,schemas,steps:{${parts.steps.join()}},roots:{${parts.roots.join()}}}`
+}
+
+// All that it asks of an Ajv: that one does not know these schemas by name.
+function standaloneOf({ opts, scope }: Ajv, functions: Functions): string {
+  const ajv = { opts, scope, getSchema: (key: string) => functions.get(key) } as unknown as Ajv
+  return standaloneModule.default(
+    ajv,
+    Object.fromEntries([...functions.keys()].map((key) => [`r${key}`, key])),
+  )
+}
+
+/** Each schema as one literal, whatever refers to a part of it. */
+class Literals {
+  readonly #indexes = new Map<unknown, number>()
+
+  codeOf(schema: unknown): Code {
+    if (typeof schema === 'boolean') return _`${schema}`
+    const index = this.#indexes.get(schema) ?? this.#indexes.size
+    this.#indexes.set(schema, index)
+    return _`literals[${index}]`
+  }
+
+  /** Has the code of a function refer to them. */
+  writeIn({ source }: ValidateFunction): void {
+    for (const { value } of source?.scopeValues.schema ?? [])
+      if (value !== undefined) value.code = this.codeOf(value.ref)
+  }
+
+  toString(): string {
+    return `[${[...this.#indexes.keys()].map(literalOf).join(',\n')}]`
+  }
+}

@@ -1,0 +1,224 @@
+// Server-sent events. The schema of an event describes its text, as a client parses it (OpenAPI 3.2, section
+// 4.14); a handler returns values: where the text of `data` is JSON, there is the schema of that value.
+
+import { typesOf } from '../../document/allowed-types.js'
+import type { Content, EventData, Schema } from '../../document/contract.js'
+import { type AnySchema, schemaKeywords } from '../../document/keywords.js'
+import { isJson } from '../../document/media-types.js'
+import { type Node, nodeOf, nodesOf, type Reader } from '../../document/reader.js'
+
+// What a client reads of an event, and the schemas where a document has none.
+const fields: Readonly<Record<string, Schema>> = {
+  event: { type: 'string' },
+  id: { type: 'string' },
+  retry: { type: 'integer', minimum: 0 },
+  data: { type: 'string' },
+}
+
+/** The schema of an event by the `schema` of a document before OpenAPI 3.2: of its data, or of the event. */
+export function eventSchemaOf(reader: Reader, schema: AnySchema): AnySchema {
+  const types = typesOf(nodeOf(reader.dereferenced(schema)))
+  if (types === undefined && Object.keys(nodeOf(schema)).length === 0) return true
+  if (types?.includes('object') && isEvent(reader, schema)) return schema
+  const json = { type: 'string', contentMediaType: 'application/json', contentSchema: schema }
+  return { required: ['data'], properties: { data: types?.join() === 'string' ? schema : json } }
+}
+
+function isEvent(reader: Reader, schema: AnySchema): boolean {
+  const { all } = alternativesOf(reader, schema)
+  return all.every((parts) => {
+    const names = parts.flatMap(({ properties }) => Object.keys(nodeOf(properties)))
+    return names.includes('data') && names.every((name) => name in fields)
+  })
+}
+
+/** The events that a schema describes, or why they cannot be validated. */
+export function readEvents(
+  reader: Reader,
+  schema: AnySchema,
+): Pick<Content, 'framing' | 'schema' | 'data'> | string {
+  const { all, keyword } = alternativesOf(reader, schema)
+  if (all.length > alternativesMax) return `has more than ${alternativesMax} kinds of events`
+  const read = all.map((parts) => readEvent(reader, parts))
+  const problem = read.find((each) => typeof each === 'string')
+  if (problem !== undefined) return problem
+  const events = read.filter((each) => typeof each !== 'string')
+  const data = events.map((each) => each.data)
+  if (data.some((each, i) => data.slice(i + 1).some((other) => areAlike(each, other))))
+    return 'has events whose data is JSON and others whose data is text: a const of event must tell which'
+  const schemas = events.map((each) => each.schema)
+  for (const each of schemas) reader.checkRefs(each)
+  const [only] = schemas
+  return { framing: 'sse', data, schema: only && schemas.length === 1 ? only : { [keyword]: schemas } }
+}
+
+// Whether nothing in an event tells if its data is text, as one alternative says, or JSON, as another does.
+function areAlike(a: EventData, b: EventData): boolean {
+  const [text, json] = a.isJson ? [b, a] : [a, b]
+  if (a.isJson === b.isJson) return false
+  const isShared = text.events?.some((each) => json.events?.includes(each) ?? true) ?? true
+  return isShared && (text.texts === undefined || json.allowsText)
+}
+
+/** An alternative: the schemas that an event meets all of. None has a `$ref` or alternatives of its own. */
+type Parts = readonly Node[]
+
+const alternativesMax = 1_000
+
+interface Alternatives {
+  readonly all: readonly Parts[]
+  /** `oneOf` if an event must meet exactly one of them. */
+  readonly keyword: 'oneOf' | 'anyOf'
+}
+
+const depthMax = 100
+const tooMany: Alternatives = { all: Array(alternativesMax + 1).fill([]), keyword: 'anyOf' }
+
+/** @param budget of schemas to read: alternatives of alternatives double each time */
+function alternativesOf(
+  reader: Reader,
+  schema: unknown,
+  budget = { left: 10 * alternativesMax },
+  depth = 0,
+): Alternatives {
+  const { $ref, allOf, oneOf, anyOf, discriminator, ...own } = nodeOf(schema)
+  budget.left--
+  if (budget.left < 0 || depth > depthMax) return tooMany
+  const read = (each: unknown) => alternativesOf(reader, each, budget, depth + 1)
+  const extended = typeof $ref === 'string' ? [reader.node({ $ref })] : []
+  const groups = [oneOf, anyOf].filter(Array.isArray)
+  const choices = groups.map((group) => group.map((each) => withEventOf(discriminator, each)).map(read))
+  const found = [...[...extended, ...nodesOf(allOf)].map((each) => [read(each)]), ...choices]
+  const all = found.reduce(product, [[own]])
+  const isLoose =
+    Array.isArray(anyOf) || found.flat().some((each) => each.all.length > 1 && each.keyword === 'anyOf')
+  return { all, keyword: isLoose ? 'anyOf' : 'oneOf' }
+}
+
+// Of each alternative so far with each of a group.
+function product(some: readonly Parts[], group: readonly Alternatives[]): readonly Parts[] {
+  const others = group.flatMap(({ all }) => all)
+  if (some.length * others.length > alternativesMax) return tooMany.all
+  return some.flatMap((each) => others.map((other) => [...each, ...other]))
+}
+
+// An alternative that a discriminator selects by the event's name.
+function withEventOf(discriminator: unknown, alternative: unknown): unknown {
+  const { propertyName, mapping } = nodeOf(discriminator)
+  const { $ref } = nodeOf(alternative)
+  const names = Object.entries(nodeOf(mapping)).flatMap(([name, target]) => (target === $ref ? [name] : []))
+  if (propertyName !== 'event' || names.length === 0) return alternative
+  return { allOf: [alternative, { properties: { event: { enum: names } } }] }
+}
+
+interface Event {
+  /** Of the event as a handler returns it. */
+  readonly schema: Schema
+  readonly data: EventData
+}
+
+function readEvent(reader: Reader, parts: Parts): Event | string {
+  const problem = partsProblem(reader, parts)
+  if (problem !== undefined) return problem
+  const of = (name: string) => parts.flatMap(({ properties }) => nodeOf(properties)[name] ?? [])
+  const data = readData(reader, of('data'))
+  if (typeof data === 'string') return data
+  const isClosed = parts.some((each) => (each.additionalProperties ?? each.unevaluatedProperties) === false)
+  const known = Object.keys(fields).filter((name) => !isClosed || of(name).length > 0)
+  const schemaOf = (name: string) => {
+    if (name === 'data') return data.schema
+    return of(name).length > 0 ? whole(of(name)) : fields[name]
+  }
+  const schema = {
+    type: 'object',
+    required: [...new Set(parts.flatMap(({ required }) => (Array.isArray(required) ? required : [])))],
+    properties: Object.fromEntries(known.map((name) => [name, schemaOf(name)])),
+  }
+  const { isJson, texts, allowsText } = data
+  return { schema, data: { isJson, allowsText, events: constantsIn(reader, of('event')), texts } }
+}
+
+// What is not among these would not be checked.
+const keywordsOfEvents = ['type', 'properties', 'required', 'additionalProperties', 'unevaluatedProperties']
+const assertions = /^(const|enum|dependentRequired|\$dynamicRef|m(in|ax).*)$/
+
+function partsProblem(reader: Reader, parts: Parts): string | undefined {
+  const names = parts.flatMap(({ properties }) => Object.keys(nodeOf(properties)))
+  const other = names.find((name) => !(name in fields))
+  if (other !== undefined) return `has the property ${other}: an event has event, id, retry and data`
+  const isOther = (name: string) => schemaKeywords.has(name) || assertions.test(name)
+  const keyword = parts.flatMap(Object.keys).find((name) => !keywordsOfEvents.includes(name) && isOther(name))
+  if (keyword !== undefined)
+    return `has ${keyword} in the schema of an event, which is not supported: use oneOf`
+  if (parts.some(({ type = 'object' }) => ![type].flat().includes('object')))
+    return 'has events that are no objects'
+  const notText = ['event', 'id'].find((name) =>
+    parts.some((each) => !allowsText(reader, nodeOf(each.properties)[name])),
+  )
+  return notText === undefined ? undefined : `has events whose ${notText} is no text: use type: string`
+}
+
+function readData(reader: Reader, schemas: readonly unknown[]) {
+  const read = schemas.map((schema) => ({ schema, json: jsonOf(reader, schema) }))
+  const json = read.flatMap((each) => (each.json === undefined ? [] : [each.json as AnySchema]))
+  if (read.some(({ schema }) => isEncoded(reader, schema)))
+    return 'has events whose data has a contentEncoding, which is not supported'
+  if (json.length === 0)
+    return {
+      isJson: false,
+      allowsText: true,
+      texts: constantsIn(reader, schemas),
+      schema: textSchemaOf(reader, schemas),
+    }
+  const schema = whole(json)
+  return { isJson: true, allowsText: allowsText(reader, schema), texts: undefined, schema }
+}
+
+// The schema of the JSON in a text. What is declared as another type than a string, as many documents do, is
+// the value that the text is JSON of.
+function jsonOf(reader: Reader, schema: unknown): unknown {
+  for (const each of everywhere(reader, schema))
+    if (isJson(String(each.contentMediaType))) return each.contentSchema ?? true
+  return allowsText(reader, schema) ? undefined : schema
+}
+
+function isEncoded(reader: Reader, schema: unknown): boolean {
+  return everywhere(reader, schema).some(({ contentEncoding }) => contentEncoding !== undefined)
+}
+
+// A schema and those that it refers to and extends.
+function everywhere(reader: Reader, schema: unknown): Parts {
+  const { all } = alternativesOf(reader, schema)
+  return all.flat()
+}
+
+function allowsText(reader: Reader, schema: unknown): boolean {
+  return typesOf(nodeOf(reader.dereferenced(schema)))?.includes('string') ?? true
+}
+
+function textSchemaOf(reader: Reader, schemas: readonly unknown[]): AnySchema {
+  const isTyped = schemas.some((each) => typesOf(nodeOf(reader.dereferenced(each)))?.join() === 'string')
+  return whole(isTyped ? schemas : [...schemas, { type: 'string' }])
+}
+
+// A schema that says all that several say.
+function whole(schemas: readonly unknown[]): AnySchema {
+  const isConstant = schemas.some((each) => typeof nodeOf(each).const === 'string')
+  const texts = new Map(schemas.map((each) => [JSON.stringify(each), each]))
+  texts.delete('true')
+  if (isConstant) texts.delete(JSON.stringify(fields.event)) // the same, for a better type
+  const [first = true, ...others] = [...texts.values()] as AnySchema[]
+  return others.length === 0 ? first : { allOf: [first, ...others] }
+}
+
+// The texts that a const or an enum allows; undefined for any.
+function constantsIn(reader: Reader, schemas: readonly unknown[]): readonly string[] | undefined {
+  const lists = schemas
+    .flatMap((each) => everywhere(reader, each))
+    .flatMap((each) => {
+      if ('const' in each) return [[String(each.const)]]
+      return Array.isArray(each.enum) ? [each.enum.map(String)] : []
+    })
+  const [first, ...others] = lists
+  return first?.filter((each) => others.every((list) => list.includes(each)))
+}

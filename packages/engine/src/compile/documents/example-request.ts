@@ -1,0 +1,177 @@
+// An example of an operation's request: its required parameters and body, with the contract's examples or,
+// for want of one, a value of the schema.
+
+import { stringify } from 'lossless-json'
+import type { Content, Contract, Operation, SecurityScheme } from '../../document/contract.js'
+import { isJson } from '../../document/media-types.js'
+import { operationIn } from '../../document/methods.js'
+import { type Node, nodeOf, type Reader } from '../../document/reader.js'
+import { successContents } from '../../document/responses.js'
+import { credentialPlace } from '../../document/security.js'
+import { capitalized } from '../../lib/capitalized.js'
+import { effectiveParameters } from '../contract/parameters.js'
+
+export interface ExampleRequest {
+  readonly method: string
+  /** The path with its query, without the prefix. */
+  readonly target: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Sent by HTTP Basic, for which languages have functions of their own. */
+  readonly login: Login | undefined
+  readonly body: string | undefined
+  /** Whether the response is a stream of items, to be read as it arrives. */
+  readonly isStream: boolean
+}
+
+export interface Login {
+  readonly username: string
+  readonly password: string
+}
+
+/** Undefined if it cannot be written as text: an object as a parameter, a file as the body. */
+export function exampleRequest(
+  operation: Operation,
+  contract: Contract,
+  reader: Reader,
+): ExampleRequest | undefined {
+  const item = reader.node(nodeOf(reader.document.paths)[operation.path])
+  const definition = nodeOf(operationIn(item, operation.method))
+  const parameters = effectiveParameters(reader, item, definition).filter(({ required }) => required === true)
+  const pairs = parameters.map((each) => [each, valueTexts(each, reader)] as const)
+  const body = reader.node(definition.requestBody)
+  const media = Object.entries(nodeOf(body.content)).find(([mediaType]) => isJson(mediaType))
+  if (pairs.some(([, texts]) => texts === undefined)) return undefined
+  if (media === undefined && body.required === true) return undefined
+  const of = (place: string) =>
+    pairs.flatMap(([each, texts = []]) =>
+      each.in === place ? texts.map((text) => [String(each.name), text] as const) : [],
+    )
+  const credentials = credentialsOf(operation, contract)
+  const stream = streamOf(operation)
+  const cookies = [...credentials.cookie, ...of('cookie')]
+  return {
+    method: operation.method,
+    target: targetOf(operation.path, of('path'), [...credentials.query, ...of('query')]),
+    headers: [
+      ...credentials.header,
+      ...of('header'),
+      ...(cookies.length === 0 ? [] : [['Cookie', cookieText(cookies)] as const]),
+      ...(media === undefined ? [] : [['Content-Type', media[0]] as const]),
+      ...(stream === undefined ? [] : [['Accept', stream.mediaType] as const]),
+    ],
+    login: credentials.login,
+    isStream: stream !== undefined,
+    body: media && stringify(exampleOf(reader.node(media[1]), reader), null, 2),
+  }
+}
+
+// The stream that a client gets unless it wants something else.
+function streamOf(operation: Operation): Content | undefined {
+  const [first] = successContents(operation)
+  return first?.kind === 'stream' ? first : undefined
+}
+
+type Pairs = readonly (readonly [name: string, text: string])[]
+
+// What the first alternative of the operation's security needs: all of its schemes.
+function credentialsOf({ security: [first = []] }: Operation, { securitySchemes }: Contract) {
+  const sent = first.flatMap(({ name }) => {
+    const scheme = securitySchemes.get(name)
+    const place = credentialPlace(scheme)
+    return scheme === undefined || place === undefined ? [] : [{ scheme, place }]
+  })
+  const isBasic = ({ place }: (typeof sent)[number]) => place.in === 'authorization' && place.name === 'basic'
+  const others = sent.filter((each) => !isBasic(each))
+  const at = (...places: readonly string[]): Pairs =>
+    others.filter(({ place }) => places.includes(place.in)).map(({ scheme }) => pairOf(scheme))
+  return {
+    header: at('authorization', 'header'),
+    query: at('query'),
+    cookie: at('cookie'),
+    login: sent.some(isBasic) ? { username: 'YOUR_USERNAME', password: 'YOUR_PASSWORD' } : undefined,
+  }
+}
+
+function pairOf({ type, scheme = 'bearer', name = '', bearerFormat }: SecurityScheme) {
+  if (type === 'apiKey') return [name, 'YOUR_KEY'] as const
+  const text = type === 'http' && bearerFormat === undefined ? 'YOUR_KEY' : 'YOUR_TOKEN'
+  return ['Authorization', `${capitalized(scheme)} ${text}`] as const
+}
+
+function cookieText(cookies: Pairs): string {
+  return cookies.map(([name, text]) => `${name}=${encodeURIComponent(text)}`).join('; ')
+}
+
+function targetOf(path: string, inPath: Pairs, inQuery: Pairs): string {
+  const filled = inPath.reduce(
+    (target, [name, text]) => target.replaceAll(`{${name}}`, () => encodeURIComponent(text)),
+    path,
+  )
+  const query = inQuery.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')
+  return query === '' ? filled : `${filled}?${query}`
+}
+
+// Of an array, each item is a value of its own, as `form` sends it by default; others are left out.
+function valueTexts(parameter: Node, reader: Reader): string[] | undefined {
+  const value = exampleOf(parameter, reader)
+  const isDefaultForm = (parameter.style ?? 'form') === 'form' && parameter.explode !== false
+  if (Array.isArray(value) && !(parameter.in === 'query' && isDefaultForm)) return undefined
+  const all = [value].flat()
+  if (parameter.content !== undefined || all.some((each) => isObject(each))) return undefined
+  return all.map((each) => (typeof each === 'string' ? each : (stringify(each) ?? '')))
+}
+
+// The numbers of a contract may be objects, which keep their digits.
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && /^[[{]/.test(stringify(value) ?? '')
+}
+
+// Of a parameter or a Media Type Object.
+function exampleOf({ example, examples, schema }: Node, reader: Reader): unknown {
+  const [first] = Object.values(nodeOf(examples))
+  return example ?? reader.node(first).value ?? exampleValue(schema, reader)
+}
+
+// What goes beyond is null: a schema may contain itself, also many times.
+const depthMax = 6
+const valuesMax = 200
+
+// Undefined for a schema that no value matches.
+function exampleValue(schema: unknown, reader: Reader, count = { values: 0 }, depth = 0): unknown {
+  if (reader.isFalse(schema)) return undefined
+  const { example, examples, default: fallback, const: only, enum: values, ...rest } = reader.node(schema)
+  const [first] = Array.isArray(examples) ? examples : []
+  const [one] = Array.isArray(values) ? values : []
+  const given = example ?? first ?? only ?? fallback ?? one
+  count.values++
+  if (given !== undefined || depth === depthMax || count.values > valuesMax) return given ?? null
+  const { allOf, oneOf, anyOf, type } = rest
+  const inner = (each: unknown) => exampleValue(each, reader, count, depth + 1)
+  if (Array.isArray(allOf)) return Object.assign({}, typed('object', rest, inner), ...allOf.map(inner))
+  const choice = [oneOf, anyOf]
+    .filter(Array.isArray)
+    .flat()
+    .find((each) => !reader.isFalse(each))
+  if (choice !== undefined) return inner(choice)
+  const [name] = [type ?? (rest.properties === undefined ? 'string' : 'object')].flat()
+  return typed(String(name), rest, inner)
+}
+
+const textOfFormat: Readonly<Record<string, string>> = {
+  date: '2030-01-31',
+  'date-time': '2030-01-31T12:00:00Z',
+  email: 'someone@example.com',
+  uri: 'https://example.com/',
+  uuid: '3fa85f64-5717-4562-b3fc-2c963f66afa6',
+}
+
+function typed(type: string, schema: Node, inner: (schema: unknown) => unknown): unknown {
+  const { properties, required, items, minimum, format } = schema
+  if (type === 'integer' || type === 'number') return minimum ?? 1
+  if (type === 'boolean') return true
+  if (type === 'null') return null
+  if (type === 'array') return [inner(items)].filter((each) => each !== undefined)
+  if (type !== 'object') return textOfFormat[String(format)] ?? 'text'
+  const names = Array.isArray(required) ? required.map(String) : []
+  return Object.fromEntries(names.map((name) => [name, inner(nodeOf(properties)[name])]))
+}

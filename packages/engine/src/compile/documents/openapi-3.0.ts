@@ -1,0 +1,206 @@
+// Converts the contract to OpenAPI 3.0, for tools that do not support 3.1. Constraints that 3.0 cannot
+// express are dropped, so the result may allow more than the service does.
+
+import {
+  mapMembers,
+  outermost,
+  partsOf,
+  referenceFields,
+  schemaFields,
+  schemaKeywords,
+  subschemasOf,
+} from '../../document/keywords.js'
+import { isJson } from '../../document/media-types.js'
+import { methodFields } from '../../document/methods.js'
+import { type Node, nodeOf } from '../../document/reader.js'
+import { isOpenApi30 } from '../../document/versions.js'
+import { withoutDynamicRefs } from '../source/dynamic-refs.js'
+import { resolved } from '../source/resolved.js'
+import { withNamedSchemas } from './named-schemas.js'
+import { mediaTypeOf, withoutOpenApi32 } from './openapi-3.1.js'
+
+const unknownKeywords = [
+  ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$vocabulary', '$comment', '$defs'],
+  ...['if', 'then', 'else', 'contains', 'minContains', 'maxContains', 'prefixItems', 'unevaluatedItems'],
+  ...['patternProperties', 'propertyNames', 'dependentSchemas', 'dependentRequired', 'unevaluatedProperties'],
+  ...['const', 'contentEncoding', 'contentMediaType', 'contentSchema', 'examples'],
+  'itemSchema',
+]
+
+/** Converts a document of OpenAPI 3.1 or 3.2 to 3.0. Returns a 3.0 document unchanged. */
+export function toOpenApi30(document: object): object {
+  if (isOpenApi30(document)) return document
+  // Path items are no components in 3.0.
+  const named = withNamedSchemas(withoutOpenApi32(withoutDynamicRefs(document)), 'pathItems')
+  const whole = resolved(named, (kind) => kind !== 'pathItems') as Node
+  const { openapi: _, jsonSchemaDialect: __, webhooks: ___, ...known } = whole
+  const { info, components = {}, ...others } = known
+  const { pathItems: ____, schemas, securitySchemes, ...kept } = components as Node
+  const schemes = Object.entries(nodeOf(securitySchemes))
+  const unsupported = schemes
+    .filter(([, scheme]) => nodeOf(scheme).type === 'mutualTLS')
+    .map(([name]) => name)
+  const scoped = schemes.filter(([, scheme]) => hasScopes(nodeOf(scheme))).map(([name]) => name)
+  const convert = createConvert(unsupported, scoped)
+  return {
+    openapi: '3.0.3',
+    info: infoOf(nodeOf(info)),
+    ...nodeOf(convert({ paths: {}, ...others })),
+    components: convert({
+      ...kept,
+      ...(schemas !== undefined && { schemas: withDefinitions(nodeOf(schemas)) }),
+      ...(schemes.length > 0 && { securitySchemes: without(nodeOf(securitySchemes), unsupported) }),
+    }),
+  }
+}
+
+// `#/components/schemas/A/$defs/B` becomes `#/components/schemas/A.B`.
+function withDefinitions(schemas: Node): Node {
+  const all = Object.entries(schemas).flatMap(([name, schema]) => {
+    const own = Object.entries(nodeOf(nodeOf(schema).$defs)).map(([other, each]) => [
+      `${name}.${other}`,
+      each,
+    ])
+    return [[name, schema], ...own]
+  })
+  return Object.fromEntries(all)
+}
+
+function without(node: Node, names: readonly string[]): Node {
+  return Object.fromEntries(Object.entries(node).filter(([name]) => !names.includes(name)))
+}
+
+function infoOf({ summary: _, license, ...info }: Node): Node {
+  if (license === undefined) return info
+  const { identifier, ...known } = nodeOf(license)
+  if (identifier === undefined) return { ...info, license: known }
+  return { ...info, license: { ...known, url: `https://spdx.org/licenses/${identifier}.html` } }
+}
+
+// The lists of other schemes name roles, which 3.0 does not have (OpenAPI 3.0.3, section 4.7.30).
+function hasScopes({ type, $ref }: Node): boolean {
+  return type === 'oauth2' || type === 'openIdConnect' || $ref !== undefined
+}
+
+function withoutRoles(requirement: Node, scoped: readonly string[]): Node {
+  const entries = Object.entries(requirement)
+  return Object.fromEntries(entries.map(([name, scopes]) => [name, scoped.includes(name) ? scopes : []]))
+}
+
+function createConvert(
+  unsupported: readonly string[],
+  scoped: readonly string[],
+): (value: unknown) => unknown {
+  const convert = (value: unknown, nesting = outermost): unknown => {
+    const { of, isMap, isData } = nesting
+    if (typeof value === 'boolean' && !isData && isSchemaIn(of)) return value ? {} : { not: {} }
+    if (isData || typeof value !== 'object' || value === null) return value
+    // A document of 3.1 may have an itemSchema, too.
+    const known = of === 'content' && !isMap ? mediaTypeOf(nodeOf(value)) : value
+    const node = mapMembers(known, nesting, convert) as Node
+    if (isMap || Array.isArray(node)) return node
+    if (of === 'security') return withoutRoles(without(node, unsupported), scoped)
+    if (methodFields.includes(of)) return withResponses(node)
+    return node.$ref === undefined ? withKeywordsOf30(node) : reference(node, of)
+  }
+  // OpenAPI 3.0 ignores the siblings of a `$ref`, so they move into an `allOf`.
+  const reference = ({ $ref, ...siblings }: Node, of: string): Node => {
+    const target = { $ref: String($ref).replaceAll('/$defs/', '.') }
+    if (of === 'paths') return { ...target, ...siblings }
+    if (referenceFields.has(of) || Object.keys(siblings).length === 0) return target
+    const { allOf = [], ...others } = withKeywordsOf30(siblings)
+    return { ...others, allOf: [target, ...(allOf as Node[])] }
+  }
+  return convert
+}
+
+// Until 3.1 an operation must have some.
+function withResponses(operation: Node): Node {
+  const { $ref, responses } = operation
+  const isWhole = $ref !== undefined || responses !== undefined
+  return isWhole ? operation : { ...operation, responses: { default: { description: 'Not described.' } } }
+}
+
+// Whether a boolean in a field is a schema that 3.0 cannot express.
+function isSchemaIn(of: string): boolean {
+  const isKnown = schemaKeywords.has(of) && !unknownKeywords.includes(of)
+  return (isKnown && of !== 'additionalProperties') || schemaFields.has(of) || of === 'schemas'
+}
+
+// Replaces or drops the keywords that 3.0 does not have. Nodes other than schemas have none of them.
+function withKeywordsOf30(node: Node): Node {
+  const { examples, contentEncoding, contentMediaType, itemSchema } = node
+  // The text of JSON is text: `binary` would make a file of it.
+  const isFile = contentMediaType !== undefined && !isJson(String(contentMediaType))
+  const format = /^base64/.test(String(contentEncoding)) ? 'byte' : isFile ? 'binary' : undefined
+  const known = Object.entries(node).filter(([key]) => !unknownKeywords.includes(key))
+  return withTypes({
+    ...(format !== undefined && { format }),
+    ...(losesProperties(node) && { additionalProperties: true }),
+    ...Object.fromEntries(known),
+    ...('const' in node && { enum: [node.const] }),
+    ...(itemSchema !== undefined && { schema: itemSchema }),
+    ...(examples !== undefined && (Array.isArray(examples) ? { example: examples[0] } : { examples })),
+    ...bound(node, 'minimum', 'exclusiveMinimum', (limit, exclusive) => limit > exclusive),
+    ...bound(node, 'maximum', 'exclusiveMaximum', (limit, exclusive) => limit < exclusive),
+    ...(node.patternProperties !== undefined && { additionalProperties: true }),
+    ...(node.prefixItems !== undefined && { items: {} }),
+  })
+}
+
+// Whether a keyword that 3.0 does not have allows properties beside the schema's own.
+function losesProperties({ properties, unevaluatedProperties: others = false, ...node }: Node): boolean {
+  if (properties === undefined) return false
+  const dropped = subschemasOf(node).filter(({ keyword }) => unknownKeywords.includes(keyword))
+  const parts = dropped
+    .filter(({ appliesTo }) => appliesTo === 'value')
+    .flatMap((each) => partsOf(each.schema))
+  const names = parts.flatMap((part) => Object.keys(nodeOf(part.properties)))
+  return others !== false || names.some((name) => !Object.hasOwn(nodeOf(properties), name))
+}
+
+// In 3.0 `exclusiveMinimum` is a flag of `minimum`. With both bounds in 3.1, the tighter one applies.
+function bound(
+  node: Node,
+  name: string,
+  exclusiveName: string,
+  isTighter: (limit: number, exclusive: number) => boolean,
+): Node {
+  const { [name]: limit, [exclusiveName]: exclusive } = node as Readonly<Record<string, number>>
+  if (typeof exclusive !== 'number' && typeof exclusive !== 'bigint') return {}
+  if (limit !== undefined && isTighter(limit, exclusive)) return { [exclusiveName]: false }
+  return { [name]: exclusive, [exclusiveName]: true }
+}
+
+// In 3.0 a schema has one type, an array requires `items`, and null is not a type.
+function withTypes(node: Node): Node {
+  const types = [node.type].flat()
+  const others = types.filter((each) => each !== 'null')
+  const isNullable = others.length < types.length
+  const { type, ...untyped } = node
+  if (type === undefined) return withoutNull(node)
+  if (others.length === 0) return { ...untyped, enum: [null], nullable: true }
+  const [first, ...more] = others.map((each) => ({
+    type: each,
+    ...(each === 'array' && { items: node.items ?? {} }),
+    ...(each === 'integer' && /^int/.test(String(node.format)) && { format: node.format }),
+    ...(isNullable && { nullable: true }),
+  }))
+  if (more.length === 0) return withoutNull({ ...node, ...first })
+  return withoutNull({
+    ...untyped,
+    allOf: [...((node.allOf ?? []) as Node[]), { anyOf: [first, ...more] }],
+  })
+}
+
+// Turns `anyOf: [A, {type: 'null'}]` into a nullable A, which generators understand.
+function withoutNull(node: Node): Node {
+  const keyword = ['anyOf', 'oneOf'].find((each) => Array.isArray(node[each]))
+  if (keyword === undefined) return node
+  const all = node[keyword] as Node[]
+  const others = all.filter(
+    ({ enum: values }) => !(Array.isArray(values) && values.every((each) => each === null)),
+  )
+  if (others.length === all.length || others.length === 0) return node
+  return { ...node, [keyword]: others, nullable: true }
+}

@@ -1,0 +1,165 @@
+// Converts a contract of OpenAPI 3.2 to 3.1, for tools that do not support 3.2. What 3.1 can say otherwise is
+// said so, operations with other methods become extensions, and the rest is left out: the result may allow
+// more than the service does.
+
+import { framingOf } from '../../document/framing.js'
+import { isNode, mapMembers, mapValues, outermost } from '../../document/keywords.js'
+import { essence } from '../../document/media-types.js'
+import { type Node, nodeOf, Reader } from '../../document/reader.js'
+import { isOpenApi32 } from '../../document/versions.js'
+import { withSchemaOfItem } from '../contract/items.js'
+import { resolved } from '../source/resolved.js'
+import { withSchemeNames } from '../source/scheme-names.js'
+import { withNamedSchemas } from './named-schemas.js'
+
+/** The document of OpenAPI 3.1 for one of 3.2; any other is returned unchanged. */
+export function withoutOpenApi32(document: object): object {
+  if (!isOpenApi32(document)) return document
+  const named = withNamedSchemas(withSchemeNames(document), 'mediaTypes') // which are no components in 3.1
+  const own = resolved(named, (kind) => kind !== 'mediaTypes')
+  const reader = new Reader(own)
+  const convert = (value: unknown, nesting = outermost): unknown => {
+    const { of, isMap, isData } = nesting
+    if (isData || typeof value !== 'object' || value === null) return value
+    const written = of === 'parameters' ? withoutQuerystrings(reader, value, isMap) : value
+    const whole = of === 'content' && isMap ? itemsAsSchemas(reader, written) : written
+    const node = mapMembers(whole, nesting, convert) as Node
+    return isMap || Array.isArray(node) ? node : rewritten(node, of)
+  }
+  const { $self: _, jsonSchemaDialect, ...others } = convert(own) as Node
+  const isOwn = /\/3\.2\//.test(String(jsonSchemaDialect))
+  return {
+    ...others,
+    ...(jsonSchemaDialect !== undefined && !isOwn && { jsonSchemaDialect }),
+    openapi: '3.1.1',
+  }
+}
+
+// In 3.1 a sequence of items has the schema of one.
+function itemsAsSchemas(reader: Reader, content: object): object {
+  return mapValues(content, (each, type) =>
+    framingOf(type) === 'sse' ? each : withSchemaOfItem(reader, type, each),
+  )
+}
+
+// Fields that 3.2 has added, by the field whose value or member has them.
+const addedFields: Readonly<Record<string, readonly string[]>> = {
+  servers: ['name'],
+  server: ['name'],
+  components: ['mediaTypes'],
+  encoding: ['encoding', 'prefixEncoding', 'itemEncoding'],
+  securitySchemes: ['oauth2MetadataUrl'],
+  flows: ['deviceAuthorization'],
+}
+
+const rewrites: Readonly<Record<string, (node: Node) => Node>> = {
+  tags: tagOf,
+  content: mediaTypeOf,
+  parameters: parameterOf,
+  headers: withExamples,
+  components: withExamples,
+  responses: responseOf,
+  securitySchemes: schemeOf,
+  xml: xmlOf,
+}
+
+function rewritten(node: Node, of: string): Node {
+  if (typeof node.$ref === 'string' && of !== 'paths') return node
+  const rewrite = rewrites[of] ?? withoutMethods
+  return without(withoutDefaultMapping(rewrite(node)), addedFields[of] ?? [])
+}
+
+// In 3.1 every value must have the property of a discriminator, whose alternatives stay.
+function withoutDefaultMapping(node: Node): Node {
+  return nodeOf(node.discriminator).defaultMapping === undefined ? node : without(node, ['discriminator'])
+}
+
+function without(node: Node, names: readonly string[]): Node {
+  return Object.fromEntries(Object.entries(node).filter(([name]) => !names.includes(name)))
+}
+
+// Of a path item, which may be anywhere below `callbacks`.
+function withoutMethods(node: Node): Node {
+  const { query, additionalOperations, ...known } = node
+  if (!isNode(additionalOperations) && !isNode(query)) return node
+  return {
+    ...known,
+    ...(query !== undefined && { 'x-query': query }),
+    ...(additionalOperations !== undefined && { 'x-additionalOperations': additionalOperations }),
+  }
+}
+
+// Redocly's extension, which Scalar and others show, too.
+function tagOf({ summary, parent, kind: _, ...tag }: Node): Node {
+  return {
+    ...tag,
+    ...(summary !== undefined && { 'x-displayName': summary }),
+    ...(parent !== undefined && { 'x-parent': parent }),
+  }
+}
+
+/** A media type before 3.2: an item of a stream is what many documents of 3.0 and 3.1 have as its schema. */
+export function mediaTypeOf({ itemSchema, itemEncoding: _, prefixEncoding: __, ...media }: Node): Node {
+  return withExamples({ ...(itemSchema !== undefined && { schema: itemSchema }), ...media })
+}
+
+function responseOf({ summary, description = summary ?? '', ...response }: Node): Node {
+  return { description, ...(summary !== undefined && { 'x-summary': summary }), ...response }
+}
+
+// What has no field is said in the text.
+function schemeOf({ deprecated, ...scheme }: Node): Node {
+  if (deprecated !== true) return scheme
+  const texts = ['Deprecated.', scheme.description].filter((each) => each !== undefined)
+  return { ...scheme, description: texts.join(' ') }
+}
+
+function xmlOf({ nodeType, ...xml }: Node): Node {
+  if (nodeType === 'attribute') return { ...xml, attribute: true }
+  return nodeType === 'element' ? { ...xml, wrapped: true } : xml
+}
+
+// The style of cookies is that of a form without percent-encoding.
+function parameterOf({ allowReserved, ...parameter }: Node): Node {
+  return withExamples({
+    ...parameter,
+    ...(allowReserved !== undefined && parameter.in === 'query' && { allowReserved }),
+    ...(parameter.style === 'cookie' && { style: 'form' }),
+  })
+}
+
+// A form as the whole query is a parameter for each of its properties; any other content cannot be said.
+function withoutQuerystrings(reader: Reader, parameters: object, isMap: boolean): object {
+  const isWhole = (each: unknown) => reader.node(each).in === 'querystring'
+  if (Array.isArray(parameters))
+    return parameters.flatMap((each) => (isWhole(each) ? propertiesOf(reader, reader.node(each)) : each))
+  if (!isMap) return parameters
+  return Object.fromEntries(Object.entries(parameters).filter(([, each]) => !isWhole(each)))
+}
+
+function propertiesOf(reader: Reader, { content, required: isRequired }: Node): Node[] {
+  const [[type = '', media] = []] = Object.entries(nodeOf(content))
+  if (essence(type) !== 'application/x-www-form-urlencoded') return []
+  const { schema, encoding } = reader.node(media)
+  const { properties, required = [] } = reader.node(schema)
+  return Object.entries(nodeOf(properties)).map(([name, each]) => {
+    const { contentType, ...style } = nodeOf(nodeOf(encoding)[name])
+    const value = contentType === undefined ? { ...style, schema: each } : contentOf(contentType, each)
+    const needed = isRequired === true && (required as unknown[]).includes(name)
+    return { name, in: 'query', ...(needed && { required: true }), ...value }
+  })
+}
+
+function contentOf(type: unknown, schema: unknown): Node {
+  return { content: { [String(type)]: { schema } } }
+}
+
+function withExamples(node: Node): Node {
+  return isNode(node.examples) ? { ...node, examples: mapValues(node.examples, exampleOf) } : node
+}
+
+function exampleOf(example: unknown): unknown {
+  const { dataValue, serializedValue, ...others } = nodeOf(example)
+  const value = dataValue ?? serializedValue
+  return value === undefined || 'externalValue' in others ? others : { ...others, value }
+}

@@ -1,0 +1,102 @@
+// A schema in a few words, for readers: `string of 1 to 255 characters`. It says less than the schema does
+// where words would be longer than the schema.
+
+import { parse, stringify } from 'lossless-json'
+import { exactNumbers } from '../../document/keywords.js'
+import { type Node, nodeOf, type Reader } from '../../document/reader.js'
+
+// Deeper ones are rare, and nobody reads them in a line.
+const depthMax = 4
+
+// What a schema that is `false` allows.
+const nothing = 'nothing'
+
+/** A schema in words. A long one that has a name is named, and so is one that contains itself. */
+export function shortSchema(schema: unknown, reader: Reader, depth = 0): string {
+  if (reader.isFalse(schema)) return nothing
+  const { $ref } = nodeOf(schema)
+  const target = withExact(reader.node(schema))
+  if (typeof $ref === 'string' && (depth === depthMax || isLong(target))) return schemaNameOf($ref)
+  if (depth === depthMax) return 'any'
+  const inner = (each: unknown) => shortSchema(each, reader, depth + 1)
+  const text = ownWords(target, inner)
+  return target.default === undefined ? text : `${text}, by default ${json(target.default)}`
+}
+
+function withExact({ [exactNumbers]: exact, ...schema }: Node): Node {
+  return typeof exact === 'string' ? { ...schema, ...nodeOf(parse(exact)) } : schema
+}
+
+function schemaNameOf(ref: string): string {
+  return decodeURIComponent(ref.slice(ref.lastIndexOf('/') + 1))
+}
+
+// More would make a line too long to read.
+const valuesMax = 8
+
+function isLong({ properties, allOf, anyOf, oneOf, enum: values }: Node): boolean {
+  const isComposed = [properties, allOf, anyOf, oneOf].some((each) => each !== undefined)
+  return isComposed || (Array.isArray(values) && values.length > valuesMax)
+}
+
+type Inner = (schema: unknown) => string
+
+function ownWords(schema: Node, inner: Inner): string {
+  const { allOf, anyOf, oneOf, type } = schema
+  const parts = [
+    ...(hasType(schema) ? [typeWords(schema, inner)] : []),
+    ...[allOf].filter(Array.isArray).flatMap((each) => each.filter((one) => one !== true).map(inner)),
+    ...[anyOf, oneOf].filter(Array.isArray).map((each) => alternatives(each.map(inner))),
+  ]
+  return parts.length > 0 ? parts.join(' and ') : String(type ?? 'any')
+}
+
+function alternatives(all: readonly string[]): string {
+  return all.filter((each) => each !== nothing).join(' or ') || nothing
+}
+
+// `type: object` beside alternatives adds nothing to them.
+function hasType({ type, enum: values, const: value, properties, allOf, anyOf, oneOf }: Node): boolean {
+  const isShown = type !== 'object' || [allOf, anyOf, oneOf].every((each) => each === undefined)
+  return [isShown ? type : undefined, values, value, properties].some((each) => each !== undefined)
+}
+
+function typeWords(schema: Node, inner: Inner): string {
+  if (schema.const !== undefined) return json(schema.const)
+  if (Array.isArray(schema.enum)) return schema.enum.map(json).join(' or ')
+  const types = [schema.type ?? 'object'].flat().map(String)
+  return types.map((type) => (words[type] ?? (() => type))(schema, inner)).join(' or ')
+}
+
+const words: Readonly<Record<string, (schema: Node, inner: Inner) => string>> = {
+  array: ({ items, minItems, maxItems }, inner) =>
+    `array of ${inner(items)}${(minItems ?? maxItems) ? ',' : ''}${range(minItems, maxItems, 'item')}`,
+  integer: ({ format, minimum, maximum }) => `${format ?? 'integer'}${range(minimum, maximum)}`,
+  number: ({ format, minimum, maximum }) => `${format ?? 'number'}${range(minimum, maximum)}`,
+  object: objectWords,
+  string: ({ format, minLength, maxLength, 'x-pattern-description': words }) => {
+    const type = format === undefined ? 'string' : `string (${format})`
+    const pattern = words === undefined ? '' : `, ${words}`
+    return type + range(minLength, maxLength, 'character') + pattern
+  },
+}
+
+function objectWords({ properties, required, additionalProperties: others }: Node, inner: Inner): string {
+  const isRequired = new Set(Array.isArray(required) ? required : [])
+  const members = Object.entries(nodeOf(properties)).map(
+    ([name, of]) => `${name}${isRequired.has(name) ? '' : '?'}: ${inner(of)}`,
+  )
+  if (typeof others === 'object') members.push(`any other: ${inner(others)}`)
+  return members.length > 0 ? `{ ${members.join(', ')} }` : 'object'
+}
+
+function range(min: unknown, max: unknown, unit = ''): string {
+  if (min === undefined && max === undefined) return ''
+  const last = `${max ?? min}${unit && ` ${unit}${String(max ?? min) === '1' ? '' : 's'}`}`
+  if (max === undefined) return ` at least ${last}`
+  return min === undefined ? ` at most ${last}` : ` from ${min} to ${last}`
+}
+
+function json(value: unknown): string {
+  return stringify(value) ?? ''
+}

@@ -1,0 +1,32 @@
+// What reads the files of a contract, loaded when it is called: a server that loads a plan needs none of it.
+
+import type { Contract } from '../document/contract.js'
+import type { ExtensionReaders, OperationExtensionReaders, ReadBy } from '../document/extension-readers.js'
+import type { ReadText } from '../document/file-text.js'
+import type { CompileOptions } from './compile-contract.js'
+
+/**
+ * Reads and checks the contract.
+ * @param readText replaces reading files from the folder of the contract: see `filesOf`
+ * @param readers of extensions of the document that the engine does not know
+ * @param operationReaders of extensions of operations
+ * @throws {ContractError} with every problem, one per line: `openapi.yaml:12:7: message`
+ */
+export async function readContract<Readers extends ExtensionReaders = Readonly<Record<never, never>>>(
+  file: string,
+  readText?: ReadText,
+  readers?: Readers,
+  operationReaders?: OperationExtensionReaders,
+): Promise<Contract & { readonly extensions: ReadBy<Readers> }> {
+  const reading = await import('./read.js')
+  return reading.readContract(file, readText, readers, operationReaders)
+}
+
+/**
+ * Compiles a contract to a plan, of which `loadContract` makes what `readContract` makes of the files.
+ * @throws {ContractError} as `readContract` does, or if a reader returns what is no plain data
+ */
+export async function compileContract(file: string, options?: CompileOptions): Promise<Uint8Array> {
+  const compiling = await import('./compile-contract.js')
+  return compiling.compileContract(file, options)
+}

@@ -1,0 +1,89 @@
+// Ajv: instances with the server's keywords and formats, and the preparation of schemas for them.
+
+import { _, type Ajv, type CodeKeywordDefinition, type Options, type ValidateFunction } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import prefixItems from 'ajv/dist/vocabularies/applicator/prefixItems.js'
+import type { Schema } from '../../document/contract.js'
+import { type AnySchema, ofOtherDrafts, schemasIn } from '../../document/keywords.js'
+import { toRegExp } from '../../document/patterns.js'
+import { changing } from '../../serve/schemas/changes.js'
+import { type NumberMode, withConditions, withExactNumbers } from '../../serve/schemas/exact-numbers.js'
+import { formats } from '../../serve/schemas/formats.js'
+import { withNullPrototypes } from '../../serve/schemas/inherited-names.js'
+import { addAlternatives } from './alternatives.js'
+import { addBytes } from './bytes-keyword.js'
+import { addDefaults } from './default-keywords.js'
+import { addUnevaluated } from './evaluated-keywords.js'
+import { addExactNumber } from './exact-number-keyword.js'
+import { addNullPrototype } from './null-prototype-keyword.js'
+import { addBoundedPatterns } from './pattern-keyword.js'
+import { addSteps, stepsOfSchemas, withSteps } from './step-keyword.js'
+import { addUniqueItems } from './unique-items.js'
+import { addValues } from './values.js'
+
+// Ajv's optimizer is quadratic in the size of a schema, and V8 optimizes the code anyway.
+const unoptimized = { optimize: false }
+
+/**
+ * An Ajv for OpenAPI schemas. Unknown keywords and formats (`example`, `xml`, `x-*`) are annotations, as in
+ * JSON Schema 2020-12; the lint reports misspelt ones.
+ */
+export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
+  const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
+  const regExp = Object.assign(toRegExp, { code: 'runtime["toRegExp"]' })
+  const code = { regExp, formats: _`runtime["formats"]`, ...unoptimized, ...options.code }
+  const ajv = new Ajv2020({ ...common, ...options, code })
+  for (const [name, { validate }] of Object.entries(formats)) ajv.addFormat(name, validate)
+  addBoundedPatterns(ajv)
+  addExactNumber(ajv, mode)
+  addNullPrototype(ajv, mode)
+  addBytes(ajv)
+  addAlternatives(ajv, mode)
+  addUniqueItems(ajv)
+  addValues(ajv)
+  addUnevaluated(ajv)
+  judgeTuplesLast(ajv)
+  if (mode !== 'check') addDefaults(ajv)
+  addSteps(ajv)
+  changeOnceValid(ajv)
+  return ajv
+}
+
+// Until the first error, Ajv (8.20) skips what follows `prefixItems` if an array has fewer items.
+function judgeTuplesLast(ajv: Ajv): void {
+  ajv.removeKeyword('prefixItems')
+  ajv.addKeyword(prefixItems.default as CodeKeywordDefinition)
+}
+
+// Ajv's own `useDefaults` and `coerceTypes` would change a value while it is judged.
+function changeOnceValid(ajv: Ajv): void {
+  const compile = ajv.compile.bind(ajv) as (schema: AnySchema) => ValidateFunction
+  const stepsOf = stepsOfSchemas(ajv)
+  ajv.compile = ((schema: AnySchema) => changing(compile(schema), () => stepsOf(schema))) as Ajv['compile']
+}
+
+// The meta-schema validator, shared because compiling it takes longer than compiling all schemas of a small
+// contract.
+const dialect = new Ajv2020({ strict: false, logger: false, code: unoptimized })
+
+/**
+ * A schema that Ajv can compile: without `$id`, which must be unique in an Ajv, without `$schema`, and with
+ * the server's keywords.
+ * @throws {Error} if the schema is invalid
+ */
+export function compilable<Each extends AnySchema>(schema: Each, mode?: NumberMode): Each
+export function compilable(schema: AnySchema, mode: NumberMode = 'json'): AnySchema {
+  if (typeof schema === 'boolean') return schema
+  const { $id: _, $schema, ...others } = schema
+  checkDialect(others)
+  return withSteps(withConditions(withExactNumbers(withNullPrototypes(others), mode)))
+}
+
+// Ajv would read `$recursiveRef` from the schema that it compiles, and of `$recursiveAnchor` the meta-schema
+// only says that it must be a string.
+function checkDialect(schema: Schema): void {
+  for (const name of ['$recursiveAnchor', '$recursiveRef'])
+    if (schemasIn(schema).some((each) => name in each))
+      throw new Error(`${name} is of another draft of JSON Schema: write ${ofOtherDrafts.get(name)}`)
+  dialect.validateSchema(schema, true)
+}

@@ -1,0 +1,85 @@
+// Replaces Ajv's `unevaluatedProperties` and `unevaluatedItems` (evaluated.ts), which lose what is evaluated
+// beside `$ref`, if/then/else and alternatives (Ajv issues 2483 and 2559, for 8.20), and take every item for
+// evaluated beside `contains`.
+
+import { _, type Ajv, type CodeKeywordDefinition, type KeywordCxt } from 'ajv'
+import { not } from 'ajv/dist/compile/codegen/index.js'
+import names from 'ajv/dist/compile/names.js'
+import { Type } from 'ajv/dist/compile/util.js'
+import contains from 'ajv/dist/vocabularies/applicator/contains.js'
+import items from 'ajv/dist/vocabularies/unevaluated/unevaluatedItems.js'
+import properties from 'ajv/dist/vocabularies/unevaluated/unevaluatedProperties.js'
+import type { Schema } from '../../document/contract.js'
+import {
+  createNoteEvaluated,
+  createOtherItems,
+  createOtherProperties,
+  noteMatching,
+} from '../../serve/schemas/evaluated.js'
+import { call, make, ofParent } from './generated-code.js'
+
+/** Replaces the keywords of an Ajv, and adds `evaluates`, which withEvaluations sets. */
+export function addUnevaluated(ajv: Ajv): void {
+  ajv.opts.unevaluated = false // Ajv's own bookkeeping
+  const { code: _, ...ofContains } = contains.default as CodeKeywordDefinition
+  const { code: __, ...ofProperties } = properties.default as CodeKeywordDefinition
+  const { code: ___, ...ofItems } = items.default as CodeKeywordDefinition
+  for (const keyword of ['contains', 'unevaluatedProperties', 'unevaluatedItems']) ajv.removeKeyword(keyword)
+  // Before all others: a schema does not see what those beside it evaluate.
+  ajv.addKeyword({ keyword: 'evaluates', before: '$dynamicAnchor', code: noteEvaluated })
+  ajv.addKeyword({ ...ofContains, code: judgeContains })
+  ajv.addKeyword({
+    ...ofProperties,
+    code: (cxt) => judgeOthers(cxt, Type.Str, createOtherProperties, 'unevaluatedProperty'),
+  })
+  ajv.addKeyword({
+    ...ofItems,
+    trackErrors: true,
+    code: (cxt) => judgeOthers(cxt, Type.Num, createOtherItems, 'len'),
+  })
+}
+
+function noteEvaluated(cxt: KeywordCxt): void {
+  cxt.gen.code(call(cxt, make(cxt, createNoteEvaluated, ofParent(cxt)), cxt.data))
+}
+
+function judgeOthers(
+  cxt: KeywordCxt,
+  dataPropType: Type,
+  createOthers: (schema: Schema) => (value: never) => readonly (string | number)[],
+  param: string,
+): void {
+  const { gen, schema, data, it, keyword, errsCount } = cxt
+  const others = gen.const('others', call(cxt, make(cxt, createOthers, ofParent(cxt)), data))
+  gen.forOf('other', others, (other) => {
+    const isValid = gen.name('_valid')
+    if (schema === false) cxt.error(false, { [param]: other })
+    else cxt.subschema({ keyword, dataProp: other, dataPropType }, isValid)
+    if (!it.allErrors) gen.if(schema === false || not(isValid), () => gen.break())
+  })
+  cxt.ok(_`${errsCount} === ${names.default.errors}`)
+}
+
+// For Ajv, which adds the errors of each item to those before it. Beside a keyword that asks for unevaluated
+// items, each is looked at: `contains` evaluates those that match.
+function judgeContains(cxt: KeywordCxt): void {
+  const { gen, data, parentSchema, keyword } = cxt
+  const { minContains: min = 1, maxContains: max, evaluates } = parentSchema
+  if (evaluates !== true && min === 0 && max === undefined) return
+  const matching = evaluates === true ? gen.const('matching', call(cxt, noteMatching, data)) : undefined
+  const count = gen.let('count', 0)
+  gen.forRange('i', 0, _`${data}.length`, (i) => {
+    const isValid = gen.name('_valid')
+    const how = { compositeRule: true, createErrors: false, allErrors: false } as const
+    cxt.subschema({ keyword, dataProp: i, dataPropType: Type.Num, ...how }, isValid)
+    cxt.reset()
+    gen.if(isValid, () => {
+      gen.code(_`${count}++`)
+      if (matching !== undefined) gen.code(_`${matching}.add(${i})`)
+      else gen.if(max === undefined ? _`${count} >= ${min}` : _`${count} > ${max}`, () => gen.break())
+    })
+  })
+  cxt.setParams({ min, max })
+  const isBelow = max === undefined ? _`` : _` && ${count} <= ${max}`
+  cxt.pass(_`${count} >= ${min}${isBelow}`)
+}

@@ -1,0 +1,68 @@
+// The keyword that takes a step of the value that is being judged (steps.ts), in each schema.
+
+import { _, type Ajv, type KeywordCxt } from 'ajv'
+import type { Schema } from '../../document/contract.js'
+import { type AnySchema, mapSchemas, schemasIn } from '../../document/keywords.js'
+import { type Resolve, resolveIn } from '../../serve/schemas/references.js'
+import { count, extendSteps, stepsOfNote, takeNames, takeText } from '../../serve/schemas/steps.js'
+import { call, ofRuntime } from './generated-code.js'
+
+const keyword = 'steps'
+
+/** Returns the steps that all schemas take once which a schema applies, of itself and by its references. */
+export function stepsOfSchemas(ajv: Ajv): (schema: AnySchema) => number {
+  const resolve = resolveIn(ajv)
+  return (schema) => {
+    const reached = new Set<AnySchema>([schema]) // it iterates over what is added meanwhile, too
+    let steps = 0
+    for (const each of reached) {
+      const all = schemasIn(each)
+      for (const one of all) steps += stepsAt(one)
+      for (const target of targetsOf(all, resolve)) reached.add(target)
+    }
+    return steps
+  }
+}
+
+const noting = ['exactNumber', 'evaluates', 'contains', 'properties']
+
+// At most: not each of them makes a note.
+function stepsAt(schema: Schema): number {
+  return 1 + stepsOfNote * noting.filter((name) => schema[name] !== undefined).length
+}
+
+function targetsOf(schemas: readonly Schema[], resolve: Resolve): Schema[] {
+  return schemas.filter(({ $ref }) => typeof $ref === 'string').map(resolve)
+}
+
+/** A schema that takes a step wherever it, or one within it, is applied. */
+export function withSteps<Each extends AnySchema>(schema: Each): Each {
+  return mapSchemas(schema, (each) => (Object.keys(each).length === 0 ? each : { ...each, [keyword]: true }))
+}
+
+/** Adds the keyword of withSteps to an Ajv. */
+export function addSteps(ajv: Ajv): void {
+  ajv.addKeyword({ keyword, schemaType: 'boolean', code: takeStep })
+  // Ajv (8.20) runs the keywords of numbers and of texts first. A pattern is to be counted before it has run.
+  const { rules } = ajv.RULES
+  for (const group of rules) {
+    const own = group.rules.find((each) => each.keyword === keyword)
+    if (own === undefined) continue
+    group.rules.splice(group.rules.indexOf(own), 1)
+    rules.unshift({ rules: [own] })
+    return
+  }
+}
+
+const ofTexts = ['pattern', 'format', 'minLength', 'maxLength']
+const ofNames = ['patternProperties', 'unevaluatedProperties', 'minProperties', 'maxProperties']
+
+// What it does for each item or property, or for each schema, is counted by those.
+function takeStep(cxt: KeywordCxt): void {
+  const { gen, data, parentSchema } = cxt
+  const has = (name: string) => parentSchema[name] !== undefined
+  if (ofTexts.some(has)) gen.code(call(cxt, takeText, data))
+  if (ofNames.some(has)) gen.code(call(cxt, takeNames, data))
+  const counter = ofRuntime(cxt, count)
+  gen.if(_`--${counter}.left < 0`, () => gen.code(call(cxt, extendSteps)))
+}

@@ -1,0 +1,109 @@
+// What no file of a contract may contain, whatever its fields mean, and what no document may. Found without
+// recursion, before anything that recurses reads it.
+
+import type { Pointer, Problem } from '../../document/contract-error.js'
+import { containerFields, type Nesting, nestingIn, outermost } from '../../document/keywords.js'
+import { valueAt } from '../../document/pointer.js'
+
+/** As Redocly's parser of YAML: far more than people write, far from overflowing the stack of any reader. */
+export const nestingMax = 100
+
+/** What is said of a part nested deeper than that. */
+export const tooDeep = `a value is nested more than ${nestingMax} levels deep`
+
+interface Part {
+  readonly value: unknown
+  readonly at: Pointer
+  readonly nesting: Nesting
+}
+
+/** The first place of a parsed file with broken text, or nested too deeply. */
+export function formProblem(file: object): Problem | undefined {
+  return firstProblem({ value: file, at: [], nesting: outermost }, formFault)
+}
+
+/** The first place of a document, or of a part of one, with null for an object. */
+export function emptyProblem(
+  document: object,
+  at: Pointer = [],
+  nesting: Nesting = outermost,
+  noteRef: (ref: string, nesting: Nesting) => void = () => {},
+): Problem | undefined {
+  return firstProblem({ value: valueAt(document, at), at, nesting }, (around, inner) => {
+    const isRef = inner.at.at(-1) === '$ref' && typeof inner.value === 'string'
+    if (isRef) noteRef(String(inner.value), around.nesting)
+    return emptyFault(around, inner)
+  })
+}
+
+/**
+ * The same for a document of several files. What a part of another file is, is known from the `$ref`s to it:
+ * null may be data there.
+ * @param files by name, parsed
+ * @param targetOf the file and the part that a `$ref` in a file refers to
+ */
+export function emptyProblemIn(
+  files: ReadonlyMap<string, object>,
+  root: string,
+  targetOf: (file: string, ref: string) => readonly [file: string, at: Pointer],
+): (Problem & { readonly file: string }) | undefined {
+  const parts = new Map([['', { file: root, at: [] as Pointer, nesting: outermost }]])
+  for (const { file, at, nesting } of parts.values()) {
+    // with those that are added meanwhile
+    const problem = emptyProblem(files.get(file) ?? {}, at, nesting, (ref, nesting) => {
+      const [target, at] = targetOf(file, ref)
+      if (target !== root) parts.set(JSON.stringify([target, at, nesting]), { file: target, at, nesting })
+    })
+    if (problem !== undefined) return { ...problem, file }
+  }
+  return undefined
+}
+
+function firstProblem(
+  whole: Part,
+  faultOf: (around: Part, inner: Part) => string | undefined,
+): Problem | undefined {
+  const pending = [whole]
+  for (let part = pending.pop(); part !== undefined; part = pending.pop()) {
+    for (const inner of membersOf(part).reverse()) {
+      const fault = faultOf(part, inner)
+      if (fault !== undefined) return { text: fault, at: inner.at }
+      pending.push(inner)
+    }
+  }
+  return undefined
+}
+
+function membersOf({ value, at, nesting }: Part): Part[] {
+  if (typeof value !== 'object' || value === null) return []
+  const isList = Array.isArray(value)
+  return Object.entries(value).map(([key, each]) => {
+    return { value: each, at: [...at, isList ? Number(key) : key], nesting: nestingIn(nesting, key, isList) }
+  })
+}
+
+function formFault(_: Part, { value, at }: Part): string | undefined {
+  const key = String(at.at(-1))
+  // RFC 8259, section 8.2: without its other half, a surrogate has no encoding: writing would alter it.
+  if (/\p{Cs}/u.test(typeof value === 'string' ? key + value : key))
+    return `${named(at)} contains half a surrogate pair`
+  return at.length > nestingMax ? tooDeep : undefined
+}
+
+function emptyFault(around: Part, { value, at, nesting }: Part): string | undefined {
+  if (value === null && !nesting.isData && isContainer(around, String(at.at(-1))))
+    return `${named(at)} is null: give it a value, or remove it`
+  const isMapping = around.nesting.of === 'mapping' && !around.nesting.isData
+  return isMapping && typeof value !== 'string'
+    ? `${named(at)} must be the name of a schema or a $ref`
+    : undefined
+}
+
+function named(at: Pointer): string {
+  return at.slice(-3).join('.')
+}
+
+// Whether a member must be an object or an array.
+function isContainer({ value, nesting: { isMap } }: Part, key: string): boolean {
+  return isMap || Array.isArray(value) || containerFields.has(key)
+}

@@ -1,0 +1,193 @@
+// The text of a contract's file as a value, and the line of each part. JSON is YAML, too.
+
+import { parse as parseLossless } from 'lossless-json'
+import {
+  type CST,
+  type Document,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  Parser,
+  parseDocument,
+  type Scalar,
+  visit,
+} from 'yaml'
+import type { Pointer, Problem } from '../../document/contract-error.js'
+import { nestingIn, outermost } from '../../document/keywords.js'
+import { exactNumber, isKeptByDouble, narrowed } from '../../lib/exact-number.js'
+import { oneLine } from '../../lib/one-line.js'
+import { emptyProblem, formProblem, nestingMax, tooDeep } from './document-form.js'
+
+/**
+ * The value of a file.
+ * @throws {Error} if it is none, with the place in the form of the YAML parser's own errors
+ */
+export function parseText(text: string): object {
+  checkUtf8(text)
+  checkConflicts(text)
+  const isJson = /^\s*\{/.test(text) && !text.includes('__proto__')
+  const value = (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
+  refuse(formProblem(value), text)
+  return value
+}
+
+/** The value of the first file, the document itself. @throws {Error} also if it has null for an object */
+export function parseDocumentText(text: string): object {
+  const value = parseText(text)
+  refuse(emptyProblem(value), text)
+  return value
+}
+
+function refuse(problem: Problem | undefined, text: string): void {
+  if (problem === undefined) return
+  const { line, col } = createPosition(text)(problem.at) ?? { line: 1, col: 1 }
+  throw atPlace(oneLine(problem.text), line, col)
+}
+
+function atPlace(text: string, line: number, column: number): Error {
+  return new Error(`${text} at line ${line}, column ${column}:`)
+}
+
+// Decoding replaces each byte that is not UTF-8 by U+FFFD.
+function checkUtf8(text: string): void {
+  const at = text.indexOf('\ufffd')
+  if (at < 0) return
+  const before = text.slice(0, at).split('\n')
+  throw atPlace('the file is not UTF-8, or holds U+FFFD', before.length, (before.at(-1) ?? '').length + 1)
+}
+
+// No text of YAML or JSON begins a line with these.
+function checkConflicts(text: string): void {
+  const { index, 0: marker } = /^(?:<{7}|\|{7}|={7}|>{7})(?=\s|$)/m.exec(text) ?? {}
+  if (index === undefined) return
+  const line = text.slice(0, index).split('\n').length
+  throw atPlace(`${marker} is a marker of git: a merge has left a conflict here`, line, 1)
+}
+
+// About ten times as fast as the YAML parser, which reports syntax errors and duplicate keys better.
+function parseJsonText(text: string): object | undefined {
+  try {
+    return parseLossless(text, undefined, { parseNumber }) as object // it starts with a brace
+  } catch {
+    return undefined
+  }
+}
+
+// The YAML parser knows whether a number may be rounded.
+function parseNumber(numeral: string): number | bigint {
+  const value = exactNumber(numeral)
+  if (typeof value === 'number' && !isKeptByDouble(numeral)) throw new RangeError(numeral)
+  return value
+}
+
+function parseYaml(text: string): object {
+  const lines = new LineCounter()
+  const parsed = parseDocument(text, { intAsBigInt: true, merge: true, lineCounter: lines })
+  const [error] = [...parsed.errors, ...parsed.warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')]
+  if (error?.code === 'RESOURCE_EXHAUSTION') refuseNesting(text, lines)
+  if (error) throw error
+  const value: unknown = parsed.toJS({
+    reviver: (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each),
+  })
+  if (typeof value !== 'object' || value === null) throw new Error('the file must contain a mapping')
+  refuseOtherThanJson(parsed, lines)
+  return value
+}
+
+// The parser recurses, and says that the stack has overflowed. Its tokens are nested as the values are.
+function refuseNesting(text: string, lines: LineCounter): void {
+  const pending = [...new Parser().parse(text)].map((token) => ({ token, depth: -1 }))
+  for (let each = pending.pop(); each !== undefined; each = pending.pop()) {
+    const { token, depth } = each
+    if (depth > nestingMax) {
+      const { line, col } = lines.linePos(token.offset)
+      throw atPlace(tooDeep, line, col)
+    }
+    pending.push(...innerTokens(token).map((inner) => ({ token: inner, depth: depth + 1 })))
+  }
+}
+
+// The last first.
+function innerTokens(token: CST.Token): CST.Token[] {
+  if (token.type === 'document') return token.value === undefined ? [] : [token.value]
+  if (!('items' in token)) return []
+  return token.items.flatMap(({ key, value }) => [key ?? [], value ?? []].flat()).reverse()
+}
+
+// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent.
+function refuseOtherThanJson(parsed: Document, lines: LineCounter): void {
+  visit(parsed, {
+    Node(place, each, around) {
+      const { tag = '', source, value, range } = each as Scalar.Parsed // or a collection, without a source
+      const isKnown = place === 'key' || typeof value !== 'number' || Number.isFinite(value)
+      const isRounded = typeof value === 'number' && Number.isFinite(value) && !isKept(source)
+      const keyword = isRounded ? exactKeywordIn(around) : undefined
+      if (isKnown && jsonTags.test(tag) && keyword === undefined) return
+      const { line, col } = lines.linePos(range?.[0] ?? 0)
+      if (keyword !== undefined)
+        throw atPlace(
+          `${keyword} ${source} has more digits than a double keeps: it would be ${value}`,
+          line,
+          col,
+        )
+      const shown = tag.replace('tag:yaml.org,2002:', '!!')
+      throw atPlace(isKnown ? `${shown} is no type of JSON` : `${source} is not a JSON number`, line, col)
+    },
+  })
+}
+
+// YAML also has `+1.5` and `5.`.
+function isKept(numeral: string): boolean {
+  return isKeptByDouble(numeral.replace(/^\+/, '').replace(/\.(?=$|e)/i, ''))
+}
+
+// Bounds may be rounded, and so may what is only documentation.
+const exactKeywords = ['default', 'const', 'enum', 'multipleOf']
+
+// The keyword that a value is in, by the nodes around it.
+function exactKeywordIn(around: readonly unknown[]): string | undefined {
+  let nesting = outermost
+  for (const each of around) {
+    if (isSeq(each)) nesting = nestingIn(nesting, '', true)
+    if (!isPair(each)) continue
+    const name = String(each.key)
+    if (!nesting.isMap && !nesting.isData && exactKeywords.includes(name)) return name
+    nesting = nestingIn(nesting, name)
+  }
+  return undefined
+}
+
+const jsonTags = /^(!?|tag:yaml\.org,2002:(null|bool|int|float|str|seq|map))$/
+
+/** The line of a part of a file, or of what is around it; undefined if it has none. */
+export type Position = (at: Pointer) => { readonly line: number; readonly col: number } | undefined
+
+/** Finds lines in a file, which it parses as YAML. */
+export function createPosition(text: string): Position {
+  const lines = new LineCounter()
+  const root = parseDocument(text, { lineCounter: lines }).contents
+  return (at) => {
+    const offset = offsetOf(root, at)
+    return offset === undefined ? undefined : lines.linePos(offset)
+  }
+}
+
+// The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing
+// part around it.
+function offsetOf(root: unknown, at: Pointer): number | undefined {
+  let offset: number | undefined
+  let node = root
+  for (const key of at.map(String)) {
+    const pair = isMap(node)
+      ? node.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
+      : undefined
+    const item = isSeq(node) ? node.items[Number(key)] : undefined
+    const start = pair?.key ?? item
+    if (isNode(start)) offset = start.range?.[0] ?? offset
+    node = pair?.value ?? item
+  }
+  return offset
+}

@@ -1,0 +1,360 @@
+// The contract's files: openapi.yaml and the files it refers to, bundled into one document, with the location
+// of each part.
+
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
+import { stringify } from 'yaml'
+import { ContractError, type Pointer } from '../../document/contract-error.js'
+import { filesOf, type ReadText, UnreadFile } from '../../document/file-text.js'
+import {
+  mapMembers,
+  type Nesting,
+  nestingIn,
+  outermost,
+  pathItemFields,
+  referenceFields,
+} from '../../document/keywords.js'
+import { pointerKeys, resolvePointer } from '../../document/pointer.js'
+import { type Node, nodeOf } from '../../document/reader.js'
+import { isOpenApi30 } from '../../document/versions.js'
+import { oneLine } from '../../lib/one-line.js'
+import { knownExtensions } from '../contract/extensions.js'
+import { withDecisions } from './decided.js'
+import { withWrittenRefs } from './discriminator.js'
+import { emptyProblemIn } from './document-form.js'
+import { createPosition, type Position, parseDocumentText, parseText } from './file-value.js'
+import { withSchemeNames } from './scheme-names.js'
+import { withOwnRefs } from './self.js'
+import { refAsAllOf } from './upgrade.js'
+
+/** A document, bundled. */
+export interface Source {
+  readonly document: object
+  /** The YAML as written; if the document has several files, that of the bundle. */
+  readonly text: string
+  /** The files it was read from. */
+  readonly files: readonly string[]
+  /**
+   * The location of a part, as `openapi.yaml:12:7`; a part of another file gets the location of the `$ref` to
+   * it.
+   */
+  locate(pointer: Pointer): string
+}
+
+/**
+ * Reads a document and the files it refers to. URLs are not fetched, because startup must not depend on them.
+ * @param extensions those of the document, other than the engine's, in which a `$ref` is followed
+ * @throws {ContractError} with each file that cannot be read or parsed, and each `$ref` that does not resolve
+ */
+export async function readSource(
+  file: string,
+  readText: ReadText = filesOf(file),
+  extensions: readonly string[] = [],
+): Promise<Source> {
+  const texts = new Map<string, string>()
+  const unread = new Map<string, string>()
+  const textOf = async (name: string) => {
+    const text = texts.get(name) ?? (await readText(name).catch((error) => noteUnread(unread, name, error)))
+    texts.set(name, text)
+    return text
+  }
+  const place = createPlace(texts)
+  const known = knownExtensions(extensions)
+  const root = await textOf(path.resolve(file))
+    .then((text) => rootOf(text))
+    .catch(() => undefined) // $RefParser reports why
+  const isWhole = root !== undefined && isSelfContained(root, known)
+  const document = isWhole
+    ? root
+    : await bundled(path.resolve(file), textOf, isOpenApi30(root), known, place).catch((error) => {
+        if (error instanceof ContractError) throw error
+        const hint = hintOf(texts)
+        const lines = problems(error, file, place, unread).map((line) =>
+          isAboutRef(line) ? line + hint : line,
+        )
+        throw new ContractError([...new Set(lines)].join('\n'))
+      })
+  const [written = ''] = texts.values()
+  return {
+    document,
+    text: texts.size > 1 ? textOfBundle(document) : written,
+    files: [...texts.keys()],
+    locate: (pointer) => place(path.resolve(file), pointer),
+  }
+}
+
+// JSON Schema would resolve a `$ref` against the `$id` around it, and find schemas by theirs.
+function hintOf(texts: ReadonlyMap<string, string>): string {
+  return [...texts.values()].some((text) => hasId(parsedValue(text)))
+    ? ' ($id is neither a base nor a target of $refs: write one as the path of a file and #/…)'
+    : ''
+}
+
+function hasId(value: unknown, nesting = outermost): boolean {
+  if (nesting.isData || typeof value !== 'object' || value === null) return false
+  if (!nesting.isMap && typeof (value as Node).$id === 'string') return true
+  const isList = Array.isArray(value)
+  return Object.entries(value).some(([key, each]) => hasId(each, nestingIn(nesting, key, isList)))
+}
+
+// Of a file that does not parse, the parser's own error is reported.
+function parsedValue(text: string): object {
+  try {
+    return parseText(text)
+  } catch {
+    return {}
+  }
+}
+
+function isAboutRef(line: string): boolean {
+  return ['cannot resolve $ref', 'cannot read the file', 'which is not fetched'].some((text) =>
+    line.includes(text),
+  )
+}
+
+function noteUnread(unread: Map<string, string>, file: string, error: Error): never {
+  if (error instanceof UnreadFile) unread.set(file, error.message)
+  throw error
+}
+
+function textOfBundle(document: object): string {
+  return stringify(withDecisions(document).document, { aliasDuplicateObjects: false })
+}
+
+// The document of a file and those that it refers to.
+async function bundled(
+  file: string,
+  textOf: ReadText,
+  isOld: boolean,
+  extensions: readonly string[],
+  place: Place,
+): Promise<object> {
+  const { $RefParser } = await import('@apidevtools/json-schema-ref-parser') // slow to load
+  const foreign: unknown[] = []
+  const setAside = (value: unknown) => mark + (foreign.push(value) - 1)
+  const read = ({ url }: { readonly url: string }) =>
+    textOf(toPath(url)).catch(() => Promise.reject(new Error(url)))
+  const values = new Map<string, object>()
+  const parse = async ({ url, data }: { readonly url: string; readonly data: unknown }) => {
+    const name = toPath(url)
+    const value = name === file ? rootOf(String(data)) : withOwnRefs(parseText(String(data)))
+    values.set(name, value)
+    // A file that contains only references is a map, whose names may start with x-.
+    const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
+    const nesting = { ...outermost, isMap }
+    const resolves = (ref: string) => resolvePointer(value, ref) !== undefined
+    const unread = await unreadRefs(refsInData(value, extensions, nesting), name, textOf)
+    const isPlain = (ref: string) => unread.has(ref) || isPlainRef(ref, resolves)
+    return withoutForeign(value, { setAside, isOld, extensions, isPlain }, nesting)
+  }
+  const bundle = await new $RefParser().bundle(file, {
+    // JSON is YAML, too.
+    parse: { json: false, text: false, binary: false, yaml: { order: 1, canParse: true, parse } },
+    resolve: { http: false, file: { order: 1, canRead: true, read } },
+    continueOnError: true, // to report every problem
+  })
+  checkFilled(values, file, place)
+  return completed(bundle, bundle, foreign) as object
+}
+
+function rootOf(text: string): object {
+  return withSchemeNames(withOwnRefs(parseDocumentText(text)))
+}
+
+function checkFilled(values: ReadonlyMap<string, object>, file: string, place: Place): void {
+  const targetOf = (from: string, ref: string) => {
+    const [, pointer = ''] = ref.split('#', 2)
+    return [fileOf(ref, from), pointerKeys(pointer) ?? []] as const
+  }
+  const found = emptyProblemIn(values, file, targetOf)
+  if (found !== undefined) throw new ContractError(`${place(found.file, found.at)}: ${oneLine(found.text)}`)
+}
+
+// Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to
+// report what is wrong.
+function isSelfContained(document: object, extensions: readonly string[]): boolean {
+  const known = new Set<string>()
+  const resolves = (ref: string) => {
+    if (!known.has(ref) && resolvePointer(document, ref) !== undefined) known.add(ref)
+    return known.has(ref)
+  }
+  const isInside = (value: unknown, nesting: Nesting): boolean => {
+    if (typeof value !== 'object' || value === null) return true
+    if (isPlainData(nodeOf(value), nesting, (ref) => isPlainRef(ref, resolves))) return true
+    return Object.entries(value).every(([key, each]) => {
+      if (key === '$ref' && typeof each === 'string') return !nesting.isMap && resolves(each)
+      return (
+        isUnknownExtension(key, nesting, extensions) ||
+        isInside(each, nestingWithin(nesting, key, Array.isArray(value), extensions))
+      )
+    })
+  }
+  return isInside(document, outermost)
+}
+
+// Unlike elsewhere, a known extension is no data here: a `$ref` in it is followed.
+function nestingWithin(
+  nesting: Nesting,
+  key: string,
+  isItem: boolean,
+  extensions: readonly string[],
+): Nesting {
+  const inner = nestingIn(nesting, key, isItem)
+  return !nesting.isMap && extensions.includes(key) ? { ...inner, isData: nesting.isData } : inner
+}
+
+// A `$ref` in an unknown extension may mean anything, so it is not followed.
+function isUnknownExtension(key: string, nesting: Nesting, extensions: readonly string[]): boolean {
+  const { isMap, isExtensible = false } = nesting
+  return (!isMap || isExtensible) && key.startsWith('x-') && !extensions.includes(key)
+}
+
+// An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL,
+// is data.
+function isPlainData({ $ref }: Node, { of, isData }: Nesting, isPlain: (ref: string) => boolean): boolean {
+  return typeof $ref === 'string' && (isData || of === 'examples') && isPlain($ref)
+}
+
+function isPlainRef(ref: string, resolves: (ref: string) => boolean): boolean {
+  return ref.startsWith('#') ? !resolves(ref) : isHttpUrl(ref)
+}
+
+function refsInData(value: unknown, extensions: readonly string[], nesting: Nesting): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { $ref } = nodeOf(value)
+  const inner = Object.entries(value).flatMap(([key, each]) =>
+    isUnknownExtension(key, nesting, extensions)
+      ? []
+      : refsInData(each, extensions, nestingWithin(nesting, key, Array.isArray(value), extensions)),
+  )
+  return nesting.isData && typeof $ref === 'string' ? [$ref, ...inner] : inner
+}
+
+// Those that name no file, as in MongoDB's `{ $ref: users, $id: 7 }`.
+async function unreadRefs(refs: readonly string[], from: string, textOf: ReadText): Promise<Set<string>> {
+  const unread = new Set<string>()
+  for (const ref of refs.filter((each) => !each.startsWith('#') && !isHttpUrl(each))) {
+    try {
+      await textOf(fileOf(ref, from))
+    } catch (error) {
+      if (!(error instanceof UnreadFile)) unread.add(ref)
+    }
+  }
+  return unread
+}
+
+function fileOf(ref: string, from: string): string {
+  const [name = ''] = ref.split('#', 1)
+  return name === '' ? from : path.resolve(path.dirname(from), toPath(name))
+}
+
+function isHttpUrl(url: string): boolean {
+  return /^https?:/.test(url)
+}
+
+function toPath(url: string): string {
+  return url.startsWith('file:') ? fileURLToPath(url) : decodeURIComponent(url)
+}
+
+interface ParsedFile {
+  /** Stores a value and returns its placeholder. */
+  setAside(value: unknown): string
+  /** OpenAPI 3.0, which ignores siblings of a `$ref`. */
+  readonly isOld: boolean
+  /** Those in which a `$ref` is followed. */
+  readonly extensions: readonly string[]
+  /** Whether a `$ref` in data is data, too. */
+  isPlain(ref: string): boolean
+}
+
+// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders.
+function withoutForeign(value: unknown, file: ParsedFile, nesting: Nesting): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { of, isMap, isData } = nesting
+  if (isPlainData(nodeOf(value), nesting, file.isPlain)) return file.setAside(value)
+  const part = isMap || isData ? value : withWrittenRefs(nodeOf(withSiblingsInAllOf(value, of, file.isOld)))
+  return mapMembers(part, nesting, (each, _, key) => {
+    if (isUnknownExtension(key, nesting, file.extensions)) return file.setAside(each)
+    return withoutForeign(each, file, nestingWithin(nesting, key, Array.isArray(part), file.extensions))
+  })
+}
+
+// $RefParser resolves the references of an external file in the wrong file if the `$ref` to it has siblings
+// and is a target itself. At the top of a file, nothing distinguishes a schema, whose siblings count, from a
+// response or a path item.
+function withSiblingsInAllOf(value: object, of: string, isOld: boolean): object {
+  const { $ref, summary: _, description: __, ...siblings } = nodeOf(value)
+  const isUnknown = of === '' && Object.keys(siblings).length > 0
+  if (typeof $ref !== 'string' || $ref.startsWith('#') || pathItemFields.has(of) || isUnknown) return value
+  return refAsAllOf(nodeOf(value), isOld || referenceFields.has(of), of !== '')
+}
+
+// Puts back what was set aside, and replaces a `$ref` to a whole map, such as `properties`, by the map: in a
+// map, `$ref` is a name like any other.
+function completed(
+  value: unknown,
+  bundle: object,
+  foreign: readonly unknown[],
+  nesting = outermost,
+): unknown {
+  if (typeof value === 'string' && value.startsWith(mark)) return foreign[Number(value.slice(mark.length))]
+  if (typeof value !== 'object' || value === null) return value
+  const { $ref } = nesting.isMap ? nodeOf(value) : {}
+  if (typeof $ref === 'string') return completed(resolvePointer(bundle, $ref), bundle, foreign, nesting)
+  return mapMembers(value, nesting, (each, inner) => completed(each, bundle, foreign, inner))
+}
+
+// YAML cannot contain NUL.
+const mark = '\0foreign '
+
+function problems(error: unknown, file: string, place: Place, unread: ReadonlyMap<string, string>): string[] {
+  const { errors = [error as JSONParserError] } = error as Partial<JSONParserErrorGroup>
+  return errors.map((each) => {
+    // A file that does not parse has no parts to locate: the parser's message has the line and column.
+    const yaml = /^Error parsing (.*?): ([^\n]+?)(?: at line (\d+), column (\d+))?:?(?:\n|$)/.exec(
+      each.message,
+    )
+    if (yaml) {
+      const text = yaml[2]?.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : yaml[2]
+      return `${[shown(yaml[1] ?? ''), yaml[3], yaml[4]].filter(Boolean).join(':')}: ${text}`
+    }
+    const source = toPath(each.source || path.resolve(file))
+    return `${place(source, each.path ?? [])}: ${explain(each, unread)}`
+  })
+}
+
+function explain(
+  { code, message, targetRef }: JSONParserError & { readonly targetRef?: string },
+  unread: ReadonlyMap<string, string>,
+): string {
+  if (code === 'EMISSINGPOINTER') return `cannot resolve $ref ${targetRef}`
+  if (message === 'URI malformed') return 'a $ref is not a valid URL: write % as %25'
+  const url = /^Error reading file "(.*)"/.exec(message)?.[1]
+  if (url === undefined) return message.split('\n', 1)[0] ?? ''
+  if (isHttpUrl(url)) return `$ref ${url} is a URL, which is not fetched: keep a copy next to the contract`
+  const reason = unread.get(toPath(url))
+  return reason === undefined
+    ? `cannot read the file ${shown(toPath(url))}`
+    : `${shown(toPath(url))} ${reason}`
+}
+
+/** A location: `openapi.yaml:12:7`, or the file alone if the part cannot be found. */
+type Place = (file: string, at: Pointer) => string
+
+// Parses each file for locations once, as YAML, which includes JSON.
+function createPlace(texts: ReadonlyMap<string, string>): Place {
+  const positions = new Map<string, Position>()
+  return (file, at) => {
+    const text = texts.get(file)
+    if (text === undefined) return shown(file)
+    const positionOf = positions.get(file) ?? createPosition(text)
+    positions.set(file, positionOf)
+    const { line, col } = positionOf(at) ?? {}
+    return [shown(file), line, col].filter(Boolean).join(':')
+  }
+}
+
+function shown(file: string): string {
+  return path.relative(process.cwd(), file)
+}

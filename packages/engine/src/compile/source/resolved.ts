@@ -1,0 +1,166 @@
+// References, but for those of schemas, are followed once, where a contract is read: what a document refers
+// to stands where it is used, so that no reader of a contract meets such a `$ref`, and none reads it
+// otherwise than another. Schemas keep theirs: they have names, and may contain themselves.
+
+import {
+  type Kind,
+  type Place,
+  placeIn,
+  referencesIn,
+  wholeDocument,
+} from '../../document/component-kinds.js'
+import type { Problem } from '../../document/contract-error.js'
+import { isNode, mapMembers } from '../../document/keywords.js'
+import { resolvePointer, valueAt } from '../../document/pointer.js'
+import { type Node, nodeOf } from '../../document/reader.js'
+import { isOpenApi30 } from '../../document/versions.js'
+
+/** Whether a `$ref` to a component is kept, by what it refers to. */
+export type IsKept = (kind: ReferredKind) => boolean
+
+type ReferredKind = Exclude<Kind, 'schemas'>
+
+/**
+ * The document with the target of each `$ref` in its place, the same object everywhere, and the fields beside
+ * it that count. A `$ref` that leads back to itself, or to nothing, is left, and so is that of a callback
+ * within a callback, which nothing reads.
+ * @param isKept for tools that know components by their names; a component that is itself a `$ref` is none
+ */
+export function resolved(document: object, isKept: IsKept = () => false): object {
+  return new Resolver(document, isKept).read(document, wholeDocument) as object
+}
+
+/** A problem for each path item with a field both beside its `$ref` and in its target (3.1, 4.8.9). */
+export function doubledFields(document: object): Problem[] {
+  return referencesIn(document).flatMap(({ ref, at, kind }) => {
+    const target = nodeOf(resolvePointer(document, ref))
+    const both = Object.keys(nodeOf(valueAt(document, at))).find((key) => key !== '$ref' && key in target)
+    if (kind !== 'pathItems' || both === undefined) return []
+    const place = at.slice(at[0] === 'paths' ? 1 : 0).join('.')
+    return [{ text: `${place}: ${both} is defined beside the $ref and in its target: keep one`, at }]
+  })
+}
+
+// The fields beside a `$ref` that count, in place of the target's (OpenAPI 3.1.1, section 4.8.23, and 4.8.9
+// of path items). A callback has URLs and no others, and a media type no description.
+const textFields: Readonly<Record<Exclude<ReferredKind, 'pathItems'>, readonly string[]>> = {
+  examples: ['summary', 'description'],
+  responses: ['summary', 'description'],
+  parameters: ['description'],
+  requestBodies: ['description'],
+  headers: ['description'],
+  securitySchemes: ['description'],
+  links: ['description'],
+  callbacks: [],
+  mediaTypes: [],
+}
+
+/** What may be, or have, a `$ref` that is followed. */
+interface ReferredPlace extends Place {
+  readonly kind: ReferredKind
+}
+
+class Resolver {
+  readonly #isOld: boolean
+  readonly #components: ReadonlySet<unknown>
+  /** By kind, and by how many callbacks are around: in one, others are left. */
+  readonly #known = new Map<string, Map<object, object>>()
+  /** What is being read. */
+  readonly #around = new Set<object>()
+  #callbacks = 0
+
+  constructor(
+    readonly document: object,
+    readonly isKept: IsKept,
+  ) {
+    this.#isOld = isOpenApi30(document)
+    const maps = Object.values(nodeOf(nodeOf(document).components))
+    this.#components = new Set(maps.flatMap((map) => Object.values(nodeOf(map))))
+  }
+
+  read(value: unknown, place: Place | undefined): unknown {
+    if (place === undefined || place.kind === 'schemas') return value
+    if (typeof value !== 'object' || value === null) return value
+    const { kind, nesting } = place
+    if (kind === undefined) return this.#members(value, place)
+    const known = this.#knownOf(kind)
+    const result = known.get(value) ?? this.#whole(value, { kind, nesting })
+    known.set(value, result)
+    return result
+  }
+
+  #knownOf(kind: ReferredKind): Map<object, object> {
+    const key = `${kind} ${this.#callbacks}`
+    const known = this.#known.get(key) ?? new Map()
+    this.#known.set(key, known)
+    return known
+  }
+
+  #whole(value: object, place: ReferredPlace): object {
+    const more = place.kind === 'callbacks' ? 1 : 0
+    this.#around.add(value)
+    const target = this.#callbacks + more > 1 ? undefined : this.#target(value, place)
+    this.#callbacks += more
+    const result = target ?? this.#members(value, place)
+    this.#callbacks -= more
+    this.#around.delete(value)
+    return result
+  }
+
+  // Undefined for what has no `$ref`, and for one that is left. Without recursion: a chain has any length.
+  #target(value: object, place: ReferredPlace): object | undefined {
+    const known = this.#knownOf(place.kind)
+    const chain = new Set<Node>()
+    let target: unknown = value
+    while (isNode(target) && isReference(known.get(target) ?? target)) {
+      if (chain.has(target)) return undefined
+      chain.add(target)
+      target = resolvePointer(this.document, String(target.$ref))
+      if (this.#isNamed(target, place.kind) && !this.#components.has(value))
+        return this.#kept([...chain], place)
+    }
+    if (target === value || !isNode(target) || this.#around.has(target)) return undefined
+    let whole = this.read(target, place) as Node // as the target is
+    for (const each of [...chain].reverse()) {
+      whole = withFields(whole, this.#counting(each, place.kind))
+      known.set(each, whole)
+    }
+    return whole
+  }
+
+  #isNamed(target: unknown, kind: ReferredKind): boolean {
+    return this.isKept(kind) && this.#components.has(target) && !('$ref' in nodeOf(target))
+  }
+
+  #kept(chain: readonly Node[], { kind }: ReferredPlace): Node {
+    const fields = chain.toReversed().map((each) => this.#counting(each, kind))
+    return { $ref: chain.at(-1)?.$ref, ...Object.assign({}, ...fields) }
+  }
+
+  #counting({ $ref: _, ...siblings }: Node, kind: ReferredKind): Node {
+    if (kind === 'pathItems') return siblings
+    const fields = this.#isOld ? [] : textFields[kind]
+    return Object.fromEntries(Object.entries(siblings).filter(([field]) => fields.includes(field)))
+  }
+
+  // The value itself, if nothing in it is replaced.
+  #members(value: object, place: Place): object {
+    const isList = Array.isArray(value)
+    let isChanged = false
+    const copy = mapMembers(value, place.nesting, (each, _, key) => {
+      const read = this.read(each, placeIn(place, key, isList))
+      isChanged ||= read !== each
+      return read
+    })
+    return isChanged ? copy : value
+  }
+}
+
+function isReference(value: object): boolean {
+  return typeof nodeOf(value).$ref === 'string'
+}
+
+// The same object, if there are none.
+function withFields(node: Node, fields: Node): Node {
+  return Object.keys(fields).length === 0 ? node : { ...node, ...fields }
+}

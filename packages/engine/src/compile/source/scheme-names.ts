@@ -1,0 +1,62 @@
+// Security requirements of OpenAPI 3.2 may have the URI of a scheme in place of its name (section 4.30.1).
+// All that reads them knows names: each URI becomes that of the component, or of one that is added for it.
+
+import { mapMembers, outermost } from '../../document/keywords.js'
+import { pointerKeys } from '../../document/pointer.js'
+import { type Node, nodeOf } from '../../document/reader.js'
+import { isOpenApi32 } from '../../document/versions.js'
+
+/** A document whose security requirements have names alone; any other value is returned unchanged. */
+export function withSchemeNames<Document>(document: Document): Document {
+  if (!isOpenApi32(nodeOf(document))) return document
+  const { components, ...others } = nodeOf(document)
+  const names = new Names(nodeOf(nodeOf(components).securitySchemes))
+  const convert = (value: unknown, nesting = outermost): unknown => {
+    if (nesting.isData || typeof value !== 'object' || value === null) return value
+    if (nesting.of === 'security' && !Array.isArray(value)) return names.namedIn(value)
+    return mapMembers(value, nesting, convert)
+  }
+  const read = convert(others) as Node
+  const parts = convert({ components }) as Node
+  if (!names.isChanged) return document
+  const all = { ...nodeOf(parts.components), securitySchemes: names.schemes() }
+  return { ...nodeOf(document), ...read, components: all } as Document // with the same fields
+}
+
+class Names {
+  readonly #declared: Node
+  // By the URI.
+  readonly #added = new Map<string, string>()
+  isChanged = false
+
+  constructor(declared: Node) {
+    this.#declared = declared
+  }
+
+  /** A Security Requirement Object with names. */
+  namedIn(requirement: object): object {
+    return Object.fromEntries(Object.entries(requirement).map(([key, scopes]) => [this.#nameOf(key), scopes]))
+  }
+
+  /** The declared schemes, and those that only a URI leads to. */
+  schemes(): Node {
+    const added = [...this.#added].map(([$ref, name]) => [name, { $ref }])
+    return { ...this.#declared, ...Object.fromEntries(added) }
+  }
+
+  // A name of a component is one, whatever it looks like.
+  #nameOf(key: string): string {
+    if (Object.hasOwn(this.#declared, key) || !/[#/:]/.test(key)) return key
+    this.isChanged = true
+    const [, kind, name, ...more] = key.startsWith('#/components/') ? (pointerKeys(key) ?? []) : []
+    if (kind === 'securitySchemes' && name !== undefined && more.length === 0) return name
+    const known = this.#added.get(key) ?? this.#free(key.replace(/^.*[#/:]/, '').replace(/[^\w.-]/g, '_'))
+    this.#added.set(key, known)
+    return known
+  }
+
+  #free(name: string): string {
+    const isTaken = Object.hasOwn(this.#declared, name) || [...this.#added.values()].includes(name)
+    return isTaken ? this.#free(`${name}_`) : name
+  }
+}

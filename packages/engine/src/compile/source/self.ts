@@ -1,0 +1,44 @@
+// `$self` of OpenAPI 3.2: the URI of a document, and the base of the references in it. Nothing is fetched, so
+// it stands for the place of the file: what is beside it there is beside the file.
+
+import { mapMembers, mapValues, outermost } from '../../document/keywords.js'
+import { type Node, nodeOf } from '../../document/reader.js'
+
+/** A document whose references by `$self` are those within it, or to the files beside it. */
+export function withOwnRefs<Document>(document: Document): Document {
+  const { $self } = nodeOf(document)
+  if (typeof $self !== 'string' || !URL.canParse($self, anywhere)) return document
+  const base = new URL($self, anywhere)
+  const convert = (value: unknown, nesting = outermost): unknown => {
+    if (nesting.isData || typeof value !== 'object' || value === null) return value
+    const node = mapMembers(value, nesting, convert) as Node
+    const own = (each: unknown) => (isUri(each) ? ownRef(each, base) : each)
+    if (nesting.of === 'security' && !Array.isArray(node)) return withKeys(node, own)
+    if (nesting.of === 'mapping') return mapValues(node, own)
+    const { $ref, defaultMapping } = node
+    if (defaultMapping !== undefined) return { ...node, defaultMapping: own(defaultMapping) }
+    return typeof $ref === 'string' && !nesting.isMap ? { ...node, $ref: ownRef($ref, base) } : node
+  }
+  return convert(document) as Document
+}
+
+// Security requirements and mappings have names, too: a URI without a fragment cannot be told from one.
+function isUri(value: unknown): value is string {
+  return typeof value === 'string' && value.includes('#')
+}
+
+function withKeys(node: Node, change: (key: string) => unknown): Node {
+  return Object.fromEntries(Object.entries(node).map(([key, each]) => [String(change(key)), each]))
+}
+
+// A relative `$self` is one of any host.
+const anywhere = 'https://self.invalid/'
+
+function ownRef(ref: string, base: URL): string {
+  if (!URL.canParse(ref, base.href)) return ref
+  const { href, hash } = new URL(ref, base)
+  const place = href.slice(0, href.length - hash.length)
+  if (place === base.href.replace(/#.*$/, '')) return hash === '' ? '#' : hash
+  const folder = new URL('.', base).href
+  return place.startsWith(folder) ? `./${place.slice(folder.length)}${hash}` : ref
+}

@@ -1,0 +1,159 @@
+// Upgrades a document to OpenAPI 3.1, whose schemas are JSON Schema 2020-12, the dialect Ajv compiles; and
+// moves keywords beside a `$ref` into `allOf`, so that following the reference does not lose them.
+
+import { stringify } from 'lossless-json'
+import {
+  exactNumbers,
+  mapMembers,
+  type Nesting,
+  outermost,
+  pathItemFields,
+  referenceFields,
+} from '../../document/keywords.js'
+import type { Node } from '../../document/reader.js'
+import { isOpenApi30 } from '../../document/versions.js'
+import { lastName, refOf } from './discriminator.js'
+
+/**
+ * A document of OpenAPI 3.0, 3.1 or 3.2 in the one form that all readers read: OpenAPI 3.1, with what 3.2
+ * adds left where it is.
+ */
+export function toOpenApi31(document: object): object {
+  const copy = converted(document, { isOld: isOpenApi30(document), known: new Map() })
+  return { ...(copy as object), openapi: '3.1.0' }
+}
+
+interface Conversion {
+  readonly isOld: boolean
+  /** What stands in several places is one object (resolved.ts), and stays one. */
+  readonly known: Map<object, unknown>
+}
+
+function converted(value: unknown, conversion: Conversion, nesting = outermost): unknown {
+  if (exactKeywords.has(nesting.of)) return value // rounded by withExact
+  if (nesting.isData || typeof value !== 'object' || value === null) return rounded(value)
+  const isNamed = nesting.isMap || Array.isArray(value)
+  const known = isNamed ? undefined : conversion.known.get(value)
+  if (known !== undefined) return known
+  const copy = mapMembers(value, nesting, (each, inner) => converted(each, conversion, inner))
+  if (isNamed) return copy
+  const result = converted31(copy as Node, conversion, nesting)
+  conversion.known.set(value, result)
+  return result
+}
+
+function converted31(node: Node, { isOld }: Conversion, { of }: Nesting): Node {
+  if ('$ref' in node && pathItemFields.has(of)) return node
+  const ignoresSiblings = isOld || referenceFields.has(of)
+  return toSchema31(node, (each) => withExact(withBranches(refAsAllOf(each, ignoresSiblings))))
+}
+
+const exactKeywords = new Set([
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  ...['enum', 'const', 'default'],
+])
+
+// Readers of the document (JSON, Fastify, openapi-typescript) do not support bigint, so keep doubles and add
+// the exact values as JSON.
+function withExact(schema: Node): Node {
+  const entries = Object.entries(schema)
+  const exact = entries.filter(([key, value]) => exactKeywords.has(key) && rounded(value) !== value)
+  if (exact.length === 0) return schema
+  const doubles = exact.map(([key, value]) => [key, rounded(value)])
+  return {
+    ...schema,
+    ...Object.fromEntries(doubles),
+    [exactNumbers]: stringify(Object.fromEntries(exact)),
+  }
+}
+
+/** A value with its bigints as doubles; the same object if it contains none. */
+export function rounded(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, each]) => [key, rounded(each)] as const)
+  if (entries.every(([key, each]) => each === (value as Node)[key])) return value
+  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries)
+}
+
+interface DiscriminatorNode {
+  readonly mapping?: Record<string, string>
+  /** Of OpenAPI 3.2. */
+  readonly defaultMapping?: string
+}
+
+// Adds the name and the mapped values of each alternative to its discriminator, before dereferencing removes
+// the names.
+function withBranches(node: Node): Node {
+  const discriminator = node.discriminator as DiscriminatorNode | undefined
+  const keyword = Array.isArray(node.oneOf) ? 'oneOf' : 'anyOf'
+  const alternatives = node[keyword]
+  if (typeof discriminator !== 'object' || discriminator === null || !Array.isArray(alternatives)) return node
+  const mapping = Object.entries(discriminator.mapping ?? {})
+  const branches = (alternatives as Node[]).map((each, i) => {
+    const ref = refOf(each)
+    const isIt = (target = '') =>
+      ref === undefined ? target.endsWith(`/${keyword}/${i}`) : target === ref || target === lastName(ref)
+    const mapped = mapping.filter(([, target]) => isIt(target)).map(([value]) => value)
+    const isDefault = isIt(discriminator.defaultMapping)
+    return { ...(ref !== undefined && { name: lastName(ref) }), mapped, ...(isDefault && { isDefault }) }
+  })
+  return { ...node, discriminator: { ...discriminator, branches } }
+}
+
+/**
+ * A node whose keywords beside `$ref` are kept: the reference moves into `allOf`. OpenAPI 3.0 and Reference
+ * Objects ignore siblings.
+ * @param keepsText whether a `summary` or `description` alone is worth an `allOf`
+ */
+export function refAsAllOf(node: Node, ignoresSiblings: boolean, keepsText = false): Node {
+  const { $ref, ...siblings } = node
+  if (typeof $ref !== 'string') return node
+  const names = Object.keys(siblings)
+  const isKept = names.some((key) => keepsText || (key !== 'summary' && key !== 'description'))
+  if (ignoresSiblings || !isKept) return { $ref }
+  const { allOf = [], ...others } = siblings
+  return { ...others, allOf: [{ $ref }, ...(allOf as Node[])] }
+}
+
+/**
+ * A schema without OpenAPI 3.0's `nullable` and boolean `exclusiveMinimum` and `exclusiveMaximum`; subschemas
+ * are left alone. Many 3.1 documents still use them, and they have no other meaning there.
+ * @param finish a further change to the schema, made before it is wrapped to allow null
+ */
+export function toSchema31(schema: Node, finish: (schema: Node) => Node = (each) => each): Node {
+  const bounded = withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum')
+  return withNull(bounded, finish)
+}
+
+function withBound(schema: Node, bound: string, exclusive: string): Node {
+  if (typeof schema[exclusive] !== 'boolean') return schema
+  const { [bound]: limit, [exclusive]: isExclusive, ...others } = schema
+  if (limit === undefined) return others
+  return { ...others, [isExclusive ? exclusive : bound]: limit }
+}
+
+// As openapi-typescript reads `nullable`: null is allowed in addition to everything else the schema allows.
+function withNull(schema: Node, finish: (schema: Node) => Node): Node {
+  if (typeof schema.nullable !== 'boolean') return finish(schema)
+  const { nullable, ...others } = schema
+  if (!nullable) return finish(others)
+  if (typeof others.type !== 'string' || composing.some((key) => key in others)) return orNull(finish(others))
+  const values = others.enum as unknown[] | undefined
+  return finish({
+    ...others,
+    type: [others.type, 'null'],
+    ...(values && { enum: [...new Set([...values, null])] }),
+  })
+}
+
+const composing = ['allOf', 'anyOf', 'oneOf']
+// Keywords that apply to the value whether it is null or not.
+const annotations = ['default', 'readOnly', 'writeOnly', 'deprecated']
+
+function orNull(schema: Node): Node {
+  const entries = Object.entries(schema)
+  const own = entries.filter(([key]) => !annotations.includes(key))
+  const around = entries.filter(([key]) => annotations.includes(key))
+  return { ...Object.fromEntries(around), anyOf: [Object.fromEntries(own), { type: 'null' }] }
+}

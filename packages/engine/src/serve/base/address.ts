@@ -1,0 +1,154 @@
+// Where callers reach a server: what the links and the contract lead to that it sends.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Contract } from '../../document/contract.js'
+import { originOf } from '../../lib/authority.js'
+import { withoutPrefix } from '../../lib/base-url.js'
+import { forwardedScheme, lastOf } from '../../lib/forwarded.js'
+import { encoded, resolveReference } from '../../lib/relative-references.js'
+import { requestPath } from '../../lib/request-path.js'
+
+export interface AddressOptions {
+  /**
+   * The URL at which callers reach the operations: a gateway may have replaced the prefix of the contract. By
+   * default each request says where its caller reached the server.
+   */
+  readonly publicUrl?: string | undefined
+  /**
+   * Whether a peer is a proxy whose `X-Forwarded-Proto`, `-Host` and `-Prefix` are trusted. By default none
+   * is.
+   */
+  readonly isProxy?: ((peer: string | undefined) => boolean) | undefined
+}
+
+// What a request says of where it was sent.
+interface Claim {
+  readonly scheme: 'http' | 'https'
+  readonly authority: string | undefined
+  readonly prefix: string | undefined
+}
+
+export class Address {
+  /** The public URL of the operations, if it is known without a request. */
+  readonly known: string | undefined
+  readonly #knownOrigin: string | undefined
+  readonly #root: string
+  readonly #segments: number
+  readonly #isProxy: (peer: string | undefined) => boolean
+  // Most requests name the same host.
+  #last: Claim | undefined
+  #lastRoot = ''
+
+  /**
+   * @param prefix that of the operations' paths in this server, as `/v1`
+   * @param own that of operations with servers of their own
+   */
+  constructor(prefix: string, { publicUrl, isProxy = () => false }: AddressOptions = {}, own = prefix) {
+    this.#knownOrigin = publicUrl && new URL(publicUrl).origin
+    this.#root = publicUrl === undefined ? '' : (withoutPrefix(publicUrl, prefix) ?? publicUrl)
+    this.known = publicUrl === undefined || own === prefix ? publicUrl : this.#root + own
+    this.#segments = own.split('/').length
+    this.#isProxy = isProxy
+  }
+
+  /** The URL of the operations for the caller of one; without a valid host, the path from the root. */
+  operationsFor(request: FastifyRequest): string {
+    return this.known ?? this.#rootFor(request) + this.#prefixIn(encoded(requestPath(request.url)))
+  }
+
+  /**
+   * The URL to which a reference of a response leads (RFC 3986, section 5); without a valid host, the path
+   * from the root. A path from the root is one of this server.
+   */
+  absolute(reference: string, request: FastifyRequest): string {
+    if (/^(?:[a-z][a-z\d+.-]*:|\/\/)/i.test(reference)) return reference
+    const from = encoded(requestPath(request.url))
+    const path = resolveReference(reference, from)
+    if (this.known === undefined) return this.#rootFor(request) + path
+    const prefix = this.#prefixIn(from)
+    return isBelow(path, prefix) ? this.known + path.slice(prefix.length) : this.#root + path
+  }
+
+  /** Whether pages of an origin, as browsers send it, are of this server, where its caller has reached it. */
+  isOrigin(origin: string, request: FastifyRequest): boolean {
+    const { scheme, authority = '' } = this.#claimOf(request)
+    return origin === originOf(scheme, authority) || origin === this.#knownOrigin
+  }
+
+  // As the caller wrote it: it may be encoded in another way, or have parameters.
+  #prefixIn(path: string): string {
+    return path.split('/', this.#segments).join('/')
+  }
+
+  #rootFor(request: FastifyRequest): string {
+    const claim = this.#claimOf(request)
+    if (!isSame(claim, this.#last)) {
+      this.#lastRoot = rootOf(claim)
+      this.#last = claim
+    }
+    return this.#lastRoot
+  }
+
+  #claimOf({ raw, originalUrl }: FastifyRequest): Claim {
+    const { headers, socket } = raw
+    const { 'x-forwarded-proto': scheme, 'x-forwarded-host': host, 'x-forwarded-prefix': prefix } = headers
+    const own = {
+      scheme: (socket as Partial<TLSSocket>).encrypted ? 'https' : 'http',
+      authority: authorityOf(originalUrl, headers),
+      prefix: undefined,
+    } as const
+    const isForwarded = scheme !== undefined || host !== undefined || prefix !== undefined
+    if (!isForwarded || !this.#isProxy(socket.remoteAddress)) return own
+    return {
+      scheme: forwardedScheme(headers) ?? own.scheme,
+      authority: lastOf(host) || own.authority,
+      prefix: lastOf(prefix),
+    }
+  }
+}
+
+/**
+ * The address of a contract's operations in a server.
+ * @param own the prefix of those that have servers of their own
+ */
+export function addressOf(
+  app: FastifyInstance,
+  { prefix }: Contract,
+  options?: AddressOptions,
+  own = prefix,
+): Address {
+  const outer = app.prefix.replace(/\/$/, '')
+  return new Address(outer + prefix, options, outer + own)
+}
+
+function isBelow(path: string, prefix: string): boolean {
+  const next = path[prefix.length]
+  return path.startsWith(prefix) && (next === undefined || '/?#'.includes(next))
+}
+
+function isSame(a: Claim, b: Claim | undefined): boolean {
+  return a.authority === b?.authority && a.prefix === b?.prefix && a.scheme === b?.scheme
+}
+
+function rootOf({ scheme, authority = '', prefix }: Claim): string {
+  return (originOf(scheme, authority) ?? '') + pathOf(prefix)
+}
+
+// RFC 9112, section 3.2.2: the host of an absolute target counts, and `Host` does not.
+function authorityOf(target: string, { host }: IncomingHttpHeaders): string | undefined {
+  return target.startsWith('/') ? host : /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]
+}
+
+const prefixMax = 255
+const segments = /^(?:[\w.~!$&'()*+,;=:@-]|%[\da-f]{2}|\/(?!\/))*$/i
+
+// The path of a prefix, as URLs are serialized, without slashes at its ends: two would begin a host. What is
+// no path is ignored.
+function pathOf(prefix = ''): string {
+  if (prefix.length > prefixMax || !segments.test(prefix)) return ''
+  const { pathname } = new URL(`http://a/${prefix}`)
+  const inner = pathname.split('/').filter((each) => each !== '')
+  return inner.map((each) => `/${each}`).join('')
+}

@@ -1,0 +1,167 @@
+// Errors reported to clients. The contract maps each code to its HTTP status, and says what body it has.
+
+import { STATUS_CODES } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import type { Contract } from '../../document/contract.js'
+import { ownErrorStatuses } from '../../document/defaults.js'
+
+/** The codes of the errors that the engine itself sends. */
+export type OwnErrorCode = keyof typeof ownErrorStatuses
+
+/** What is wrong with a request: where, and what. */
+export interface Violation {
+  readonly in: 'path' | 'query' | 'header' | 'cookie' | 'body'
+  /** Within that part (RFC 6901): `/limit` is a parameter, and an empty one the whole body. */
+  readonly pointer: string
+  /** `must be an integer` */
+  readonly detail: string
+}
+
+export interface ErrorOptions {
+  /**
+   * Unless the contract's `ErrorCode` gives the code another one. By default 500, but for the engine's own.
+   */
+  readonly status?: number
+  /** Headers of the error response. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** What the message says of a request, place by place. */
+  readonly violations?: readonly Violation[]
+  /** For the log. */
+  readonly cause?: unknown
+}
+
+/** An expected failure. The client receives the message, except with a status of 500 or above. */
+export class RequestError<Code extends string = string> extends Error {
+  override name = 'RequestError'
+
+  constructor(
+    readonly code: NoInfer<Code>,
+    message: string,
+    readonly options: ErrorOptions = {},
+  ) {
+    super(message, { cause: options.cause })
+  }
+
+  /** The status without a contract. Fastify's own error handler sends it, where no other is set. */
+  get statusCode(): number {
+    const own: Readonly<Record<string, number>> = ownErrorStatuses
+    return this.options.status ?? own[this.code] ?? 500
+  }
+
+  /** Headers of the error response. */
+  get headers(): Readonly<Record<string, string>> {
+    return this.options.headers ?? {}
+  }
+}
+
+/** An error of the engine's own. */
+export function ownError(code: OwnErrorCode, message: string, options?: ErrorOptions): RequestError {
+  return new RequestError(code, message, options)
+}
+
+// Error codes of Fastify and Node, and the engine's for each.
+const frameworkCodes: Readonly<Record<string, OwnErrorCode>> = {
+  FST_ERR_BAD_URL: 'malformed_request',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_json',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_json',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_MAX_PARAM_LENGTH: 'uri_too_long',
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: 'unsupported_media_type',
+  FST_ERR_VALIDATION: 'invalid_request',
+  ECONNRESET: 'malformed_request',
+}
+
+/**
+ * Converts any error: a RequestError is returned as is, a known error of Fastify or Node becomes a 4xx, one
+ * with a 4xx of its own, as plugins throw, keeps it; the rest is `internal_error`.
+ */
+export function toRequestError(error: unknown, contract: Contract): RequestError {
+  if (error instanceof RequestError) return error
+  const {
+    code,
+    message,
+    statusCode = 500,
+  } = error as { code?: unknown; message?: string; statusCode?: number }
+  const known = typeof code === 'string' ? frameworkCodes[code] : undefined
+  if (known !== undefined) return requestFault(known, String(message), contract, error)
+  if (statusCode >= 400 && statusCode < 500)
+    return new RequestError(errorCodeOf(code, statusCode), String(message), {
+      status: statusCode,
+      cause: error,
+    })
+  return ownError('internal_error', String(message), { cause: error })
+}
+
+// Its code or, as `http-errors` throws it, the name of its status: `too_many_requests`.
+function errorCodeOf(code: unknown, status: number): string {
+  if (typeof code === 'string') return code
+  return (STATUS_CODES[status] ?? 'invalid_request').toLowerCase().replace(/\W+/g, '_')
+}
+
+function requestFault(
+  code: OwnErrorCode,
+  message: string,
+  { limits }: Contract,
+  cause: unknown,
+): RequestError {
+  const messages: Partial<Record<OwnErrorCode, string>> = {
+    body_too_large: tooLong(limits.body), // of a parser of the application's own
+    uri_too_long: `The path and query are longer than ${limits.url} bytes.`,
+    unsupported_media_type: 'The body is not of a type that the operation takes.',
+    malformed_request: 'The request is not valid HTTP, or its path is not a valid URL.',
+  }
+  return ownError(code, messages[code] ?? message, { cause })
+}
+
+/**
+ * Refuses a request whose path and query are longer than the contract's limit.
+ * @throws {RequestError} `uri_too_long`
+ */
+export function checkUrl({ url }: FastifyRequest, contract: Contract): void {
+  if (url.length > contract.limits.url) throw requestFault('uri_too_long', '', contract, undefined)
+}
+
+/** The error of a body that is longer than the limit of its operation. */
+export function bodyTooLarge(max: number): RequestError {
+  return ownError('body_too_large', tooLong(max))
+}
+
+function tooLong(max: number): string {
+  return `The body is longer than ${max} bytes.`
+}
+
+/** What is known of an error: its body is made of this. */
+export interface ErrorFacts {
+  readonly code: string
+  /** Of a 5xx, the status text alone. */
+  readonly message: string
+  readonly status: number
+  /** Empty for other errors than `invalid_request`. */
+  readonly violations: readonly Violation[]
+  /** As in the header `X-Request-Id`, and in the log. */
+  readonly requestId: string
+  /** The operationId. Undefined for a path or a request that is none of the contract's. */
+  readonly operation: string | undefined
+}
+
+/** What a client may know of an error. */
+export function factsOf(
+  error: RequestError,
+  contract: Contract,
+  { requestId, operation }: Pick<ErrorFacts, 'requestId' | 'operation'>,
+): ErrorFacts {
+  const { code, options } = error
+  const status = statusOf(error, contract)
+  const message = status >= 500 ? String(STATUS_CODES[status]) : error.message
+  return { code, message, status, violations: options.violations ?? [], requestId, operation }
+}
+
+/** The status of an error: that of its code in the contract, or its own. */
+export function statusOf(
+  { code, statusCode }: RequestError,
+  { errorStatuses }: Pick<Contract, 'errorStatuses'>,
+): number {
+  return errorStatuses.get(code) ?? statusCode
+}

@@ -1,0 +1,100 @@
+// Requests without a route: 404 and 405.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Contract } from '../../document/contract.js'
+import { literalPattern } from '../../lib/literal-pattern.js'
+import { requestPath } from '../../lib/request-path.js'
+import { checkUrl, ownError } from './errors.js'
+
+const allowedAt: unique symbol = Symbol('openapi.allowedAt')
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    [allowedAt]?: AllowedMethods
+  }
+}
+
+/**
+ * Creates the handler of requests without a route, for `setNotFoundHandler`: it throws 404, or 405 with
+ * `Allow` (RFC 9110, sections 15.5.5 and 15.5.6), for the error handler. It must be created before the routes
+ * are added: Fastify itself does not distinguish an unknown path from an unknown method.
+ */
+export function notFoundHandler(
+  app: FastifyInstance,
+  contract: Contract,
+): (request: FastifyRequest) => never {
+  const allowedMethods = methodsOf(app)
+  return (request) => {
+    checkUrl(request, contract)
+    const allowed = allowedMethods(requestPath(request.url))
+    if (allowed.length === 0) throw ownError('route_not_found', 'There is nothing at this path.')
+    throw ownError('method_not_allowed', `${request.method} is not allowed here.`, {
+      headers: { Allow: allowed.join(', ') },
+    })
+  }
+}
+
+/** The methods allowed at a path, sorted. Empty for an unknown path. */
+type AllowedMethods = (path: string) => readonly string[]
+
+// An instance has those of the instance that it is a scope of.
+function methodsOf(app: FastifyInstance): AllowedMethods {
+  if (app[allowedAt] === undefined) app.decorate(allowedAt, collectMethods(app))
+  return app[allowedAt] as AllowedMethods
+}
+
+function collectMethods(app: FastifyInstance): AllowedMethods {
+  const methods = new Map<string, { segments: readonly Segment[]; names: Set<string> }>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const entry = methods.get(url) ?? { segments: url.split('/').map(segmentOf), names: new Set<string>() }
+    for (const name of [method].flat()) entry.names.add(name)
+    methods.set(url, entry)
+  })
+  return (path) => {
+    const given = path.split('/')
+    const isAt = (segments: readonly Segment[]) =>
+      segments.length === given.length && segments.every((matches, i) => matches(given[i] ?? ''))
+    const allowed = [...methods.values()].filter(({ segments }) => isAt(segments))
+    return [...new Set(allowed.flatMap(({ names }) => [...names]))].sort()
+  }
+}
+
+/** Whether a segment of a path, still encoded, is matched as the router does. */
+type Segment = (text: string) => boolean
+
+// Of a segment with parameters, the router decodes reserved characters, too.
+function segmentOf(route: string): Segment {
+  const pattern = new RegExp(`^${sourceOf(route)}$`)
+  const decode = /:/.test(route.replaceAll('::', '')) ? decodeURIComponent : decodeURI
+  return (text) => pattern.test(decode(text))
+}
+
+// find-my-way's syntax: `::` is a literal colon, and a parameter may have a pattern.
+function sourceOf(route: string): string {
+  const [text = '', name] = /^(?:::|:(\w+)|[^:]+|:)/.exec(route) ?? []
+  if (text === '') return ''
+  const rest = route.slice(text.length)
+  if (name === undefined) return literalPattern(text === '::' ? ':' : text) + sourceOf(rest)
+  const pattern = rest.startsWith('(') ? rest.slice(0, groupLength(rest)) : ''
+  return (pattern || '[^]+') + sourceOf(rest.slice(pattern.length))
+}
+
+// Of the group that a pattern begins with.
+function groupLength(pattern: string): number {
+  let depth = 0
+  for (const { 0: mark, index } of pattern.matchAll(/\\.|[()]/g)) {
+    if (mark === '(') depth++
+    if (mark === ')' && --depth === 0) return index + 1
+  }
+  return pattern.length
+}
+
+/**
+ * Whether the request has a route. The router matches `/pets/` with `/pets/{petId}` and an empty parameter;
+ * that is none.
+ */
+export function hasRoute({ is404, params }: FastifyRequest): boolean {
+  if (is404) return false
+  for (const name in params as object) if ((params as Record<string, string>)[name] === '') return false
+  return true
+}

@@ -1,0 +1,50 @@
+// What the module of a contract's code is: print.ts writes it, load.ts reads it.
+
+import type { ValidateFunction } from 'ajv'
+import type { Problem } from '../../document/contract-error.js'
+import type { Defaulting } from '../schemas/defaulted.js'
+import type { NumberMode } from '../schemas/exact-numbers.js'
+import type { Added, Resolve } from '../schemas/references.js'
+import type { Runtime } from '../schemas/runtime.js'
+
+/** The module: functions, so that nothing is made before it is needed. */
+export interface Code {
+  readonly compilers: Readonly<Record<string, PrintedCompiler>>
+  /** By the key of a schema and how it is judged. */
+  readonly judges: Readonly<Record<string, PrintedJudge>>
+  /** By the key of a schema. */
+  readonly writers: Readonly<Record<string, (require: Require) => (value: unknown) => string>>
+}
+
+/** The modules that the code requires. */
+export type Require = (name: string) => unknown
+
+/** The compiler of a function, and its key there; or why the schema does not compile. */
+export type PrintedJudge =
+  | readonly [compiler: string, key: string]
+  | { readonly problems: readonly Problem[] }
+  | { readonly message: string }
+
+/** The functions of a compiler. */
+export interface PrintedCompiler {
+  readonly mode: NumberMode
+  /** The keywords that it knows. */
+  readonly keywords: Readonly<Record<string, true>>
+  readonly functions: CreateFunctions
+  /** What explains refused values, if anything does. */
+  readonly assertions?: CreateFunctions
+}
+
+export type CreateFunctions = (
+  runtime: Runtime,
+  require: Require,
+  resolveIn: (added: Added) => Resolve,
+  defaulting: Defaulting,
+) => PrintedFunctions
+
+/** By key. */
+export interface PrintedFunctions extends Added {
+  readonly exports: Readonly<Record<string, ValidateFunction>>
+  readonly steps: Readonly<Record<string, number>>
+  readonly roots: Readonly<Record<string, ValidateFunction['schema']>>
+}

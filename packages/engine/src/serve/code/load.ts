@@ -1,0 +1,115 @@
+// The functions of a contract's schemas from the module that print.ts has printed: nothing is compiled.
+
+import { compileFunction } from 'node:vm'
+import type { ValidateFunction } from 'ajv'
+import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
+// @ts-expect-error: it has no types, and none are needed
+import Serializer from 'fast-json-stringify/lib/serializer.js'
+import type { Contract } from '../../document/contract.js'
+import { ContractError } from '../../document/contract-error.js'
+import type { Judges, Validator } from '../../document/judges.js'
+import type { AnySchema } from '../../document/keywords.js'
+import { changing } from '../schemas/changes.js'
+import type { NumberMode } from '../schemas/exact-numbers.js'
+import { createExplain, explaining, type Known } from '../schemas/explain.js'
+import { resolveIn } from '../schemas/references.js'
+import { runtime } from '../schemas/runtime.js'
+import type { Code, PrintedCompiler, PrintedFunctions } from './code.js'
+import { keyOf } from './keys.js'
+
+/** A contract with the functions of its code, instead of such as are compiled. */
+export function withCode<Read extends Contract>(contract: Read, code: Code): Read {
+  return { ...contract, judges: () => loadJudges(code) }
+}
+
+const ofAnother = 'the code is that of another contract: compile it again'
+
+/** The code of a text, which a plan has: `import` would need a file. */
+export function codeIn(text: string): Code {
+  const body = text.replaceAll(/^export (?=const (?:compilers|judges|writers) = )/gm, '')
+  const run = compileFunction(`${body}return { compilers, judges, writers }`, [], {
+    filename: 'contract.plan',
+  })
+  return run() as Code // print.ts wrote it
+}
+
+/** The functions of a contract's code. */
+export function loadJudges(code: Code): Judges {
+  const loaded = new Map<string, Compiled>()
+  const judge = (schema: AnySchema, name: string, part?: string): ValidateFunction => {
+    const found = code.judges[keyOf(schema, name, part)]
+    if (found === undefined) throw new Error(ofAnother)
+    if ('problems' in found) throw new ContractError(found.problems)
+    if ('message' in found) throw new Error(found.message)
+    const [compiler, key] = found
+    const compiled = loaded.get(compiler) ?? load(code.compilers[compiler] as PrintedCompiler) // it was printed
+    loaded.set(compiler, compiled)
+    return compiled(key)
+  }
+  return {
+    request: (schema, part) => judge(schema, 'request', part) as Validator, // they explain what they refuse
+    responseHeader: (schema) => judge(schema, 'responseHeader'),
+    responseBody: (schema) => judge(schema, 'responseBody'),
+    received: (schema) => judge(schema, 'received'),
+    requestId: (schema) => judge(schema, 'requestId'),
+    writer: (schema) => {
+      const write = code.writers[`r${keyOf(schema)}`]
+      if (write === undefined) throw new Error(ofAnother)
+      return write(require)
+    },
+  }
+}
+
+/** The validator of a key. */
+type Compiled = (key: string) => ValidateFunction
+
+function load({ mode, keywords, functions, assertions }: PrintedCompiler): Compiled {
+  const compiled = new Map<string, ValidateFunction>()
+  const validatorOf: Compiled = (key) => {
+    const validate = compiled.get(key) ?? explained(judging(printed, key))
+    compiled.set(key, validate)
+    return validate
+  }
+  const compile = (schema: AnySchema) => validatorOf(keyOf(schema))
+  const defaulting = { defaulted: new Set<string>(), compile }
+  const printed = functions(runtime, require, resolveIn, defaulting)
+  const known = { schemas: printed.schemas, RULES: { all: keywords } }
+  const explained =
+    assertions === undefined
+      ? same
+      : explainer(known, mode, () => assertions(runtime, require, resolveIn, defaulting))
+  return validatorOf
+}
+
+const same = (validate: ValidateFunction) => validate
+
+function explainer(known: Known, mode: NumberMode, createAssertions: () => PrintedFunctions): typeof same {
+  const explain = createExplain(known, mode, () => {
+    const printed = createAssertions()
+    return { compile: (schema) => judging(printed, keyOf(schema)) }
+  })
+  return (validate) => explaining(validate, explain)
+}
+
+// In a bounded number of steps, and changing what is valid, as what Ajv compiles (schemas/ajv.ts).
+function judging(printed: PrintedFunctions, key: string): ValidateFunction {
+  const validate = printed.exports[`r${key}`]
+  if (validate === undefined) throw new Error(ofAnother)
+  const schema = printed.roots[`r${key}`] as ValidateFunction['schema']
+  // Fastify (5.12) hands the place of a value to functions that have a `schemaEnv`: a body is changed there.
+  return changing(
+    Object.assign(validate, { schema, schemaEnv: { schema } }),
+    () => printed.steps[`r${key}`] ?? 0,
+  )
+}
+
+const modules: Readonly<Record<string, unknown>> = {
+  'ajv/dist/runtime/ucs2length': ucs2lengthModule,
+  'fast-json-stringify/lib/serializer': Serializer,
+}
+
+// The modules of Ajv and fast-json-stringify that what they print needs while it runs.
+function require(name: string): unknown {
+  if (modules[name] === undefined) throw new Error(`the code requires ${name}`)
+  return modules[name]
+}

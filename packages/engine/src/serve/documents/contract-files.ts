@@ -1,0 +1,59 @@
+// The contract as files, for tools. Their first server is the service that serves them: tools that import a
+// document send requests to its first server, and many take a relative one for a host.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Contract, FileForm } from '../../document/contract.js'
+import { isOpenApi32 } from '../../document/versions.js'
+import { type Address, type AddressOptions, addressOf } from '../base/address.js'
+import { documentPaths, operationAt } from '../base/own-paths.js'
+import { apiCatalog } from './api-catalog.js'
+import { addAsset } from './assets.js'
+import { baseMark, ownServer } from './own-server.js'
+
+const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
+
+/** Returns what `write` makes, once for all, with a base address in place of a mark. */
+export function withBase(
+  write: () => string | Promise<string>,
+  mark: string | RegExp,
+): (base: string) => Promise<string> {
+  let text: string | undefined
+  return async (base) => {
+    text ??= await write()
+    return text.replace(mark, () => base)
+  }
+}
+
+/**
+ * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1,
+ * `/openapi-3.1.yaml` if the contract is of 3.2, and the API catalogue. An operation of the contract at one
+ * of these takes precedence. The public URL is the only server; without one the contract's follow the one at
+ * which the caller reached the service.
+ */
+export function contractFiles(app: FastifyInstance, contract: Contract, options?: AddressOptions): void {
+  const address = addressOf(app, contract, options)
+  const servers = address.known === undefined ? 'first' : 'only'
+  const variantOf = baseUrlIn(address, contract)
+  const mark = new RegExp(`"?${baseMark(contract)}"?`) // YAML may quote it
+  const add = (form: FileForm, type = yamlType) => {
+    const path = documentPaths[form]
+    if (operationAt(path, contract) !== undefined) return
+    const make = withBase(() => contract.write(form, servers), mark)
+    addAsset(app, path, type, (url) => make(JSON.stringify(url)), { variantOf })
+  }
+  add('yaml')
+  if (isOpenApi32(contract.document)) add('yaml31')
+  add('yaml30')
+  add('json', 'application/json; charset=utf-8')
+  apiCatalog(app, contract, address)
+}
+
+/** Returns a function that tells at which URL the caller of a file reaches the operations. */
+export function baseUrlIn(address: Address, contract: Contract): (request: FastifyRequest) => string {
+  const { url } = ownServer(contract)
+  return (request) => address.known ?? withoutSlash(address.absolute(url, request))
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/$/, '') || '/'
+}

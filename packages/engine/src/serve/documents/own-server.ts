@@ -1,0 +1,26 @@
+// The service as a server of its own contract.
+
+import { createHash } from 'node:crypto'
+import type { Contract } from '../../document/contract.js'
+
+/** A Server Object. */
+export interface ServerObject {
+  readonly url: string
+  readonly description: string
+}
+
+/**
+ * The server of operations with a prefix, relative to a file in the root of the service (OpenAPI 3.1.1,
+ * section 4.8.5).
+ */
+export function ownServer({ prefix }: Pick<Contract, 'prefix'>): ServerObject {
+  return { url: `.${prefix}`, description: 'This service' }
+}
+
+/**
+ * In place of the base address, which depends on who asks. Writing a document anew takes longer than all else
+ * that a request without a key can ask for. No text contains a digest of itself.
+ */
+export function baseMark({ text }: Pick<Contract, 'text'>): string {
+  return `base-${createHash('sha256').update(text).digest('hex')}`
+}

@@ -1,0 +1,100 @@
+// `/docs`: the contract's operations as plain HTML, which an interactive reference replaces once the browser
+// has loaded it. That is Scalar, served from the copy in @scalar/fastify-api-reference, which is 13 MB and
+// optional; the page's Content-Security-Policy allows nothing from other origins. What writes the texts is loaded when
+// one is asked for, because most instances never are.
+
+import { readFile } from 'node:fs/promises'
+import type { FastifyInstance } from 'fastify'
+import type { Contract } from '../../document/contract.js'
+import { nodeOf } from '../../document/reader.js'
+import { OperatorError } from '../../lib/operator-error.js'
+import { referenceFrom } from '../../lib/relative-references.js'
+import { addressOf } from '../base/address.js'
+import { documentPaths, operationAt } from '../base/own-paths.js'
+import { serviceLinks } from './api-catalog.js'
+import { addAsset } from './assets.js'
+import { baseUrlIn, withBase } from './contract-files.js'
+import { baseMark } from './own-server.js'
+import type { PageParts } from './page-parts.js'
+
+// Scalar uses inline styles and `data:` icons, and asks for tokens where the contract says that they are.
+function policyFor(contract: Contract): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    'img-src data:',
+    ["connect-src 'self'", ...tokenOrigins(contract)].join(' '),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+// A page of login is opened in a window of its own, which the policy does not concern.
+function tokenOrigins({ securitySchemes }: Contract): string[] {
+  const flows = [...securitySchemes.values()].flatMap((each) => Object.values(each.flows ?? {}).map(nodeOf))
+  const urls = flows.flatMap(({ tokenUrl, refreshUrl }) => [tokenUrl, refreshUrl])
+  const origins = urls.flatMap((url) => {
+    const text = String(url)
+    return /^https?:/i.test(text) && URL.canParse(text) ? [new URL(text).origin] : []
+  })
+  return [...new Set(origins)]
+}
+
+/**
+ * Adds `/docs`, its assets and its text, and redirects `/` to it. The contract's operations take precedence.
+ * @param parts the tables and the error codes of other parts of the server
+ * @throws {OperatorError} if Scalar is not installed
+ */
+export function documentation(app: FastifyInstance, contract: Contract, parts: PageParts = {}): void {
+  if (operationAt('/', contract) === undefined)
+    app.get('/', async ({ url }, reply) => reply.redirect(referenceFrom(url, 'docs')))
+  const address = addressOf(app, contract, parts.address)
+  const variantOf = baseUrlIn(address, contract)
+  const mark = baseMark(contract)
+  if (operationAt(documentPaths.text, contract) === undefined) {
+    const text = withBase(
+      async () => (await import('../../compile/documents/plain-text.js')).plainTextOf(contract, parts),
+      mark,
+    )
+    addAsset(app, documentPaths.text, 'text/plain; charset=utf-8', text, { variantOf })
+  }
+  if (operationAt(documentPaths.page, contract) !== undefined) return
+  const html = withBase(
+    async () => (await import('../../compile/documents/page-html.js')).pageHtml(contract, parts),
+    mark,
+  )
+  addAsset(app, documentPaths.page, 'text/html; charset=utf-8', async (base) => html(await escaped(base)), {
+    ...{ variantOf, address },
+    headers: { 'Content-Security-Policy': policyFor(contract), Link: serviceLinks('.').join(', ') },
+  })
+  const scalar = scalarFile()
+  const javascript = 'text/javascript; charset=utf-8'
+  addAsset(app, '/docs/page.js', javascript, () => readFile(staticFile('page.js')))
+  addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', () => readFile(staticFile('page.css')))
+  addAsset(app, '/docs/scalar.js', javascript, () => readFile(scalar))
+  addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', async () =>
+    (await import('../../compile/documents/page-document.js')).pageDocument(contract, parts),
+  )
+}
+
+async function escaped(text: string): Promise<string> {
+  return (await import('../../compile/documents/markdown.js')).escapeHtml(text)
+}
+
+// Builds copy the folder to the same place.
+function staticFile(name: string): URL {
+  return new URL(`static/${name}`, import.meta.url)
+}
+
+function scalarFile(): URL {
+  try {
+    return new URL('js/standalone.js', import.meta.resolve('@scalar/fastify-api-reference'))
+  } catch (error) {
+    throw new OperatorError(
+      `${documentPaths.page} needs Scalar, which is not installed: npm install @scalar/fastify-api-reference`,
+      { cause: error },
+    )
+  }
+}

@@ -1,0 +1,26 @@
+// The specification for fastify-openapi-glue, which takes it as valid.
+
+import './unbundled-validator.js'
+import type { Contract, Operation } from '../../document/contract.js'
+import { withRouteNames } from '../../document/names.js'
+import { mark } from './glue-validator.js'
+
+/** Whether glue makes a route of an operation with a method. */
+export function isOfGlue(method: string): boolean {
+  return ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH'].includes(method)
+}
+
+/**
+ * A specification of some operations of a contract with the id, method and path of each operation, and
+ * nothing else: glue would inline schemas at every reference. Paths are decoded, as the router compares them.
+ */
+export function glueSpecification({ title, version }: Contract, operations: Iterable<Operation>): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const { id, method, path } of operations) {
+    if (!isOfGlue(method)) continue
+    const route = withRouteNames(decodeURI(path))
+    const operation = { operationId: id, responses: { default: { description: 'Validated by the server.' } } }
+    paths[route] = { ...paths[route], [method.toLowerCase()]: operation }
+  }
+  return { openapi: '3.1.0', [mark]: true, info: { title, version }, paths }
+}

@@ -1,0 +1,125 @@
+// A plan -> Contract, for serving: without what reads contracts, which is loaded only to say where in the
+// files a problem is that was found when the contract was mounted.
+
+import path from 'node:path'
+import type { Contract } from '../document/contract.js'
+import { ContractError } from '../document/contract-error.js'
+import { defaultLimits } from '../document/defaults.js'
+import { engineVersion } from '../document/engine-version.js'
+import type { ExtensionReaders, ReadBy } from '../document/extension-readers.js'
+import { filesOf, type ReadText } from '../document/file-text.js'
+import { methodFault, problemOf } from '../document/methods.js'
+import {
+  decodePlan,
+  digestOf,
+  nameIn,
+  type PlanBody,
+  type PlanHead,
+  pathOf,
+  unpack,
+  writtenName,
+} from '../document/plan.js'
+import { codeIn, loadJudges } from './code/load.js'
+
+export interface LoadOptions {
+  /** Replaces reading files from the folder of the contract: see `filesOf`. */
+  readonly readText?: ReadText
+  /** What to do about a plan that is refused: `Run: npm run build`. */
+  readonly advice?: string
+}
+
+/**
+ * The contract of a plan.
+ * @param file the contract, whose text must be that of which the plan was made
+ * @throws {ContractError} if the plan is of another contract or by another engine, with the advice
+ */
+export async function loadContract<Readers extends ExtensionReaders = Readonly<Record<never, never>>>(
+  plan: Uint8Array,
+  file: string,
+  { readText = filesOf(file), advice = 'Compile it again.' }: LoadOptions = {},
+): Promise<Contract & { readonly extensions: ReadBy<Readers> }> {
+  const { head, body } = decodePlan(plan) ?? {}
+  const reason = await refusalOf(head, file, readText)
+  if (body === undefined || reason !== undefined)
+    throw new ContractError(`the plan of ${shown(file)} cannot be used: ${reason}. ${advice}`)
+  const { contract, leftOpen } = body
+  const limits = {
+    ...contract.limits,
+    ...(leftOpen.url && { url: defaultLimits.urlBytes }),
+    ...(leftOpen.header && { header: defaultLimits.headerBytes }),
+  }
+  const code = codeIn(body.code)
+  const judges = () => loadJudges(code)
+  const loaded = { ...contract, limits, judges, ...functionsOf(body, file) }
+  await checkMethods(loaded)
+  return loaded as Contract & { readonly extensions: ReadBy<Readers> } // by the same readers
+}
+
+function functionsOf(body: PlanBody, file: string): Pick<Contract, 'locate' | 'write'> {
+  const { extensions } = body
+  // Copies: these are views of the whole plan.
+  const [texts, written] = [copied(body.texts), copied(body.written)]
+  const readText: ReadText = async (name) => textOf(texts.get(nameIn(file, name)))
+  return {
+    locate: async (problems) => {
+      const { locateProblems } = await import('../compile/read.js')
+      return locateProblems(problems, file, readText, extensions)
+    },
+    write: async (form, servers) => {
+      const packed = written.get(writtenName(form, servers))
+      if (packed !== undefined) return unpack(packed)
+      const { writeFile } = await import('../compile/documents/written-files.js')
+      return writeFile(body.contract, form, servers)
+    },
+  }
+}
+
+function copied(packed: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, Uint8Array> {
+  return new Map([...packed].map(([name, each]) => [name, Buffer.from(each)]))
+}
+
+// Rejects for a file that was not there: the `$ref` to it is in an example, which is data.
+async function textOf(packed: Uint8Array = Buffer.of()): Promise<string> {
+  return unpack(packed)
+}
+
+// The Node that serves may be older than that of the build.
+async function checkMethods({ operations, locate }: Contract): Promise<void> {
+  const problems = [...operations.values()].flatMap((operation) => {
+    const text = methodFault(operation.method)
+    return text === undefined ? [] : problemOf(operation, `${operation.method} ${operation.path}: ${text}`)
+  })
+  if (problems.length > 0) throw new ContractError(problems, await locate(problems))
+}
+
+/**
+ * Whether compiling a contract would make the same plan.
+ * @param readersVersion that of the readers of extensions
+ */
+export async function isCurrent(
+  plan: Uint8Array,
+  file: string,
+  { readText = filesOf(file), readersVersion = '' }: { readText?: ReadText; readersVersion?: string } = {},
+): Promise<boolean> {
+  const { head } = decodePlan(plan) ?? {}
+  return head?.readers === readersVersion && (await refusalOf(head, file, readText)) === undefined
+}
+
+async function refusalOf(
+  head: PlanHead | undefined,
+  file: string,
+  readText: ReadText,
+): Promise<string | undefined> {
+  if (head === undefined) return 'it is damaged, or of another form'
+  if (head.engine !== engineVersion()) return 'another version of the engine made it'
+  for (const [name, digest] of Object.entries(head.files)) {
+    const place = pathOf(file, name)
+    const text = await readText(place).catch(() => '')
+    if (digestOf(text) !== digest) return `${shown(place)} has changed since`
+  }
+  return undefined
+}
+
+function shown(file: string): string {
+  return path.relative('', file)
+}

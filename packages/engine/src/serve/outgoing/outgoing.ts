@@ -1,0 +1,141 @@
+// The requests of webhooks and callbacks: a typed function for each, which validates what the service is
+// about to send, and signs it, and another that reads what the receiver responds. Sending, and sending again,
+// is the application's.
+
+import { stringify } from 'lossless-json'
+import type { Contract, Header, Response, SentRequest } from '../../document/contract.js'
+import { isToken } from '../../document/names.js'
+import { headerText } from '../response/header-text.js'
+import { createResponseChecks, type ResponseCheck, ResponseError } from '../response/response-validation.js'
+import { type Asked, urlOf } from './callback-url.js'
+import { createResponseReaders, type ReadResponse } from './receiver-response.js'
+import { type Signing, signatureOf } from './signature.js'
+
+/** A request to send: what `fetch` takes beside the URL. */
+export interface OutgoingRequest {
+  readonly method: string
+  readonly headers: Record<string, string>
+  readonly body?: string
+}
+
+/** What a request is made of: the values of its headers, and its body. */
+interface Values {
+  readonly headers?: object | undefined
+  readonly body?: unknown
+}
+
+/** The types of a request and what its receiver responds. */
+type Exchange = { readonly request: unknown; readonly response: unknown }
+type Exchanges<Names> = { readonly [Name in keyof Names]: Exchange }
+
+/** The functions of a request. */
+export interface Outgoing<Each extends Exchange> {
+  /**
+   * Makes a request.
+   * @param signing what it is signed with, or that it is not
+   * @throws {Error} that names the place, if the contract does not declare the values
+   */
+  (request: Each['request'], signing: Signing | 'unsigned'): OutgoingRequest
+  /**
+   * Reads what the receiver has responded.
+   * @throws {Error} that names the place, if the contract does not declare it
+   */
+  readonly readResponse: ReadResponse<Each['response']>
+}
+
+/** The functions of webhooks, of the type that `contract-engine generate` writes for a contract. */
+export type Webhooks<Requests extends Exchanges<Requests>> = {
+  readonly [Name in keyof Requests]: Outgoing<Requests[Name]>
+}
+
+/** The functions of callbacks, by operation. */
+export type Callbacks<Operations extends { readonly [Id in keyof Operations]: Exchanges<Operations[Id]> }> = {
+  readonly [Id in keyof Operations]: {
+    readonly [Name in keyof Operations[Id]]: Outgoing<Operations[Id][Name]> & {
+      /** The URL that a request of the operation gave; undefined if it is none of HTTP. */
+      urlOf(request: Asked): URL | undefined
+    }
+  }
+}
+
+/** Creates the functions. @throws {Error} that names a request whose schema cannot be compiled */
+export function createOutgoing<
+  Requests extends Exchanges<Requests> = Record<never, never>,
+  Operations extends { readonly [Id in keyof Operations]: Exchanges<Operations[Id]> } = Record<never, never>,
+>(contract: Contract): { readonly webhooks: Webhooks<Requests>; readonly callbacks: Callbacks<Operations> } {
+  const judges = contract.judges()
+  const checkOf = createResponseChecks(judges)
+  const readerOf = createResponseReaders(contract, judges)
+  const makeOf = (request: SentRequest) => {
+    const make = createMake(request, checkOf(declared(request), true))
+    return Object.assign(make, { readResponse: readerOf(request) })
+  }
+  const callbackOf = (request: SentRequest) =>
+    Object.assign(makeOf(request), { urlOf: (asked: Asked) => urlOf(request.url, asked) })
+  const callbacks = [...contract.callbacks].map(([id, requests]) => [id, mapped(requests, callbackOf)])
+  // The types are generated from the same contract.
+  return {
+    webhooks: mapped(contract.webhooks, makeOf) as Webhooks<Requests>,
+    callbacks: Object.fromEntries(callbacks) as Callbacks<Operations>,
+  }
+}
+
+function mapped<Made>(
+  requests: ReadonlyMap<string, SentRequest>,
+  make: (request: SentRequest) => Made,
+): object {
+  return Object.fromEntries([...requests].map(([name, request]) => [name, make(request)]))
+}
+
+// The service is the authority of what it sends, and so, as in a response, may send what is readOnly, and not
+// what is writeOnly (JSON Schema Validation 2020-12, section 9.4).
+const status = 200
+
+function declared({ place, parameters, body }: SentRequest) {
+  const headers = parameters.map((each): Header => ({ ...each, setByServer: false }))
+  const key = String(status)
+  const response: Response = { status: key, key, headers, contents: body === undefined ? [] : [body] }
+  return { id: place, responses: new Map([[key, response]]) }
+}
+
+type Make = (request: Values, signing: Signing | 'unsigned') => OutgoingRequest
+
+function createMake({ place, method, body: declaredBody }: SentRequest, check: ResponseCheck): Make {
+  const { mediaType = '', required = false } = declaredBody ?? {}
+  return ({ headers: given = {}, body: value }, signing) => {
+    const headers = textsOf(place, given)
+    try {
+      check.head(status, (name) => headers[name])
+    } catch (error) {
+      throw error instanceof ResponseError ? new Error(`${place}: ${error.problem}`) : error
+    }
+    if (value === undefined && required) throw new Error(`${place}: the body is missing`)
+    const fault = value === undefined ? undefined : check.fault(status, value)
+    if (fault !== undefined) throw new Error(`${place}: ${fault.problem}`)
+    const body = value === undefined ? undefined : stringify(value)
+    return {
+      method,
+      headers: {
+        ...headers,
+        ...(body !== undefined && { 'content-type': mediaType }),
+        ...(signing !== 'unsigned' && signatureOf(body ?? '', signing)),
+      },
+      ...(body !== undefined && { body }),
+    }
+  }
+}
+
+function textsOf(place: string, headers: object): Record<string, string> {
+  const given = Object.entries(headers).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(
+    given.map(([name, value]) => [name.toLowerCase(), checkedHeader(place, name, value)]),
+  )
+}
+
+// Not every client of HTTP refuses what would end a header, and begin another.
+function checkedHeader(place: string, name: string, value: unknown): string {
+  if (!isToken(name)) throw new Error(`${place}: header ${JSON.stringify(name)} is no name of a header`)
+  const text = headerText(value)
+  if (text !== undefined) return text
+  throw new Error(`${place}: header ${name} has characters that HTTP does not allow`)
+}

@@ -1,0 +1,108 @@
+// What the receiver of a request responds, read as the webhook or callback declares it: a stranger's bytes,
+// bounded and validated as those of a request are.
+
+import type { Content, Contract, SentRequest } from '../../document/contract.js'
+import type { Judges } from '../../document/judges.js'
+import type { AnySchema } from '../../document/keywords.js'
+import { isUtf8, responseContent } from '../../document/media-types.js'
+import { GrowingBuffer } from '../request/body.js'
+import { BodyMemory } from '../request/body-memory.js'
+import { byStatus } from '../response/response-validation.js'
+import { parseJson } from '../schemas/json.js'
+import { decodeText, noText } from '../schemas/text.js'
+
+/** Reads a response, as `fetch` returns it; nothing else may have read its body. */
+export type ReadResponse<Declared = unknown> = (response: Response) => Promise<Declared>
+
+/** The status, and the body where the contract declares one. Headers are left to whoever has the response. */
+interface Read {
+  readonly status: number
+  readonly body?: unknown
+}
+
+/** Reads the bytes of a body. @throws {Error} if they are not as declared */
+type ReadBody = (bytes: Buffer) => unknown
+
+/**
+ * Returns a function that creates the reader of a request's responses, whose bodies are as long at most as
+ * those that the contract accepts.
+ */
+export function createResponseReaders(
+  contract: Contract,
+  judges: Judges,
+): (request: SentRequest) => ReadResponse<Read> {
+  const compile = createCompiler(judges)
+  return ({ place, responses }) => {
+    const statuses = [...responses].map(([status, { contents }]) => {
+      return [status, contents.map((each) => ({ ...each, read: bodyReader(each, compile) }))] as const
+    })
+    const contentsOf = byStatus(new Map(statuses))
+    return async (response) => {
+      try {
+        return await readResponse(response, contentsOf(response.status), contract.limits.body)
+      } catch (error) {
+        throw new Error(`${place}: the response ${response.status}: ${(error as Error).message}`, {
+          cause: error,
+        })
+      }
+    }
+  }
+}
+
+async function readResponse(
+  response: Response,
+  contents: readonly (Content & { readonly read: ReadBody })[] | undefined,
+  bytesMax: number,
+): Promise<Read> {
+  const { status, headers, body } = response
+  const type = headers.get('content-type') ?? undefined
+  const content = responseContent(contents ?? [], type)
+  if (content === undefined || !isUtf8(content.kind === 'bytes' ? '' : (type ?? ''))) {
+    await body?.cancel() // else its connection would wait for somebody to read it
+    if (contents === undefined) throw new Error('the status is not declared')
+    if (contents.length === 0) return { status }
+    throw new Error(type === undefined ? 'Content-Type is missing' : `Content-Type ${type} is not declared`)
+  }
+  return { status, body: content.read(await bytesOf(body, bytesMax)) }
+}
+
+// Leaving the loop cancels the rest.
+async function bytesOf(body: Response['body'], max: number): Promise<Buffer> {
+  const buffer = new GrowingBuffer({ max, memory: new BodyMemory(), onHeld: () => {} })
+  for await (const chunk of body ?? []) {
+    const refusal = buffer.append(Buffer.from(chunk))
+    if (refusal !== undefined) throw refusal
+  }
+  return buffer.bytes
+}
+
+function bodyReader({ kind, schema = true }: Content, compile: Compile): ReadBody {
+  if (kind === 'bytes') return (bytes) => new Uint8Array(bytes)
+  if (kind === 'text') return readText
+  const check = compile(schema)
+  return (bytes) => {
+    if (bytes.length === 0) throw new Error('the body is missing')
+    return check(parseJson(bytes))
+  }
+}
+
+function readText(bytes: Buffer): string {
+  const text = decodeText(bytes)
+  if (text === undefined) throw new Error(`the body ${noText}`)
+  return text
+}
+
+type Compile = (schema: AnySchema) => (value: unknown) => unknown
+
+// Within an object, because a value (a default, an int64) is changed in what holds it.
+function createCompiler({ received }: Judges): Compile {
+  return (schema) => {
+    const validate = received(schema)
+    return (value) => {
+      const holder = { body: value }
+      if (validate(holder)) return holder.body
+      const { instancePath = '/body', message = 'cannot be checked' } = validate.errors?.[0] ?? {}
+      throw new Error(`body at "${instancePath.slice('/body'.length)}" ${message}`)
+    }
+  }
+}

@@ -1,0 +1,178 @@
+// `Accept`: which of the media types of an operation's responses a client prefers (RFC 9110, section 12.5.1).
+// Not by `negotiator`, which `/docs` uses for codings: it decides ties by the client's order, and the
+// contract says that its own does.
+
+import type { Content } from '../../document/contract.js'
+import { essence, isRange, sentType } from '../../document/media-types.js'
+
+/** Returns the media type that an `Accept` prefers; undefined if it accepts none of them. */
+export type Prefer = (accept: string | undefined) => string | undefined
+
+/** A media type, or a range of them, with its parameters. Everything in lower case. */
+interface MediaRange {
+  readonly type: string
+  readonly subtype: string
+  readonly parameters: Map<string, string>
+}
+
+/** A media range of an `Accept`, with its weight. */
+interface Accepted extends MediaRange {
+  readonly quality: number
+}
+
+/** What a media type would be sent as, and how much the client wants that. */
+interface Candidate {
+  readonly mediaType: string
+  readonly quality: number
+  /** Of the media range that includes it: the most specific one decides about its quality. */
+  readonly specificity: number
+}
+
+/**
+ * Creates what chooses among the media types of contents: by quality, then by how exactly the client names
+ * one, then by their order. All are equal without an `Accept`, or with one that has no valid media range. Of
+ * a range, such as `image/*`, it is the type that the client names, or else the range. The cost is linear in
+ * the length of the header, which the server bounds.
+ */
+export function createPreference(contents: readonly Content[]): Prefer {
+  const first = contents[0]?.mediaType
+  const declared = contents.map((each) => {
+    return { mediaType: each.mediaType, range: readMediaRange(sentType(each)) }
+  })
+  return (accept) => {
+    if (accept === undefined || accept === '*/*') return first
+    const accepted = readAccept(accept)
+    if (accepted.length === 0) return first
+    const candidates = declared.flatMap(({ mediaType, range }) => {
+      if (range === undefined) return []
+      const own = included(mediaType, range, accepted)
+      return isRange(mediaType) ? [own, named(range, accepted)] : [own]
+    })
+    return best(candidates)?.mediaType
+  }
+}
+
+/** The same, but the first for a client that accepts none of them (RFC 9110, section 12.5.1). */
+export function createChoice([first, ...others]: readonly [Content, ...Content[]]): (
+  accept: string | undefined,
+) => string {
+  const prefer = createPreference([first, ...others])
+  return (accept) => prefer(accept) ?? first.mediaType
+}
+
+// The last one is remembered: a request's is read for several choices. What is read depends on the text
+// alone, and nobody changes it, so that it may be another request's.
+let last: { readonly accept: string; readonly accepted: readonly Accepted[] } | undefined
+
+function readAccept(accept: string): readonly Accepted[] {
+  if (last?.accept !== accept)
+    last = { accept, accepted: splitAt(accept, ',').flatMap((each) => readAccepted(each) ?? []) }
+  return last.accepted
+}
+
+function best(candidates: readonly Candidate[]): Candidate | undefined {
+  let found: Candidate | undefined
+  for (const each of candidates)
+    if (each.quality > 0 && (found === undefined || isPreferred(each, found))) found = each
+  return found
+}
+
+function isPreferred(a: Candidate, b: Candidate): boolean {
+  return a.quality > b.quality || (a.quality === b.quality && a.specificity > b.specificity)
+}
+
+// By the most specific media range that includes it.
+function included(mediaType: string, range: MediaRange, accepted: readonly Accepted[]): Candidate {
+  let found: Candidate = { mediaType, quality: 0, specificity: -1 }
+  for (const each of accepted) {
+    if (!includes(each, range)) continue
+    const specificity = specificityOf(each)
+    const isDecisive =
+      specificity > found.specificity || (specificity === found.specificity && each.quality > found.quality)
+    if (isDecisive) found = { mediaType, quality: each.quality, specificity }
+  }
+  return found
+}
+
+// The type in a declared range, or the narrower range, that the client wants most.
+function named(range: MediaRange, accepted: readonly Accepted[]): Candidate {
+  let found: Candidate = { mediaType: '', quality: 0, specificity: -1 }
+  for (const each of accepted) {
+    if (includes(each, range) || !includes(range, each)) continue
+    const candidate = {
+      mediaType: `${each.type}/${each.subtype}`,
+      quality: each.quality,
+      specificity: specificityOf(each),
+    }
+    if (isPreferred(candidate, found)) found = candidate
+  }
+  return found
+}
+
+function includes(range: MediaRange, { type, subtype, parameters }: MediaRange): boolean {
+  if (range.type !== '*' && range.type !== type) return false
+  if (range.subtype !== '*' && range.subtype !== subtype) return false
+  for (const [name, value] of range.parameters) if (parameters.get(name) !== value) return false
+  return true
+}
+
+// A media type has no more parameters than the contract gives it, or none would include it.
+function specificityOf({ type, subtype, parameters }: MediaRange): number {
+  if (type === '*') return 0
+  return subtype === '*' ? 1 : 2 + parameters.size
+}
+
+// Undefined if it is malformed: it says nothing then. RFC 9110 lets any parameter called `q` be the weight.
+function readAccepted(text: string): Accepted | undefined {
+  const range = readMediaRange(text)
+  if (range === undefined) return undefined
+  const { type, subtype, parameters } = range
+  const q = parameters.get('q')
+  if (q === undefined) return { type, subtype, parameters, quality: 1 }
+  if (!weight.test(q)) return undefined
+  parameters.delete('q')
+  return { type, subtype, parameters, quality: Math.min(Number(q), 1) }
+}
+
+// Wider than RFC 9110, section 12.4.2: Java sends `q=.2`.
+const weight = /^(\d+(\.\d*)?|\.\d+)$/
+const mediaRange = /^(?:(\*)\/(\*)|([!#$%&'+.^_`|~\w-]+)\/([!#$%&'*+.^_`|~\w-]+))$/
+const parameter = /^([!#$%&'*+.^_`|~\w-]+)=(?:([!#$%&'*+.^_`|~\w-]+)|"((?:[^"\\]|\\.)*)")$/
+const none = new Map<string, string>()
+
+function readMediaRange(text: string): MediaRange | undefined {
+  const match = mediaRange.exec(essence(text))
+  if (match === null) return undefined
+  const [, anyType, anySubtype, type = anyType, subtype = anySubtype] = match
+  if (type === undefined || subtype === undefined) return undefined
+  const parameters = text.includes(';') ? readParameters(text) : none
+  return parameters && { type, subtype, parameters }
+}
+
+function readParameters(text: string): Map<string, string> | undefined {
+  const parameters = new Map<string, string>()
+  for (const each of splitAt(text, ';').slice(1)) {
+    if (each === '') continue
+    const [, key, token, quoted = ''] = parameter.exec(each) ?? []
+    if (key === undefined) return undefined
+    parameters.set(key.toLowerCase(), (token ?? quoted.replace(/\\(.)/g, '$1')).toLowerCase())
+  }
+  return parameters
+}
+
+// The parts of a list, without those separators that are in quotes.
+function splitAt(text: string, separator: ',' | ';'): string[] {
+  if (!text.includes('"')) return text.split(separator).map((each) => each.trim())
+  const parts: string[] = []
+  let [start, isQuoted] = [0, false]
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i]
+    if (isQuoted && character === '\\') i++
+    else if (character === '"') isQuoted = !isQuoted
+    else if (character === separator && !isQuoted) {
+      parts.push(text.slice(start, i).trim())
+      start = i + 1
+    }
+  }
+  return [...parts, text.slice(start).trim()]
+}

@@ -1,0 +1,104 @@
+// Reads bodies. Fastify's own reader keeps every chunk until the last has arrived. Each costs about 375 bytes
+// of heap beside its own, so a body in chunks of one byte would take that many times its size.
+
+import type { Readable } from 'node:stream'
+import { bodyTooLarge, type RequestError } from '../base/errors.js'
+import { type BodyMemory, HeldBytes, uncountedBytes } from './body-memory.js'
+
+const nothing = Buffer.alloc(0)
+
+/** Receives the body, or why there is none. */
+export type OnBody = (error: Error | null, body?: Buffer) => void
+
+export interface BodyLimits {
+  /** That of the operation. */
+  readonly max: number
+  readonly memory: BodyMemory
+  /** Called for a body that is counted: whoever has the request releases what it holds. */
+  readonly onHeld: (held: HeldBytes) => void
+}
+
+/**
+ * Reads a body into one buffer, copying each chunk as it arrives.
+ * @param length its Content-Length, if known
+ */
+export function readBody(
+  payload: Readable,
+  length: string | undefined,
+  limits: BodyLimits,
+  onBody: OnBody,
+): void {
+  const refusal = refusalOf(Number(length ?? 0), limits)
+  if (refusal !== undefined) {
+    onBody(refusal)
+    return
+  }
+  if (payload.readableEnded) {
+    onBody(null, nothing)
+    return
+  }
+  const body = new GrowingBuffer(limits)
+  const end = (error: Error | null) => {
+    payload.off('data', read).off('end', onEnd).off('error', onError)
+    onBody(error, body.bytes)
+  }
+  const read = (chunk: Buffer | string) => {
+    // A stream of the application's preParsing hooks may emit text.
+    const refusal = body.append(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+    if (refusal === undefined) return
+    payload.pause() // the rest need not be parsed
+    end(refusal)
+  }
+  const onEnd = () => end(null)
+  const onError = (error: Error & { statusCode?: number }) => {
+    error.statusCode ??= 400
+    end(error)
+  }
+  payload.on('data', read).on('end', onEnd).on('error', onError)
+}
+
+// Before its first byte is asked for.
+function refusalOf(length: number, { max, memory }: BodyLimits): RequestError | undefined {
+  if (length > max) return bodyTooLarge(max)
+  return length <= uncountedBytes || memory.hasRoom(length, length) ? undefined : memory.refuse()
+}
+
+/** Bytes that are appended, up to a limit, and as far as there is room for them. */
+export class GrowingBuffer {
+  #buffer = nothing
+  #length = 0
+  #held: HeldBytes | undefined
+
+  constructor(readonly limits: BodyLimits) {}
+
+  /** Returns why the bytes cannot be appended, if they cannot. */
+  append(chunk: Buffer): RequestError | undefined {
+    const length = this.#length + chunk.length
+    const { max, memory } = this.limits
+    if (length > max) return bodyTooLarge(max)
+    if (length > this.#buffer.length && !this.#grow(length)) return memory.refuse()
+    this.#length += chunk.copy(this.#buffer, this.#length)
+    return undefined
+  }
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length)
+  }
+
+  // To double the size, so that each byte is copied twice on average. Most bodies are one chunk.
+  #grow(least: number): boolean {
+    const size = Math.min(Math.max(least, 2 * this.#buffer.length), this.limits.max)
+    if (size > uncountedBytes && !this.#hold().grow(size)) return false
+    const grown = Buffer.allocUnsafe(size)
+    this.#buffer.copy(grown, 0, 0, this.#length)
+    this.#buffer = grown
+    return true
+  }
+
+  #hold(): HeldBytes {
+    if (this.#held !== undefined) return this.#held
+    this.#held = new HeldBytes(this.limits.memory)
+    this.limits.onHeld(this.#held)
+    return this.#held
+  }
+}

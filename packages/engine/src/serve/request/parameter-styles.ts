@@ -1,0 +1,401 @@
+// Deserializes parameters: `style`, `explode` and `content` of OpenAPI 3.1.1 (sections 4.8.12.2 to 4.8.12.6,
+// after RFC 6570), and cookies. Parameters are split as they were sent and decoded afterwards, because an
+// encoded delimiter belongs to a value.
+
+import type { ErrorObject } from 'ajv'
+import type { FastifyRequest } from 'fastify'
+import type { Content, Operation, Parameter, ParameterForm } from '../../document/contract.js'
+import { isExplodedObject } from '../../document/exploded-object.js'
+import type { Judges, Validator } from '../../document/judges.js'
+import { jsonPointer } from '../../document/pointer.js'
+import { literalPattern } from '../../lib/literal-pattern.js'
+import { requestPath } from '../../lib/request-path.js'
+import { RequestError } from '../base/errors.js'
+import { parseJson } from '../schemas/json.js'
+import { errorAt, withPath } from '../schemas/messages.js'
+import { readText } from '../schemas/text.js'
+import { sentCookies } from './cookies.js'
+import { type Form, readForm } from './forms.js'
+import { decode, exceptFor, invalidText, splitPair } from './parameter-text.js'
+import { queryOfParameters } from './query-keys.js'
+import { type RequestPart, readCookies } from './request-parts.js'
+import { parametersSchema } from './request-schemas.js'
+import { noteErrors } from './request-validation.js'
+
+type Values = Record<string, unknown>
+type Sent = Map<string, string[]>
+type Decode = (text: string) => string
+type StyledParameter = Parameter & { readonly form: ParameterForm }
+
+/** A location of parameters (OpenAPI's `in`), and how to read them from a request. */
+interface Location {
+  readonly in: string
+  readonly httpPart: RequestPart
+  readonly decode: Decode
+  /**
+   * Returns a function that reads the undecoded values of each name, in a path those of the given parameters.
+   */
+  sent(parameters: readonly Parameter[], path: string): (request: FastifyRequest) => Sent
+  /** Gives the request an object for the deserialized values. */
+  values(request: FastifyRequest): Values
+}
+
+const locations: readonly Location[] = [
+  {
+    in: 'path',
+    httpPart: 'params',
+    decode: decodeURIComponent, // the router has refused a path that is not UTF-8
+    sent: createSentInPath,
+    values: ({ params }) => params as Values,
+  },
+  {
+    in: 'query',
+    httpPart: 'querystring',
+    decode: decodeQuery,
+    sent: () => (request) => queryPairs(queryOfParameters(request)),
+    values: (request) => Object.assign(request, { query: Object.create(null) as Values }).query,
+  },
+  {
+    in: 'header',
+    httpPart: 'headers',
+    decode: (text) => text.trim(),
+    sent:
+      () =>
+      ({ headers }) =>
+        new Map(Object.entries(headers).map(([name, value]) => [name, [String(value)]])),
+    // A copy: the server itself still reads the headers as they were sent.
+    values: (request) => {
+      const value: Values = Object.assign(Object.create(null), request.headers)
+      Object.defineProperty(request, 'headers', { value })
+      return value
+    },
+  },
+  {
+    in: 'cookie',
+    httpPart: 'cookies',
+    decode: decodeCookie,
+    sent: () => sentCookies,
+    values: (request) =>
+      Object.assign(request, { [readCookies]: Object.create(null) as Values })[readCookies],
+  },
+]
+
+/**
+ * Creates the function that deserializes the parameters of a request, in place of what Fastify has parsed.
+ * Undefined if the operation has only simple parameters, which Fastify parses correctly. Fastify validates
+ * the others, but not cookies and JSON, whose validators are compiled here.
+ * @param prefix of the operation's path in the URL: that of the application, and that of the contract
+ */
+export function createParameterReader(
+  operation: Operation,
+  prefix: string,
+  compile: Judges['request'],
+): ((request: FastifyRequest) => void) | undefined {
+  const styled = operation.parameters.filter((each): each is StyledParameter => each.form !== undefined)
+  if (styled.length === 0) return undefined
+  const cookieSchema = parametersSchema(operation, 'cookie')
+  const validateCookies = cookieSchema && compile(cookieSchema, 'cookies')
+  const readers = locations.flatMap((location) => {
+    const here = styled.filter((each) => each.in === location.in)
+    if (here.length === 0) return []
+    const reads = here.map((each) => createRead(each, operation, location, compile))
+    return { location, reads, sentIn: location.sent(here, prefix + operation.path) }
+  })
+  return (request) => {
+    for (const { location, reads, sentIn } of readers) {
+      const sent = sentIn(request)
+      const values = location.values(request)
+      const errors = reads.flatMap((read) => read(sent, values, request))
+      // The rest are simple parameters, and unknown ones.
+      if (location.in === 'query')
+        for (const [name, texts] of sent) values[name] = oneOrList(texts.map(decodeQuery))
+      if (location.in === 'cookie' && validateCookies?.(values) === false) {
+        errors.push(...exceptFor(validateCookies.explain(values), errors))
+      }
+      noteErrors(request, location.httpPart, errors)
+    }
+  }
+}
+
+// Like Fastify's query parser.
+function oneOrList(texts: readonly string[]): unknown {
+  return texts.length === 1 ? texts[0] : texts
+}
+
+type Read = (sent: Sent, values: Values, request: FastifyRequest) => ErrorObject[]
+
+// Removes a parameter's texts from `sent`, and adds its value to `values`.
+function createRead(
+  parameter: StyledParameter,
+  { parameters }: Operation,
+  location: Location,
+  compile: Judges['request'],
+): Read {
+  const { form } = parameter
+  if (form.content !== undefined) return createReadWhole(parameter, form.content, compile)
+  const name = location.in === 'header' ? parameter.name.toLowerCase() : parameter.name
+  const validate = form.style === 'json' ? compile(parameter.schema, 'json') : undefined
+  const fieldOf = createFieldOf(parameter, parameters)
+  const coded = form.style === 'cookie' ? { ...location, decode: (text: string) => text.trim() } : location
+  return (sent, values) => {
+    try {
+      const given = fieldOf ? readFields(sent, fieldOf, coded.decode) : readOne(sent, name, form, coded)
+      const value = given === undefined ? absentValue(parameter) : given
+      if (value === undefined) return []
+      values[name] = value
+    } catch (error) {
+      if (!(error instanceof StyleError)) throw error
+      values[name] = '' // present, so that it is not reported as missing, too
+      return [errorAt([name, ...error.path], error.message)]
+    }
+    return validate === undefined ? [] : errorsOf(validate, name, values)
+  }
+}
+
+// The whole query, with nothing of it left to other parameters.
+function createReadWhole({ name }: Parameter, content: Content, compile: Judges['request']): Read {
+  const validate = content.schema === undefined ? undefined : compile(content.schema, 'json')
+  return (sent, values, request) => {
+    sent.clear()
+    const text = queryOfParameters(request)
+    if (text === '') return []
+    try {
+      const { value, faults } = readWhole(text, content)
+      values[name] = value
+      const found = faults.map((each) => withPath(each, (path) => jsonPointer([name]) + path))
+      return [...found, ...(validate === undefined ? [] : exceptFor(errorsOf(validate, name, values), found))]
+    } catch (error) {
+      if (!(error instanceof StyleError)) throw error
+      values[name] = ''
+      return [errorAt([name], error.message)]
+    }
+  }
+}
+
+// Of a form, `+` is a blank (OpenAPI 3.2, URL Percent-Encoding).
+function readWhole(text: string, content: Content): Form {
+  if (content.kind === 'form') return readForm(Buffer.from(text), content.mediaType, content)
+  const decoded = decode(text.replaceAll('+', '%2B'))
+  if (decoded === undefined || decoded.includes('\0')) throw new StyleError(invalidText)
+  const value = content.kind === 'json' ? readJson(decoded) : readText(decoded, content.types)
+  return { value: value as Form['value'], faults: [] }
+}
+
+// The schema of a JSON parameter is not part of the schema that Ajv takes defaults from.
+function absentValue({ form, required, schema }: StyledParameter): unknown {
+  if (form.style === 'json') return structuredClone(schema.default)
+  return isExplodedObject(form) && required ? toObject([]) : undefined
+}
+
+// With its parent: the validator replaces numbers by exact ones there.
+function errorsOf(validate: Validator, name: string, values: Values): ErrorObject[] {
+  const parent = { parentData: values, parentDataProperty: name, rootData: values }
+  if (validate(values[name], { ...parent, instancePath: '', dynamicAnchors: {} })) return []
+  return validate.explain(values[name]).map((each) => withPath(each, (path) => jsonPointer([name]) + path))
+}
+
+/** A parameter that is not written in its style. */
+class StyleError extends Error {
+  constructor(
+    message: string,
+    readonly path: readonly string[] = [],
+  ) {
+    super(message)
+  }
+}
+
+const once = 'must be given once'
+
+// For an object whose fields are sent as separate parameters: returns the field of a parameter's name.
+function createFieldOf(
+  { name, in: location, form }: StyledParameter,
+  parameters: readonly Parameter[],
+): ((sentName: string) => string | undefined) | undefined {
+  if (form.style === 'deepObject') {
+    return (sentName) =>
+      sentName.startsWith(`${name}[`) ? /^\[([^[\]]+)\]$/.exec(sentName.slice(name.length))?.[1] : undefined
+  }
+  if (!isExplodedObject(form)) return undefined
+  const others = parameters.filter((each) => each.in === location && each.name !== name)
+  const taken = new Set(
+    others.flatMap((each) => (isExplodedObject(each.form) ? each.form.names : [each.name])),
+  )
+  return (sentName) => {
+    const isOther = location === 'query' && form.allowsAdditional && !taken.has(sentName)
+    const isField = form.names.includes(sentName) || isOther
+    return isField ? sentName : undefined
+  }
+}
+
+function readFields(
+  sent: Sent,
+  fieldOf: (sentName: string) => string | undefined,
+  decode: Decode,
+): Values | undefined {
+  const fields: [name: string, value: string][] = []
+  for (const [sentName, [text = '', ...others]] of sent) {
+    const name = fieldOf(sentName)
+    if (name === undefined) continue
+    sent.delete(sentName)
+    if (others.length > 0) throw new StyleError(once, [name])
+    fields.push([name, decode(text)])
+  }
+  return fields.length > 0 ? toObject(fields) : undefined
+}
+
+function readOne(sent: Sent, name: string, form: ParameterForm, location: Location): unknown {
+  const texts = sent.get(name)
+  sent.delete(name)
+  if (texts === undefined || (form.allowEmptyValue && texts.every((each) => each === ''))) return undefined
+  const { style, explode, shape } = form
+  const isExploded = (style === 'form' || style === 'cookie') && explode
+  if (isExploded && shape === 'array') return texts.map(location.decode)
+  if (isExploded && shape === 'primitiveOrArray') return oneOrList(texts.map(location.decode))
+  const [text = '', ...others] = texts
+  if (others.length > 0) throw new StyleError(once)
+  return readStyled(text, name, form, location)
+}
+
+function readStyled(text: string, name: string, form: ParameterForm, location: Location): unknown {
+  const { style, explode, shape } = form
+  const { decode } = location
+  switch (style) {
+    case 'json':
+      return readJson(decode(text))
+    case 'label':
+      if (!text.startsWith('.')) throw new StyleError('must begin with a dot')
+      return readParts(text.slice(1), explode ? '.' : ',', form, decode)
+    case 'matrix':
+      return readMatrix(text, name, form, decode)
+    case 'spaceDelimited':
+      return readParts(text, /%20|\+/, form, decode)
+    case 'pipeDelimited':
+      return readParts(text, /\||%7C/i, form, decode)
+    default:
+      // RFC 9110, section 5.6.1.2: a recipient ignores empty elements of a list.
+      if (location.in === 'header' && shape === 'array')
+        return text
+          .split(',')
+          .map(decode)
+          .filter((each) => each !== '')
+      return readParts(text, ',', form, decode)
+  }
+}
+
+// Splits a text into the elements of a list, or the fields of an object: `name=value` if exploded, else names
+// and values in turn.
+function readParts(
+  text: string,
+  delimiter: string | RegExp,
+  { shape, explode }: ParameterForm,
+  decode: Decode,
+): unknown {
+  if (shape === 'primitive') return decode(text)
+  const parts = text.split(delimiter)
+  if (shape === 'array') return parts.map(decode)
+  if (text === '') return toObject([])
+  return toObject(explode ? parts.map((part) => readField(part, decode)) : pairsOf(parts.map(decode)))
+}
+
+function readField(text: string, decode: Decode): [name: string, value: string] {
+  if (!text.includes('=')) throw new StyleError('must be fields, each written name=value')
+  const [name, value] = splitPair(text)
+  return [decode(name), decode(value)]
+}
+
+function pairsOf(texts: readonly string[]): [name: string, value: string][] {
+  if (texts.length % 2 > 0) throw new StyleError('must be names and values in turn')
+  return texts.flatMap((name, index) => (index % 2 > 0 ? [] : [[name, texts[index + 1] ?? '']]))
+}
+
+// RFC 6570, section 3.2.7: each part has a name, and no equals sign if its value is empty.
+function readMatrix(text: string, name: string, form: ParameterForm, decode: Decode): unknown {
+  const { explode, shape } = form
+  const fields = text
+    .split(';')
+    .slice(1)
+    .map(splitPair)
+    .map(([field, value]) => [decode(field), value] as const)
+  if (explode && shape === 'object' && text.startsWith(';')) {
+    return toObject(fields.map(([field, value]) => [field, decode(value)]))
+  }
+  if (!text.startsWith(';') || fields.some(([field]) => field !== name)) {
+    throw new StyleError(`must be written ;${name}=…`)
+  }
+  if (explode && shape === 'array') return fields.map(([, value]) => decode(value))
+  if (fields.length > 1) throw new StyleError(once)
+  return readParts(fields[0]?.[1] ?? '', ',', form, decode)
+}
+
+// Without a prototype, like Fastify's own: no name is special.
+function toObject(fields: readonly (readonly [name: string, value: string])[]): Values {
+  const object: Values = Object.create(null)
+  for (const [name, value] of fields) {
+    if (name in object) throw new StyleError(once, [name])
+    object[name] = value
+  }
+  return object
+}
+
+function readJson(text: string): unknown {
+  try {
+    return parseJson(Buffer.from(text))
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error
+    throw new StyleError(error.message.replace(/^The body /, '').replace(/\.$/, ''))
+  }
+}
+
+// Finds each parameter in its path segment, without the text around it, any character of which may be
+// percent-encoded.
+function createSentInPath(
+  parameters: readonly Parameter[],
+  template: string,
+): (request: FastifyRequest) => Sent {
+  const finders = parameters.map(({ name }) => {
+    const segments = template.split('/')
+    const index = segments.findIndex((segment) => segment.includes(`{${name}}`))
+    const [before = '', after = ''] = (segments[index] ?? '').split(`{${name}}`)
+    return { name, index, pattern: new RegExp(`^${encodable(before)}(.*)${encodable(after)}$`, 'is') }
+  })
+  return ({ url }) => {
+    const segments = requestPath(url).split('/')
+    return new Map(
+      finders.map(({ name, index, pattern }) => [name, [pattern.exec(segments[index] ?? '')?.[1] ?? '']]),
+    )
+  }
+}
+
+function encodable(text: string): string {
+  const letters = [...text].map((letter) => {
+    const encoded = [...Buffer.from(letter)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+    return `(?:${literalPattern(letter)}|${encoded})`
+  })
+  return letters.join('')
+}
+
+function queryPairs(query: string): Sent {
+  const sent: Sent = new Map()
+  for (const pair of query.split('&')) {
+    if (pair === '') continue
+    const [sentName, value] = splitPair(pair)
+    const name = decodeQuery(sentName)
+    const others = sent.get(name)
+    if (others === undefined) sent.set(name, [value])
+    else others.push(value)
+  }
+  return sent
+}
+
+// Text that cannot be decoded is left as it is; checkRequest reports it.
+function decodeQuery(text: string): string {
+  return decode(text) ?? text
+}
+
+function decodeCookie(text: string): string {
+  try {
+    const decoded = decodeURIComponent(text.trim())
+    if (!decoded.includes('\0')) return decoded
+  } catch {}
+  throw new StyleError(invalidText)
+}

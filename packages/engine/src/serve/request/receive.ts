@@ -1,0 +1,88 @@
+// Receives the body of a request as its operation takes it: whole, or while it arrives.
+
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import type { Operation } from '../../document/contract.js'
+import { takesUploads } from '../../document/uploads.js'
+import { bodyTooLarge, type RequestError } from '../base/errors.js'
+import { readBody } from './body.js'
+import { type BodyMemory, HeldBytes, putInHand } from './body-memory.js'
+import { receivedBy, responseTo, upload as uploadKey } from './request-parts.js'
+import { contentOf, noteErrors } from './request-validation.js'
+import { Upload, type UploadLimits, uploadBytes } from './upload.js'
+import type { UploadForm } from './upload-files.js'
+import { readUploadForm } from './upload-form.js'
+import { invalidBody } from './violations.js'
+
+/** Receives what becomes the request's body, or why there is none. */
+type OnReceived = (error: Error | null, body?: unknown) => void
+
+/** Receives a body, whose media type has been accepted. */
+export function receiveBody(
+  request: FastifyRequest,
+  payload: Readable,
+  memory: BodyMemory,
+  onReceived: OnReceived,
+): void {
+  const operation = request[receivedBy] as Operation // set before its body is read
+  const max = operation.limits.body
+  const length = request.headers['content-length']
+  const mayStream = takesUploads(operation) && length !== '0'
+  const content = mayStream ? contentOf(request, operation) : undefined
+  if (content?.upload !== undefined) {
+    const { minLength, maxLength, files } = content.upload
+    const limits = { max, isRequired: operation.body?.required === true, minLength, maxLength }
+    const received = startUpload(request, payload, memory, limits)
+    if (!(received instanceof Upload)) onReceived(received)
+    else if (files.size === 0) onReceived(null, received)
+    else receiveForm(request, received, content as UploadForm, onReceived)
+    return
+  }
+  readBody(payload, length, { max, memory, onHeld: (held) => putInHand(request, held) }, onReceived)
+}
+
+// Nothing is read yet: a client that waits for `100 Continue` uploads nothing that is refused.
+function startUpload(
+  request: FastifyRequest,
+  payload: Readable,
+  memory: BodyMemory,
+  limits: UploadLimits,
+): Upload | RequestError {
+  const refusal = lengthRefusal(request.headers['content-length'], limits)
+  if (refusal !== undefined) return refusal
+  const held = new HeldBytes(memory)
+  if (!held.grow(uploadBytes)) return memory.refuse()
+  const upload = new Upload(payload, limits, held)
+  request[uploadKey] = upload
+  putInHand(request, upload)
+  // Also while its handler runs: once a request has its response, Node does not report that its client has
+  // left (20.20 and 26.10).
+  request[responseTo]?.once('close', () => upload.cut())
+  return upload
+}
+
+function lengthRefusal(
+  declared: string | undefined,
+  { max, minLength, maxLength }: UploadLimits,
+): RequestError | undefined {
+  if (declared === undefined) return undefined
+  const length = Number(declared)
+  if (length > max) return bodyTooLarge(max)
+  if (length > maxLength) return invalidBody([], `must have at most ${maxLength} bytes`)
+  return length < minLength ? invalidBody([], `must have at least ${minLength} bytes`) : undefined
+}
+
+function receiveForm(
+  request: FastifyRequest,
+  upload: Upload,
+  content: UploadForm,
+  onReceived: OnReceived,
+): void {
+  readUploadForm(upload, request.headers['content-type'] ?? '', content).then(
+    ({ value, faults }) => {
+      noteErrors(request, 'body', faults)
+      onReceived(null, value)
+    },
+    (error) => onReceived(upload.failure ?? error),
+  )
+}

@@ -1,0 +1,63 @@
+// The schemas of an operation's requests, one for each part of a request.
+
+import type { Content, Operation, Parameter, ParameterForm, Schema } from '../../document/contract.js'
+import type { AnySchema } from '../../document/keywords.js'
+import { essence } from '../../document/media-types.js'
+import { Reader } from '../../document/reader.js'
+import { onlyFile } from '../../document/uploads.js'
+import { withBytes, withFiles, withoutFiles } from '../schemas/bytes.js'
+
+/** By Fastify's name for each part; a body by its media types. */
+export interface RequestSchemas {
+  readonly params?: Schema
+  readonly querystring: Schema
+  readonly headers?: Schema
+  readonly body?: { readonly content: Readonly<Record<string, { readonly schema: AnySchema }>> }
+}
+
+/**
+ * The schemas of an operation, except for its cookies. An operation without query parameters accepts none.
+ */
+export function requestSchemas(operation: Operation, document: object): RequestSchemas {
+  const params = parametersSchema(operation, 'path')
+  const headers = parametersSchema(operation, 'header')
+  // Fastify compares a body's media type with these names verbatim.
+  const bodies = (operation.body?.contents ?? [])
+    .filter(({ schema }) => schema !== undefined)
+    .map((each) => [essence(each.mediaType), { schema: bodySchema(each, document) }])
+  return {
+    ...(params && { params }),
+    querystring: parametersSchema(operation, 'query') ?? { type: 'object' },
+    ...(headers && { headers }),
+    ...(bodies.length > 0 && { body: { content: Object.fromEntries(bodies) } }),
+  }
+}
+
+/**
+ * The schema of all parameters in one location; undefined if there are none. JSON, and a whole query, are
+ * validated separately.
+ */
+export function parametersSchema({ parameters }: Operation, location: Parameter['in']): Schema | undefined {
+  const here = parameters.filter((each) => each.in === location)
+  if (here.length === 0) return undefined
+  const properties = here.map(({ name, form, schema }) => [name, isSeparate(form) ? {} : schema])
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: here.filter(({ required }) => required).map(({ name }) => name),
+  }
+}
+
+function isSeparate(form: ParameterForm | undefined): boolean {
+  return form?.style === 'json' || form?.style === 'whole'
+}
+
+function bodySchema({ kind, fields, schema = true, upload }: Content, document: object): AnySchema {
+  if (schema === false) return { not: {} } // Fastify ignores a schema of `false`
+  if (kind === 'bytes') return withBytes(schema)
+  if (kind !== 'multipart' || schema === true) return schema
+  const isFile = (name: string) => fields?.get(name)?.kind === 'file'
+  // Several files arrive while their handler runs (upload-files.ts).
+  const isLater = upload !== undefined && onlyFile(upload) === undefined
+  return (isLater ? withoutFiles : withFiles)(new Reader(document), schema, isFile)
+}

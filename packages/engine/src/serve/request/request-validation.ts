@@ -1,0 +1,197 @@
+// Validates requests against the contract. Only parameters are coerced, because they arrive as text. Unknown
+// fields are errors, not dropped, and all violations of a request are reported at once.
+
+import type { IncomingMessage } from 'node:http'
+import type { ErrorObject } from 'ajv'
+import type { FastifyRequest } from 'fastify'
+import type { Content, Operation } from '../../document/contract.js'
+import { isExplodedObject } from '../../document/exploded-object.js'
+import type { Validator } from '../../document/judges.js'
+import { contentFor, isUtf8 } from '../../document/media-types.js'
+import { jsonPointer } from '../../document/pointer.js'
+import { ownError, type RequestError } from '../base/errors.js'
+import { errorsMax } from '../schemas/explain.js'
+import { parseJson } from '../schemas/json.js'
+import { beforeFile, errorAt, withPath } from '../schemas/messages.js'
+import { isTooComplex } from '../schemas/steps.js'
+import { decodeText, noText, readText } from '../schemas/text.js'
+import { readForm } from './forms.js'
+import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
+import { parts, type RequestPart, readErrors, upload } from './request-parts.js'
+import { invalid, violation, violationsIn } from './violations.js'
+
+/**
+ * Refuses a body before it is read: one that the operation does not declare, or of another media type or
+ * content coding. A body in chunks is one if it has bytes.
+ * @throws {RequestError} `invalid_request` and `unsupported_media_type`
+ */
+export function checkMediaType(request: FastifyRequest, operation: Operation): void | Promise<void> {
+  const { headers, raw } = request
+  const isChunked = headers['transfer-encoding'] !== undefined
+  if (!isChunked && Number(headers['content-length'] ?? 0) === 0) return
+  const refusal = bodyRefusal(request, operation)
+  if (refusal === undefined) return
+  if (!isChunked) throw refusal
+  return refuseIfBytes(raw, refusal)
+}
+
+async function refuseIfBytes(raw: IncomingMessage, refusal: RequestError): Promise<void> {
+  if (await hasBytes(raw)) throw refusal
+}
+
+// Whether a chunk arrives. The rest is not read.
+function hasBytes(raw: IncomingMessage): Promise<boolean> {
+  return new Promise((resolve) => {
+    raw.once('data', () => {
+      raw.pause()
+      resolve(true)
+    })
+    raw.once('close', () => resolve(true))
+    raw.once('end', () => resolve(false))
+  })
+}
+
+function bodyRefusal(request: FastifyRequest, operation: Operation): RequestError | undefined {
+  if (operation.body === undefined) return invalid([violation('body', 'must be absent')])
+  const content = contentOf(request, operation)
+  const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
+  if (content === undefined || !isReadable) {
+    const { contents } = operation.body
+    const encoding = contents.some(({ kind }) => kind !== 'bytes') ? ', in UTF-8' : ''
+    const types = contents.map(({ mediaType }) => mediaType)
+    return ownError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
+  }
+  const coding = request.headers['content-encoding'] ?? 'identity'
+  if (coding.toLowerCase() === 'identity') return undefined
+  return ownError('unsupported_media_type', 'The body must be sent without a content encoding.', {
+    headers: { 'Accept-Encoding': 'identity' },
+  })
+}
+
+/** How the contract declares a body of the request's media type; undefined if it does not. */
+export function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
+  return mediaType === undefined ? undefined : contentFor(body?.contents ?? [], mediaType)
+}
+
+/**
+ * Parses a body by its media type. Not in a content-type parser: Fastify closes the connection if one fails.
+ * @throws {RequestError} `invalid_json`; `invalid_request` for a malformed form
+ */
+export function parseBody(request: FastifyRequest, operation: Operation): void {
+  if (!Buffer.isBuffer(request.body)) return
+  if (request.body.length === 0) {
+    request.body = undefined
+    return
+  }
+  readBody(request, request.body, contentOf(request, operation))
+}
+
+function readBody(request: FastifyRequest, bytes: Buffer, content: Content | undefined): void {
+  if (content?.kind === 'json') {
+    request.body = parseJson(bytes)
+  } else if (content?.kind === 'text') {
+    const text = decodeText(bytes)
+    if (text === undefined) noteErrors(request, 'body', [errorAt([], noText)])
+    else request.body = readText(text, content.types)
+  } else if (content?.kind === 'form' || content?.kind === 'multipart') {
+    const { value, faults } = readForm(bytes, request.headers['content-type'] ?? '', content)
+    request.body = value
+    noteErrors(request, 'body', faults)
+  }
+}
+
+/** Adds the errors of a part that could not be read, for checkRequest to report. */
+export function noteErrors(request: FastifyRequest, part: RequestPart, errors: readonly ErrorObject[]): void {
+  if (errors.length > 0) request[readErrors] = { ...request[readErrors], [part]: errors }
+}
+
+/**
+ * Reports all violations of a request. Fastify's validation stops at the first part, and sees decoded text.
+ * @throws {RequestError} `invalid_request`, naming every violation; `request_too_complex`
+ */
+export function checkRequest(request: FastifyRequest, operation: Operation): void {
+  const bodyMissing = operation.body?.required === true && request.body === undefined
+  refuseIfTooComplex(request.validationError?.validation)
+  const isRead = request.validationError === undefined && request[readErrors] === undefined
+  const isSuspect = bodyMissing || mayContainInvalidText(request.url)
+  if (isRead && !isSuspect) return
+  let areAll = true
+  const violations = parts.flatMap(({ name, httpPart }) => {
+    if (httpPart === 'body' && request.body === undefined)
+      return bodyMissing ? [violation('body', 'is required')] : []
+    const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
+    const known = [...(request[readErrors]?.[httpPart] ?? []), ...repeated]
+    const found = errorsOf(request, httpPart)
+    refuseIfTooComplex([...known, ...found])
+    const invalid = exceptFor(found, known)
+    const all = [...known, ...invalid, ...invalidTexts(request, httpPart)]
+    const errors = all.slice(0, errorsMax)
+    if (all.length >= errorsMax) areAll = false
+    return violationsIn(name, toldOf(request, operation, httpPart, errors))
+  })
+  if (violations.length > 0) throw invalid(violations, areAll)
+}
+
+// Its errors were not looked for.
+function refuseIfTooComplex(errors: readonly Pick<ErrorObject, 'keyword'>[] = []): void {
+  if (errors.some(isTooComplex))
+    throw ownError('request_too_complex', 'The request would take too many steps to check.')
+}
+
+// The errors of a part in terms of what was sent.
+function toldOf(
+  request: FastifyRequest,
+  operation: Operation,
+  httpPart: RequestPart,
+  errors: readonly ErrorObject[],
+): readonly ErrorObject[] {
+  if (httpPart === 'querystring') return errors.map((each) => asSent(each, operation))
+  const file = httpPart === 'body' ? request[upload]?.file : undefined
+  return file === undefined ? errors : errors.map((each) => beforeFile(each, file))
+}
+
+// The query parser makes an array of a repeated parameter. Parameters without a `form` are single values.
+function repetitions({ query }: FastifyRequest, { parameters }: Operation): ErrorObject[] {
+  const plain = parameters.filter((each) => each.in === 'query' && each.form === undefined)
+  return plain
+    .filter(({ name }) => Array.isArray((query as Record<string, unknown>)[name]))
+    .map(({ name }) => errorAt([name], 'must be given once'))
+}
+
+// The fields of an exploded object are sent without the name of the object, and a whole query without its
+// own.
+function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
+  const { missingProperty, additionalProperty, unevaluatedProperty } = error.params
+  const ofField = [missingProperty, additionalProperty, unevaluatedProperty].some(
+    (each) => each !== undefined,
+  )
+  const path = ofField ? `${error.instancePath}/` : error.instancePath
+  const object = parameters
+    .filter(({ form }) => form?.style === 'whole' || isExplodedObject(form))
+    .map(({ name }) => jsonPointer([name]))
+    .find((each) => path.startsWith(`${each}/`))
+  return object === undefined ? error : withPath(error, (at) => at.slice(object.length))
+}
+
+// In the order in which Fastify validates them, up to the first that is invalid.
+const validated = ['params', 'body', 'querystring', 'headers']
+
+// A part that was valid has been changed: its defaults were not sent.
+function errorsOf(request: FastifyRequest, httpPart: RequestPart): readonly ErrorObject[] {
+  if (httpPart === 'cookies') return [] // validated when they are read
+  const { validationContext } = request.validationError ?? {}
+  const isValid =
+    validationContext === undefined || validated.indexOf(httpPart) < validated.indexOf(validationContext)
+  if (isValid) return []
+  const validate = validatorOf(request, httpPart)
+  const data = httpPart === 'querystring' ? request.query : request[httpPart]
+  return validate === undefined || validate(data) ? [] : validate.explain(data)
+}
+
+// Fastify stores the body's validators by media type.
+function validatorOf(request: FastifyRequest, httpPart: string): Validator | undefined {
+  type Validators = Validator | Record<string, Validator> | undefined
+  // Fastify's type does not include the map, nor Ajv's type of the function.
+  const found = request.getValidationFunction(httpPart as 'body') as unknown as Validators
+  return typeof found === 'object' ? found[request.mediaType?.toLowerCase() ?? ''] : found
+}

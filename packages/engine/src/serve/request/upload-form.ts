@@ -1,0 +1,192 @@
+// A form whose files reach their handler while they arrive. What comes before the first is read into memory
+// and parsed as any form is; from there on there may only be files (upload-files.ts).
+
+import { onlyFile } from '../../document/uploads.js'
+import { ownError } from '../base/errors.js'
+import { GrowingBuffer } from './body.js'
+import type { HeldBytes } from './body-memory.js'
+import {
+  boundaryOf,
+  closing,
+  type Form,
+  type Head,
+  headersEnd,
+  headersMax,
+  isClosing,
+  isUnknownFile,
+  partsMax,
+  readForm,
+  readHead,
+  unknownField,
+  withType,
+} from './forms.js'
+import type { Upload } from './upload.js'
+import {
+  type ArrivingFile,
+  ArrivingFiles,
+  type Chunks,
+  type FormParts,
+  missingFiles,
+  tooLarge,
+  type UploadForm,
+} from './upload-files.js'
+import { invalidBody } from './violations.js'
+
+// For all that comes before the file.
+const fieldsMax = 1_048_576
+// With the fields may come as much of the file.
+const chunkMax = 131_072
+const lineEnd = Buffer.from('\r\n')
+
+/**
+ * Reads a form up to its first file, or all of it, if none comes. A file that is the only one of its form is
+ * in the value, as a stream; over several, the value is an async iterable.
+ * @throws {RequestError} `invalid_request` when the body is not a form
+ */
+export async function readUploadForm(
+  upload: Upload,
+  contentType: string,
+  content: UploadForm,
+): Promise<{ readonly value: unknown; readonly faults: Form['faults'] }> {
+  const parts = {
+    upload,
+    content,
+    chunks: upload[Symbol.asyncIterator]() as Chunks,
+    delimiter: Buffer.from(`\r\n--${boundaryOf(contentType)}`),
+    readHead: (head: Buffer) => readHead(head, contentType, content),
+  }
+  const only = onlyFile(content.upload)
+  const fields = new Fields(parts)
+  while (fields.file === undefined) {
+    const { done, value } = await parts.chunks.next()
+    if (!done) fields.add(value)
+    else if (fields.isEmpty) return { value: undefined, faults: [] }
+    else if (only !== undefined) return readForm(fields.bytes, contentType, content)
+    else return withoutFiles(readForm(fields.bytes, contentType, content), content)
+  }
+  const { name, type } = fields.file
+  upload.file = name
+  const files = new ArrivingFiles(parts, fields.file, fields.rest())
+  const { value, faults } = readForm(fields.withShortFile(), contentType, content)
+  if (only !== undefined) return { value: { ...value, [only]: withType(files.only(), type) }, faults }
+  const { [name]: _, ...others } = value
+  return { value: iterating(others, files.all()), faults }
+}
+
+function withoutFiles({ value, faults }: Form, { upload }: UploadForm): Form {
+  return { value: iterating(value, none()), faults: [...faults, ...missingFiles(upload, new Map())] }
+}
+
+async function* none(): AsyncGenerator<ArrivingFile> {}
+
+// Not enumerable: a copy of the fields is one of the fields alone.
+function iterating(fields: Form['value'], files: AsyncGenerator<ArrivingFile>): Form['value'] {
+  return Object.defineProperty({ ...fields }, Symbol.asyncIterator, { value: () => files })
+}
+
+/** What comes before the file. */
+class Fields {
+  /** The headers of the file, once they have arrived. */
+  file: Head | undefined
+  /** Where its content begins. */
+  #fileStart = 0
+  readonly #buffer: GrowingBuffer
+  /** Before it, no part begins that has not been seen. */
+  #from = 0
+  /** Where the headers of the newest part begin, if they have not arrived completely. */
+  #head: number | undefined
+  #parts = 0
+
+  constructor(readonly parts: FormParts) {
+    const { upload } = parts
+    const { memory } = upload.held
+    const onHeld = (held: HeldBytes) => upload.alsoHolds(held)
+    this.#buffer = new GrowingBuffer({ max: fieldsMax + chunkMax, memory, onHeld })
+    this.#buffer.append(lineEnd) // the first boundary may be at the start
+  }
+
+  get isEmpty(): boolean {
+    return this.#buffer.bytes.length === lineEnd.length
+  }
+
+  /** All of it, as it was sent. */
+  get bytes(): Buffer {
+    return this.#buffer.bytes.subarray(lineEnd.length)
+  }
+
+  /** The form up to the headers of the file, with a byte as the file: without any it may be none. */
+  withShortFile(): Buffer {
+    const before = this.#buffer.bytes.subarray(lineEnd.length, this.#fileStart)
+    return Buffer.concat([before, Buffer.from('x'), this.parts.delimiter, closing])
+  }
+
+  /** What has arrived of the file. */
+  rest(): Buffer {
+    return Buffer.from(this.#buffer.bytes.subarray(this.#fileStart))
+  }
+
+  add(chunk: Buffer): void {
+    // A chunk of Node's has 64 kB, most of which may be the file's.
+    for (let at = 0; at < chunk.length; at += headersMax) this.#append(chunk.subarray(at, at + headersMax))
+  }
+
+  #append(bytes: Buffer): void {
+    const refusal = this.#buffer.append(bytes)
+    if (refusal?.code === 'body_too_large') throw tooManyFields()
+    if (refusal !== undefined) throw refusal
+    while (this.file === undefined && this.#nextPart());
+  }
+
+  // Returns whether the headers of another part have arrived.
+  #nextPart(): boolean {
+    const { bytes } = this.#buffer
+    this.#head ??= this.#findPart(bytes)
+    if (this.#head === undefined) return false
+    const end = bytes.indexOf(headersEnd, Math.max(this.#head, this.#from - headersEnd.length))
+    if (end === -1) this.#from = bytes.length
+    if (end === -1 && bytes.length - this.#head <= headersMax) return false
+    if (end === -1) throw tooLarge()
+    const contentStart = end + headersEnd.length
+    const head = this.parts.readHead(bytes.subarray(this.#head, contentStart))
+    const isUnchosen = this.#isUnchosen(head, contentStart)
+    if (isUnchosen === undefined) return false
+    if (++this.#parts > partsMax) throw tooLarge()
+    if (!isUnchosen) this.#note(head)
+    this.#fileStart = contentStart
+    this.#from = contentStart
+    this.#head = undefined
+    return true
+  }
+
+  // Whether no file was chosen for a part (forms.ts); undefined while too little of it has arrived to know.
+  #isUnchosen({ fileName }: Head, contentStart: number): boolean | undefined {
+    if (fileName !== '') return false
+    const { bytes } = this.#buffer
+    const { delimiter } = this.parts
+    const begin = bytes.subarray(contentStart, contentStart + delimiter.length)
+    return begin.length < delimiter.length ? undefined : begin.equals(delimiter)
+  }
+
+  #note(head: Head): void {
+    const { content } = this.parts
+    if (isUnknownFile(content, head)) throw invalidBody([head.name], unknownField)
+    if (content.upload.files.has(head.name)) this.file = head
+  }
+
+  #findPart(bytes: Buffer): number | undefined {
+    const at = bytes.indexOf(this.parts.delimiter, this.#from)
+    if (at === -1) {
+      this.#from = Math.max(this.#from, bytes.length - this.parts.delimiter.length + 1)
+      return undefined
+    }
+    const head = at + this.parts.delimiter.length
+    this.#from = at // what ends the form is not a part
+    if (bytes.length < head + closing.length || isClosing(bytes, head)) return undefined
+    this.#from = head
+    return head
+  }
+}
+
+function tooManyFields(): Error {
+  return ownError('body_too_large', `What comes before the file is longer than ${fieldsMax} bytes.`)
+}

@@ -1,0 +1,35 @@
+// The error of an invalid request, which names what is wrong with each of its parts.
+
+import type { ErrorObject } from 'ajv'
+import { ownError, type RequestError, type Violation } from '../base/errors.js'
+import { describePlaces, errorAt, joinViolations, shownMax } from '../schemas/messages.js'
+
+export type WordedViolation = Violation & { readonly sentence: string }
+
+/** What is wrong with a part as a whole. */
+export function violation(part: Violation['in'], detail: string): WordedViolation {
+  return { in: part, pointer: '', detail, sentence: `${part} ${detail}` }
+}
+
+/** What is wrong in a part, each with its place. */
+export function violationsIn(part: Violation['in'], errors: readonly ErrorObject[]): WordedViolation[] {
+  return describePlaces(part, errors).map(({ pointer, problem, sentence }) => {
+    return { in: part, pointer, detail: problem, sentence }
+  })
+}
+
+export function invalid(violations: readonly WordedViolation[], areAll = true): RequestError {
+  const sentences = violations.map(({ sentence }) => sentence)
+  const shown = violations.slice(0, shownMax).map(({ sentence: _, ...each }) => each)
+  return ownError('invalid_request', joinViolations(sentences, areAll), { violations: shown })
+}
+
+/** The error of a body with a problem at one place. */
+export function invalidBody(at: readonly string[], problem: string): RequestError {
+  return invalidPlaces([errorAt(at, problem)])
+}
+
+/** The error of a body with these errors. */
+export function invalidPlaces(errors: readonly ErrorObject[]): RequestError {
+  return invalid(violationsIn('body', errors))
+}

@@ -1,0 +1,64 @@
+// What the dates in the contract do to a deprecated operation: its headers, its end, and warnings to the
+// operator.
+
+import type { FastifyInstance } from 'fastify'
+import type { Contract, Operation } from '../../document/contract.js'
+import { sunsets } from '../../document/deprecation.js'
+import { encoded } from '../../lib/relative-references.js'
+import { ownError } from '../base/errors.js'
+
+/** The headers of a deprecated operation, with the URL of the operations. */
+export type DeprecationHeaders = (operations: string) => Readonly<Record<string, string>>
+
+/**
+ * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined
+ * if the operation is not deprecated.
+ */
+export function deprecationHeaders(
+  { deprecation, prefix }: Operation,
+  { operations }: Pick<Contract, 'operations'>,
+): DeprecationHeaders | undefined {
+  if (deprecation === undefined) return undefined
+  const { deprecatedAt, sunset, successor } = deprecation
+  const headers: Record<string, string> = { Deprecation: `@${deprecatedAt.getTime() / 1000}` }
+  if (sunset !== undefined) headers.Sunset = sunset.toUTCString()
+  const target = successor === undefined ? undefined : operations.get(successor)
+  if (target === undefined) return () => headers
+  const path = encoded(target.path) // without parameters
+  const baseOf = target.prefix === prefix ? (url: string) => url : rebased(prefix, target.prefix)
+  return (url) => ({ ...headers, Link: `<${baseOf(url)}${path}>; rel="successor-version"` })
+}
+
+// The URL of operations with another prefix, unless a gateway has replaced both.
+function rebased(prefix: string, other: string): (url: string) => string {
+  return (url) => (url.endsWith(prefix) ? url.slice(0, url.length - prefix.length) : url) + other
+}
+
+/**
+ * The check of an operation that ends with its sunset (`x-after-sunset: gone`); undefined for any other.
+ * It throws `operation_gone`, from the first instant of that day in UTC.
+ */
+export function sunsetCheck({ id, deprecation }: Operation): (() => void) | undefined {
+  const { sunset, afterSunset } = deprecation ?? {}
+  if (sunset === undefined || afterSunset !== 'gone') return undefined
+  return () => {
+    if (Date.now() < sunset.getTime()) return
+    throw ownError('operation_gone', `${id} ended on ${sunset.toISOString().slice(0, 10)}.`)
+  }
+}
+
+const dayMs = 86_400_000
+
+/** Logs a warning for each operation near or past its sunset: when the server is ready, and every day. */
+export function addSunsetWarnings(app: FastifyInstance, contract: Contract): void {
+  let timer: NodeJS.Timeout | undefined
+  const warn = () => {
+    const { past, soon } = sunsets(contract, Date.now())
+    for (const line of [...past, ...soon]) app.log.warn(line)
+  }
+  app.addHook('onReady', async () => {
+    warn()
+    timer = setInterval(warn, dayMs).unref()
+  })
+  app.addHook('onClose', async () => clearInterval(timer))
+}

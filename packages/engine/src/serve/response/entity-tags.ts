@@ -1,0 +1,55 @@
+// Conditional requests (RFC 9110, section 13): a read that declares a 304 has an entity tag, and a client
+// that sends it back gets no body while the response would be the same.
+
+import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { Operation } from '../../document/contract.js'
+import type { SerializedResponse } from './response-serialization.js'
+
+/** Whether the responses of an operation have entity tags: it is a GET or a QUERY that declares a 304. */
+export function hasEntityTags({ method, responses }: Operation): boolean {
+  return (method === 'GET' || method === 'QUERY') && responses.has('304')
+}
+
+/**
+ * Stored by its client alone, which asks each time whether it is still the same (RFC 9111, section 5.2.2).
+ */
+export const revalidated = 'private, no-cache'
+
+/**
+ * Gives a 200 its `ETag` and `Cache-Control`, unless the handler has set its own. Those of two media types
+ * differ, even if their bytes do not (RFC 9110, section 8.8.1). A stream has none: its bytes are not known
+ * before they are sent.
+ */
+export function withEntityTag(response: SerializedResponse): SerializedResponse {
+  const { status, headers, body = '' } = response
+  if (status !== 200 || body instanceof Readable) return response
+  const tag = entityTag(headers, body)
+  return { ...response, headers: { 'cache-control': revalidated, etag: tag, ...headers } }
+}
+
+// Strong: of the same bytes, the same links and, where `Accept` chooses, the same type. SHA-1 is the fastest
+// here, and protects nothing.
+function entityTag(headers: SerializedResponse['headers'], body: string | Buffer): string {
+  const { link, vary, 'content-type': type } = headers
+  const others = [link, vary && type].filter((each) => each !== undefined)
+  return `"${hash('sha1', others.length === 0 ? body : [...others, bodyText(body)].join('\n'), 'base64url')}"`
+}
+
+// Each byte is a character, since bytes that are no UTF-8 would all be the same one.
+function bodyText(body: string | Buffer): string {
+  return typeof body === 'string' ? body : body.toString('latin1')
+}
+
+/** Whether a client knows a response: its `If-None-Match` names the tag. */
+export function isKnownTo(ifNoneMatch: string | undefined, { status, headers }: SerializedResponse): boolean {
+  return ifNoneMatch !== undefined && status === 200 && matches(ifNoneMatch, String(headers.etag))
+}
+
+/**
+ * Whether an `If-None-Match` names a strong tag: in a list, compared weakly, or as `*` (section 13.1.2). A
+ * tag may contain a comma, and no quote.
+ */
+export function matches(ifNoneMatch: string, etag: string): boolean {
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.match(/"[^"]*"/g)?.includes(etag) === true
+}

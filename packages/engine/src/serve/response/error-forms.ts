@@ -1,0 +1,185 @@
+// The bodies of errors, in the form that the contract declares for them: { code, message, status }, a problem
+// (RFC 9457), or what a function of the application makes. The rule, for a response of an operation: its
+// media types in their order, and the first form that says something there and is valid. Where nothing is
+// declared, the form of most errors of the document; if it has none, { code, message, status }.
+
+import { stringify } from 'lossless-json'
+import type { Content, Contract, Operation, Response } from '../../document/contract.js'
+import { type AnySchema, partsOf } from '../../document/keywords.js'
+import { essence, isJson, isRange } from '../../document/media-types.js'
+import { errorsAmong } from '../../document/responses.js'
+import type { ErrorFacts } from '../base/errors.js'
+import { createSchemaAt } from '../schemas/references.js'
+import { type Fit, problemDetails } from './problem-details.js'
+import { byStatus, createResponseChecks, type ResponseCheck } from './response-validation.js'
+
+/** The response of an error. */
+export interface ErrorResponse {
+  readonly status: number
+  /** The media type, without parameters. */
+  readonly type: string
+  readonly body: unknown
+  /** Whether the contract declares it. */
+  readonly isDeclared: boolean
+}
+
+/** Makes the responses of errors. */
+export type ErrorForm = (facts: ErrorFacts) => ErrorResponse
+
+/**
+ * Makes the bodies of errors of a form that is neither of the engine's: text for a text type, else a value.
+ * Undefined leaves one to the engine.
+ */
+export type ErrorBodyOf<Body = unknown> = (facts: ErrorFacts) => Body | undefined
+
+/** The body of an error as text. */
+export function errorText({ type, body }: ErrorResponse): string {
+  return isJson(type) ? String(stringify(body)) : String(body)
+}
+
+/** The response if no other can be made. */
+export function plainError(facts: ErrorFacts): ErrorResponse {
+  return { status: facts.status, type: 'application/json', body: plainBody(facts), isDeclared: false }
+}
+
+function plainBody({ code, message, status }: ErrorFacts): object {
+  return { code, message, status }
+}
+
+/** What the forms of a document share. */
+export interface ErrorForms {
+  /** Of an operation. */
+  of(operation: Operation, check: ResponseCheck): ErrorForm
+  /** Of what is no operation's: an unknown path, say. */
+  readonly ofDocument: ErrorForm
+}
+
+// Of each contract, by the function of the application: what responds to requests, what responds below
+// Fastify, and mount share them, and the validators that they compile.
+const formsOf = new WeakMap<Contract, Map<ErrorBodyOf | undefined, ErrorForms>>()
+
+/** The forms of the errors of a contract. */
+export function errorForms(contract: Contract, own?: ErrorBodyOf): ErrorForms {
+  const byOwn = formsOf.get(contract) ?? new Map<ErrorBodyOf | undefined, ErrorForms>()
+  formsOf.set(contract, byOwn)
+  const forms = byOwn.get(own) ?? createErrorForms(contract, own)
+  byOwn.set(own, forms)
+  return forms
+}
+
+function createErrorForms(contract: Contract, own: ErrorBodyOf | undefined): ErrorForms {
+  const namesIn = createNamesIn(contract.specification)
+  let ofDocument: ErrorForm | undefined
+  const common = (facts: ErrorFacts) => {
+    ofDocument ??= commonForm(contract, namesIn, own)
+    return ofDocument(facts)
+  }
+  return {
+    of: ({ responses }, check) => formOf(responses, check, namesIn, own, common),
+    ofDocument: common,
+  }
+}
+
+type NamesIn = (schema: AnySchema | undefined) => ReadonlySet<string>
+
+function formOf(
+  responses: Operation['responses'],
+  check: ResponseCheck,
+  namesIn: NamesIn,
+  own: ErrorBodyOf | undefined,
+  otherwise: ErrorForm,
+): ErrorForm {
+  const named = [...responses].map(([status, { contents }]) => {
+    return [status, contents.filter(({ mediaType }) => !isRange(mediaType))] as const
+  })
+  const contentsOf = byStatus(new Map(named))
+  return (facts) => {
+    const { status } = facts
+    const made = own?.(facts)
+    for (const content of contentsOf(status) ?? []) {
+      const { mediaType } = content
+      const fit: Fit = (body) => check.fault(status, body, mediaType)
+      const body = made === undefined ? bodyFor(content, facts, fit, namesIn) : made
+      if (body !== undefined && fit(body) === undefined)
+        return { status, type: essence(mediaType), body, isDeclared: true }
+    }
+    return { ...otherwise(facts), isDeclared: false }
+  }
+}
+
+// A body that says nothing where the schema has its fields would be valid in an open schema, and no use.
+function bodyFor({ mediaType, kind, schema }: Content, facts: ErrorFacts, fit: Fit, namesIn: NamesIn) {
+  if (kind !== 'json') return undefined
+  const names = namesIn(schema)
+  const isProblemType = essence(mediaType) === 'application/problem+json'
+  const isOpen = names.size === 0
+  const plain = () => {
+    const body = plainBody(facts)
+    return (isOpen || names.has('code') || names.has('message')) && fit(body) === undefined ? body : undefined
+  }
+  const problem = () => {
+    const isMeant = isOpen ? isProblemType : names.has('title') || names.has('detail')
+    return isMeant ? problemDetails(facts, fit) : undefined
+  }
+  return isProblemType ? (problem() ?? plain()) : (plain() ?? problem())
+}
+
+// The names of the properties that a schema declares, wherever it refers to.
+function createNamesIn(document: object): NamesIn {
+  const schemaAt = createSchemaAt(document)
+  const known = new Map<AnySchema | undefined, ReadonlySet<string>>()
+  const collect = (schema: AnySchema | undefined, seen: Set<AnySchema>): string[] => {
+    if (typeof schema !== 'object' || seen.has(schema)) return []
+    seen.add(schema)
+    return partsOf(schema).flatMap(({ properties = {}, $ref }) => {
+      const referred = typeof $ref === 'string' ? collect(schemaAt($ref), seen) : []
+      return [...Object.keys(properties as object), ...referred]
+    })
+  }
+  return (schema) => {
+    const names = known.get(schema) ?? new Set(collect(schema, new Set()))
+    known.set(schema, names)
+    return names
+  }
+}
+
+// Of the declared errors, in the order of how many responses have them, the first form that can be made.
+function commonForm(contract: Contract, namesIn: NamesIn, own: ErrorBodyOf | undefined): ErrorForm {
+  const checkOf = createResponseChecks(contract.judges())
+  const forms = commonErrors(contract).map((response) => {
+    const responses = new Map(['4xx', '5xx'].map((status) => [status, { ...response, status }]))
+    return formOf(responses, checkOf({ id: 'errors', responses }, false), namesIn, own, plainError)
+  })
+  const usable = forms.find((form) => form(anyFacts).isDeclared) ?? plainError
+  return (facts) => {
+    const response = usable(facts)
+    const made = response.isDeclared ? undefined : own?.(facts)
+    return made === undefined ? response : { ...response, body: made }
+  }
+}
+
+const anyFacts: ErrorFacts = {
+  code: 'route_not_found',
+  message: 'There is nothing at this path.',
+  status: 404,
+  violations: [],
+  requestId: '00000000-0000-4000-8000-000000000000',
+  operation: undefined,
+}
+
+// How many different ones are tried.
+const commonMax = 10
+
+function commonErrors({ operations }: Contract): Response[] {
+  const counts = new Map<string, { readonly response: Response; count: number }>()
+  for (const { responses } of operations.values()) {
+    for (const response of errorsAmong(responses).filter(({ contents }) => contents.length > 0)) {
+      const text = String(stringify(response.contents.map(({ mediaType, schema }) => [mediaType, schema])))
+      const entry = counts.get(text) ?? { response, count: 0 }
+      entry.count++
+      counts.set(text, entry)
+    }
+  }
+  const sorted = [...counts.values()].sort((a, b) => b.count - a.count)
+  return sorted.slice(0, commonMax).map(({ response }) => response)
+}

@@ -1,0 +1,165 @@
+// A stream of items as the bytes of a body: takes an item from the handler's iterable when its client can
+// take more, has it written, and says in a silence that the stream is still there.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import type { KeepAlive } from '../../document/keep-alive.js'
+import { EndlessBody } from './endless-body.js'
+import { itemTurn } from './item-turns.js'
+
+/** The items of a stream, as a handler returns them. */
+export type Items = AsyncIterable<unknown> | Iterable<unknown>
+
+/** Whether a body is a stream of items. A text would be one of its characters. */
+export function isItems(body: unknown): body is Items {
+  return (
+    typeof body === 'object' && body !== null && (Symbol.asyncIterator in body || Symbol.iterator in body)
+  )
+}
+
+/** What the stream of a response is made of. */
+export interface ItemSource {
+  /** Its operation and status, for messages. */
+  readonly place: string
+  readonly items: Items
+  /** The text of an item. @throws of one that the contract does not allow */
+  readonly write: (item: unknown, index: number) => string
+  readonly keepAlive: KeepAlive
+  /** How long a silence may last; undefined: for ever. */
+  readonly silenceMs: number | undefined
+  /** See `EndlessBody`. */
+  readonly isResumed: boolean
+  readonly log: FastifyBaseLogger
+}
+
+/** The body of a response whose items are an iterable, which is begun when the body is read. */
+export class ItemStream extends EndlessBody {
+  readonly isResumed: boolean
+  readonly #source: ItemSource
+  #iterator: AsyncIterator<unknown> | undefined
+  #index = 0
+  #isOver = false
+  #isWanted = false
+  #isReading = false
+  #timer: NodeJS.Timeout | undefined
+  #sentAt = performance.now()
+  /** When the stream began to wait for an item; undefined while it does not. */
+  #waitsSince: number | undefined
+
+  constructor(source: ItemSource) {
+    super({ highWaterMark: 1 }) // no item is asked for before the last one is on its way
+    this.#source = source
+    this.isResumed = source.isResumed
+  }
+
+  override finish(): void {
+    if (this.#isOver) return
+    this.push(null)
+    this.#release()
+  }
+
+  override _read(): void {
+    this.#isWanted = true
+    if (!this.#isReading) void this.#readWhileWanted()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#release()
+    done(error)
+  }
+
+  async #readWhileWanted(): Promise<void> {
+    this.#isReading = true
+    try {
+      while (this.#isWanted && !this.#isOver) await this.#readOne()
+    } catch (error) {
+      if (this.#index > 0) await nextTurn() // Node writes the items before it at the end of this one
+      if (!this.#isOver) this.destroy(error as Error)
+    }
+    this.#isReading = false
+  }
+
+  async #readOne(): Promise<void> {
+    this.#waitsSince = performance.now()
+    const { done, value } = await this.#next()
+    this.#waitsSince = undefined
+    const turn = itemTurn()
+    if (turn !== undefined) await turn
+    if (this.#isOver) return
+    if (done) return this.finish()
+    const text = this.#source.write(value, this.#index)
+    this.#index++
+    this.#send(text)
+  }
+
+  // One that has ended or failed is not told to return.
+  async #next(): Promise<IteratorResult<unknown>> {
+    try {
+      this.#iterator ??= this.#begin()
+      const result = await this.#iterator.next()
+      if (result.done) this.#iterator = undefined
+      return result
+    } catch (error) {
+      this.#iterator = undefined
+      throw this.#asError(error)
+    }
+  }
+
+  #begin(): AsyncIterator<unknown> {
+    const { items } = this.#source
+    this.#watch()
+    return Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : inTurn(items)
+  }
+
+  #send(text: string): void {
+    this.#sentAt = performance.now()
+    this.#isWanted = false // pushing may ask for more
+    if (this.push(text)) this.#isWanted = true
+  }
+
+  // One timer, which looks how long the silence is: to set another for each item would cost more than the
+  // item.
+  #watch(): void {
+    const { keepAlive, silenceMs = Number.POSITIVE_INFINITY } = this.#source
+    const now = performance.now()
+    const silence = this.#waitsSince === undefined ? 0 : now - this.#waitsSince
+    if (silence >= silenceMs) {
+      if (this.isResumed) this.finish()
+      else this.destroy(new Error(`${this.#source.place}: no item for ${silenceMs} ms`))
+      return
+    }
+    if (now - this.#sentAt >= keepAlive.afterMs) this.#keepAlive(now)
+    const waitMs = Math.min(keepAlive.afterMs - (now - this.#sentAt), silenceMs - silence)
+    if (waitMs === Number.POSITIVE_INFINITY) return
+    this.#timer = setTimeout(() => this.#watch(), Math.max(1, Math.ceil(waitMs)))
+  }
+
+  // A client that does not read has enough to read.
+  #keepAlive(now: number): void {
+    this.#sentAt = now
+    if (this.readableLength > 0 || this.#waitsSince === undefined) return
+    this.push(this.#source.keepAlive.text)
+  }
+
+  // An iterable that waits for an item returns once it has it: what it waits for ends by the request's
+  // signal.
+  #release(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    const iterator = this.#iterator
+    const { place, log } = this.#source
+    const end = async () => iterator?.return?.()
+    end().catch((err: unknown) => log.error({ err }, `${place}: the iterable failed when it was ended`))
+  }
+
+  // Of the first item it is left as it is: it may be a response of its own, such as a 503.
+  #asError(error: unknown): Error {
+    if (this.#index === 0 && error instanceof Error) return error
+    return new Error(`${this.#source.place}: item ${this.#index} cannot be read`, { cause: error })
+  }
+}
+
+async function* inTurn(items: Iterable<unknown>): AsyncGenerator<unknown> {
+  yield* items
+}

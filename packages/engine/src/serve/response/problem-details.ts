@@ -1,0 +1,94 @@
+// Problem details (RFC 9457), with the members that a schema allows.
+
+import { STATUS_CODES } from 'node:http'
+import type { ErrorObject } from 'ajv'
+import { tokensOf } from '../../document/pointer.js'
+import type { ErrorFacts, Violation } from '../base/errors.js'
+import type { ContentFault } from './response-validation.js'
+
+/** What is wrong with a body; undefined if nothing is. */
+export type Fit = (body: unknown) => ContentFault | undefined
+
+// Members are given up one by one, and `errors` in several forms.
+const triesMax = 12
+
+/**
+ * The problem of an error: `type`, `title`, `status`, `detail` and `instance`, and as extensions `code`, and
+ * `errors` with the place and the detail of each violation. A member that the schema refuses is left out.
+ * Undefined if it is not valid then.
+ */
+export function problemDetails(facts: ErrorFacts, fit: Fit): object | undefined {
+  const forms = errorsOf(facts.violations)
+  const body = new Map<string, unknown>(Object.entries({ ...membersOf(facts), errors: forms.shift() }))
+  for (let i = 0; i < triesMax; i++) {
+    if (body.get('errors') === undefined) body.delete('errors')
+    const problem = Object.fromEntries(body)
+    const fault = fit(problem)
+    if (fault === undefined) return body.has('title') || body.has('detail') ? problem : undefined
+    const { errors } = fault
+    const refused = refusedMember(errors, (name) => body.has(name))
+    if (refused === 'errors') body.set('errors', forms.shift())
+    else if (refused !== undefined) body.delete(refused)
+    else if (errors.some(({ params }) => params.missingProperty === 'errors')) body.set('errors', [])
+    else return undefined
+  }
+  return undefined
+}
+
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+// RFC 9457, section 4.2.1: with `about:blank`, the title is that of the status. The request's id identifies
+// the occurrence; a client's own may be no UUID, and is a relative reference then.
+function membersOf({ code, message, status, requestId }: ErrorFacts): object {
+  return {
+    type: 'about:blank',
+    title: String(STATUS_CODES[status] ?? status),
+    status,
+    detail: message,
+    instance: uuid.test(requestId) ? `urn:uuid:${requestId}` : encodeURIComponent(requestId),
+    code,
+  }
+}
+
+/** One violation in `errors`. */
+interface Entry {
+  readonly detail: string
+  readonly pointer?: string
+  readonly parameter?: string
+  readonly header?: string
+}
+
+// As a pointer or the name of a parameter; else only those with pointers; else without places.
+function errorsOf(violations: readonly Violation[]): (readonly Entry[])[] {
+  const entries = violations.map(entryOf)
+  const forms = [
+    entries,
+    entries.filter(({ pointer }) => pointer !== undefined),
+    entries.map(({ detail }) => ({ detail })),
+  ]
+  return forms.filter(({ length }) => length > 0)
+}
+
+// RFC 9457, section 3: a JSON Pointer in a fragment (RFC 6901, section 6).
+function entryOf({ in: part, pointer, detail }: Violation): Entry {
+  if (part === 'body') return { detail, pointer: `#${pointer.split('/').map(encodeURIComponent).join('/')}` }
+  const [name = ''] = tokensOf(pointer)
+  return part === 'header' ? { detail, header: name } : { detail, parameter: name }
+}
+
+// Of alternatives the errors do not tell which one was meant.
+const optional = ['errors', 'code', 'instance', 'type', 'status']
+
+function refusedMember(errors: readonly ErrorObject[], has: (name: string) => boolean): string | undefined {
+  const named = errors.flatMap(membersIn).find(has)
+  const isAlternative = errors.some(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  return named ?? (isAlternative ? optional.find(has) : undefined)
+}
+
+// The members that an error of the schema is about.
+function membersIn({ instancePath, params }: ErrorObject): string[] {
+  const [member] = tokensOf(instancePath)
+  if (member !== undefined) return [member]
+  const { additionalProperty, unevaluatedProperty, propertyName } = params
+  return [additionalProperty, unevaluatedProperty, propertyName].filter((each) => typeof each === 'string')
+}

@@ -1,0 +1,200 @@
+// Serializes the responses of handlers, each body by its media type and schema.
+
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { stringify } from 'lossless-json'
+import type { Content, Operation, Response } from '../../document/contract.js'
+import { essence, responseContent, sentType } from '../../document/media-types.js'
+import { contentsOf, dependsOnAccept, silentContents, successesAmong } from '../../document/responses.js'
+import { createChoice } from '../request/accept.js'
+import { createCsvWriter, type WriteCsv } from './csv.js'
+import { headerText } from './header-text.js'
+import type { Items } from './item-stream.js'
+import { endWithResponse, mayStream } from './response-stream.js'
+import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
+import { createStreamSerializer } from './stream-serialization.js'
+import { utf8Fault } from './utf-8.js'
+
+/** The response that a handler returns, its types erased. */
+export interface HandlerResponse {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+}
+
+/**
+ * A response as sent: the headers that the operation sets, by their names in lower case (a list header as an
+ * array), and its text or bytes, or a stream of bytes.
+ */
+export interface SerializedResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body: string | Buffer | Readable | undefined
+  /** The headers with absolute links, as they were validated. A stored response has none. */
+  readonly sent?: SerializedResponse['headers']
+}
+
+/**
+ * Creates the serializer of an operation.
+ * @param isExact whether bodies are written by lossless-json, because Fastify's serializer cannot write all
+ * that the schemas allow
+ * @returns a function that throws ResponseError when the contract does not declare the body, or a header
+ * value is not valid in HTTP
+ */
+export function createSerializer(
+  operation: Operation,
+  check: ResponseCheck,
+  isExact: boolean,
+): (reply: FastifyReply, response: HandlerResponse) => SerializedResponse {
+  const { id, responses } = operation
+  const streams = mayStream(operation)
+  const write = createBodyWriter(operation, check, isExact)
+  const statuses = [...responses.values()].map((each) => [each.status, statusParts(each, operation)] as const)
+  const partsOf = byStatus(new Map(statuses))
+  return (reply, { status, headers: own = {}, body }) => {
+    if (streams && body instanceof Readable) endWithResponse(body, reply)
+    const headers = toText(own, id, status)
+    const parts = partsOf(status)
+    const given = headers['content-type']?.toString() ?? parts?.preferredBy?.(reply)
+    check.body(status, body, given)
+    if (parts?.isVaried) headers.vary = headers.vary === undefined ? 'Accept' : `${headers.vary}, Accept`
+    if (body === undefined) return { status, headers, body }
+    const content = responseContent(parts?.contents ?? [], given)
+    if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
+    const type = sentType(content, given)
+    const written = write(reply, status, content, type, body)
+    const sent = written instanceof Readable ? written : toSend(written, headers)
+    headers['content-type'] = type
+    return { status, headers, body: sent }
+  }
+}
+
+/** Writes a body that has been validated. @param type the media type as it is sent */
+type WriteBody = (
+  reply: FastifyReply,
+  status: number,
+  content: Content,
+  type: string,
+  body: unknown,
+) => string | Uint8Array | Readable
+
+function createBodyWriter(operation: Operation, check: ResponseCheck, isExact: boolean): WriteBody {
+  const { id, isIdempotent } = operation
+  const csvWriters = csvWritersOf(operation)
+  const toStream = createStreamSerializer(operation, check, (reply, status, type, value) =>
+    toJson(reply, status, type, value, isExact),
+  )
+  return (reply, status, content, type, body) => {
+    // The cast is safe: the check has found them iterable.
+    if (content.kind === 'stream') return toStream(reply, status, content, body as Items)
+    if (body instanceof Readable) {
+      if (isIdempotent) throw new ResponseError(`${id} ${status}`, 'a stream cannot be stored')
+      return body
+    }
+    return content.kind === 'json'
+      ? (toJson(reply, status, essence(type), body, isExact) ?? '')
+      : toTextOrBytes(csvWriters.get(content), body, id, status)
+  }
+}
+
+function csvWritersOf({ responses }: Operation): ReadonlyMap<Content, WriteCsv> {
+  const tables = contentsOf(responses.values()).filter(({ kind }) => kind === 'csv')
+  return new Map(tables.map((each) => [each, createCsvWriter(each)]))
+}
+
+/** What the responses of a status are written with. */
+interface StatusParts {
+  readonly contents: readonly Content[]
+  /** The media type of a body whose handler names none, where the request may prefer one of several. */
+  readonly preferredBy: ((reply: FastifyReply) => string | undefined) | undefined
+  readonly isVaried: boolean
+}
+
+function statusParts(response: Response, operation: Operation): StatusParts {
+  const { contents } = response
+  return {
+    contents,
+    preferredBy: preferenceAmong(silentContents(response, operation.responses)),
+    isVaried: dependsOnAccept(operation) && successesAmong(operation.responses).includes(response),
+  }
+}
+
+function preferenceAmong([first, ...others]: readonly Content[]): StatusParts['preferredBy'] {
+  if (first === undefined || others.length === 0) return undefined
+  const choose = createChoice([first, ...others])
+  return ({ request }) => choose(request.headers.accept)
+}
+
+function toTextOrBytes(
+  writeCsv: WriteCsv | undefined,
+  body: unknown,
+  id: string,
+  status: number,
+): string | Uint8Array {
+  if (writeCsv === undefined) {
+    const fault = typeof body === 'string' ? utf8Fault(body) : undefined
+    if (fault !== undefined) throw new ResponseError(`${id} ${status}`, `body ${fault}`)
+    return body as string | Uint8Array // as validated
+  }
+  try {
+    return writeCsv(body as Parameters<WriteCsv>[0])
+  } catch (error) {
+    throw new ResponseError(`${id} ${status}`, `body cannot be written as CSV: ${(error as Error).message}`)
+  }
+}
+
+// Characters of a header that are one byte in ISO 8859-1, and two in UTF-8.
+const beyondAscii = /[\x80-\xff]/
+
+/**
+ * A body as text if it can be: Node joins text and the header section, and writes once. It writes both in
+ * UTF-8, so next to a header beyond ASCII the body must be bytes.
+ */
+export function toSend(
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string | string[]>>,
+): string | Buffer {
+  if (typeof body !== 'string') return Buffer.from(body)
+  for (const name in headers) if (beyondAscii.test(String(headers[name]))) return Buffer.from(body)
+  return body
+}
+
+function toText(
+  headers: Readonly<Record<string, unknown>>,
+  id: string,
+  status: number,
+): Record<string, string | string[]> {
+  const texts: Record<string, string | string[]> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue
+    const text = headerText(value)
+    if (text === undefined)
+      throw new ResponseError(`${id} ${status}`, `header ${name} has characters that HTTP does not allow`)
+    texts[name.toLowerCase()] = Array.isArray(value) ? value.map(String) : text
+  }
+  return texts
+}
+
+// By the serializer that Fastify compiled from the schema, for objects and arrays whose every number it can
+// write; else by lossless-json.
+function toJson(
+  reply: FastifyReply,
+  status: number,
+  type: string,
+  body: unknown,
+  isExact: boolean,
+): string | undefined {
+  const isGeneral = isExact || typeof body !== 'object'
+  const write = isGeneral ? undefined : reply.getSerializationFunction(String(status), type)
+  return (write && written(write, body)) ?? stringify(body)
+}
+
+// Undefined if a field that the schema does not declare contains a bigint.
+function written(write: (body: Record<string, unknown>) => string, body: unknown): string | undefined {
+  try {
+    return write(body as Record<string, unknown>)
+  } catch (error) {
+    if (error instanceof TypeError) return undefined
+    throw error
+  }
+}

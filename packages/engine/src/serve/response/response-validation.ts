@@ -1,0 +1,256 @@
+// Validates responses against the contract before they are sent: status, declared headers and body. An
+// invalid response is a bug in the service: the client gets a 500 without details, the log has the operation,
+// the status and the JSON pointer.
+
+import { Readable } from 'node:stream'
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { Content, Header, Operation } from '../../document/contract.js'
+import type { Judges } from '../../document/judges.js'
+import type { AnySchema } from '../../document/keywords.js'
+import { elementsOf, responseContent } from '../../document/media-types.js'
+import { contentsOf, errorsAmong } from '../../document/responses.js'
+import { withBytes } from '../schemas/bytes.js'
+import { isItems } from './item-stream.js'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    responseCheck?: ResponseCheck | undefined
+  }
+}
+
+/**
+ * A response that the contract does not declare. The message names the operation, the status and the JSON
+ * pointer.
+ */
+export class ResponseError extends Error {
+  override name = 'ResponseError'
+
+  constructor(
+    place: string,
+    readonly problem: string,
+    options?: ErrorOptions,
+  ) {
+    super(`${place}: ${problem}`, options)
+  }
+}
+
+/**
+ * The value of a response header, whose name is in lower case; undefined if it is not sent. It may be a
+ * number, as Node accepts it, which is sent as text.
+ */
+type HeaderValueOf = (name: string) => unknown
+
+/** Validates the responses of one operation. */
+export interface ResponseCheck {
+  /**
+   * @param of `server` if only some headers are set, and others may be missing
+   * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
+   */
+  head(status: number, headerOf: HeaderValueOf, of?: 'server' | 'all'): void
+  /**
+   * @throws {ResponseError} when the contract does not declare the body for the status and the
+   * `Content-Type`, if one is given
+   */
+  body(status: number, body: unknown, contentType?: string): void
+  /** What `body` would throw; undefined if the contract declares the body. */
+  fault(status: number, body: unknown, contentType?: string): ContentFault | undefined
+  /**
+   * What is wrong with the items of a stream, one by one.
+   * @param content of a response of the operation
+   */
+  itemFault(content: Content): ItemFault
+}
+
+/**
+ * The JSON Pointer of what is wrong in an item, and the problem; undefined if the contract allows the item.
+ */
+export type ItemFault = (item: unknown) => { readonly at: string; readonly problem: string } | undefined
+
+/** Why a body is not the declared one. */
+export interface ContentFault {
+  readonly problem: string
+  /** Those of its schema, if it has one. */
+  readonly errors: readonly ErrorObject[]
+}
+
+/** Looks a status up: itself, its range (`4xx`), or `default`. */
+export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) => T | undefined {
+  const found = new Map<number, T | undefined>()
+  return (status) => {
+    if (!found.has(status)) {
+      const names = [String(status), `${Math.floor(status / 100)}xx`, 'default']
+      const name = names.find((each) => declared.has(each)) ?? ''
+      found.set(status, declared.get(name))
+    }
+    return found.get(status)
+  }
+}
+
+/**
+ * Returns a function that creates the check of an operation; of one without a handler, only its errors are
+ * sent, and their schemas are compiled when the first one is. Operations share their compiled
+ * schemas.
+ */
+export function createResponseChecks(
+  judges: Pick<Judges, 'responseHeader' | 'responseBody'>,
+): (operation: Pick<Operation, 'id' | 'responses'>, isImplemented: boolean) => ResponseCheck {
+  const compileHeader = judges.responseHeader
+  const compileBody = compiled(judges.responseBody)
+  return ({ id, responses }, isImplemented) => {
+    const errors = errorsAmong(responses)
+    const checks = [...responses.values()].map((response): [string, StatusCheck] => {
+      const { status, headers, contents } = response
+      const isSent = isImplemented || errors.includes(response)
+      const headerProblems = headers.map((header) => {
+        return { key: header.name.toLowerCase(), problemOf: headerCheck(compileHeader, header) }
+      })
+      const compile = isImplemented ? compileBody : whenUsed(compileBody)
+      return [
+        status,
+        { headerProblems, bodyFault: bodyCheck(compile, isSent ? contents : contents.map(withoutSchema)) },
+      ]
+    })
+    const contents = isImplemented ? contentsOf(responses.values()) : []
+    const streams = contents.filter(({ kind }) => kind === 'stream')
+    const itemFaults = new Map(streams.map((each) => [each, itemCheck(compileBody, each)]))
+    return responseCheck(id, byStatus(new Map(checks)), itemFaults)
+  }
+}
+
+interface StatusCheck {
+  readonly headerProblems: readonly {
+    readonly key: string
+    readonly problemOf: (value: unknown) => string | undefined
+  }[]
+  readonly bodyFault: (body: unknown, contentType?: string) => ContentFault | undefined
+}
+
+function responseCheck(
+  id: string,
+  declared: (status: number) => StatusCheck | undefined,
+  itemFaults: ReadonlyMap<Content, ItemFault>,
+): ResponseCheck {
+  const fail = (status: number, problem: string) => {
+    throw new ResponseError(`${id} ${status}`, problem)
+  }
+  const checksOf = (status: number) => declared(status) ?? fail(status, 'the status is not declared')
+  return {
+    head(status, headerOf, of = 'all') {
+      for (const { key, problemOf } of checksOf(status).headerProblems) {
+        const value = headerOf(key)
+        if (of === 'server' && value === undefined) continue
+        const problem = problemOf(value)
+        if (problem !== undefined) fail(status, `header ${problem}`)
+      }
+    },
+    body(status, body, contentType) {
+      const fault = checksOf(status).bodyFault(body, contentType)
+      if (fault !== undefined) fail(status, fault.problem)
+    },
+    fault: (status, body, contentType) => {
+      const checks = declared(status)
+      return checks === undefined
+        ? because('the status is not declared')
+        : checks.bodyFault(body, contentType)
+    },
+    itemFault: (content) => itemFaults.get(content) ?? (() => ({ at: '', problem: 'cannot be checked' })),
+  }
+}
+
+function because(problem: string): ContentFault {
+  return { problem, errors: [] }
+}
+
+type Compile = (schema: AnySchema) => (value: unknown) => readonly ErrorObject[] | undefined
+
+// The validator of a body, which returns its errors; undefined if the body is valid.
+function compiled(compile: (schema: AnySchema) => ValidateFunction): Compile {
+  return (schema) => {
+    const validate = compile(schema)
+    return (value) => (validate(value) ? undefined : (validate.errors ?? []))
+  }
+}
+
+// A schema that does not compile has no valid value: `mount` reports it once there is a handler.
+function whenUsed(compile: Compile): Compile {
+  return (schema) => {
+    let errorsOf: ReturnType<Compile> | undefined
+    return (value) => {
+      try {
+        errorsOf ??= compile(schema)
+      } catch {
+        errorsOf = () => []
+      }
+      return errorsOf(value)
+    }
+  }
+}
+
+function withoutSchema({ schema: _, ...content }: Content): Content {
+  return content
+}
+
+function headerCheck(
+  compile: (schema: AnySchema) => ValidateFunction,
+  { name, required, schema }: Header,
+): (value: unknown) => string | undefined {
+  const validate = compile(schema)
+  const isList = [schema.type].flat().includes('array')
+  // Most headers have the same value each time.
+  let lastValid: unknown
+  return (value) => {
+    if (value === undefined) return required ? `${name} is missing` : undefined
+    if (value === lastValid) return undefined
+    // OpenAPI 3.1, section 4.8.12.6: the style of headers is `simple`.
+    const sent = typeof value === 'number' ? String(value) : value
+    if (!validate({ value: isList ? elementsOf(String(value)) : sent }))
+      return `${name} ${validate.errors?.[0]?.message}`
+    lastValid = value
+    return undefined
+  }
+}
+
+function bodyCheck(
+  compile: Compile,
+  contents: readonly Content[],
+): (body: unknown, contentType?: string) => ContentFault | undefined {
+  const none = because('no body is declared')
+  if (contents.length === 0) return (body) => (body === undefined ? undefined : none)
+  const checks = new Map(contents.map((each) => [each, contentCheck(compile, each)]))
+  return (body, contentType) => {
+    const content = responseContent(contents, contentType)
+    if (content !== undefined) return checks.get(content)?.(body)
+    return because(
+      contentType === undefined ? 'Content-Type is missing' : `Content-Type ${contentType} is not declared`,
+    )
+  }
+}
+
+function contentCheck(
+  compile: Compile,
+  { kind, schema }: Content,
+): (body: unknown) => ContentFault | undefined {
+  if (kind === 'stream')
+    return (body) => (isItems(body) ? undefined : because('the body must be an iterable of items'))
+  const errorsOf = schema === undefined ? undefined : compile(kind === 'bytes' ? withBytes(schema) : schema)
+  return (body) => {
+    if (kind === 'text' && typeof body !== 'string') return because('the body must be text')
+    if (kind === 'bytes' && body instanceof Readable) return undefined
+    if (kind === 'bytes' && typeof body !== 'string' && !(body instanceof Uint8Array))
+      return because('the body must be text or bytes')
+    const errors = errorsOf?.(body)
+    if (errors === undefined) return undefined
+    const { instancePath = '', message = 'cannot be checked' } = errors[0] ?? {}
+    return { problem: `body at "${instancePath}" ${message}`, errors }
+  }
+}
+
+function itemCheck(compile: Compile, { schema = true }: Content): ItemFault {
+  const errorsOf = compile(schema)
+  return (item) => {
+    const errors = errorsOf(item)
+    if (errors === undefined) return undefined
+    const { instancePath: at = '', message: problem = 'cannot be checked' } = errors[0] ?? {}
+    return { at, problem }
+  }
+}

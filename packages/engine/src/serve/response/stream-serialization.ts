@@ -1,0 +1,58 @@
+// Makes the body of a response whose items a handler returns: each is validated, serialized and framed.
+
+import type { FastifyReply } from 'fastify'
+import type { Content, Operation } from '../../document/contract.js'
+import { keepAliveOf } from '../../document/keep-alive.js'
+import { FramingError, frameOf } from './framing.js'
+import { ItemStream, type Items } from './item-stream.js'
+import { endWithResponse } from './response-stream.js'
+import { type ItemFault, type ResponseCheck, ResponseError } from './response-validation.js'
+
+/** The JSON of a value by the schema of the response; undefined of a value that JSON does not have. */
+export type ToJson = (reply: FastifyReply, status: number, type: string, value: unknown) => string | undefined
+
+/** Creates the serializer of an operation's streams, which end with their response. */
+export function createStreamSerializer(
+  { id, limits }: Operation,
+  check: ResponseCheck,
+  toJson: ToJson,
+): (reply: FastifyReply, status: number, content: Content, items: Items) => ItemStream {
+  return (reply, status, content, items) => {
+    const frame = frameOf(content)
+    const jsonOf = (value: unknown) => toJson(reply, status, content.mediaType, value)
+    const frameItem = (item: unknown) => frame(item, jsonOf)
+    const place = `${id} ${status}`
+    const write = createWrite(place, check.itemFault(content), frameItem)
+    const stream = new ItemStream({
+      place,
+      items,
+      write,
+      keepAlive: keepAliveOf(content.mediaType, limits),
+      silenceMs: limits.silenceMs,
+      isResumed: content.framing === 'sse',
+      log: reply.log,
+    })
+    endWithResponse(stream, reply)
+    return stream
+  }
+}
+
+// A stream is read as an array, so that the pointer has the index of the item.
+function createWrite(
+  place: string,
+  faultOf: ItemFault,
+  frame: (item: unknown) => string,
+): (item: unknown, index: number) => string {
+  return (item, index) => {
+    try {
+      const fault = faultOf(item)
+      if (fault === undefined) return frame(item)
+      throw new FramingError(fault.problem, fault.at)
+    } catch (error) {
+      if (error instanceof FramingError)
+        throw new ResponseError(place, `body at "/${index}${error.at}" ${error.message}`)
+      // What a getter throws, for example.
+      throw new ResponseError(place, `body at "/${index}" cannot be written`, { cause: error })
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// Pages of other sites. A browser adds its cookies to the requests that any page has it send, so a cookie
+// alone does not tell that its user wants what a request does (RFC 6265, section 8.2). Who sent it, browsers
+// say: `Sec-Fetch-Site` (W3C Fetch Metadata, section 2.4), and those before 2023 `Origin`. A page can set
+// neither. What has neither is sent by no page.
+
+import type { FastifyRequest } from 'fastify'
+import type { Operation } from '../../document/contract.js'
+import { type CredentialPlace, headerOf } from '../../document/security.js'
+import { Address, type AddressOptions } from '../base/address.js'
+
+/** Whose pages may send requests with a cookie that is a credential. */
+export interface CookieOptions {
+  /**
+   * Origins beside the server's own, such as `https://app.example`; `any` leaves it to the checks or to the
+   * handlers. By default none. Safe requests are not guarded.
+   */
+  readonly cookieOrigins?: readonly string[] | 'any' | undefined
+  /** Where callers reach the operations, by which the server's own origin is known. */
+  readonly address?: AddressOptions | undefined
+}
+
+/** Whether a page that may not use a cookie has sent a request. */
+export type IsForeign = (request: FastifyRequest) => boolean
+
+/**
+ * The guard of cookies; undefined if any page may use them.
+ * @throws {TypeError} for what is no origin, and so never one of a request
+ */
+export function createCookieGuard({ cookieOrigins = [], address }: CookieOptions): IsForeign | undefined {
+  if (cookieOrigins === 'any') return undefined
+  const unclear = cookieOrigins.find((each) => !URL.canParse(each) || new URL(each).origin !== each)
+  if (unclear !== undefined)
+    throw new TypeError(`cookieOrigins: ${unclear} is no origin, such as https://app.example`)
+  const allowed = new Set(cookieOrigins)
+  const own = new Address('', address)
+  return (request) => {
+    const { 'sec-fetch-site': site, origin } = request.headers
+    if (site === 'same-origin' || site === 'none') return false
+    if (origin !== undefined && allowed.has(origin)) return false
+    if (site !== undefined) return true // also what no browser sends
+    return origin !== undefined && !own.isOrigin(origin, request)
+  }
+}
+
+/** Whether a request of an operation may do what its sender wants, and not its user. */
+export function isGuarded({ isSafe, method }: Operation): boolean {
+  return !isSafe && method !== 'OPTIONS' // which a page cannot send with cookies
+}
+
+/** Whether browsers add a credential that is sent in a place to the requests of any page. */
+export function isCookie(place: CredentialPlace): boolean {
+  return headerOf(place) === 'cookie'
+}

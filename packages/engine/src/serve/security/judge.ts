@@ -1,0 +1,155 @@
+// Judges a request by the plan of its operation (OpenAPI 3.1.1, section 4.8.30): the first alternative whose
+// schemes are all met, with their scopes. A check is asked only when its turn comes, and once.
+
+import type { FastifyRequest } from 'fastify'
+import { RequestError, statusOf } from '../base/errors.js'
+import type { Caller, Credential } from './check.js'
+import { malformed } from './credentials.js'
+import type { Alternative, Plan, Step } from './plan.js'
+import { invalidCredential, invalidCredentials } from './refusals.js'
+import type { Verdict } from './verdict.js'
+
+/** What a check made of a request: null without a credential, undefined until it is asked. */
+type Outcome<C> = C | RequestError | null
+type Outcomes<C> = (Outcome<C> | undefined)[]
+
+/**
+ * The verdict on a request: at once, unless a check has to wait.
+ * @param outcomes of the checks that were asked, by the index of their step
+ * @throws what a check throws beside RequestErrors: a fault, which is nobody's refusal
+ */
+export function judge<C extends Caller>(
+  plan: Plan<C>,
+  request: FastifyRequest,
+  outcomes: Outcomes<C> = [],
+): Verdict<C> | Promise<Verdict<C>> {
+  let foreign: Alternative<C> | undefined
+  for (const alternative of plan.alternatives) {
+    let areKnown = true
+    for (const { step } of alternative.needs) {
+      const { index } = step
+      const outcome = outcomes[index] === undefined ? ask(step, request) : outcomes[index]
+      if (isPromise(outcome))
+        return outcome.then((settled) => judge(plan, request, withOne(outcomes, index, settled)))
+      outcomes[index] = outcome
+      areKnown = isCaller(outcome)
+      if (!areKnown) break
+    }
+    if (!areKnown || !haveScopes(alternative, outcomes)) continue
+    if (!alternative.guard?.isForeign(request)) return new Met(alternative, outcomes)
+    foreign ??= alternative
+  }
+  return refused(plan, outcomes, foreign)
+}
+
+function withOne<C>(outcomes: Outcomes<C>, index: number, outcome: Outcome<C>): Outcomes<C> {
+  outcomes[index] = outcome
+  return outcomes
+}
+
+// The outcome of a scheme's own check.
+function ask<C extends Caller>(step: Step<C>, request: FastifyRequest): Outcome<C> | Promise<Outcome<C>> {
+  const { check, scheme, scopes } = step
+  const credential = step.read(request)
+  if (credential === undefined) return null
+  if (credential === malformed) return invalidCredential(step)
+  if (step.hasRivals && check.recognizes?.(credential) === false)
+    return isOfRival(step, request) ? null : invalidCredential(step)
+  try {
+    const caller = check.caller(credential, { request, scheme, scopes })
+    // `||`: a check in JavaScript may say false.
+    if (!isPromise(caller)) return caller || invalidCredential(step)
+    return caller.then((found) => found || invalidCredential(step), asRefusal)
+  } catch (error) {
+    return asRefusal(error)
+  }
+}
+
+// A credential of no form at all is invalid, and not another scheme's.
+function isOfRival<C extends Caller>({ rivals }: Step<C>, request: FastifyRequest): boolean {
+  return rivals.some(({ check, read }) => {
+    const credential = read(request)
+    return isCredential(credential) && check.recognizes?.(credential) !== false
+  })
+}
+
+function isCredential(found: ReturnType<Step<Caller>['read']>): found is Credential {
+  return found !== undefined && found !== malformed
+}
+
+function asRefusal(error: unknown): RequestError {
+  if (error instanceof RequestError) return error
+  throw error
+}
+
+// Not only Node's own: one that was taken for a caller would let the request pass.
+function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+}
+
+function isCaller<C extends Caller>(outcome: Outcome<C> | undefined): outcome is C {
+  return outcome !== undefined && outcome !== null && !(outcome instanceof RequestError)
+}
+
+function isKnown<C extends Caller>({ needs }: Alternative<C>, outcomes: Outcomes<C>): boolean {
+  return needs.every(({ step }) => isCaller(outcomes[step.index]))
+}
+
+// Of an alternative whose callers are all known.
+function haveScopes<C extends Caller>({ needs }: Alternative<C>, outcomes: Outcomes<C>): boolean {
+  for (const { step, scopes } of needs)
+    for (const scope of scopes) if (!(outcomes[step.index] as C).scopes.has(scope)) return false
+  return true
+}
+
+// Every request makes one, and few ask for all callers.
+class Met<C extends Caller> implements Verdict<C> {
+  readonly refusal = undefined
+
+  constructor(
+    readonly alternative: Alternative<C>,
+    readonly outcomes: Outcomes<C>,
+  ) {}
+
+  get caller(): C {
+    return this.outcomes[this.alternative.needs[0]?.step.index ?? 0] as C
+  }
+
+  get callers(): Readonly<Record<string, C>> {
+    const { needs } = this.alternative
+    return Object.fromEntries(needs.map(({ step }) => [step.scheme, this.outcomes[step.index] as C]))
+  }
+}
+
+// A check that cannot tell now may be the one that would let the request pass: its 503 goes first. Nor is its
+// caller anonymous to an operation without a need of one: what that sees may depend on who asks.
+function refused<C extends Caller>(
+  plan: Plan<C>,
+  outcomes: Outcomes<C>,
+  foreign: Alternative<C> | undefined,
+): Verdict<C> {
+  const errors = outcomes.filter((each) => each instanceof RequestError)
+  const unable = errors.find((each) => statusOf(each, plan.contract) >= 500)
+  if (unable !== undefined) return { ...anonymous, refusal: unable }
+  if (foreign?.guard?.refusal !== undefined) return known(foreign, outcomes, foreign.guard.refusal)
+  if (plan.isPublic) return anonymous
+  const lacking = plan.alternatives.find((each) => isKnown(each, outcomes))
+  if (lacking !== undefined) return known(lacking, outcomes, lacking.insufficient)
+  const other = errors.find((each) => statusOf(each, plan.contract) !== 401)
+  const [invalid] = errors
+  if (other !== undefined || invalid === undefined) return { ...anonymous, refusal: other ?? plan.missing }
+  const refusalOf = (step: Step<C>) => errors.find((each) => each === outcomes[step.index])
+  return { ...anonymous, refusal: invalidCredentials(plan, invalid, refusalOf) }
+}
+
+// Of a caller whom a quota counts, and no handler sees.
+function known<C extends Caller>(
+  alternative: Alternative<C>,
+  outcomes: Outcomes<C>,
+  refusal: RequestError,
+): Verdict<C> {
+  const { caller } = new Met(alternative, outcomes)
+  return { caller, callers: {}, refusal }
+}
+
+const anonymous = { caller: undefined, callers: {}, refusal: undefined }

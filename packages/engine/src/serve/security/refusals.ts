@@ -1,0 +1,65 @@
+// The refusals of a request that meets no alternative of its operation: 401 and 403, with their challenges.
+
+import { RequestError } from '../base/errors.js'
+import { challenges, scopeChallenge } from './challenges.js'
+import type { Caller, CheckError } from './check.js'
+import type { Alternative, Need, Plan, Step } from './plan.js'
+
+/** The 401 of a request without credentials. */
+export function missingCredentials<C extends Caller>(
+  alternatives: readonly Pick<Alternative<C>, 'needs'>[],
+): RequestError {
+  const steps = alternatives.flatMap(({ needs }) => needs.map(({ step }) => step))
+  const own = steps.map(({ check }) => check.errors?.missing).find((error) => error !== undefined)
+  const usage = alternatives.map(({ needs }) => needs.map(({ step }) => step.usage).join(' and '))
+  const message = `Send credentials: ${[...new Set(usage)].join(', or ')}.`
+  const refused = steps.map(({ challenge }) => ({ challenge, reason: undefined }))
+  return unauthorized(own ?? { code: 'missing_credentials', message }, challenges(refused))
+}
+
+/** What a credential gets that is not valid, before the challenges of the other schemes are known. */
+export function invalidCredential<C extends Caller>({ check }: Step<C>): RequestError {
+  const { code, message } = check.errors?.invalid ?? invalidError
+  return new RequestError(code, message, { status: 401 })
+}
+
+const invalidError = { code: 'invalid_credentials', message: 'The credentials are not valid.' }
+
+/**
+ * The 401 of a request whose credential a check has refused: with that check's error, and a challenge for
+ * each scheme of each alternative.
+ * @param refusalOf the 401 of a scheme's own credential
+ */
+export function invalidCredentials<C extends Caller>(
+  { alternatives }: Pick<Plan<C>, 'alternatives'>,
+  error: RequestError,
+  refusalOf: (step: Step<C>) => RequestError | undefined,
+): RequestError {
+  const steps = alternatives.flatMap(({ needs }) => needs.map(({ step }) => step))
+  const refused = steps.map((step) => ({ challenge: step.challenge, reason: refusalOf(step)?.message }))
+  return unauthorized(error, challenges(refused), error)
+}
+
+function unauthorized({ code, message }: CheckError, challenge: string, error?: RequestError): RequestError {
+  const headers = { ...error?.headers, 'WWW-Authenticate': challenge }
+  return new RequestError(code, message, { status: 401, headers, cause: error?.options.cause })
+}
+
+/** The 403 of a request that a page of another site has sent with a cookie, with its schemes' challenges. */
+export function crossSite<C extends Caller>(needs: readonly Need<C>[]): RequestError {
+  const refused = needs.map(({ step }) => ({ challenge: step.challenge, reason: undefined }))
+  const message = 'A page of another site has sent this with a cookie, which may not be meant by its user.'
+  return new RequestError('cross_site_request', message, {
+    headers: { 'WWW-Authenticate': challenges(refused) },
+  })
+}
+
+/** The 403 of a caller who is known, and lacks a scope that an alternative demands. */
+export function insufficientScope<C extends Caller>(needs: readonly Need<C>[]): RequestError {
+  const demanding = needs.filter(({ scopes }) => scopes.length > 0)
+  const scopes = [...new Set(demanding.flatMap((each) => each.scopes))]
+  const message = `This needs the scope${scopes.length > 1 ? 's' : ''} ${scopes.join(', ')}.`
+  const challenge = scopeChallenge(demanding.map((each) => ({ challenge: each.step.challenge, ...each })))
+  const headers = challenge === undefined ? {} : { 'WWW-Authenticate': challenge }
+  return new RequestError('insufficient_scope', message, { headers })
+}

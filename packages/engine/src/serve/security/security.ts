@@ -1,0 +1,128 @@
+// Who sent a request: judged once, before its body is read, by whatever asks first, and remembered.
+
+import type { FastifyRequest } from 'fastify'
+import type { Contract, Operation } from '../../document/contract.js'
+import type { RequestError } from '../base/errors.js'
+import { queryKeyNames, takeQueryKeys } from '../request/query-keys.js'
+import { judgedAs, judgedBy } from '../request/request-parts.js'
+import type { AnyCheck, Caller, CheckList } from './check.js'
+import { type CookieOptions, createCookieGuard, type IsForeign } from './cookie-guard.js'
+import { planOf } from './create-plan.js'
+import { malformed } from './credentials.js'
+import { judge } from './judge.js'
+import type { Plan } from './plan.js'
+import { invalidCredential, invalidCredentials } from './refusals.js'
+import type { Verdict } from './verdict.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    [judgedBy]: object | undefined
+    [judgedAs]: Verdict | undefined
+  }
+}
+
+/** The security of a contract: the judgement of its requests by the checks of an application. */
+export class Security<C extends Caller = Caller> {
+  readonly #plans = new Map<Operation | undefined, Plan<C>>()
+  readonly #contract: Contract
+  readonly #queryKeys: ReadonlySet<string>
+  readonly #isForeign: IsForeign | undefined
+  readonly checks: ReadonlyMap<string, AnyCheck<C>>
+
+  constructor(contract: Contract, checks: CheckList<C>, cookies: CookieOptions = {}) {
+    this.#contract = contract
+    this.#isForeign = createCookieGuard(cookies)
+    this.#queryKeys = queryKeyNames(contract)
+    this.checks = new Map(Object.entries(checks).flatMap(([name, check]) => (check ? [[name, check]] : [])))
+  }
+
+  /**
+   * The verdict on a request, by the requirements of an operation. Without an operation, or with one that
+   * requires nothing, the alternatives of all operations are tried. It is remembered on the request.
+   */
+  authenticate(request: FastifyRequest, operation?: Operation): Verdict<C> | Promise<Verdict<C>> {
+    const plan = this.#planOf(operation)
+    if (request[judgedBy] === plan) return request[judgedAs] as Verdict<C>
+    this.takeQueryKeys(request)
+    const verdict = judge(plan, request)
+    if (verdict instanceof Promise) return verdict.then((settled) => remember(request, plan, settled))
+    return remember(request, plan, verdict)
+  }
+
+  /** The caller as last known, without a look-up, for what needs no valid credential. */
+  recall(request: FastifyRequest, operation?: Operation): C | undefined {
+    this.takeQueryKeys(request)
+    for (const { read, check } of this.#planOf(operation).steps) {
+      const credential = read(request)
+      if (credential === undefined || credential === malformed) continue
+      const caller = check.recall?.(credential)
+      if (caller !== undefined) return caller
+    }
+    return undefined
+  }
+
+  /** Takes the keys that a request has in its query out of its URL. What authenticates it does so itself. */
+  takeQueryKeys(request: FastifyRequest): void {
+    if (this.#queryKeys.size > 0) takeQueryKeys(request, this.#queryKeys)
+  }
+
+  /** Every 401 and 403 that an operation can get without a caller, or with one who lacks a scope. */
+  refusalsOf(operation: Operation): readonly RequestError[] {
+    const plan = this.#planOf(operation)
+    if (plan.alternatives.length === 0) return [] // of schemes that have no check: it responds 501
+    const invalid = plan.steps.map((step) => {
+      const error = invalidCredential(step)
+      return invalidCredentials(plan, error, (each) => (each === step ? error : undefined))
+    })
+    const demanding = plan.alternatives.filter(({ needs }) => needs.some(({ scopes }) => scopes.length > 0))
+    return [plan.missing, ...invalid, ...demanding.map(({ insufficient }) => insufficient)]
+  }
+
+  /** The 403 of an operation for pages of other sites, where it is guarded from them. */
+  foreignRefusalOf(operation: Operation): RequestError | undefined {
+    return this.#planOf(operation).alternatives.find(({ guard }) => guard?.refusal)?.guard?.refusal
+  }
+
+  #planOf(operation: Operation | undefined): Plan<C> {
+    const known = this.#plans.get(operation)
+    if (known !== undefined) return known
+    const requirements = this.#requirementsOf(operation)
+    const plan = planOf(requirements, this.#contract, this.checks, operation, this.#isForeign)
+    this.#plans.set(operation, plan)
+    return plan
+  }
+
+  // What identifies a caller is the same everywhere: of schemes that are required together, all.
+  #requirementsOf(operation: Operation | undefined): Operation['security'] {
+    if (operation !== undefined && operation.security.length > 0) return operation.security
+    const all = [...this.#contract.operations.values()].flatMap(({ security }) => security)
+    const bare = all.map((each) => each.map(({ name }) => ({ name, scopes: [] })))
+    const distinct = new Map(bare.map((each) => [JSON.stringify(each), each]))
+    return operation === undefined
+      ? [...distinct.values()].filter(({ length }) => length > 0)
+      : [...distinct.values(), []]
+  }
+}
+
+/**
+ * Creates the security of a contract.
+ * @param cookies whose pages may use credentials in cookies, by default the server's own
+ */
+export function createSecurity<C extends Caller>(
+  contract: Contract,
+  checks: CheckList<C>,
+  cookies?: CookieOptions,
+): Security<C> {
+  return new Security(contract, checks, cookies)
+}
+
+/** The verdict on a request that has been judged. */
+export function verdictOf(request: FastifyRequest): Verdict | undefined {
+  return request[judgedAs]
+}
+
+function remember<V extends Verdict>(request: FastifyRequest, plan: object, verdict: V): V {
+  request[judgedBy] = plan
+  request[judgedAs] = verdict
+  return verdict
+}

@@ -1,0 +1,64 @@
+// The engine takes modules of Ajv and of fast-json-stringify that are no part of what they promise, so their
+// versions are pinned to minor ones, and each module is named here: what has gone fails by its name.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../fixtures/root.js'
+
+const require = createRequire(import.meta.url)
+
+/** What the engine takes from each module, and what it is. */
+const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'ajv/dist/2020.js': { Ajv2020: 'function' },
+  'ajv/dist/compile/codegen/index.js': { not: 'function' },
+  'ajv/dist/compile/names.js': { default: 'object' },
+  'ajv/dist/compile/util.js': { Type: 'object', useFunc: 'function' },
+  'ajv/dist/runtime/ucs2length.js': { default: 'function' },
+  'ajv/dist/standalone/index.js': { default: 'function' },
+  'ajv/dist/vocabularies/applicator/contains.js': { default: 'object' },
+  'ajv/dist/vocabularies/applicator/prefixItems.js': { default: 'object' },
+  'ajv/dist/vocabularies/applicator/properties.js': { default: 'object' },
+  'ajv/dist/vocabularies/code.js': { usePattern: 'function' },
+  'ajv/dist/vocabularies/unevaluated/unevaluatedItems.js': { default: 'object' },
+  'ajv/dist/vocabularies/unevaluated/unevaluatedProperties.js': { default: 'object' },
+  'ajv/dist/vocabularies/validation/const.js': { default: 'object' },
+  'ajv/dist/vocabularies/validation/enum.js': { default: 'object' },
+  'ajv/dist/vocabularies/validation/pattern.js': { default: 'object' },
+  'fast-json-stringify/lib/serializer.js': { restoreFromState: 'function' },
+}
+
+for (const [name, exports] of Object.entries(taken))
+  t.test(`${name} has what the engine takes from it`, async (t) => {
+    const found = require(name) as Readonly<Record<string, unknown>>
+    for (const [each, type] of Object.entries(exports)) t.equal(typeof found[each], type, `${name}: ${each}`)
+  })
+
+const keywords = Object.entries(taken).filter(([name]) => name.includes('/vocabularies/'))
+
+for (const [name, { default: keyword }] of keywords.filter(([, each]) => 'default' in each))
+  t.test(`${name} is a keyword that is made as code`, async (t) => {
+    const found = (require(name) as { readonly default: { readonly keyword: unknown; code: unknown } })
+      .default
+    t.equal(typeof found, keyword)
+    t.equal(typeof found.code, 'function', `${name}: code`)
+    t.ok(name.endsWith(`/${String(found.keyword)}.js`), `${name}: keyword`)
+  })
+
+t.test('no private module is taken that is not in this list', async (t) => {
+  const folder = path.join(packageRoot, 'src')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((each) =>
+    /\.ts$/.test(each),
+  )
+  const texts = files.map((each) => readFileSync(path.join(folder, each), 'utf8'))
+  const imported = texts.flatMap((each) => each.match(/(?<=from ')(?:ajv|fast-json-stringify)\/[^']+/g) ?? [])
+  t.same([...new Set(imported)].sort(), Object.keys(taken).sort())
+})
+
+t.test('the versions of both are pinned to a minor one', async (t) => {
+  const { dependencies } = JSON.parse(readFileSync(path.join(packageRoot, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>
+  }
+  for (const name of ['ajv', 'fast-json-stringify']) t.match(dependencies[name], /^~\d+\.\d+\.\d+$/, name)
+})

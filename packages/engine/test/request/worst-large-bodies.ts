@@ -1,8 +1,0 @@
-// SEED=2 for others.
-
-import { createJudges } from '../../src/code/compilers.js'
-import { parseJson } from '../../src/schemas/json.js'
-import { describeViolations } from '../../src/schemas/messages.js'
-import { worstBodyTests } from '../fixtures/worst-body-tests.js'
-
-worstBodyTests(1_048_576, 2, { createJudges, parseJson, describeViolations })

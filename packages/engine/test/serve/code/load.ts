@@ -1,0 +1,143 @@
+// Printed validators against those that Ajv compiles within the process: verdicts, errors, and what they change.
+
+import type { ValidateFunction } from 'ajv'
+import { stringify } from 'lossless-json'
+import t from 'tap'
+import type { Schema } from '../../../src/document/contract.js'
+import { type AnySchema, mapSchemas } from '../../../src/document/keywords.js'
+import { loadJudges } from '../../../src/serve/code/load.js'
+import type { Contract } from '../../../src/serve/index.js'
+import { contractWith, done } from '../../../src/testing/engine.js'
+import { codeOf } from '../../../src/testing/printed-code.js'
+import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
+import { randomValues } from '../../fixtures/random-values.js'
+
+interface Sample {
+  readonly schema: AnySchema
+  readonly values: readonly unknown[]
+}
+
+const target = '#/components/schemas/Target'
+
+// All refer to the target of the first.
+const [first, ...others] = randomValues(150, 25)
+const samples: readonly Sample[] = [first, ...others].flatMap((each) => {
+  if (each === undefined) return []
+  return [
+    {
+      schema: mapSchemas(each.schema, toTarget, { isCondition: false, isAsked: false }),
+      values: each.values,
+    },
+  ]
+})
+const random = new Random(7)
+const more: readonly Sample[] = Array.from({ length: 150 }, () => {
+  const schema = randomSchema(random)
+  return { schema, values: Array.from({ length: 25 }, () => randomValue(random, schema, {})) }
+})
+
+function toTarget(schema: Schema): Schema {
+  return schema.$ref === undefined ? schema : { ...schema, $ref: target }
+}
+
+const written: readonly Sample[] = [
+  {
+    schema: {
+      type: 'object',
+      required: ['id', 'constructor'],
+      properties: {
+        id: { type: 'integer', format: 'int64', minimum: -9007199254740993n, default: 5 },
+        constructor: { type: 'string', default: 'none' },
+        list: { type: 'array', items: { $ref: target }, uniqueItems: true, contains: { required: ['a'] } },
+        date: { type: 'string', format: 'date', pattern: '^2', maxLength: 10 },
+        choice: {
+          oneOf: [{ $ref: target }, { type: 'string', const: '__proto__' }, { enum: [{ __proto: 1n }, 2n] }],
+        },
+      },
+      unevaluatedProperties: false,
+      patternProperties: { '^x-': { readOnly: true } },
+    },
+    values: [
+      {},
+      { id: 9007199254740993n, constructor: 'a', 'x-a': 1 },
+      { id: 1, list: [{ a: {} }, { a: {} }], date: '2026-11-27' },
+      { id: 1.5, list: [{ a: 1 }, { k: 'x' }], date: '1026-11-27 00', choice: '__proto__', other: true },
+      { choice: { k: 'x' } },
+      { choice: 2 },
+    ],
+  },
+]
+
+/** A contract with an operation for each schema, whose body and response it is. */
+async function contractOfAll(all: readonly Sample[]): Promise<Contract> {
+  const contract = await contractWith(
+    { values: { responses: done } },
+    {
+      schemas: { Target: { ...(first?.target as object), description: 'Referred to.' } },
+    },
+  )
+  const [operation] = contract.operations.values()
+  if (operation === undefined) throw new Error('no operation')
+  const operations = all.map(({ schema }, i) => {
+    const contents = [{ mediaType: 'application/json', kind: 'json' as const, schema }]
+    const response = { status: '200', key: '200', headers: [], contents }
+    return [
+      `values${i}`,
+      {
+        ...operation,
+        body: { required: true, mediaTypes: ['application/json'], contents },
+        responses: new Map([['200', response]]),
+      },
+    ] as const
+  })
+  return { ...contract, operations: new Map(operations) }
+}
+
+for (const [name, all] of Object.entries({ written, samples, more }))
+  t.test(`printed code judges ${name} as the code within the process does`, async (t) => {
+    const contract = await contractOfAll(all)
+    const [compiled, printed] = [contract.judges(), loadJudges(await codeOf(contract))]
+    for (const { schema, values } of all) {
+      const of = (judges: typeof compiled) => [
+        outcomesOf(() => judges.request(schema, 'body'), values),
+        outcomesOf(() => judges.responseBody(schema), values),
+      ]
+      const [expected, found] = [of(compiled), of(printed)]
+      if (!t.strictSame(found, expected, String(stringify(schema)))) break
+    }
+  })
+
+type Made = ValidateFunction & { explain?: (value: unknown) => unknown }
+
+function outcomesOf(make: () => Made, values: readonly unknown[]): unknown {
+  let validate: Made
+  try {
+    validate = make()
+  } catch (error) {
+    return (error as Error).message
+  }
+  return values.map((given) => {
+    const value = structuredClone(given)
+    const isValid = validate(value)
+    return { isValid, value, errors: validate.errors, explained: isValid ? [] : validate.explain?.(value) }
+  })
+}
+
+t.test('code is refused that is of another contract', async (t) => {
+  const judges = loadJudges(await codeOf(await contractOfAll(written)))
+  const expected = { message: 'the code is that of another contract: compile it again' }
+  t.throws(() => judges.request({ type: 'string' }, 'body'), expected)
+  t.throws(() => judges.request(written[0]?.schema ?? true, 'querystring'), expected)
+  t.throws(() => judges.responseHeader({ type: 'string' }), expected)
+  t.throws(() => judges.writer({ type: 'string' }), expected)
+})
+
+t.test('a schema that does not compile is refused as it is within the process', async (t) => {
+  const schema = { type: 'object', properties: { a: { pattern: '(?i)a' } } }
+  const contract = await contractOfAll([{ schema, values: [] }])
+  const judges = loadJudges(await codeOf(contract))
+  for (const each of [contract.judges(), judges])
+    t.throws(() => each.request(schema, 'body'), {
+      message: /^the pattern \(\?i\)a is not a valid JavaScript/,
+    })
+})

@@ -1,0 +1,34 @@
+// Each feature of OpenAPI 3.1 and 3.2 that the engine supports, as a document of OpenAPI 3.0.
+
+import { readSource, toContract, toOpenApi30 } from 'contract-engine/tools'
+import t from 'tap'
+import { stringify } from 'yaml'
+import { contractOf, readFeatures, runCase } from '../../../../scripts/features/features.js'
+import { problemsOf } from '../../../pets/fixtures/openapi-problems.js'
+
+// What a client of the converted document does not know of.
+const lost = new RegExp(
+  '^(QUERY|additionalOp|in querystring, (JSON|text)|style: cookie, of an|alternative events, some with JSON|' +
+    'a constant text|multipart/form-data with a file in dependentSchemas)',
+)
+
+t.test('a feature of OpenAPI 3.1 allows no less after conversion to 3.0', async (t) => {
+  for (const feature of await readFeatures()) {
+    if (feature.refused !== undefined || feature.files !== undefined) continue
+    if (feature.feature.startsWith('contentEncoding')) continue // 3.0 validates its counterpart, `format: byte`
+    const source = await readSource('openapi.yaml', async () => contractOf(feature))
+    const document = toOpenApi30(toContract(source).contract.document) // as it is served
+    // The validator takes such a field for a reference.
+    const isRead = !/named \$ref|\(data\)/.test(feature.feature)
+    if (isRead) t.strictSame(await problemsOf(document), [], feature.feature)
+    if (lost.test(feature.feature)) continue
+    const { outcomes, refused } = await runCase({ ...feature, text: stringify(document) })
+    t.strictSame(refused, undefined, feature.feature)
+    const given = (feature.calls ?? []).map(({ message }) => message === undefined)
+    t.strictSame(
+      outcomes.filter(({ message }, i) => given[i] && message !== undefined),
+      [],
+      feature.feature,
+    )
+  }
+})
