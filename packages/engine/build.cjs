@@ -2,7 +2,7 @@
 'use strict'
 
 const { spawnSync } = require('node:child_process')
-const { cpSync } = require('node:fs')
+const { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } = require('node:fs')
 const path = require('node:path')
 
 const statics = 'src/serve/documents/static' // of /docs, which the compiler leaves behind
@@ -11,9 +11,15 @@ const compiler = path.join(path.dirname(require.resolve('@typescript/native/pack
 const args = [compiler, '-b', ...projects, '--stopBuildOnErrors', '--checkers', '2']
 const { status, signal, error } = spawnSync(process.execPath, args, { cwd: __dirname, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
-if (status === 0)
-  cpSync(path.join(__dirname, statics), path.join(__dirname, 'dist', statics), {
-    recursive: true,
-    preserveTimestamps: true, // the bundle of a service is made again when they change
-  })
+if (status === 0) copyChanged(path.join(__dirname, statics), path.join(__dirname, 'dist', statics))
 process.exit(status ?? 1)
+
+// The bundle of a service is made again when a file is newer; the times that a copy keeps differ between versions of Node.
+function copyChanged(from, to) {
+  mkdirSync(to, { recursive: true })
+  for (const name of readdirSync(from)) {
+    const bytes = readFileSync(path.join(from, name))
+    const copy = path.join(to, name)
+    if (!existsSync(copy) || !readFileSync(copy).equals(bytes)) writeFileSync(copy, bytes)
+  }
+}

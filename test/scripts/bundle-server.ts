@@ -57,7 +57,7 @@ t.test(
     const { service, origin } = await start(t, { NODE_OPTIONS: `--import ${pathToFileURL(preload)}` })
     t.equal((await send(`${origin}/healthz`)).status, 200)
     const { stderr } = await service.stop()
-    const frames = [...stderr.matchAll(/^ +at .*?([^( ]+):(\d+):(\d+)\)?$/gm)]
+    const frames = [...stderr.matchAll(/^ +at (?:[^(\n]*\()?([^(\n]+):(\d+):(\d+)\)?$/gm)]
     const own = frames.filter(([, file = '']) =>
       /^(packages\/engine\/)?src\//.test(path.relative(projectRoot, file)),
     )
