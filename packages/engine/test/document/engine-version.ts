@@ -7,7 +7,7 @@ import t from 'tap'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const extension = path.extname(import.meta.filename) // from the sources with tsx, or in dist/
-const own = path.join(import.meta.dirname, `../../src/plan/engine-version${extension}`)
+const own = path.join(import.meta.dirname, `../../src/document/engine-version${extension}`)
 
 t.test('the version of an engine changes with its code, and with nothing else', async (t) => {
   const folder = temporaryDirectory(t)
@@ -15,7 +15,7 @@ t.test('the version of an engine changes with its code, and with nothing else', 
     mkdirSync(path.join(folder, path.dirname(file)), { recursive: true })
     writeFileSync(path.join(folder, file), text)
   }
-  const module = path.join(folder, `openapi/plan/engine-version${extension}`)
+  const module = path.join(folder, `openapi/document/engine-version${extension}`)
   add('package.json', '{ "type": "module" }')
   add(`openapi/lib/a${extension}`, '')
   cpSync(own, module, { recursive: true })
