@@ -4,14 +4,15 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { readFeatures } from 'contract-engine/testing/features'
 import { runProcess } from '../../src/commands/command.js'
 import { projectRoot } from '../../src/lib/paths.js'
-import { readFeatures, runFeature } from './features.js'
 import { toPage } from './page.js'
+import { featuresFile, runFeature } from './run-feature.js'
 
 const usage = `Usage: npm run features [-- --check]
 
-Tries each feature of scripts/features/features.yaml and writes the results to packages/engine/openapi-features.md.
+Tries each feature of packages/engine/test/features.yaml and writes the results to packages/engine/openapi-features.md.
 
   --check  write nothing; exit with 1 if the page is stale
   --help   print this help
@@ -22,7 +23,7 @@ const page = 'packages/engine/openapi-features.md'
 
 async function main(args: readonly string[]): Promise<number> {
   const { check = false } = parseArgs({ args: [...args], options: { check: { type: 'boolean' } } }).values
-  const features = await readFeatures()
+  const features = await readFeatures(featuresFile)
   const results = []
   for (const feature of features) results.push(await runFeature(feature)) // Redocly's lint runs one at a time
   const text = toPage(features, results)

@@ -1,11 +1,11 @@
 // Formats packages/engine/openapi-features.md.
 
-import type { Feature, Result } from './features.js'
+import { type Feature, type Result, withoutPlace } from 'contract-engine/testing/features'
 
 const head = `# OpenAPI, feature by feature
 
 For authors of contracts: what works, and what \`npm run generate\` refuses, with its message. A test tries each
-(\`scripts/features/features.yaml\`): it builds a server from the feature and calls it, or compares the message. For an
+(\`test/features.yaml\`): it builds a server from the feature and calls it, or compares the message. For an
 adopted operation without a handler, what the server cannot read or write is only a warning. Sections are those of
 [OpenAPI 3.1.1](https://spec.openapis.org/oas/v3.1.1) or of JSON Schema 2020-12 (JSC: Core, JSV: Validation). \`npm run features\` writes
 this page.
@@ -61,11 +61,6 @@ function wrapped(text: string): string {
 function row({ feature, section }: Pick<Feature, 'feature' | 'section'>, refused: readonly string[]): string {
   const lines = refused.map((line) => code(withoutPlace(line)))
   return `| ${escaped(feature)} | ${section ?? ''} | ${lines.join('<br>')} |`
-}
-
-/** Removes the location from a line of generate. */
-export function withoutPlace(line: string): string {
-  return line.replace(/^\S+?\.yaml:\d+:\d+:? /, '')
 }
 
 function code(text: string): string {

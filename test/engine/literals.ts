@@ -4,9 +4,10 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { generateTypes } from 'contract-engine/generate'
+import { contractOf, type Feature, readFeatures } from 'contract-engine/testing/features'
 import { stringify } from 'lossless-json'
 import t from 'tap'
-import { contractOf, type Feature, readFeatures } from '../../scripts/features/features.js'
+import { featuresFile } from '../../scripts/features/run-feature.js'
 import { readyServer } from '../../scripts/generate/server.js'
 import { readServiceContract } from '../../src/auth/plans.js'
 import { projectRoot } from '../../src/lib/paths.js'
@@ -87,7 +88,7 @@ function compile(files: ReadonlyMap<string, string>): ReadonlyMap<string, string
 }
 
 t.test('the types take what is accepted, and refuse what is refused for its type', async (t) => {
-  const features = await readFeatures()
+  const features = await readFeatures(featuresFile)
   const own = features.filter((each) => each.schema !== undefined && each.refused === undefined)
   const rows: Row[] = []
   for (const feature of own) rows.push(await rowOf(feature))

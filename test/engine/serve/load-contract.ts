@@ -5,12 +5,18 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Contract, loadContract, notImplemented } from 'contract-engine'
 import { compileContract, isCurrent } from 'contract-engine/compile'
+import { loadingProved } from 'contract-engine/testing/plans'
 import { decodePlan, defaultLimits, documentPaths, encodePlan, type PlanBody } from 'contract-engine/tools'
 import t from 'tap'
 import { buildServer } from '../../../scripts/lib/server.js'
-import { readServiceContract, type ServiceContract } from '../../../src/auth/plans.js'
+import {
+  loadServiceContract,
+  operationExtensions,
+  readServiceContract,
+  type ServiceContract,
+  serviceExtensions,
+} from '../../../src/auth/plans.js'
 import { projectRoot } from '../../../src/lib/paths.js'
-import { loadingProved } from '../../fixtures/plans.js'
 
 const documents = path.join(projectRoot, 'test/fixtures/documents')
 const files = [
@@ -23,7 +29,9 @@ const files = [
 
 for (const file of files)
   t.test(`${path.relative(projectRoot, file)} is the same from its plan, and so is its server`, async (t) => {
-    const loaded = await loadingProved(t)(file)
+    const readers = { readers: serviceExtensions, operationReaders: operationExtensions }
+    const loading = loadingProved(t, readServiceContract, loadServiceContract, readers)
+    const loaded = await loading(file)
     t.strictSame(await responsesOf(loaded), await responsesOf(await readServiceContract(file)))
   })
 

@@ -7,6 +7,7 @@ import { stringify } from 'yaml'
 import { readContract } from '../compile/index.js'
 import {
   type Check,
+  type CheckList,
   type Contract,
   contractFiles,
   documentation,
@@ -48,6 +49,7 @@ export async function buildEngine(
   contract: Contract,
   handlerOf: (operation: Operation) => unknown,
   loggerInstance?: FastifyBaseLogger,
+  checks: CheckList = anyKeyFor(contract),
 ): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...(loggerInstance && { loggerInstance }),
@@ -62,10 +64,14 @@ export async function buildEngine(
   await mount(app, {
     contract,
     handlers: Object.fromEntries(handlers),
-    security: Object.fromEntries([...contract.securitySchemes.keys()].map((name) => [name, anyKey])),
+    security: checks,
     context: ({ mediaType }) => ({ contentType: mediaType }),
   })
   return app
+}
+
+function anyKeyFor({ securitySchemes }: Contract): CheckList {
+  return Object.fromEntries([...securitySchemes.keys()].map((name) => [name, anyKey]))
 }
 
 /** Any key may pass. */

@@ -1,9 +1,10 @@
 // Each feature of OpenAPI 3.1 and 3.2 that the engine supports, as a document of OpenAPI 3.0.
 
+import { contractOf, readFeatures, runCase } from 'contract-engine/testing/features'
 import { readSource, toContract, toOpenApi30 } from 'contract-engine/tools'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { contractOf, readFeatures, runCase } from '../../../../scripts/features/features.js'
+import { featuresFile } from '../../../../scripts/features/run-feature.js'
 import { problemsOf } from '../../../pets/fixtures/openapi-problems.js'
 
 // What a client of the converted document does not know of.
@@ -13,7 +14,7 @@ const lost = new RegExp(
 )
 
 t.test('a feature of OpenAPI 3.1 allows no less after conversion to 3.0', async (t) => {
-  for (const feature of await readFeatures()) {
+  for (const feature of await readFeatures(featuresFile)) {
     if (feature.refused !== undefined || feature.files !== undefined) continue
     if (feature.feature.startsWith('contentEncoding')) continue // 3.0 validates its counterpart, `format: byte`
     const source = await readSource('openapi.yaml', async () => contractOf(feature))

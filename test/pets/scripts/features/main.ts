@@ -2,12 +2,13 @@
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { expectedOf, type Result, readFeatures, withoutPlace } from 'contract-engine/testing/features'
 import t from 'tap'
-import { expectedOf, type Result, readFeatures, runFeature } from '../../../../scripts/features/features.js'
-import { toPage, withoutPlace } from '../../../../scripts/features/page.js'
+import { toPage } from '../../../../scripts/features/page.js'
+import { featuresFile, runFeature } from '../../../../scripts/features/run-feature.js'
 import { projectRoot } from '../../../../src/lib/paths.js'
 
-const features = await readFeatures()
+const features = await readFeatures(featuresFile)
 const results: Result[] = []
 
 for (const feature of features) {

@@ -1,12 +1,10 @@
 // What the engine makes of a contract, case by case.
 
-import path from 'node:path'
 import t from 'tap'
-import { expectedOf, readFeatures, runCase } from '../../scripts/features/features.js'
-import { withoutPlace } from '../../scripts/features/page.js'
-import { projectRoot } from '../../src/lib/paths.js'
+import { expectedOf, readFeatures, runCase, withoutPlace } from '../src/testing/features.js'
+import { casesFile } from './fixtures/features.js'
 
-for (const each of await readFeatures(path.join(projectRoot, 'test/engine/cases.yaml'))) {
+for (const each of await readFeatures(casesFile)) {
   t.test(`${each.area}: ${each.feature}`, async (t) => {
     const { refused, outcomes, warnings } = await runCase(each)
     t.equal(refused?.map(withoutPlace).join('\n'), each.refused)

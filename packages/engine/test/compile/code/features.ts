@@ -1,13 +1,13 @@
 // Each row of the features page, served by printed code and by what is compiled within the process.
 
-import { withPrintedCode } from 'contract-engine/testing/printed-code'
 import t from 'tap'
-import { type Result, readFeatures, runCase } from '../../../../scripts/features/features.js'
-import { withoutPlace } from '../../../../scripts/features/page.js'
+import { type Result, readFeatures, runCase, withoutPlace } from '../../../src/testing/features.js'
+import { withPrintedCode } from '../../../src/testing/printed-code.js'
+import { featuresFile } from '../../fixtures/features.js'
 
-for (const each of await readFeatures())
+for (const each of await readFeatures(featuresFile))
   t.test(`printed code serves as compiled code does: ${each.area}: ${each.feature}`, async (t) => {
-    const [printed, compiled] = [await runCase(each, undefined, withPrintedCode), await runCase(each)]
+    const [printed, compiled] = [await runCase(each, { prepare: withPrintedCode }), await runCase(each)]
     t.strictSame(told(printed), told(compiled))
   })
 

@@ -1,21 +1,17 @@
-// Tries each feature of OpenAPI as a contract: generate refuses it with a line, or a server of it is called.
+// A feature of OpenAPI as a contract and calls of its server, in rows of YAML: what it refuses, receives and sends.
 
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
-import { ContractError, notImplemented, type Operation } from 'contract-engine'
-import { generateOperations } from 'contract-engine/generate'
-import { exactNumber, narrowed } from 'contract-engine/lib/exact-number'
-import { unmetSecurity } from 'contract-engine/tools'
-import type { FastifyBaseLogger, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parse as parseJson, stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { parse, parseDocument } from 'yaml'
-import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
-import { projectRoot } from '../../src/lib/paths.js'
-import { checkContract } from '../generate/contract.js'
-import { readyServer } from '../generate/server.js'
-import { inTemporaryDirectory } from '../lib/directory.js'
+import { readContract } from '../compile/index.js'
+import { exactNumber, narrowed } from '../lib/exact-number.js'
+import { type Contract, ContractError, notImplemented, type Operation } from '../serve/index.js'
+import { unmetSecurity } from '../tools.js'
+import { buildEngine } from './engine.js'
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -86,10 +82,8 @@ export interface Result {
   readonly warnings?: readonly string[]
 }
 
-const featuresFile = path.join(projectRoot, 'scripts/features/features.yaml')
-
-/** Reads features.yaml, or another file of its form. */
-export async function readFeatures(file = featuresFile): Promise<Feature[]> {
+/** Reads features.yaml, cases.yaml, or another file of their form. */
+export async function readFeatures(file: string): Promise<Feature[]> {
   const text = await readFile(file, 'utf8')
   // Bigints only for integers that a number would round.
   const exact = (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each)
@@ -140,37 +134,22 @@ const anything = {
   '4XX': { description: 'An error.' },
 }
 
-/** Runs generate's checks on a feature's contract, then its calls against a server built from it. */
-export function runFeature(feature: Feature): Promise<Result> {
-  return inTemporaryDirectory(async (directory) => {
-    for (const [name, text] of Object.entries({ ...feature.files, 'openapi.yaml': contractOf(feature) }))
-      await writeFile(path.join(directory, name), text)
-    try {
-      let outcomes: Outcome[] = []
-      const { contract } = await checkContract(path.join(directory, 'openapi.yaml'), async (contract) => {
-        outcomes = await runCalls(feature, contract)
-        return { noted: [], planned: [] }
-      })
-      generateOperations(contract)
-      return { outcomes }
-    } catch (error) {
-      if (!(error instanceof ContractError)) throw error
-      const folder = `${path.relative(process.cwd(), directory)}/`
-      return { refused: error.message.replaceAll(folder, '').split('\n'), outcomes: [] }
-    }
-  })
+/** How a feature is run; by default by the engine alone. */
+export interface Way<Read extends Contract> {
+  readonly read: (file: string, readText: (file: string) => Promise<string>) => Promise<Read>
+  /** Changes the contract before it is mounted. */
+  readonly prepare?: (contract: Read) => Promise<Read>
+  readonly build: Build<Read>
 }
 
-/**
- * Runs a feature with the engine alone, without what only generate checks.
- * @param read reads its contract
- * @param prepare changes the contract before it is mounted
- */
-export async function runCase(
+/** Runs a feature with the engine alone, or in another way, without what only generate checks. */
+export async function runCase<Read extends Contract = Contract>(
   feature: Feature,
-  read = readServiceContract,
-  prepare: (contract: ServiceContract) => Promise<ServiceContract> = async (contract) => contract,
+  way: Partial<Way<Read>> = {},
 ): Promise<Result> {
+  // Both are of the engine, or neither.
+  const alone = { read: readContract, build: buildReady } as unknown as Way<Read>
+  const { read, prepare = async (contract: Read) => contract, build } = { ...alone, ...way }
   const texts: Record<string, string> = { ...feature.files, 'openapi.yaml': contractOf(feature) }
   const readText = async (file: string) => {
     const text = texts[path.basename(file)]
@@ -179,7 +158,7 @@ export async function runCase(
   try {
     const contract = await prepare(await read('openapi.yaml', readText))
     return {
-      outcomes: await runCalls(feature, contract),
+      outcomes: await runCalls(feature, contract, build),
       warnings: contract.warnings.map(({ text }) => text),
     }
   } catch (error) {
@@ -188,11 +167,21 @@ export async function runCase(
   }
 }
 
-async function runCalls(feature: Feature, contract: ServiceContract): Promise<Outcome[]> {
+/** Builds a server of a contract with these handlers, and with checks of its security that any credential passes. */
+export type Build<Read extends Contract = Contract> = (
+  contract: Read,
+  handlerOf: (operation: Operation) => unknown,
+  log: FastifyBaseLogger,
+) => Promise<FastifyInstance>
+
+/** The outcomes of a feature's calls. @throws {ContractError} if the server cannot be built */
+export async function runCalls<Read extends Contract>(
+  feature: Feature,
+  contract: Read,
+  build: Build<Read>,
+): Promise<Outcome[]> {
   let response: Node | undefined
-  // A check for each scheme, of a form of its own.
-  const listed = new Map([...contract.securitySchemes.keys()].map((name) => [name, name]))
-  const hasCheck = (name: string) => listed.has(name)
+  const hasCheck = (name: string) => contract.securitySchemes.has(name)
   const handlerOf = (operation: Operation) =>
     feature.isUnwritten === true || unmetSecurity(operation, contract, hasCheck).length > 0
       ? notImplemented(operation.name)
@@ -200,7 +189,7 @@ async function runCalls(feature: Feature, contract: ServiceContract): Promise<Ou
   const logged: string[] = []
   const write = (line: string) => void logged.push(JSON.parse(line).err?.message)
   const log = pino({ level: 'error' }, { write }) as FastifyBaseLogger
-  const app = await readyServer(contract, handlerOf, log, { listed })
+  const app = await build(contract, handlerOf, log)
   const outcomes: Outcome[] = []
   for (const each of feature.calls ?? []) {
     response = each.response
@@ -210,6 +199,18 @@ async function runCalls(feature: Feature, contract: ServiceContract): Promise<Ou
   }
   await app.close()
   return outcomes
+}
+
+// A check for each scheme, of a form of its own.
+const buildReady: Build = async (contract, handlerOf, log) => {
+  const forms = Object.fromEntries(
+    [...contract.securitySchemes.keys()].map((name) => {
+      return [name, { caller: () => ({ scopes: new Set<string>() }), recognizes: () => true }]
+    }),
+  )
+  const app = await buildEngine(contract, handlerOf, log, forms)
+  await app.ready()
+  return app
 }
 
 // Only declared headers, and bytes as text.
@@ -282,4 +283,9 @@ function picked(node: Node, names: readonly string[]): Node {
 /** Returns the outcome that a call expects. */
 export function expectedOf({ request, headers, body, text, response, ...expected }: Call): Outcome {
   return expected
+}
+
+/** Removes the location from a line of a refusal. */
+export function withoutPlace(line: string): string {
+  return line.replace(/^\S+?\.yaml:\d+:\d+:? /, '')
 }

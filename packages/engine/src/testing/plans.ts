@@ -1,0 +1,54 @@
+// Contracts by way of their plans.
+
+import { isDeepStrictEqual } from 'node:util'
+import type { Test } from 'tap'
+import { compileContract } from '../compile/index.js'
+import type { Contract, LoadOptions } from '../serve/index.js'
+import { isOpenApi32 } from '../tools.js'
+
+type Read<Result> = (file: string, readText?: (file: string) => Promise<string>) => Promise<Result>
+type Load<Result> = (plan: Uint8Array, file: string, options?: LoadOptions) => Promise<Result>
+
+/**
+ * Reads a contract by way of its plan, and proves that it is the one of its files.
+ * @param readers those of extensions that `read` has
+ */
+export function loadingProved<Result extends Contract>(
+  t: Test,
+  read: Read<Result>,
+  load: Load<Result>,
+  readers: Omit<NonNullable<Parameters<typeof compileContract>[1]>, 'readText'> = {},
+): Read<Result> {
+  return async (file, readText) => {
+    const own = readText && { readText }
+    const loaded = await load(await compileContract(file, { ...own, ...readers }), file, own)
+    const written = await read(file, readText)
+    t.ok(isDeepStrictEqual(dataOf(loaded), dataOf(written)), 'the contract of the files')
+    t.same(sharedIn(dataOf(loaded)), sharedIn(dataOf(written)), 'what is one object in several places')
+    for (const form of [
+      ...(['yaml', 'json', 'yaml30'] as const),
+      ...(isOpenApi32(written.document) ? ['yaml31' as const] : []),
+    ])
+      for (const servers of ['only', 'first'] as const)
+        t.equal(await loaded.write(form, servers), await written.write(form, servers), `${form}, ${servers}`)
+    return loaded
+  }
+}
+
+function dataOf({ locate: _, write: __, judges: ___, ...data }: Contract): object {
+  return data
+}
+
+// How many places of a value are objects that stand in others, too.
+function sharedIn(value: object): number {
+  const seen = new Set<unknown>()
+  let shared = 0
+  const pending: unknown[] = [value]
+  for (const each of pending) {
+    if (typeof each !== 'object' || each === null) continue
+    if (seen.has(each)) shared++
+    else pending.push(...(each instanceof Map ? each.values() : Object.values(each)))
+    seen.add(each)
+  }
+  return shared
+}

@@ -1,0 +1,43 @@
+// Tries a feature of OpenAPI as generate does: it refuses the contract with a line, or a server of it is called.
+
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { ContractError } from 'contract-engine'
+import { generateOperations } from 'contract-engine/generate'
+import {
+  contractOf,
+  type Feature,
+  type Outcome,
+  type Result,
+  runCalls,
+} from 'contract-engine/testing/features'
+import { projectRoot } from '../../src/lib/paths.js'
+import { checkContract } from '../generate/contract.js'
+import { readyServer } from '../generate/server.js'
+import { inTemporaryDirectory } from '../lib/directory.js'
+
+/** The features of the page. */
+export const featuresFile = path.join(projectRoot, 'packages/engine/test/features.yaml')
+
+/** Runs generate's checks on a feature's contract, then its calls against a server built from it. */
+export function runFeature(feature: Feature): Promise<Result> {
+  return inTemporaryDirectory(async (directory) => {
+    for (const [name, text] of Object.entries({ ...feature.files, 'openapi.yaml': contractOf(feature) }))
+      await writeFile(path.join(directory, name), text)
+    try {
+      let outcomes: Outcome[] = []
+      const { contract } = await checkContract(path.join(directory, 'openapi.yaml'), async (contract) => {
+        // A check for each scheme, of a form of its own.
+        const listed = new Map([...contract.securitySchemes.keys()].map((name) => [name, name]))
+        outcomes = await runCalls(feature, contract, (...parts) => readyServer(...parts, { listed }))
+        return { noted: [], planned: [] }
+      })
+      generateOperations(contract)
+      return { outcomes }
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error
+      const folder = `${path.relative(process.cwd(), directory)}/`
+      return { refused: error.message.replaceAll(folder, '').split('\n'), outcomes: [] }
+    }
+  })
+}

@@ -1,0 +1,38 @@
+// What the service adds to the engine, case by case: read from the files, by printed code, and from a plan.
+
+import path from 'node:path'
+import { expectedOf, readFeatures, runCase, type Way, withoutPlace } from 'contract-engine/testing/features'
+import { loadingProved } from 'contract-engine/testing/plans'
+import { withPrintedCode } from 'contract-engine/testing/printed-code'
+import t, { type Test } from 'tap'
+import { readyServer } from '../scripts/generate/server.js'
+import {
+  loadServiceContract,
+  operationExtensions,
+  readServiceContract,
+  type ServiceContract,
+  serviceExtensions,
+} from '../src/auth/plans.js'
+import { projectRoot } from '../src/lib/paths.js'
+
+// A check for each scheme, of a form of its own.
+const build: Way<ServiceContract>['build'] = (contract, handlerOf, log) => {
+  const listed = new Map([...contract.securitySchemes.keys()].map((name) => [name, name]))
+  return readyServer(contract, handlerOf, log, { listed })
+}
+const readers = { readers: serviceExtensions, operationReaders: operationExtensions }
+const fromPlan = (t: Test) => loadingProved(t, readServiceContract, loadServiceContract, readers)
+
+const ways: readonly (readonly [string, (t: Test) => Way<ServiceContract>])[] = [
+  ['from its files', () => ({ read: readServiceContract, build })],
+  ['by printed code', () => ({ read: readServiceContract, prepare: withPrintedCode, build })],
+  ['from its plan', (t) => ({ read: fromPlan(t), build })],
+]
+
+for (const each of await readFeatures(path.join(projectRoot, 'test/contract-cases.yaml')))
+  for (const [name, way] of ways)
+    t.test(`${each.area}: ${each.feature}, ${name}`, async (t) => {
+      const { refused, outcomes } = await runCase(each, way(t))
+      t.equal(refused?.map(withoutPlace).join('\n'), each.refused)
+      t.strictSame(outcomes, each.calls?.map(expectedOf) ?? [])
+    })
