@@ -1,9 +1,8 @@
-// What the service adds to the engine, case by case: read from the files, by printed code, and from a plan.
+// What the service adds to the engine, case by case: read from the files, and from a plan.
 
 import path from 'node:path'
 import { expectedOf, readFeatures, runCase, type Way, withoutPlace } from 'contract-engine/testing/features'
 import { loadingProved } from 'contract-engine/testing/plans'
-import { withPrintedCode } from 'contract-engine/testing/printed-code'
 import t, { type Test } from 'tap'
 import { readyServer } from '../scripts/generate/server.js'
 import {
@@ -25,7 +24,6 @@ const fromPlan = (t: Test) => loadingProved(t, readServiceContract, loadServiceC
 
 const ways: readonly (readonly [string, (t: Test) => Way<ServiceContract>])[] = [
   ['from its files', () => ({ read: readServiceContract, build })],
-  ['by printed code', () => ({ read: readServiceContract, prepare: withPrintedCode, build })],
   ['from its plan', (t) => ({ read: fromPlan(t), build })],
 ]
 

@@ -137,8 +137,6 @@ const anything = {
 /** How a feature is run; by default by the engine alone. */
 export interface Way<Read extends Contract> {
   readonly read: (file: string, readText: (file: string) => Promise<string>) => Promise<Read>
-  /** Changes the contract before it is mounted. */
-  readonly prepare?: (contract: Read) => Promise<Read>
   readonly build: Build<Read>
 }
 
@@ -149,14 +147,14 @@ export async function runCase<Read extends Contract = Contract>(
 ): Promise<Result> {
   // Both are of the engine, or neither.
   const alone = { read: readContract, build: buildReady } as unknown as Way<Read>
-  const { read, prepare = async (contract: Read) => contract, build } = { ...alone, ...way }
+  const { read, build } = { ...alone, ...way }
   const texts: Record<string, string> = { ...feature.files, 'openapi.yaml': contractOf(feature) }
   const readText = async (file: string) => {
     const text = texts[path.basename(file)]
     return text ?? Promise.reject(new Error(file))
   }
   try {
-    const contract = await prepare(await read('openapi.yaml', readText))
+    const contract = await read('openapi.yaml', readText)
     return {
       outcomes: await runCalls(feature, contract, build),
       warnings: contract.warnings.map(({ text }) => text),

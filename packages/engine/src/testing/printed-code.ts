@@ -1,15 +1,10 @@
 // Contracts whose functions are printed when they are compiled, and loaded as a module.
 
-import { type Code, type Contract, withCode } from '../serve/index.js'
+import type { Code, Contract } from '../serve/index.js'
 import { compileCode } from '../tools.js'
 
 /** The module of a contract's code. */
 export async function codeOf(contract: Contract): Promise<Code> {
   const text = compileCode(contract)
   return await import(`data:text/javascript;base64,${Buffer.from(text).toString('base64')}`)
-}
-
-/** A contract with its code. */
-export async function withPrintedCode<Read extends Contract>(contract: Read): Promise<Read> {
-  return withCode(contract, await codeOf(contract))
 }

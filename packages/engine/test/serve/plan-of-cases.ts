@@ -1,19 +1,27 @@
-// Each case of the engine, and each feature, by way of a plan: the same contract, the same responses.
+// Each case of the engine, and each feature, by way of a plan, whose functions are printed: the same contract, the same
+// responses. What Ajv compiles within the process is their oracle.
 
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { readContract } from '../../src/compile/index.js'
 import { loadContract } from '../../src/serve/index.js'
-import { expectedOf, readFeatures, runCase, withoutPlace } from '../../src/testing/features.js'
+import { expectedOf, type Result, readFeatures, runCase, withoutPlace } from '../../src/testing/features.js'
 import { loadingProved } from '../../src/testing/plans.js'
 import { casesFile, featuresFile } from '../fixtures/features.js'
 
+const loading = (t: Test) => ({ read: loadingProved(t, readContract, loadContract) })
 const cases = await readFeatures(casesFile)
-// What generate refuses, the engine may accept.
-const features = (await readFeatures(featuresFile)).filter(({ refused }) => refused === undefined)
+const features = await readFeatures(featuresFile)
 
-for (const each of [...cases, ...features])
+for (const each of [...cases, ...features.filter(({ refused }) => refused === undefined)])
   t.test(`${each.area}: ${each.feature}, from its plan`, async (t) => {
-    const { refused, outcomes } = await runCase(each, { read: loadingProved(t, readContract, loadContract) })
+    const { refused, outcomes } = await runCase(each, loading(t))
     t.equal(refused?.map(withoutPlace).join('\n'), each.refused)
     t.strictSame(outcomes, each.calls?.map(expectedOf) ?? [])
+  })
+
+// What generate refuses, the engine may accept.
+for (const each of features.filter(({ refused }) => refused !== undefined))
+  t.test(`${each.area}: ${each.feature}, from its plan as from its files`, async (t) => {
+    const told = ({ refused, outcomes }: Result) => ({ refused: refused?.map(withoutPlace), outcomes })
+    t.strictSame(told(await runCase(each, loading(t))), told(await runCase(each)))
   })
