@@ -255,11 +255,9 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const check = routeCheck(operation, shared)
   const authorize = securityCheck(operation, unmet[0]?.text, security)
   const first = [
-    hook((request, reply) => {
-      check(request)
-      return authorize(request, reply)
-    }),
-    ...(deprecation ? [deprecationHook(deprecation, address)] : []), // errors have them from `config`
+    check,
+    authorize,
+    ...(deprecation ? [deprecationCheck(deprecation, address)] : []), // errors have them from `config`
   ]
   return {
     config: { operation, address, deprecation, responseCheck, errorForm },
@@ -273,18 +271,18 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
 }
 
 // Responds 501 before the body is read: nothing checks it.
-function refused({ id }: Operation, first: onRequestHookHandler[]) {
-  const refuse = hook(() => {
+function refused({ id }: Operation, first: readonly Check[]) {
+  const refuse: Check = () => {
     throw ownError('not_implemented', `${id} is not implemented.`)
-  })
-  return { schema: {}, onRequest: [...first, refuse], handler: async () => {} }
+  }
+  return { schema: {}, onRequest: hook(...first, refuse), handler: async () => {} }
 }
 
 function implemented<Resource>(
   operation: Operation,
   handler: AnyHandler,
   responses: Omit<ResponseParts, 'isExact'>,
-  first: onRequestHookHandler[],
+  first: readonly Check[],
   shared: Shared<Resource>,
 ) {
   const { contract, judges } = shared
@@ -304,8 +302,8 @@ function implemented<Resource>(
     validatorCompiler: validatorCompiler(operation, shared),
     serializerCompiler: ({ schema }: { schema: unknown }) => judges.writer(schema as object),
     attachValidation: true, // checkRequest reports what it found
-    onRequest: [...first, ...hooks(sunsetCheck(operation), acceptCheck(operation), checkType)],
-    preValidation: hooks(renamePathParameters(operation), ignoreRange(operation), parse, readParameters),
+    onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), checkType),
+    preValidation: hook(renamePathParameters(operation), ignoreRange(operation), parse, readParameters),
     preHandler: hook((request) => checkRequest(request, operation)),
     ...(takesUploads(operation) && { onSend: closeIfUnread }),
     handler: createRouteHandler(
@@ -408,21 +406,27 @@ async function located(problems: readonly Found[], { document }: Contract): Prom
 // Of more problems, the operation is named: compiling its schemas one by one takes long.
 const locatedMax = 20
 
-function deprecationHook(headersFor: DeprecationHeaders, address: Address): onRequestHookHandler {
-  return hook((request, reply) => {
+function deprecationCheck(headersFor: DeprecationHeaders, address: Address): Check {
+  return (request, reply) => {
     reply.headers(headersFor(address.operationsFor(request)))
-  })
+  }
 }
 
-function hooks(...checks: readonly (Check | undefined)[]): onRequestHookHandler[] {
-  return checks.filter((each) => each !== undefined).map(hook)
-}
-
-// A check that need not wait makes no promise: an async function for each would take two, and a turn of the
-// microtask queue.
-function hook(check: Check): onRequestHookHandler {
+// All checks as one hook, since Fastify's way from one to the next takes longer than most of them. One that need not
+// wait makes no promise: an async function for each would take two, and a turn of the microtask queue.
+function hook(...given: readonly (Check | undefined)[]): onRequestHookHandler {
+  const checks = given.filter((each) => each !== undefined)
+  const runFrom = (first: number, request: FastifyRequest, reply: FastifyReply): void | Promise<void> => {
+    for (let i = first; i < checks.length; i++) {
+      const waiting = (checks[i] as Check)(request, reply)
+      // What has been responded to meanwhile, such as by a timeout, goes no further.
+      if (waiting !== undefined)
+        return waiting.then(() => (reply.sent ? undefined : runFrom(i + 1, request, reply)))
+    }
+    return undefined
+  }
   return (request, reply, done) => {
-    const waiting = check(request, reply)
+    const waiting = runFrom(0, request, reply)
     if (waiting === undefined) done()
     return waiting // Fastify goes on when it resolves
   }

@@ -23,6 +23,7 @@ import {
 } from './response/response-serialization.js'
 import { isOver, mayStream, sendStream } from './response/response-stream.js'
 import type { ResponseCheck } from './response/response-validation.js'
+import { type Send, Sending } from './sending.js'
 
 /**
  * Responds to a request.
@@ -76,19 +77,15 @@ export function createRouteHandler<Resource>(
   handler: AnyHandler,
   { check, errorForm, isExact }: ResponseParts,
   { contract, address, around = [], context = () => undefined }: Parts<Resource>,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
+): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | Sending {
   const serialize = createSerializer(operation, check, isExact)
   const isConditional = hasEntityTags(operation)
   const partsOf = partsWith(operation)
   const streams = mayStream(operation)
   const responseOfError = createErrorResponse(operation, contract, errorForm)
 
-  const run: Respond<Resource> = async (request, reply, resource) => {
-    // A stream that a handler returns may have failed: its error, which ends the process if nobody listens,
-    // comes behind all that follows without a wait if this is a microtask.
-    if (streams) await undefined
-    const returned = handler(partsOf(request), context(request, operation, resource))
-    const serialized = serialize(reply, await returned.catch((error) => responseOfError(error, request.id)))
+  const finish = (request: FastifyRequest, reply: FastifyReply, returned: HandlerResponse) => {
+    const serialized = serialize(reply, returned)
     const response = isConditional ? withEntityTag(serialized) : serialized
     const { status, headers, body } = response
     // As they are sent; what is stored keeps its links relative.
@@ -97,14 +94,33 @@ export function createRouteHandler<Resource>(
     return { status, headers, body, sent }
   }
 
+  // One promise beside the handler's own: an async function would make three.
+  const run: Respond<Resource> = (request, reply, resource) => {
+    try {
+      return handler(partsOf(request), context(request, operation, resource)).then(
+        (returned) => finish(request, reply, returned),
+        (error) => finish(request, reply, responseOfError(error, request.id)),
+      )
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  // A stream that a handler returns may have failed: its error, which ends the process if nobody listens, comes
+  // behind all that follows without a wait if this is a microtask.
+  const runStreaming: Respond<Resource> = async (request, reply, resource) => {
+    await undefined
+    return run(request, reply, resource)
+  }
+
   const isUpload = takesUploads(operation)
-  const innermost = isUpload ? receiving(run) : run
-  const wrapped = around.reduceRight((inner, wrap) => wrap(inner, operation), innermost)
+  const innermost = streams ? runStreaming : run
+  const received = isUpload ? receiving(innermost) : innermost
+  const wrapped = around.reduceRight((inner, wrap) => wrap(inner, operation), received)
   const respond = operation.body === undefined ? wrapped : handing(wrapped)
   const send = createSend(operation, address)
-  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
-    send(request, reply, await respond(request, reply))
-  return isUpload ? untilRefused(handle) : handle
+  if (!isUpload) return (request, reply) => new Sending(request, reply, respond(request, reply), send)
+  return untilRefused(async (request, reply) => send(request, reply, await respond(request, reply)))
 }
 
 // A declared 4xx that a handler throws is a response like one that it returns.
@@ -118,10 +134,10 @@ function createErrorResponse({ id }: Operation, contract: Contract, errorForm: E
   }
 }
 
-function createSend(operation: Operation, address: Address) {
+function createSend(operation: Operation, address: Address): Send {
   const isConditional = hasEntityTags(operation)
   const streams = mayStream(operation)
-  return (request: FastifyRequest, reply: FastifyReply, response: SerializedResponse): unknown => {
+  return (request, reply, response) => {
     const { status, body } = response
     const headers = response.sent ?? withAbsoluteLinks(response.headers, request, address)
     if (streams && body instanceof Readable)
