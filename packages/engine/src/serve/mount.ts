@@ -34,7 +34,13 @@ import { decorateRequests, receivedBy, responseTo } from './request/request-part
 import { requestSchemas } from './request/request-schemas.js'
 import { checkMediaType, checkRequest, parseBody } from './request/request-validation.js'
 import { uploadOf } from './request/upload.js'
-import { type Addition, additionProblems, missingCodes, ownAddition } from './response/additions.js'
+import {
+  type Addition,
+  additionProblems,
+  missingCodes,
+  ownAddition,
+  provedHeaders,
+} from './response/additions.js'
 import {
   addSunsetWarnings,
   type DeprecationHeaders,
@@ -96,11 +102,13 @@ type Found = Problem & { readonly isOfSchema?: boolean }
 /** By their text, so that a problem of several operations is reported once. */
 type Problems = Map<string, Found>
 /** What the operations of a contract share. */
-type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'> &
+type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security' | 'additions'> &
   ReturnType<typeof createCompilers> & {
     /** By the prefix of operations. */
     readonly addresses: ReadonlyMap<string, Address>
     readonly security: Security
+    /** All but the engine's own. */
+    readonly additions: readonly Addition[]
     readonly problems: Problems
     readonly errorForms: ErrorForms
     /** Of an operation, percent-decoded: that of the application, and its own. */
@@ -130,14 +138,14 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
 }
 
 function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Shared<Resource> {
-  const { contract, security = {}, cookieOrigins, address } = parts
+  const { contract, security: checks = {}, cookieOrigins, additions = [], address } = parts
+  const security =
+    checks instanceof Security ? checks : createSecurity(contract, checks, { cookieOrigins, address })
   return {
     ...parts,
     ...createCompilers(contract),
-    security:
-      security instanceof Security
-        ? security
-        : createSecurity(contract, security, { cookieOrigins, address }),
+    security,
+    additions: [securityAddition(security), ...additions],
     problems: new Map(),
     errorForms: errorForms(contract, parts.errorBody),
     addresses: new Map(
@@ -250,6 +258,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const responseCheck = checkOf(operation, isImplemented, shared)
   const errorForm = responseCheck && shared.errorForms.of(operation, responseCheck)
   if (responseCheck && errorForm) checkAdditions(operation, responseCheck, errorForm, isImplemented, shared)
+  const proved = provedHeaders(operation, contract, [ownAddition, ...shared.additions])
   const deprecation = deprecationHeaders(operation, contract)
   const address = addressFor(operation, shared)
   const check = routeCheck(operation, shared)
@@ -265,7 +274,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
     exposeHeadRoute: !hasHead(operation, contract),
     ...(isImplemented && responseCheck && errorForm
-      ? implemented(operation, handler, { check: responseCheck, errorForm }, first, shared)
+      ? implemented(operation, handler, { check: responseCheck, errorForm, proved }, first, shared)
       : refused(operation, first)),
   }
 }
@@ -355,9 +364,8 @@ function checkAdditions<Resource>(
   check: ResponseCheck,
   form: ErrorForm,
   isImplemented: boolean,
-  { contract, additions: others = [], problems, security }: Shared<Resource>,
+  { contract, additions, problems }: Shared<Resource>,
 ): void {
-  const additions = [securityAddition(security), ...others]
   for (const { text, at } of missingCodes(operation, contract, additions)) problems.set(text, { text, at })
   const parts = { check, form, isImplemented }
   const found = additionProblems(operation, parts, contract, [ownAddition, ...additions])

@@ -13,7 +13,7 @@ import { handing } from './request/body-memory.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
 import { receiving, untilRefused } from './request/upload.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
-import { hasEntityTags, isKnownTo, withEntityTag } from './response/entity-tags.js'
+import { entityHeaders, hasEntityTags, isKnownTo } from './response/entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './response/error-forms.js'
 import { addHeaders } from './response/list-headers.js'
 import {
@@ -67,6 +67,8 @@ type Parts<Resource> = RouteHandlerParts<Resource> & { readonly address: Address
 export interface ResponseParts {
   readonly check: ResponseCheck
   readonly errorForm: ErrorForm
+  /** The names of headers that the server adds as the operation declares them. */
+  readonly proved: ReadonlySet<string>
   /** Whether Fastify's serializer cannot write all that the schemas allow. */
   readonly isExact: boolean
 }
@@ -75,23 +77,27 @@ export interface ResponseParts {
 export function createRouteHandler<Resource>(
   operation: Operation,
   handler: AnyHandler,
-  { check, errorForm, isExact }: ResponseParts,
+  { check, errorForm, proved, isExact }: ResponseParts,
   { contract, address, around = [], context = () => undefined }: Parts<Resource>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | Sending {
   const serialize = createSerializer(operation, check, isExact)
   const isConditional = hasEntityTags(operation)
   const partsOf = partsWith(operation)
   const streams = mayStream(operation)
+  const checkHead = check.headBeside(proved)
   const responseOfError = createErrorResponse(operation, contract, errorForm)
 
   const finish = (request: FastifyRequest, reply: FastifyReply, returned: HandlerResponse) => {
     const serialized = serialize(reply, returned)
-    const response = isConditional ? withEntityTag(serialized) : serialized
-    const { status, headers, body } = response
+    const { status, headers: own, body } = serialized
     // As they are sent; what is stored keeps its links relative.
-    const sent = withAbsoluteLinks(headers, request, address)
-    checkHeaders(reply, status, sent, check)
-    return { status, headers, body, sent }
+    const sent = withAbsoluteLinks(own, request, address)
+    const added = isConditional ? entityHeaders(serialized) : undefined
+    // With the headers that are already set. Before those of the response are: a 500 must not carry them.
+    checkHead(status, sent, (name) => added?.[name] ?? reply.getHeader(name))
+    if (added === undefined) return { status, headers: own, body, sent }
+    const whole = Object.assign(added, sent) // where a handler has its own, these are not added
+    return { status, headers: operation.isIdempotent ? { ...whole, ...own } : whole, body, sent: whole }
   }
 
   // One promise beside the handler's own: an async function would make three.
@@ -172,14 +178,4 @@ function formed(facts: ErrorFacts, form: ErrorForm): ErrorResponse | undefined {
   } catch {
     return undefined
   }
-}
-
-// With the headers that are already set. Before those of the response are: a 500 must not carry them.
-function checkHeaders(
-  reply: FastifyReply,
-  status: number,
-  headers: SerializedResponse['headers'],
-  check: ResponseCheck,
-): void {
-  check.head(status, (name) => headers[name] ?? reply.getHeader(name))
 }

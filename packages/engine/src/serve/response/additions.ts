@@ -147,9 +147,7 @@ export function additionProblems(
   contract: Contract,
   additions: readonly Addition[],
 ): ReadonlyMap<string, Problem> {
-  const variants = combined(
-    additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)),
-  )
+  const variants = variantsOf(operation, contract, additions)
   const found: readonly AdditionFault[] = [
     ...unknownHeaders(operation, additions),
     ...missingHeaders(operation, variants),
@@ -160,6 +158,26 @@ export function additionProblems(
   for (const [problem, place, key] of found)
     if (!problems.has(problem)) problems.set(problem, problemIn(operation, `${place}: ${problem}`, key))
   return problems
+}
+
+/**
+ * The names of the headers that the additions set in every response of an operation, or in some variants: where
+ * `additionProblems` finds none, they are as it declares them.
+ */
+export function provedHeaders(
+  operation: Operation,
+  contract: Contract,
+  additions: readonly Addition[],
+): ReadonlySet<string> {
+  return new Set(variantsOf(operation, contract, additions).flatMap((each) => Object.keys(each)))
+}
+
+function variantsOf(
+  operation: Operation,
+  contract: Contract,
+  additions: readonly Addition[],
+): readonly AddedHeaders[] {
+  return combined(additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)))
 }
 
 // Of the headers of each response that the operation declares by its status.

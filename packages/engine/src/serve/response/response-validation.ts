@@ -48,6 +48,12 @@ export interface ResponseCheck {
    */
   head(status: number, headerOf: HeaderValueOf, of?: 'server' | 'all'): void
   /**
+   * Creates the `head` of responses to which the server adds headers by itself.
+   * @param proved the names of headers that were judged as the server adds them before it listened: they are not
+   * judged again, unless the response has its own
+   */
+  headBeside(proved: ReadonlySet<string>): HeadBeside
+  /**
    * @throws {ResponseError} when the contract does not declare the body for the status and the
    * `Content-Type`, if one is given
    */
@@ -60,6 +66,16 @@ export interface ResponseCheck {
    */
   itemFault(content: Content): ItemFault
 }
+
+/**
+ * @param own the headers of the response, by their names in lower case
+ * @param addedOf those that the server has added
+ */
+export type HeadBeside = (
+  status: number,
+  own: Readonly<Record<string, unknown>>,
+  addedOf: HeaderValueOf,
+) => void
 
 /**
  * The JSON Pointer of what is wrong in an item, and the problem; undefined if the contract allows the item.
@@ -113,23 +129,26 @@ export function createResponseChecks(
     const contents = isImplemented ? contentsOf(responses.values()) : []
     const streams = contents.filter(({ kind }) => kind === 'stream')
     const itemFaults = new Map(streams.map((each) => [each, itemCheck(compileBody, each)]))
-    return responseCheck(id, byStatus(new Map(checks)), itemFaults)
+    return responseCheck(id, new Map(checks), itemFaults)
   }
 }
 
+interface HeaderCheck {
+  readonly key: string
+  readonly problemOf: (value: unknown) => string | undefined
+}
+
 interface StatusCheck {
-  readonly headerProblems: readonly {
-    readonly key: string
-    readonly problemOf: (value: unknown) => string | undefined
-  }[]
+  readonly headerProblems: readonly HeaderCheck[]
   readonly bodyFault: (body: unknown, contentType?: string) => ContentFault | undefined
 }
 
 function responseCheck(
   id: string,
-  declared: (status: number) => StatusCheck | undefined,
+  all: ReadonlyMap<string, StatusCheck>,
   itemFaults: ReadonlyMap<Content, ItemFault>,
 ): ResponseCheck {
+  const declared = byStatus(all)
   const fail = (status: number, problem: string) => {
     throw new ResponseError(`${id} ${status}`, problem)
   }
@@ -141,6 +160,29 @@ function responseCheck(
         if (of === 'server' && value === undefined) continue
         const problem = problemOf(value)
         if (problem !== undefined) fail(status, `header ${problem}`)
+      }
+    },
+    headBeside(proved) {
+      // Of a range of statuses nothing is proved: which of them is sent was not known.
+      const unproved = new Map(
+        [...all].map(([status, { headerProblems }]) => {
+          const isExact = /^\d{3}$/.test(status)
+          return [
+            status,
+            headerProblems.map((each) => ({ ...each, isProved: isExact && proved.has(each.key) })),
+          ]
+        }),
+      )
+      const checksOf = byStatus(unproved)
+      return (status, own, addedOf) => {
+        const checks = checksOf(status) ?? fail(status, 'the status is not declared')
+        for (const { key, problemOf, isProved } of checks) {
+          const given = own[key]
+          const value = given ?? addedOf(key)
+          if (isProved && given === undefined && value !== undefined) continue
+          const problem = problemOf(value)
+          if (problem !== undefined) fail(status, `header ${problem}`)
+        }
       }
     },
     body(status, body, contentType) {
