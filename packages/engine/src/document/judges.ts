@@ -10,6 +10,11 @@ export interface Validator extends ValidateFunction {
   explain(value: unknown): ErrorObject[]
 }
 
+/**
+ * Accepts a body and writes it in one pass: the JSON of one that its schema allows, or undefined if it cannot tell.
+ */
+export type Accept = (body: unknown) => string | undefined
+
 /** By schema. Each throws if it is invalid. */
 export interface Judges {
   /** Of a part of a request, by Fastify's name for it; `json`: of a parameter whose `content` is JSON. */
@@ -22,4 +27,6 @@ export interface Judges {
   readonly requestId: (schema: AnySchema) => ValidateFunction
   /** The JSON of a response's value, by a schema of response-schemas.ts. */
   readonly writer: (schema: object) => (value: unknown) => string
+  /** Of a body for which there is a `writer`; undefined if nothing was printed for it. */
+  readonly acceptance: (schema: AnySchema) => Accept | undefined
 }

@@ -34,6 +34,7 @@ import { decorateRequests, receivedBy, responseTo } from './request/request-part
 import { requestSchemas } from './request/request-schemas.js'
 import { checkMediaType, checkRequest, parseBody } from './request/request-validation.js'
 import { uploadOf } from './request/upload.js'
+import { createAcceptances } from './response/acceptances.js'
 import {
   type Addition,
   additionProblems,
@@ -290,13 +291,14 @@ function refused({ id }: Operation, first: readonly Check[]) {
 function implemented<Resource>(
   operation: Operation,
   handler: AnyHandler,
-  responses: Omit<ResponseParts, 'isExact'>,
+  responses: Omit<ResponseParts, 'isExact' | 'acceptances'>,
   first: readonly Check[],
   shared: Shared<Resource>,
 ) {
   const { contract, judges } = shared
   const prefix = shared.prefixOf(operation)
   const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
+  const acceptances = response === undefined ? new Map() : createAcceptances(operation, judges)
   const readParameters = collect(operation, shared, () =>
     createParameterReader(operation, prefix, judges.request),
   )
@@ -318,7 +320,7 @@ function implemented<Resource>(
     handler: createRouteHandler(
       operation,
       handler,
-      { ...responses, isExact: response === undefined },
+      { ...responses, isExact: response === undefined, acceptances },
       { ...shared, address: addressFor(operation, shared) },
     ),
   }

@@ -13,6 +13,7 @@ import { handing } from './request/body-memory.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
 import { receiving, untilRefused } from './request/upload.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
+import type { Acceptance } from './response/acceptances.js'
 import { entityHeaders, hasEntityTags, isKnownTo } from './response/entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './response/error-forms.js'
 import { addHeaders } from './response/list-headers.js'
@@ -71,16 +72,17 @@ export interface ResponseParts {
   readonly proved: ReadonlySet<string>
   /** Whether Fastify's serializer cannot write all that the schemas allow. */
   readonly isExact: boolean
+  readonly acceptances: ReadonlyMap<string, Acceptance>
 }
 
 /** Creates the Fastify handler of an operation. */
 export function createRouteHandler<Resource>(
   operation: Operation,
   handler: AnyHandler,
-  { check, errorForm, proved, isExact }: ResponseParts,
+  { check, errorForm, proved, isExact, acceptances }: ResponseParts,
   { contract, address, around = [], context = () => undefined }: Parts<Resource>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | Sending {
-  const serialize = createSerializer(operation, check, isExact)
+  const serialize = createSerializer(operation, check, isExact, acceptances)
   const isConditional = hasEntityTags(operation)
   const partsOf = partsWith(operation)
   const streams = mayStream(operation)

@@ -7,15 +7,18 @@ import type { Contract, Operation } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
 import type { Judges } from '../../document/judges.js'
 import type { AnySchema } from '../../document/keywords.js'
+import { Reader } from '../../document/reader.js'
 import type { PrintedJudge } from '../../serve/code/code.js'
 import { keyOf } from '../../serve/code/keys.js'
 import { createOutgoing } from '../../serve/outgoing/outgoing.js'
 import { createParameterReader } from '../../serve/request/parameter-styles.js'
 import { requestSchemas } from '../../serve/request/request-schemas.js'
+import { createAcceptances } from '../../serve/response/acceptances.js'
 import { createResponseSchemas } from '../../serve/response/response-schemas.js'
 import { createResponseChecks } from '../../serve/response/response-validation.js'
 import { type Compiler, createJudges } from './compilers.js'
 import { literalOf } from './literals.js'
+import { printAcceptance } from './print-acceptance.js'
 import { printCompiler } from './print-compiler.js'
 
 /** The text of a module (`Code` in code.ts) with the functions of a contract's schemas. */
@@ -23,6 +26,8 @@ export function compileCode(contract: Contract): string {
   const compiled = new Map<Compiler, Map<string, ValidateFunction>>()
   const judges = new Map<string, PrintedJudge>()
   const writers = new Map<string, string>()
+  const acceptances = new Map<string, string>()
+  const reader = new Reader(contract.specification)
   const compilerOf = new Map<ValidateFunction, Compiler>()
   const compiling = createJudges(contract.specification, {
     code: { source: true },
@@ -42,12 +47,18 @@ export function compileCode(contract: Contract): string {
       writers.set(keyOf(schema), fastJsonStringify(schema, { mode: 'standalone' }) as unknown as string)
       return compiling.writer(schema)
     },
+    acceptance: (schema) => {
+      const text = printAcceptance(schema, reader)
+      if (text !== undefined) acceptances.set(keyOf(schema), text)
+      return undefined
+    },
   })
   const printed = [...compiled].map(([compiler, functions]) => printCompiler(compiler, functions))
   return [
     `export const compilers = {${printed.join()}}`,
     `export const judges = ${literalOf(Object.fromEntries(judges))}`,
-    `export const writers = {${[...writers].map(printWriter).join()}}\n`,
+    `export const writers = {${[...writers].map(printWriter).join()}}`,
+    `export const acceptances = {${[...acceptances].map(([key, text]) => `\nr${key}:${text}`).join()}}\n`,
   ].join('\n')
 }
 
@@ -56,7 +67,7 @@ function recording(
   { request, responseHeader, responseBody, received, requestId }: Judges,
   found: Map<string, PrintedJudge>,
   note: (validate: ValidateFunction) => PrintedJudge,
-): Omit<Judges, 'writer'> {
+): Omit<Judges, 'writer' | 'acceptance'> {
   const recorded =
     <Validate extends ValidateFunction>(
       name: string,
@@ -101,8 +112,11 @@ function judgeAll(contract: Contract, judges: Judges): void {
     attempt(() => createParameterReader(operation, '', judges.request))
     attemptResponses(operation, judges)
     attempt(() => {
-      for (const { content } of Object.values(responseSchemasOf(operation) ?? {}))
+      const schemas = responseSchemasOf(operation)
+      if (schemas === undefined) return
+      for (const { content } of Object.values(schemas))
         for (const { schema } of Object.values(content)) judges.writer(schema as object)
+      createAcceptances(operation, judges)
     })
   }
   attempt(() => createOutgoing({ ...contract, judges: () => judges }))

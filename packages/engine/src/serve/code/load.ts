@@ -26,8 +26,8 @@ const ofAnother = 'the code is that of another contract: compile it again'
 
 /** The code of a text, which a plan has: `import` would need a file. */
 export function codeIn(text: string): Code {
-  const body = text.replaceAll(/^export (?=const (?:compilers|judges|writers) = )/gm, '')
-  const run = compileFunction(`${body}return { compilers, judges, writers }`, [], {
+  const body = text.replaceAll(/^export (?=const (?:compilers|judges|writers|acceptances) = )/gm, '')
+  const run = compileFunction(`${body}return { compilers, judges, writers, acceptances }`, [], {
     filename: 'contract.plan',
   })
   return run() as Code // print.ts wrote it
@@ -57,6 +57,7 @@ export function loadJudges(code: Code): Judges {
       if (write === undefined) throw new Error(ofAnother)
       return write(require)
     },
+    acceptance: (schema) => code.acceptances[`r${keyOf(schema)}`]?.(runtime),
   }
 }
 
