@@ -180,8 +180,9 @@ function toText(
   status: number,
 ): Record<string, string | string[]> {
   const texts: Record<string, string | string[]> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined) continue
+  for (const name in headers) {
+    const value = headers[name]
+    if (value === undefined || !Object.hasOwn(headers, name)) continue
     const text = headerText(value)
     if (text === undefined)
       throw new ResponseError(`${id} ${status}`, `header ${name} has characters that HTTP does not allow`)
