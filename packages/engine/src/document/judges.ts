@@ -15,6 +15,12 @@ export interface Validator extends ValidateFunction {
  */
 export type Accept = (body: unknown) => string | undefined
 
+/**
+ * Judges a part of a request and reads it in one pass: whether it is valid, and has been changed as its schema says.
+ * If it cannot tell, it says no, and has changed nothing.
+ */
+export type Read = (part: unknown) => boolean
+
 /** By schema. Each throws if it is invalid. */
 export interface Judges {
   /** Of a part of a request, by Fastify's name for it; `json`: of a parameter whose `content` is JSON. */

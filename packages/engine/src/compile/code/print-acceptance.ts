@@ -3,13 +3,11 @@
 // verdict: what it accepts, the schema's validator accepts, too, and its writer writes the same bytes.
 
 import type { Schema } from '../../document/contract.js'
-import { type AnySchema, exactNumbers, isNode } from '../../document/keywords.js'
-import { patternSource } from '../../document/patterns.js'
+import { type AnySchema, isNode } from '../../document/keywords.js'
 import type { Reader } from '../../document/reader.js'
-import { integerRange } from '../../lib/exact-number.js'
-import { formats } from '../../serve/schemas/formats.js'
 import { hasInheritedName } from '../../serve/schemas/inherited-names.js'
 import { literalOf } from './literals.js'
+import { countTests, KnownSchemas, Names, numberTests, plainTests, textTests } from './plain-values.js'
 
 /** The text of a function that makes it from the runtime; undefined for a schema that it does not know. */
 export function printAcceptance(schema: AnySchema, reader: Reader): string | undefined {
@@ -18,36 +16,23 @@ export function printAcceptance(schema: AnySchema, reader: Reader): string | und
   if (code === undefined) return undefined
   return `(runtime)=>{
 const{quoted}=runtime
-${printer.constants.join('')}return(body)=>{
+${printer.names.constants.join('')}return(body)=>{
 let out=''
 ${code}return out
 }}`
-}
-
-/** Keywords that neither a validator nor a writer looks at. */
-const annotations: ReadonlySet<string> = new Set([
-  ...['title', 'description', 'example', 'examples', 'deprecated', 'readOnly', 'externalDocs', '$comment'],
-])
-
-/** The other keywords that are known, by type. */
-const known: Readonly<Record<string, ReadonlySet<string>>> = {
-  object: new Set(['type', 'properties', 'required', 'additionalProperties']),
-  array: new Set(['type', 'items', 'minItems', 'maxItems']),
-  string: new Set(['type', 'minLength', 'maxLength', 'pattern', 'format', 'enum']),
-  integer: new Set(['type', 'format', 'minimum', 'maximum']),
-  number: new Set(['type', 'format', 'minimum', 'maximum']),
-  boolean: new Set(['type']),
 }
 
 const depthMax = 20
 
 /** Prints code that appends the JSON of a value to `out`, or returns. */
 class Printer {
-  readonly constants: string[] = []
-  #names = 0
+  readonly names = new Names()
+  readonly #known: KnownSchemas
   #depth = 0
 
-  constructor(readonly reader: Reader) {}
+  constructor(reader: Reader) {
+    this.#known = new KnownSchemas(reader, ['readOnly'])
+  }
 
   /**
    * @param value its name in the code
@@ -55,21 +40,12 @@ class Printer {
    * @returns undefined for a schema that is not known
    */
   valueOf(schema: AnySchema, value: string, before: string): string | undefined {
-    const target = this.#resolved(schema)
-    if (target === undefined || !isKnown(target) || this.#depth === depthMax) return undefined
+    const target = this.#known.resolved(schema)
+    if (target === undefined || this.#depth === depthMax) return undefined
     this.#depth++
     const code = this.#ofType(target, value, before)
     this.#depth--
     return code
-  }
-
-  // What is said beside a reference counts for a validator, and not for a writer.
-  #resolved(schema: AnySchema): Schema | undefined {
-    if (!isNode(schema)) return undefined
-    if (schema.$ref === undefined) return schema
-    const isAlone = Object.keys(schema).every((name) => name === '$ref' || isAnnotation(name))
-    const target = this.reader.node(schema) as Schema
-    return isAlone && target.$ref === undefined ? target : undefined
   }
 
   #ofType(schema: Schema, value: string, before: string): string | undefined {
@@ -79,11 +55,11 @@ class Printer {
       case 'array':
         return this.#array(schema, value, before)
       case 'string':
-        return this.#string(schema, value, before)
+        return this.#text(schema, value, before)
       case 'boolean':
-        return returnUnless([`typeof ${value}==='boolean'`]) + write(before, value)
+        return written([`typeof ${value}==='boolean'`], before, value)
       default:
-        return numeric(schema, value, before)
+        return written(numberTests(schema, value), before, value)
     }
   }
 
@@ -94,13 +70,10 @@ class Printer {
     const needed = names.filter((name) => (required as readonly string[]).includes(name))
     const isWhole = (required as readonly string[]).every((name) => names.includes(name))
     if (typeof others !== 'boolean' || !isWhole || hasInheritedName(schema)) return undefined
-    const [prototype, keys, isEmpty] = ['p', 'k', 'e'].map((each) => this.#name(each))
+    const [keys, isEmpty] = ['k', 'e'].map((each) => this.names.name(each))
     const fields = this.#fields(schema, value, { needed, keys, isEmpty } as FieldNames)
     if (fields === undefined) return undefined
-    return `if(typeof ${value}!=='object'||${value}===null)return
-const ${prototype}=Object.getPrototypeOf(${value})
-if(${prototype}!==Object.prototype&&${prototype}!==null)return
-let ${keys}=-${needed.length},${isEmpty}=true
+    return `${returnUnless(plainTests(value))}let ${keys}=-${needed.length},${isEmpty}=true
 for(const _ in ${value})${keys}++
 ${before === '' ? '' : write(before)}${fields}if(${keys}!==0)return
 out+=${needed.length > 0 ? `'}'` : `${isEmpty}?'{}':'}'`}
@@ -112,7 +85,7 @@ out+=${needed.length > 0 ? `'}'` : `${isEmpty}?'{}':'}'`}
     const properties = (schema.properties ?? {}) as Readonly<Record<string, AnySchema>>
     const others = Object.keys(properties).filter((name) => !needed.includes(name))
     const codes = [...needed, ...others].map((name, i) => {
-      const field = this.#name('v')
+      const field = this.names.name('v')
       const key = `${JSON.stringify(name)}:`
       const [first, next] = [`{${key}`, `,${key}`]
       const isSure = needed.length > 0
@@ -127,16 +100,12 @@ out+=${needed.length > 0 ? `'}'` : `${isEmpty}?'{}':'}'`}
   }
 
   #array(schema: Schema, value: string, before: string): string | undefined {
-    const { items, minItems = 0, maxItems = Number.MAX_SAFE_INTEGER } = schema
-    const [index, item] = [this.#name('i'), this.#name('v')]
+    const { items } = schema
+    const [index, item] = [this.names.name('i'), this.names.name('v')]
     const code = isNode(items) ? this.valueOf(items, item, '') : undefined
-    if (code === undefined || typeof minItems !== 'number' || typeof maxItems !== 'number') return undefined
-    const tests = [
-      `Array.isArray(${value})&&${value}.toJSON===undefined`,
-      ...(minItems > 0 ? [`${value}.length>=${minItems}`] : []),
-      ...(maxItems < Number.MAX_SAFE_INTEGER ? [`${value}.length<=${maxItems}`] : []),
-    ]
-    return `${returnUnless(tests)}${write(`${before}[`)}
+    const counts = countTests(schema, value)
+    if (code === undefined || counts === undefined) return undefined
+    return `${returnUnless([`Array.isArray(${value})&&${value}.toJSON===undefined`, ...counts])}${write(`${before}[`)}
 for(let ${index}=0;${index}<${value}.length;${index}++){
 const ${item}=${value}[${index}]
 if(${index}!==0)out+=','
@@ -145,58 +114,12 @@ out+=']'
 `
   }
 
-  #string(schema: Schema, value: string, before: string): string | undefined {
-    const tests = [this.#enumOf(schema, value), this.#lengthOf(schema, value), this.#formOf(schema, value)]
-    if (tests.includes(undefined)) return undefined
-    // Listed texts are known.
-    const isPlain = (schema.enum as string[] | undefined)?.every(
-      (each) => JSON.stringify(each) === `"${each}"`,
-    )
-    return (
-      returnUnless([`typeof ${value}==='string'`, ...(tests as string[][]).flat()]) +
-      write(before, isPlain ? `'"'+${value}+'"'` : `quoted(${value})`)
-    )
-  }
-
-  #enumOf({ enum: values }: Schema, value: string): string[] | undefined {
-    if (values === undefined) return []
-    if (!Array.isArray(values) || !values.every((each) => typeof each === 'string')) return undefined
-    return [`${this.#constant(`new Set(${literalOf(values)})`)}.has(${value})`]
-  }
-
-  // By characters, of which a text has at most its length, and at least half of it.
-  #lengthOf({ minLength = 0, maxLength }: Schema, value: string): string[] | undefined {
-    if (typeof minLength !== 'number' || !['number', 'undefined'].includes(typeof maxLength)) return undefined
-    const atLeast = minLength < 2 ? minLength : 2 * minLength
-    return [
-      ...(atLeast > 0 ? [`${value}.length>=${atLeast}`] : []),
-      ...(maxLength === undefined ? [] : [`${value}.length<=${maxLength}`]),
-    ]
-  }
-
-  #formOf({ pattern, format }: Schema, value: string): string[] | undefined {
-    const tests: string[] = []
-    if (pattern !== undefined) {
-      if (typeof pattern !== 'string' || patternSource(pattern) === undefined) return undefined
-      tests.push(`${this.#constant(`runtime.toRegExp(${literalOf(pattern)},'u')`)}.test(${value})`)
-    }
-    if (format !== undefined) {
-      const validate = typeof format === 'string' ? formats[format]?.validate : undefined
-      if (validate === undefined) return undefined
-      const name = this.#constant(`runtime.formats[${literalOf(format)}]`)
-      tests.push(typeof validate === 'function' ? `${name}(${value})` : `${name}.test(${value})`)
-    }
-    return tests
-  }
-
-  #constant(code: string): string {
-    const name = this.#name('c')
-    this.constants.push(`const ${name}=${code}\n`)
-    return name
-  }
-
-  #name(prefix: string): string {
-    return `${prefix}${this.#names++}`
+  #text(schema: Schema, value: string, before: string): string | undefined {
+    const tests = textTests(schema, value, this.names)
+    const listed = schema.enum as readonly string[] | undefined
+    const isPlain = listed?.every((each) => JSON.stringify(each) === `"${each}"`)
+    const json = isPlain ? `'"'+${value}+'"'` : `quoted(${value})`
+    return written(tests && [`typeof ${value}==='string'`, ...tests], before, json)
   }
 }
 
@@ -209,39 +132,8 @@ interface FieldNames {
   readonly isEmpty: string
 }
 
-function isKnown(schema: Schema): boolean {
-  const { type } = schema
-  const keywords = typeof type === 'string' && Object.hasOwn(known, type) ? known[type] : undefined
-  return (
-    keywords !== undefined && Object.keys(schema).every((name) => keywords.has(name) || isAnnotation(name))
-  )
-}
-
-function isAnnotation(name: string): boolean {
-  return annotations.has(name) || (name.startsWith('x-') && name !== exactNumbers)
-}
-
-// A bigint, or a number that is as exact.
-function numeric(schema: Schema, value: string, before: string): string | undefined {
-  const { type, format, minimum, maximum } = schema
-  const bounds = [minimum, maximum]
-  if (!bounds.every((each) => ['number', 'bigint', 'undefined'].includes(typeof each))) return undefined
-  if (type === 'number' && format !== undefined && format !== 'double') return undefined
-  return (
-    returnUnless([
-      type === 'integer' ? isInteger(value, format) : `Number.isFinite(${value})`,
-      ...(minimum === undefined ? [] : [`${value}>=${literalOf(minimum)}`]),
-      ...(maximum === undefined ? [] : [`${value}<=${literalOf(maximum)}`]),
-    ]) + write(before, value)
-  )
-}
-
-// Comparing a number with a bigint takes longer than with another number.
-function isInteger(value: string, format: unknown): string {
-  const [least, most] = integerRange(format)
-  const isBig = `${value}>=${least}n&&${value}<=${most}n`
-  const inRange = least < Number.MIN_SAFE_INTEGER ? '' : `&&${value}>=${least}&&${value}<=${most}`
-  return `(typeof ${value}==='bigint'?${isBig}:Number.isSafeInteger(${value})${inRange})`
+function written(tests: readonly string[] | undefined, before: string, json: string): string | undefined {
+  return tests && returnUnless(tests) + write(before, json)
 }
 
 function returnUnless(tests: readonly string[]): string {

@@ -20,6 +20,7 @@ import { type Compiler, createJudges } from './compilers.js'
 import { literalOf } from './literals.js'
 import { printAcceptance } from './print-acceptance.js'
 import { printCompiler } from './print-compiler.js'
+import { printReader } from './print-reader.js'
 
 /** The text of a module (`Code` in code.ts) with the functions of a contract's schemas. */
 export function compileCode(contract: Contract): string {
@@ -27,6 +28,7 @@ export function compileCode(contract: Contract): string {
   const judges = new Map<string, PrintedJudge>()
   const writers = new Map<string, string>()
   const acceptances = new Map<string, string>()
+  const readers = new Map<string, string>()
   const reader = new Reader(contract.specification)
   const compilerOf = new Map<ValidateFunction, Compiler>()
   const compiling = createJudges(contract.specification, {
@@ -40,8 +42,15 @@ export function compileCode(contract: Contract): string {
     compiled.set(compiler, functions.set(key, validate))
     return [compiler.name, key]
   }
+  const recorded = recording(compiling, judges, note)
   judgeAll(contract, {
-    ...recording(compiling, judges, note),
+    ...recorded,
+    request: (schema, part) => {
+      const validate = recorded.request(schema, part)
+      const text = printReader(schema, part, reader)
+      if (text !== undefined) readers.set(keyOf(schema, part), text)
+      return validate
+    },
     writer: (schema) => {
       // In this mode it returns a text, whatever its type says.
       writers.set(keyOf(schema), fastJsonStringify(schema, { mode: 'standalone' }) as unknown as string)
@@ -58,7 +67,8 @@ export function compileCode(contract: Contract): string {
     `export const compilers = {${printed.join()}}`,
     `export const judges = ${literalOf(Object.fromEntries(judges))}`,
     `export const writers = {${[...writers].map(printWriter).join()}}`,
-    `export const acceptances = {${[...acceptances].map(([key, text]) => `\nr${key}:${text}`).join()}}\n`,
+    `export const acceptances = {${[...acceptances].map(printPair).join()}}`,
+    `export const readers = {${[...readers].map(printPair).join()}}\n`,
   ].join('\n')
 }
 
@@ -148,4 +158,8 @@ function requestParts(
 // As a module of CommonJS.
 function printWriter([key, text]: [key: string, text: string]): string {
   return `\nr${key}(require){const module={}\n${text}\nreturn module.exports}`
+}
+
+function printPair([key, text]: [key: string, text: string]): string {
+  return `\nr${key}:${text}`
 }
