@@ -259,7 +259,7 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const responseCheck = checkOf(operation, isImplemented, shared)
   const errorForm = responseCheck && shared.errorForms.of(operation, responseCheck)
   if (responseCheck && errorForm) checkAdditions(operation, responseCheck, errorForm, isImplemented, shared)
-  const proved = provedHeaders(operation, contract, [ownAddition, ...shared.additions])
+  const proved = provedHeaders(operation, contract, shared.additions)
   const deprecation = deprecationHeaders(operation, contract)
   const address = addressFor(operation, shared)
   const check = routeCheck(operation, shared)

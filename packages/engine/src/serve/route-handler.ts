@@ -23,7 +23,7 @@ import {
   type SerializedResponse,
 } from './response/response-serialization.js'
 import { isOver, mayStream, sendStream } from './response/response-stream.js'
-import type { ResponseCheck } from './response/response-validation.js'
+import type { ProvedHeaders, ResponseCheck } from './response/response-validation.js'
 import { type Send, Sending } from './sending.js'
 
 /**
@@ -68,8 +68,7 @@ type Parts<Resource> = RouteHandlerParts<Resource> & { readonly address: Address
 export interface ResponseParts {
   readonly check: ResponseCheck
   readonly errorForm: ErrorForm
-  /** The names of headers that the server adds as the operation declares them. */
-  readonly proved: ReadonlySet<string>
+  readonly proved: ProvedHeaders
   /** Whether Fastify's serializer cannot write all that the schemas allow. */
   readonly isExact: boolean
   readonly acceptances: ReadonlyMap<string, Acceptance>

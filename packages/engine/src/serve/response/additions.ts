@@ -25,7 +25,7 @@ import {
 import { deprecationHeaders } from './deprecation.js'
 import { hasEntityTags, revalidated } from './entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './error-forms.js'
-import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
+import { byStatus, type ProvedHeaders, type ResponseCheck, ResponseError } from './response-validation.js'
 
 type AddedHeaders = Readonly<Record<string, string>>
 
@@ -161,15 +161,23 @@ export function additionProblems(
 }
 
 /**
- * The names of the headers that the additions set in every response of an operation, or in some variants: where
- * `additionProblems` finds none, they are as it declares them.
+ * The headers of an operation that the additions prove, where `additionProblems` finds none: the engine's own are
+ * not in every response.
+ * @param additions those of other parts than the engine
  */
 export function provedHeaders(
   operation: Operation,
   contract: Contract,
   additions: readonly Addition[],
-): ReadonlySet<string> {
-  return new Set(variantsOf(operation, contract, additions).flatMap((each) => Object.keys(each)))
+): ProvedHeaders {
+  const variants = variantsOf(operation, contract, additions)
+  const names = variants.flatMap((each) => Object.keys(each))
+  const own = variantsOf(operation, contract, [ownAddition]).flatMap((each) => Object.keys(each))
+  const isAlways = (name: string) => variants.every((each) => each[name] !== undefined)
+  return {
+    always: new Set(names.filter(isAlways)),
+    sometimes: new Set([...own, ...names.filter((name) => !isAlways(name))]),
+  }
 }
 
 function variantsOf(

@@ -47,12 +47,8 @@ export interface ResponseCheck {
    * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
    */
   head(status: number, headerOf: HeaderValueOf, of?: 'server' | 'all'): void
-  /**
-   * Creates the `head` of responses to which the server adds headers by itself.
-   * @param proved the names of headers that were judged as the server adds them before it listened: they are not
-   * judged again, unless the response has its own
-   */
-  headBeside(proved: ReadonlySet<string>): HeadBeside
+  /** Creates the `head` of responses to which the server adds headers by itself. */
+  headBeside(proved: ProvedHeaders): HeadBeside
   /**
    * @throws {ResponseError} when the contract does not declare the body for the status and the
    * `Content-Type`, if one is given
@@ -65,6 +61,16 @@ export interface ResponseCheck {
    * @param content of a response of the operation
    */
   itemFault(content: Content): ItemFault
+}
+
+/**
+ * The names of headers that were judged as the server adds them before it listened. They are not judged again, unless
+ * a response has its own.
+ */
+export interface ProvedHeaders {
+  /** Those that were set before a handler begins: no response lacks them. */
+  readonly always: ReadonlySet<string>
+  readonly sometimes: ReadonlySet<string>
 }
 
 /**
@@ -118,7 +124,8 @@ export function createResponseChecks(
       const { status, headers, contents } = response
       const isSent = isImplemented || errors.includes(response)
       const headerProblems = headers.map((header) => {
-        return { key: header.name.toLowerCase(), problemOf: headerCheck(compileHeader, header) }
+        const { name, required } = header
+        return { key: name.toLowerCase(), required, problemOf: headerCheck(compileHeader, header) }
       })
       const compile = isImplemented ? compileBody : whenUsed(compileBody)
       return [
@@ -135,6 +142,7 @@ export function createResponseChecks(
 
 interface HeaderCheck {
   readonly key: string
+  readonly required: boolean
   readonly problemOf: (value: unknown) => string | undefined
 }
 
@@ -163,23 +171,20 @@ function responseCheck(
       }
     },
     headBeside(proved) {
-      // Of a range of statuses nothing is proved: which of them is sent was not known.
-      const unproved = new Map(
-        [...all].map(([status, { headerProblems }]) => {
-          const isExact = /^\d{3}$/.test(status)
-          return [
-            status,
-            headerProblems.map((each) => ({ ...each, isProved: isExact && proved.has(each.key) })),
-          ]
-        }),
+      const checksOf = byStatus(
+        new Map(
+          [...all].map(([status, { headerProblems }]) => {
+            return [status, headerProblems.map((each) => besideCheck(each, status, proved))]
+          }),
+        ),
       )
-      const checksOf = byStatus(unproved)
       return (status, own, addedOf) => {
         const checks = checksOf(status) ?? fail(status, 'the status is not declared')
-        for (const { key, problemOf, isProved } of checks) {
+        for (const { key, problemOf, isAsked, isProved } of checks) {
           const given = own[key]
+          if (given === undefined && !isAsked) continue
           const value = given ?? addedOf(key)
-          if (isProved && given === undefined && value !== undefined) continue
+          if (given === undefined && value !== undefined && isProved) continue
           const problem = problemOf(value)
           if (problem !== undefined) fail(status, `header ${problem}`)
         }
@@ -197,6 +202,20 @@ function responseCheck(
     },
     itemFault: (content) => itemFaults.get(content) ?? (() => ({ at: '', problem: 'cannot be checked' })),
   }
+}
+
+interface BesideCheck extends HeaderCheck {
+  /** Whether it matters what the server has added. */
+  readonly isAsked: boolean
+  readonly isProved: boolean
+}
+
+// Of a range of statuses nothing is proved: which of them is sent was not known.
+function besideCheck(header: HeaderCheck, status: string, { always, sometimes }: ProvedHeaders): BesideCheck {
+  const { key, required } = header
+  const isExact = /^\d{3}$/.test(status)
+  const isProved = isExact && (always.has(key) || sometimes.has(key))
+  return { ...header, isProved, isAsked: !isProved || (required && !always.has(key)) }
 }
 
 function because(problem: string): ContentFault {
