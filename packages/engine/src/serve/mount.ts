@@ -418,7 +418,8 @@ const locatedMax = 20
 
 function deprecationCheck(headersFor: DeprecationHeaders, address: Address): Check {
   return (request, reply) => {
-    reply.headers(headersFor(address.operationsFor(request)))
+    const headers = headersFor(address.operationsFor(request))
+    for (const name in headers) reply.header(name, headers[name])
   }
 }
 
