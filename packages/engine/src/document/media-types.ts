@@ -26,7 +26,7 @@ export function accepts(declared: string, mediaType: string): boolean {
 
 /** Whether the contract declares a range, such as `image/*`. */
 export function isRange(mediaType: string): boolean {
-  return essence(mediaType).endsWith('/*')
+  return mediaType.includes('/*') && essence(mediaType).endsWith('/*')
 }
 
 /** The declaration for a media type: its own, or else the narrowest range that includes it. */
@@ -35,8 +35,7 @@ export function contentFor<Each extends { readonly mediaType: string }>(
   mediaType: string,
 ): Each | undefined {
   // Most clients name it as the contract does.
-  const same = contents.find((each) => each.mediaType === mediaType)
-  if (same !== undefined && !isRange(mediaType)) return same
+  for (const each of contents) if (each.mediaType === mediaType && !isRange(mediaType)) return each
   const type = essence(mediaType)
   const inRange = contents.filter((each) => accepts(each.mediaType, type))
   return inRange.find((each) => !isRange(each.mediaType)) ?? inRange.sort(byWidth)[0]

@@ -34,7 +34,14 @@ import { decorateRequests, receivedBy, responseTo } from './request/request-part
 import { requestSchemas } from './request/request-schemas.js'
 import { checkMediaType, checkRequest, parseBody } from './request/request-validation.js'
 import { uploadOf } from './request/upload.js'
-import { type Addition, additionProblems, missingCodes, ownAddition } from './response/additions.js'
+import { createAcceptances } from './response/acceptances.js'
+import {
+  type Addition,
+  additionProblems,
+  missingCodes,
+  ownAddition,
+  provedHeaders,
+} from './response/additions.js'
 import {
   addSunsetWarnings,
   type DeprecationHeaders,
@@ -96,11 +103,13 @@ type Found = Problem & { readonly isOfSchema?: boolean }
 /** By their text, so that a problem of several operations is reported once. */
 type Problems = Map<string, Found>
 /** What the operations of a contract share. */
-type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'> &
+type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security' | 'additions'> &
   ReturnType<typeof createCompilers> & {
     /** By the prefix of operations. */
     readonly addresses: ReadonlyMap<string, Address>
     readonly security: Security
+    /** All but the engine's own. */
+    readonly additions: readonly Addition[]
     readonly problems: Problems
     readonly errorForms: ErrorForms
     /** Of an operation, percent-decoded: that of the application, and its own. */
@@ -130,14 +139,14 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
 }
 
 function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Shared<Resource> {
-  const { contract, security = {}, cookieOrigins, address } = parts
+  const { contract, security: checks = {}, cookieOrigins, additions = [], address } = parts
+  const security =
+    checks instanceof Security ? checks : createSecurity(contract, checks, { cookieOrigins, address })
   return {
     ...parts,
     ...createCompilers(contract),
-    security:
-      security instanceof Security
-        ? security
-        : createSecurity(contract, security, { cookieOrigins, address }),
+    security,
+    additions: [securityAddition(security), ...additions],
     problems: new Map(),
     errorForms: errorForms(contract, parts.errorBody),
     addresses: new Map(
@@ -250,16 +259,15 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
   const responseCheck = checkOf(operation, isImplemented, shared)
   const errorForm = responseCheck && shared.errorForms.of(operation, responseCheck)
   if (responseCheck && errorForm) checkAdditions(operation, responseCheck, errorForm, isImplemented, shared)
+  const proved = provedHeaders(operation, contract, shared.additions)
   const deprecation = deprecationHeaders(operation, contract)
   const address = addressFor(operation, shared)
   const check = routeCheck(operation, shared)
   const authorize = securityCheck(operation, unmet[0]?.text, security)
   const first = [
-    hook((request, reply) => {
-      check(request)
-      return authorize(request, reply)
-    }),
-    ...(deprecation ? [deprecationHook(deprecation, address)] : []), // errors have them from `config`
+    check,
+    authorize,
+    ...(deprecation ? [deprecationCheck(deprecation, address)] : []), // errors have them from `config`
   ]
   return {
     config: { operation, address, deprecation, responseCheck, errorForm },
@@ -267,29 +275,30 @@ function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>):
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
     exposeHeadRoute: !hasHead(operation, contract),
     ...(isImplemented && responseCheck && errorForm
-      ? implemented(operation, handler, { check: responseCheck, errorForm }, first, shared)
+      ? implemented(operation, handler, { check: responseCheck, errorForm, proved }, first, shared)
       : refused(operation, first)),
   }
 }
 
 // Responds 501 before the body is read: nothing checks it.
-function refused({ id }: Operation, first: onRequestHookHandler[]) {
-  const refuse = hook(() => {
+function refused({ id }: Operation, first: readonly Check[]) {
+  const refuse: Check = () => {
     throw ownError('not_implemented', `${id} is not implemented.`)
-  })
-  return { schema: {}, onRequest: [...first, refuse], handler: async () => {} }
+  }
+  return { schema: {}, onRequest: hook(...first, refuse), handler: async () => {} }
 }
 
 function implemented<Resource>(
   operation: Operation,
   handler: AnyHandler,
-  responses: Omit<ResponseParts, 'isExact'>,
-  first: onRequestHookHandler[],
+  responses: Omit<ResponseParts, 'isExact' | 'acceptances'>,
+  first: readonly Check[],
   shared: Shared<Resource>,
 ) {
   const { contract, judges } = shared
   const prefix = shared.prefixOf(operation)
   const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
+  const acceptances = response === undefined ? new Map() : createAcceptances(operation, judges)
   const readParameters = collect(operation, shared, () =>
     createParameterReader(operation, prefix, judges.request),
   )
@@ -304,14 +313,14 @@ function implemented<Resource>(
     validatorCompiler: validatorCompiler(operation, shared),
     serializerCompiler: ({ schema }: { schema: unknown }) => judges.writer(schema as object),
     attachValidation: true, // checkRequest reports what it found
-    onRequest: [...first, ...hooks(sunsetCheck(operation), acceptCheck(operation), checkType)],
-    preValidation: hooks(renamePathParameters(operation), ignoreRange(operation), parse, readParameters),
+    onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), checkType),
+    preValidation: hook(renamePathParameters(operation), ignoreRange(operation), parse, readParameters),
     preHandler: hook((request) => checkRequest(request, operation)),
     ...(takesUploads(operation) && { onSend: closeIfUnread }),
     handler: createRouteHandler(
       operation,
       handler,
-      { ...responses, isExact: response === undefined },
+      { ...responses, isExact: response === undefined, acceptances },
       { ...shared, address: addressFor(operation, shared) },
     ),
   }
@@ -357,9 +366,8 @@ function checkAdditions<Resource>(
   check: ResponseCheck,
   form: ErrorForm,
   isImplemented: boolean,
-  { contract, additions: others = [], problems, security }: Shared<Resource>,
+  { contract, additions, problems }: Shared<Resource>,
 ): void {
-  const additions = [securityAddition(security), ...others]
   for (const { text, at } of missingCodes(operation, contract, additions)) problems.set(text, { text, at })
   const parts = { check, form, isImplemented }
   const found = additionProblems(operation, parts, contract, [ownAddition, ...additions])
@@ -408,21 +416,28 @@ async function located(problems: readonly Found[], { document }: Contract): Prom
 // Of more problems, the operation is named: compiling its schemas one by one takes long.
 const locatedMax = 20
 
-function deprecationHook(headersFor: DeprecationHeaders, address: Address): onRequestHookHandler {
-  return hook((request, reply) => {
-    reply.headers(headersFor(address.operationsFor(request)))
-  })
+function deprecationCheck(headersFor: DeprecationHeaders, address: Address): Check {
+  return (request, reply) => {
+    const headers = headersFor(address.operationsFor(request))
+    for (const name in headers) reply.header(name, headers[name])
+  }
 }
 
-function hooks(...checks: readonly (Check | undefined)[]): onRequestHookHandler[] {
-  return checks.filter((each) => each !== undefined).map(hook)
-}
-
-// A check that need not wait makes no promise: an async function for each would take two, and a turn of the
-// microtask queue.
-function hook(check: Check): onRequestHookHandler {
+// All checks as one hook, since Fastify's way from one to the next takes longer than most of them. One that need not
+// wait makes no promise: an async function for each would take two, and a turn of the microtask queue.
+function hook(...given: readonly (Check | undefined)[]): onRequestHookHandler {
+  const checks = given.filter((each) => each !== undefined)
+  const runFrom = (first: number, request: FastifyRequest, reply: FastifyReply): void | Promise<void> => {
+    for (let i = first; i < checks.length; i++) {
+      const waiting = (checks[i] as Check)(request, reply)
+      // What has been responded to meanwhile, such as by a timeout, goes no further.
+      if (waiting !== undefined)
+        return waiting.then(() => (reply.sent ? undefined : runFrom(i + 1, request, reply)))
+    }
+    return undefined
+  }
   return (request, reply, done) => {
-    const waiting = check(request, reply)
+    const waiting = runFrom(0, request, reply)
     if (waiting === undefined) done()
     return waiting // Fastify goes on when it resolves
   }

@@ -13,7 +13,8 @@ import { handing } from './request/body-memory.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
 import { receiving, untilRefused } from './request/upload.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
-import { hasEntityTags, isKnownTo, withEntityTag } from './response/entity-tags.js'
+import type { Acceptance } from './response/acceptances.js'
+import { entityHeaders, hasEntityTags, isKnownTo } from './response/entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './response/error-forms.js'
 import { addHeaders } from './response/list-headers.js'
 import {
@@ -22,7 +23,8 @@ import {
   type SerializedResponse,
 } from './response/response-serialization.js'
 import { isOver, mayStream, sendStream } from './response/response-stream.js'
-import type { ResponseCheck } from './response/response-validation.js'
+import type { ProvedHeaders, ResponseCheck } from './response/response-validation.js'
+import { type Send, Sending } from './sending.js'
 
 /**
  * Responds to a request.
@@ -66,45 +68,66 @@ type Parts<Resource> = RouteHandlerParts<Resource> & { readonly address: Address
 export interface ResponseParts {
   readonly check: ResponseCheck
   readonly errorForm: ErrorForm
+  readonly proved: ProvedHeaders
   /** Whether Fastify's serializer cannot write all that the schemas allow. */
   readonly isExact: boolean
+  readonly acceptances: ReadonlyMap<string, Acceptance>
 }
 
 /** Creates the Fastify handler of an operation. */
 export function createRouteHandler<Resource>(
   operation: Operation,
   handler: AnyHandler,
-  { check, errorForm, isExact }: ResponseParts,
+  { check, errorForm, proved, isExact, acceptances }: ResponseParts,
   { contract, address, around = [], context = () => undefined }: Parts<Resource>,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
-  const serialize = createSerializer(operation, check, isExact)
+): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | Sending {
+  const serialize = createSerializer(operation, check, isExact, acceptances)
   const isConditional = hasEntityTags(operation)
   const partsOf = partsWith(operation)
   const streams = mayStream(operation)
+  const checkHead = check.headBeside(proved)
   const responseOfError = createErrorResponse(operation, contract, errorForm)
 
-  const run: Respond<Resource> = async (request, reply, resource) => {
-    // A stream that a handler returns may have failed: its error, which ends the process if nobody listens,
-    // comes behind all that follows without a wait if this is a microtask.
-    if (streams) await undefined
-    const returned = handler(partsOf(request), context(request, operation, resource))
-    const serialized = serialize(reply, await returned.catch((error) => responseOfError(error, request.id)))
-    const response = isConditional ? withEntityTag(serialized) : serialized
-    const { status, headers, body } = response
+  const finish = (request: FastifyRequest, reply: FastifyReply, returned: HandlerResponse) => {
+    const serialized = serialize(reply, returned)
+    const { status, headers: own, body } = serialized
     // As they are sent; what is stored keeps its links relative.
-    const sent = withAbsoluteLinks(headers, request, address)
-    checkHeaders(reply, status, sent, check)
-    return { status, headers, body, sent }
+    const sent = withAbsoluteLinks(own, request, address)
+    const added = isConditional ? entityHeaders(serialized) : undefined
+    // With the headers that are already set. Before those of the response are: a 500 must not carry them.
+    checkHead(status, sent, (name) => added?.[name] ?? reply.getHeader(name))
+    if (added === undefined) return { status, headers: own, body, sent }
+    const whole = Object.assign(added, sent) // where a handler has its own, these are not added
+    return { status, headers: operation.isIdempotent ? { ...whole, ...own } : whole, body, sent: whole }
+  }
+
+  // One promise beside the handler's own: an async function would make three.
+  const run: Respond<Resource> = (request, reply, resource) => {
+    try {
+      return handler(partsOf(request), context(request, operation, resource)).then(
+        (returned) => finish(request, reply, returned),
+        (error) => finish(request, reply, responseOfError(error, request.id)),
+      )
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  // A stream that a handler returns may have failed: its error, which ends the process if nobody listens, comes
+  // behind all that follows without a wait if this is a microtask.
+  const runStreaming: Respond<Resource> = async (request, reply, resource) => {
+    await undefined
+    return run(request, reply, resource)
   }
 
   const isUpload = takesUploads(operation)
-  const innermost = isUpload ? receiving(run) : run
-  const wrapped = around.reduceRight((inner, wrap) => wrap(inner, operation), innermost)
+  const innermost = streams ? runStreaming : run
+  const received = isUpload ? receiving(innermost) : innermost
+  const wrapped = around.reduceRight((inner, wrap) => wrap(inner, operation), received)
   const respond = operation.body === undefined ? wrapped : handing(wrapped)
   const send = createSend(operation, address)
-  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
-    send(request, reply, await respond(request, reply))
-  return isUpload ? untilRefused(handle) : handle
+  if (!isUpload) return (request, reply) => new Sending(request, reply, respond(request, reply), send)
+  return untilRefused(async (request, reply) => send(request, reply, await respond(request, reply)))
 }
 
 // A declared 4xx that a handler throws is a response like one that it returns.
@@ -118,10 +141,10 @@ function createErrorResponse({ id }: Operation, contract: Contract, errorForm: E
   }
 }
 
-function createSend(operation: Operation, address: Address) {
+function createSend(operation: Operation, address: Address): Send {
   const isConditional = hasEntityTags(operation)
   const streams = mayStream(operation)
-  return (request: FastifyRequest, reply: FastifyReply, response: SerializedResponse): unknown => {
+  return (request, reply, response) => {
     const { status, body } = response
     const headers = response.sent ?? withAbsoluteLinks(response.headers, request, address)
     if (streams && body instanceof Readable)
@@ -156,14 +179,4 @@ function formed(facts: ErrorFacts, form: ErrorForm): ErrorResponse | undefined {
   } catch {
     return undefined
   }
-}
-
-// With the headers that are already set. Before those of the response are: a 500 must not carry them.
-function checkHeaders(
-  reply: FastifyReply,
-  status: number,
-  headers: SerializedResponse['headers'],
-  check: ResponseCheck,
-): void {
-  check.head(status, (name) => headers[name] ?? reply.getHeader(name))
 }

@@ -51,6 +51,7 @@ export function createJudges(document: object, options: CompilerOptions = {}): J
     received: compileOnce((schema) => received()(schema, (body) => ({ properties: { body } }))),
     requestId: (schema) => ids().compile(compilable(schema)),
     writer: (schema) => fastJsonStringify(schema),
+    acceptance: () => undefined,
   }
 }
 

@@ -7,22 +7,29 @@ import type { Contract, Operation } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
 import type { Judges } from '../../document/judges.js'
 import type { AnySchema } from '../../document/keywords.js'
+import { Reader } from '../../document/reader.js'
 import type { PrintedJudge } from '../../serve/code/code.js'
 import { keyOf } from '../../serve/code/keys.js'
 import { createOutgoing } from '../../serve/outgoing/outgoing.js'
 import { createParameterReader } from '../../serve/request/parameter-styles.js'
 import { requestSchemas } from '../../serve/request/request-schemas.js'
+import { createAcceptances } from '../../serve/response/acceptances.js'
 import { createResponseSchemas } from '../../serve/response/response-schemas.js'
 import { createResponseChecks } from '../../serve/response/response-validation.js'
 import { type Compiler, createJudges } from './compilers.js'
 import { literalOf } from './literals.js'
+import { printAcceptance } from './print-acceptance.js'
 import { printCompiler } from './print-compiler.js'
+import { printReader } from './print-reader.js'
 
 /** The text of a module (`Code` in code.ts) with the functions of a contract's schemas. */
 export function compileCode(contract: Contract): string {
   const compiled = new Map<Compiler, Map<string, ValidateFunction>>()
   const judges = new Map<string, PrintedJudge>()
   const writers = new Map<string, string>()
+  const acceptances = new Map<string, string>()
+  const readers = new Map<string, string>()
+  const reader = new Reader(contract.specification)
   const compilerOf = new Map<ValidateFunction, Compiler>()
   const compiling = createJudges(contract.specification, {
     code: { source: true },
@@ -35,19 +42,33 @@ export function compileCode(contract: Contract): string {
     compiled.set(compiler, functions.set(key, validate))
     return [compiler.name, key]
   }
+  const recorded = recording(compiling, judges, note)
   judgeAll(contract, {
-    ...recording(compiling, judges, note),
+    ...recorded,
+    request: (schema, part) => {
+      const validate = recorded.request(schema, part)
+      const text = printReader(schema, part, reader)
+      if (text !== undefined) readers.set(keyOf(schema, part), text)
+      return validate
+    },
     writer: (schema) => {
       // In this mode it returns a text, whatever its type says.
       writers.set(keyOf(schema), fastJsonStringify(schema, { mode: 'standalone' }) as unknown as string)
       return compiling.writer(schema)
+    },
+    acceptance: (schema) => {
+      const text = printAcceptance(schema, reader)
+      if (text !== undefined) acceptances.set(keyOf(schema), text)
+      return undefined
     },
   })
   const printed = [...compiled].map(([compiler, functions]) => printCompiler(compiler, functions))
   return [
     `export const compilers = {${printed.join()}}`,
     `export const judges = ${literalOf(Object.fromEntries(judges))}`,
-    `export const writers = {${[...writers].map(printWriter).join()}}\n`,
+    `export const writers = {${[...writers].map(printWriter).join()}}`,
+    `export const acceptances = {${[...acceptances].map(printPair).join()}}`,
+    `export const readers = {${[...readers].map(printPair).join()}}\n`,
   ].join('\n')
 }
 
@@ -56,7 +77,7 @@ function recording(
   { request, responseHeader, responseBody, received, requestId }: Judges,
   found: Map<string, PrintedJudge>,
   note: (validate: ValidateFunction) => PrintedJudge,
-): Omit<Judges, 'writer'> {
+): Omit<Judges, 'writer' | 'acceptance'> {
   const recorded =
     <Validate extends ValidateFunction>(
       name: string,
@@ -101,8 +122,11 @@ function judgeAll(contract: Contract, judges: Judges): void {
     attempt(() => createParameterReader(operation, '', judges.request))
     attemptResponses(operation, judges)
     attempt(() => {
-      for (const { content } of Object.values(responseSchemasOf(operation) ?? {}))
+      const schemas = responseSchemasOf(operation)
+      if (schemas === undefined) return
+      for (const { content } of Object.values(schemas))
         for (const { schema } of Object.values(content)) judges.writer(schema as object)
+      createAcceptances(operation, judges)
     })
   }
   attempt(() => createOutgoing({ ...contract, judges: () => judges }))
@@ -134,4 +158,8 @@ function requestParts(
 // As a module of CommonJS.
 function printWriter([key, text]: [key: string, text: string]): string {
   return `\nr${key}(require){const module={}\n${text}\nreturn module.exports}`
+}
+
+function printPair([key, text]: [key: string, text: string]): string {
+  return `\nr${key}:${text}`
 }

@@ -55,7 +55,7 @@ export class Address {
 
   /** The URL of the operations for the caller of one; without a valid host, the path from the root. */
   operationsFor(request: FastifyRequest): string {
-    return this.known ?? this.#rootFor(request) + this.#prefixIn(encoded(requestPath(request.url)))
+    return this.known ?? this.#rootFor(request) + encoded(this.#prefixIn(requestPath(request.url)))
   }
 
   /**
@@ -79,7 +79,12 @@ export class Address {
 
   // As the caller wrote it: it may be encoded in another way, or have parameters.
   #prefixIn(path: string): string {
-    return path.split('/', this.#segments).join('/')
+    let end = -1
+    for (let i = 0; i < this.#segments; i++) {
+      end = path.indexOf('/', end + 1)
+      if (end < 0) return path
+    }
+    return path.slice(0, end)
   }
 
   #rootFor(request: FastifyRequest): string {

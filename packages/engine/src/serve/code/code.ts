@@ -2,6 +2,7 @@
 
 import type { ValidateFunction } from 'ajv'
 import type { Problem } from '../../document/contract-error.js'
+import type { Accept, Read } from '../../document/judges.js'
 import type { Defaulting } from '../schemas/defaulted.js'
 import type { NumberMode } from '../schemas/exact-numbers.js'
 import type { Added, Resolve } from '../schemas/references.js'
@@ -14,6 +15,10 @@ export interface Code {
   readonly judges: Readonly<Record<string, PrintedJudge>>
   /** By the key of a schema. */
   readonly writers: Readonly<Record<string, (require: Require) => (value: unknown) => string>>
+  /** By the key of a schema, if it is one that can be accepted in one pass. */
+  readonly acceptances: Readonly<Record<string, (runtime: Runtime) => Accept>>
+  /** By the key of a schema and a part of requests, if it is one that can be read in one pass. */
+  readonly readers: Readonly<Record<string, (runtime: Runtime) => Read>>
 }
 
 /** The modules that the code requires. */

@@ -7,7 +7,7 @@ import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
 import Serializer from 'fast-json-stringify/lib/serializer.js'
 import type { Contract } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
-import type { Judges, Validator } from '../../document/judges.js'
+import type { Judges, Read, Validator } from '../../document/judges.js'
 import type { AnySchema } from '../../document/keywords.js'
 import { changing } from '../schemas/changes.js'
 import type { NumberMode } from '../schemas/exact-numbers.js'
@@ -26,8 +26,8 @@ const ofAnother = 'the code is that of another contract: compile it again'
 
 /** The code of a text, which a plan has: `import` would need a file. */
 export function codeIn(text: string): Code {
-  const body = text.replaceAll(/^export (?=const (?:compilers|judges|writers) = )/gm, '')
-  const run = compileFunction(`${body}return { compilers, judges, writers }`, [], {
+  const body = text.replaceAll(/^export (?=const (?:compilers|judges|writers|acceptances|readers) = )/gm, '')
+  const run = compileFunction(`${body}return { compilers, judges, writers, acceptances, readers }`, [], {
     filename: 'contract.plan',
   })
   return run() as Code // print.ts wrote it
@@ -47,7 +47,11 @@ export function loadJudges(code: Code): Judges {
     return compiled(key)
   }
   return {
-    request: (schema, part) => judge(schema, 'request', part) as Validator, // they explain what they refuse
+    request: (schema, part) => {
+      const validate = judge(schema, 'request', part) as Validator // they explain what they refuse
+      const read = code.readers[`r${keyOf(schema, part)}`]?.(runtime)
+      return read === undefined ? validate : reading(validate, read)
+    },
     responseHeader: (schema) => judge(schema, 'responseHeader'),
     responseBody: (schema) => judge(schema, 'responseBody'),
     received: (schema) => judge(schema, 'received'),
@@ -57,6 +61,7 @@ export function loadJudges(code: Code): Judges {
       if (write === undefined) throw new Error(ofAnother)
       return write(require)
     },
+    acceptance: (schema) => code.acceptances[`r${keyOf(schema)}`]?.(runtime),
   }
 }
 
@@ -79,6 +84,17 @@ function load({ mode, keywords, functions, assertions }: PrintedCompiler): Compi
       ? same
       : explainer(known, mode, () => assertions(runtime, require, resolveIn, defaulting))
   return validatorOf
+}
+
+// Most parts need no more than one pass.
+function reading(validate: Validator, read: Read): Validator {
+  const judge = (part: unknown, context?: Parameters<ValidateFunction>[1]): boolean => {
+    const isValid = read(part) || validate(part, context)
+    reading.errors = isValid ? null : (validate.errors ?? null)
+    return isValid
+  }
+  const reading = Object.assign(judge as Validator, validate)
+  return reading
 }
 
 const same = (validate: ValidateFunction) => validate

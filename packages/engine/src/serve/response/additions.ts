@@ -25,7 +25,7 @@ import {
 import { deprecationHeaders } from './deprecation.js'
 import { hasEntityTags, revalidated } from './entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './error-forms.js'
-import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
+import { byStatus, type ProvedHeaders, type ResponseCheck, ResponseError } from './response-validation.js'
 
 type AddedHeaders = Readonly<Record<string, string>>
 
@@ -147,9 +147,7 @@ export function additionProblems(
   contract: Contract,
   additions: readonly Addition[],
 ): ReadonlyMap<string, Problem> {
-  const variants = combined(
-    additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)),
-  )
+  const variants = variantsOf(operation, contract, additions)
   const found: readonly AdditionFault[] = [
     ...unknownHeaders(operation, additions),
     ...missingHeaders(operation, variants),
@@ -160,6 +158,34 @@ export function additionProblems(
   for (const [problem, place, key] of found)
     if (!problems.has(problem)) problems.set(problem, problemIn(operation, `${place}: ${problem}`, key))
   return problems
+}
+
+/**
+ * The headers of an operation that the additions prove, where `additionProblems` finds none: the engine's own are
+ * not in every response.
+ * @param additions those of other parts than the engine
+ */
+export function provedHeaders(
+  operation: Operation,
+  contract: Contract,
+  additions: readonly Addition[],
+): ProvedHeaders {
+  const variants = variantsOf(operation, contract, additions)
+  const names = variants.flatMap((each) => Object.keys(each))
+  const own = variantsOf(operation, contract, [ownAddition]).flatMap((each) => Object.keys(each))
+  const isAlways = (name: string) => variants.every((each) => each[name] !== undefined)
+  return {
+    always: new Set(names.filter(isAlways)),
+    sometimes: new Set([...own, ...names.filter((name) => !isAlways(name))]),
+  }
+}
+
+function variantsOf(
+  operation: Operation,
+  contract: Contract,
+  additions: readonly Addition[],
+): readonly AddedHeaders[] {
+  return combined(additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)))
 }
 
 // Of the headers of each response that the operation declares by its status.

@@ -26,7 +26,14 @@ export function deprecationHeaders(
   if (target === undefined) return () => headers
   const path = encoded(target.path) // without parameters
   const baseOf = target.prefix === prefix ? (url: string) => url : rebased(prefix, target.prefix)
-  return (url) => ({ ...headers, Link: `<${baseOf(url)}${path}>; rel="successor-version"` })
+  // Most callers reach the operations at one URL.
+  let last: string | undefined
+  let withLink = headers
+  return (url) => {
+    if (url !== last) withLink = { ...headers, Link: `<${baseOf(url)}${path}>; rel="successor-version"` }
+    last = url
+    return withLink
+  }
 }
 
 // The URL of operations with another prefix, unless a gateway has replaced both.

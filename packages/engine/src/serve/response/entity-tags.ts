@@ -17,16 +17,15 @@ export function hasEntityTags({ method, responses }: Operation): boolean {
 export const revalidated = 'private, no-cache'
 
 /**
- * Gives a 200 its `ETag` and `Cache-Control`, unless the handler has set its own. Those of two media types
- * differ, even if their bytes do not (RFC 9110, section 8.8.1). A stream has none: its bytes are not known
- * before they are sent.
+ * The `ETag` and `Cache-Control` of a 200; undefined for other responses. Those of two media types differ, even if
+ * their bytes do not (RFC 9110, section 8.8.1). A stream has none: its bytes are not known before they are sent.
  */
-export function withEntityTag(response: SerializedResponse): SerializedResponse {
-  const { status, headers, body = '' } = response
-  if (status !== 200 || body instanceof Readable) return response
-  const tag = entityTag(headers, body)
-  return { ...response, headers: { 'cache-control': revalidated, etag: tag, ...headers } }
+export function entityHeaders({ status, headers, body = '' }: SerializedResponse): Headers | undefined {
+  if (status !== 200 || body instanceof Readable) return undefined
+  return { 'cache-control': revalidated, etag: entityTag(headers, body) }
 }
+
+type Headers = Record<string, string | string[]>
 
 // Strong: of the same bytes, the same links and, where `Accept` chooses, the same type. SHA-1 is the fastest
 // here, and protects nothing.

@@ -19,7 +19,8 @@ const lists: ReadonlySet<string> = new Set([...names, ...others])
  * name; any other is replaced.
  */
 export function addHeaders(reply: FastifyReply, headers: Readonly<Record<string, Value>>): void {
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name in headers) {
+    const value = headers[name] as Value // an object of ours: it inherits none
     const key = name.toLowerCase()
     const present = lists.has(key) ? reply.getHeader(key) : undefined
     reply.header(key, present === undefined ? value : merged(key, [present, value].flat().map(String)))

@@ -7,6 +7,7 @@ import type { Content, Operation, Response } from '../../document/contract.js'
 import { essence, responseContent, sentType } from '../../document/media-types.js'
 import { contentsOf, dependsOnAccept, silentContents, successesAmong } from '../../document/responses.js'
 import { createChoice } from '../request/accept.js'
+import type { Acceptance } from './acceptances.js'
 import { createCsvWriter, type WriteCsv } from './csv.js'
 import { headerText } from './header-text.js'
 import type { Items } from './item-stream.js'
@@ -38,6 +39,7 @@ export interface SerializedResponse {
  * Creates the serializer of an operation.
  * @param isExact whether bodies are written by lossless-json, because Fastify's serializer cannot write all
  * that the schemas allow
+ * @param acceptances what spares most bodies both the check and the serializer, by the declared status
  * @returns a function that throws ResponseError when the contract does not declare the body, or a header
  * value is not valid in HTTP
  */
@@ -45,17 +47,30 @@ export function createSerializer(
   operation: Operation,
   check: ResponseCheck,
   isExact: boolean,
+  acceptances: ReadonlyMap<string, Acceptance>,
 ): (reply: FastifyReply, response: HandlerResponse) => SerializedResponse {
   const { id, responses } = operation
   const streams = mayStream(operation)
   const write = createBodyWriter(operation, check, isExact)
-  const statuses = [...responses.values()].map((each) => [each.status, statusParts(each, operation)] as const)
+  const statuses = [...responses.values()].map((each) => {
+    return [
+      each.status,
+      { ...statusParts(each, operation), acceptance: acceptances.get(each.status) },
+    ] as const
+  })
   const partsOf = byStatus(new Map(statuses))
   return (reply, { status, headers: own = {}, body }) => {
     if (streams && body instanceof Readable) endWithResponse(body, reply)
     const headers = toText(own, id, status)
     const parts = partsOf(status)
     const given = headers['content-type']?.toString() ?? parts?.preferredBy?.(reply)
+    const accepted = given === undefined && parts?.isVaried === false ? parts.acceptance : undefined
+    const text = accepted?.accept(body)
+    if (accepted !== undefined && text !== undefined) {
+      const sent = toSend(text, headers)
+      headers['content-type'] = accepted.type
+      return { status, headers, body: sent }
+    }
     check.body(status, body, given)
     if (parts?.isVaried) headers.vary = headers.vary === undefined ? 'Accept' : `${headers.vary}, Accept`
     if (body === undefined) return { status, headers, body }
@@ -165,8 +180,9 @@ function toText(
   status: number,
 ): Record<string, string | string[]> {
   const texts: Record<string, string | string[]> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined) continue
+  for (const name in headers) {
+    const value = headers[name]
+    if (value === undefined || !Object.hasOwn(headers, name)) continue
     const text = headerText(value)
     if (text === undefined)
       throw new ResponseError(`${id} ${status}`, `header ${name} has characters that HTTP does not allow`)

@@ -47,6 +47,8 @@ export interface ResponseCheck {
    * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
    */
   head(status: number, headerOf: HeaderValueOf, of?: 'server' | 'all'): void
+  /** Creates the `head` of responses to which the server adds headers by itself. */
+  headBeside(proved: ProvedHeaders): HeadBeside
   /**
    * @throws {ResponseError} when the contract does not declare the body for the status and the
    * `Content-Type`, if one is given
@@ -60,6 +62,26 @@ export interface ResponseCheck {
    */
   itemFault(content: Content): ItemFault
 }
+
+/**
+ * The names of headers that were judged as the server adds them before it listened. They are not judged again, unless
+ * a response has its own.
+ */
+export interface ProvedHeaders {
+  /** Those that were set before a handler begins: no response lacks them. */
+  readonly always: ReadonlySet<string>
+  readonly sometimes: ReadonlySet<string>
+}
+
+/**
+ * @param own the headers of the response, by their names in lower case
+ * @param addedOf those that the server has added
+ */
+export type HeadBeside = (
+  status: number,
+  own: Readonly<Record<string, unknown>>,
+  addedOf: HeaderValueOf,
+) => void
 
 /**
  * The JSON Pointer of what is wrong in an item, and the problem; undefined if the contract allows the item.
@@ -102,7 +124,8 @@ export function createResponseChecks(
       const { status, headers, contents } = response
       const isSent = isImplemented || errors.includes(response)
       const headerProblems = headers.map((header) => {
-        return { key: header.name.toLowerCase(), problemOf: headerCheck(compileHeader, header) }
+        const { name, required } = header
+        return { key: name.toLowerCase(), required, problemOf: headerCheck(compileHeader, header) }
       })
       const compile = isImplemented ? compileBody : whenUsed(compileBody)
       return [
@@ -113,23 +136,27 @@ export function createResponseChecks(
     const contents = isImplemented ? contentsOf(responses.values()) : []
     const streams = contents.filter(({ kind }) => kind === 'stream')
     const itemFaults = new Map(streams.map((each) => [each, itemCheck(compileBody, each)]))
-    return responseCheck(id, byStatus(new Map(checks)), itemFaults)
+    return responseCheck(id, new Map(checks), itemFaults)
   }
 }
 
+interface HeaderCheck {
+  readonly key: string
+  readonly required: boolean
+  readonly problemOf: (value: unknown) => string | undefined
+}
+
 interface StatusCheck {
-  readonly headerProblems: readonly {
-    readonly key: string
-    readonly problemOf: (value: unknown) => string | undefined
-  }[]
+  readonly headerProblems: readonly HeaderCheck[]
   readonly bodyFault: (body: unknown, contentType?: string) => ContentFault | undefined
 }
 
 function responseCheck(
   id: string,
-  declared: (status: number) => StatusCheck | undefined,
+  all: ReadonlyMap<string, StatusCheck>,
   itemFaults: ReadonlyMap<Content, ItemFault>,
 ): ResponseCheck {
+  const declared = byStatus(all)
   const fail = (status: number, problem: string) => {
     throw new ResponseError(`${id} ${status}`, problem)
   }
@@ -141,6 +168,26 @@ function responseCheck(
         if (of === 'server' && value === undefined) continue
         const problem = problemOf(value)
         if (problem !== undefined) fail(status, `header ${problem}`)
+      }
+    },
+    headBeside(proved) {
+      const checksOf = byStatus(
+        new Map(
+          [...all].map(([status, { headerProblems }]) => {
+            return [status, headerProblems.map((each) => besideCheck(each, status, proved))]
+          }),
+        ),
+      )
+      return (status, own, addedOf) => {
+        const checks = checksOf(status) ?? fail(status, 'the status is not declared')
+        for (const { key, problemOf, isAsked, isProved } of checks) {
+          const given = own[key]
+          if (given === undefined && !isAsked) continue
+          const value = given ?? addedOf(key)
+          if (given === undefined && value !== undefined && isProved) continue
+          const problem = problemOf(value)
+          if (problem !== undefined) fail(status, `header ${problem}`)
+        }
       }
     },
     body(status, body, contentType) {
@@ -155,6 +202,20 @@ function responseCheck(
     },
     itemFault: (content) => itemFaults.get(content) ?? (() => ({ at: '', problem: 'cannot be checked' })),
   }
+}
+
+interface BesideCheck extends HeaderCheck {
+  /** Whether it matters what the server has added. */
+  readonly isAsked: boolean
+  readonly isProved: boolean
+}
+
+// Of a range of statuses nothing is proved: which of them is sent was not known.
+function besideCheck(header: HeaderCheck, status: string, { always, sometimes }: ProvedHeaders): BesideCheck {
+  const { key, required } = header
+  const isExact = /^\d{3}$/.test(status)
+  const isProved = isExact && (always.has(key) || sometimes.has(key))
+  return { ...header, isProved, isAsked: !isProved || (required && !always.has(key)) }
 }
 
 function because(problem: string): ContentFault {

@@ -11,6 +11,7 @@ import { createAllows, createMessage } from './exact-numbers.js'
 import { formats } from './formats.js'
 import { removePrototype } from './inherited-names.js'
 import { count, extendSteps, takeNames, takeText } from './steps.js'
+import { quoted } from './text.js'
 
 export const runtime = {
   changesNoted,
@@ -30,6 +31,7 @@ export const runtime = {
   noteExcuse,
   noteMatching,
   problemWithBytes,
+  quoted,
   removePrototype,
   takeNames,
   takeText,

@@ -24,3 +24,11 @@ export function readText(text: string, types: readonly string[] | undefined): un
   if (types.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true'
   return types.includes('integer') || types.includes('number') ? numberFromText(text, types) : text
 }
+
+// Neither a quote, nor a backslash, nor a control character, nor half of a pair.
+const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/
+
+/** A text as JSON. */
+export function quoted(text: string): string {
+  return text.length < 64 && plain.test(text) ? `"${text}"` : JSON.stringify(text)
+}

@@ -1,7 +1,8 @@
 // What cases.yaml cannot say of responses: bytes, and errors that a handler throws.
 
 import t from 'tap'
-import { RequestError } from '../../../src/serve/index.js'
+import { type Operation, RequestError } from '../../../src/serve/index.js'
+import { createResponseChecks } from '../../../src/serve/response/response-validation.js'
 import { anyError, contractWith, startEngine } from '../../../src/testing/engine.js'
 
 t.test('responses', async (t) => {
@@ -76,4 +77,36 @@ t.test('responses', async (t) => {
       t.match(log, [{ level: 40, reason: '404 not_here' }])
     }
   })
+})
+
+t.test('a header that the server adds was judged before it listened', async (t) => {
+  const headers = Object.fromEntries(
+    ['A', 'B', 'C'].map((name) => [name, { required: true, schema: { type: 'integer' } }]),
+  )
+  const responses = { 200: { description: 'It.', headers }, default: { description: 'It.', headers } }
+  const contract = await contractWith({ any: { responses } })
+  const { id, responses: declared } = contract.operations.get('any') as Operation
+  const head = createResponseChecks(contract.judges())({ id, responses: declared }, true).headBeside({
+    always: new Set(['a']),
+    sometimes: new Set(['b']),
+  })
+  const cases: [title: string, status: number, own: object, added: object, problem?: RegExp][] = [
+    ['it is not judged again', 200, { c: '1' }, { a: 'x', b: 'y' }],
+    [
+      'but the own one of a response in its place is',
+      200,
+      { a: 'x', c: '1' },
+      { a: '1', b: '1' },
+      /header A/,
+    ],
+    ['one that is always there is not looked for', 200, { c: '1' }, { b: 'y' }],
+    ['one that is sometimes there may be missing', 200, { c: '1' }, { a: '1' }, /header B is missing/],
+    ['one that nobody proved is judged', 200, {}, { a: '1', b: '1', c: 'z' }, /header C/],
+    ['so is each of a range of statuses', 404, { c: '1' }, { a: 'x', b: '1' }, /header A/],
+  ]
+  for (const [title, status, own, added, problem] of cases) {
+    const judge = () => head(status, { ...own }, (name) => (added as Record<string, unknown>)[name])
+    if (problem === undefined) t.doesNotThrow(judge, title)
+    else t.throws(judge, { message: problem }, title)
+  }
 })

@@ -1,0 +1,62 @@
+// How Fastify waits for responses that are sent at once, later, or not at all.
+
+import { createHook } from 'node:async_hooks'
+import { setImmediate } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { RequestError } from '../../src/serve/index.js'
+import { buildEngine, contractWith, done } from '../../src/testing/engine.js'
+
+async function sendTo(t: Test, respond: () => unknown, prepare: (app: FastifyInstance) => void) {
+  const contract = await contractWith({ any: { method: 'get', responses: done } })
+  const app = await buildEngine(contract, () => respond)
+  t.teardown(() => app.close())
+  prepare(app)
+  return app.inject('/any')
+}
+
+t.test('from its handler to what is sent, a response takes two promises', async (t) => {
+  let made = 0
+  const counted = createHook({ init: (_id, type) => void (type === 'PROMISE' && made++) })
+  const answer = Promise.resolve({ status: 204 })
+  const { statusCode } = await sendTo(
+    t,
+    () => {
+      counted.enable()
+      return answer
+    },
+    (app) =>
+      app.addHook('onSend', (_request, _reply, _payload, next) => {
+        counted.disable()
+        next()
+      }),
+  )
+  t.strictSame([statusCode, made], [204, 2])
+})
+
+const thrown = (error: unknown) => () => {
+  throw error
+}
+const rejected = (error: unknown) => async () => thrown(error)()
+const cases: [title: string, respond: () => unknown, status: number][] = [
+  ['a response', async () => ({ status: 204 }), 204],
+  ['an error', rejected(new RequestError<string>('not_here', 'No.')), 404],
+  ['an error before there is a promise', thrown(new RequestError<string>('not_here', 'No.')), 404],
+  ['what is thrown and no error', rejected('text'), 500],
+  ['an undeclared response', async () => ({ status: 200, body: 1 }), 500],
+  ['nothing', async () => undefined, 500],
+]
+for (const [title, respond, status] of cases) {
+  t.test(`${title} is sent once, by hooks that take their time, too`, async (t) => {
+    for (const wait of [async () => {}, () => setImmediate()]) {
+      let sent = 0
+      const { statusCode } = await sendTo(t, respond, (app) =>
+        app.addHook('onSend', async () => {
+          sent++
+          await wait()
+        }),
+      )
+      t.strictSame([statusCode, sent], [status, 1])
+    }
+  })
+}
