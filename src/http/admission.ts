@@ -1,7 +1,14 @@
 // Admission: the first hook that may refuse a request, before its body is read. It sheds load, authenticates
 // the client, counts the request, and refuses one that is over a limit, malformed, or for no route.
 
-import { type Contract, notFoundHandler, onlyStreams, type Security } from 'contract-engine'
+import {
+  type Contract,
+  notFoundHandler,
+  onlyStreams,
+  type RequestError,
+  type Security,
+  type Verdict,
+} from 'contract-engine'
 import { requestPath } from 'contract-engine/lib/request-path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Client } from '../auth/client.js'
@@ -46,7 +53,7 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
   app.decorateRequest('callers', undefined)
   app.decorateRequest('rateLimitRefusal', undefined)
 
-  app.addHook('onRequest', (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const hasBadTarget = hasMalformedTarget(request)
     if (!hasBadTarget && !request.is404) request.matched = request.routeOptions
     setCommonHeaders(request, reply)
@@ -54,7 +61,9 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
     const operation = request.matched?.config.operation
     if (operation !== undefined) loadShedder.check()
     if (operation !== undefined && streaming.has(operation)) loadShedder.check('streams')
-    return admission.admit(request, reply, isAmbiguous || hasBadTarget)
+    const admitting = admission.admit(request, reply, isAmbiguous || hasBadTarget)
+    if (admitting === undefined) done()
+    return admitting
   })
 }
 
@@ -66,25 +75,41 @@ class Admission {
   ) {}
 
   /**
-   * Sets `client`, `callers` and rate-limit headers. Rejects over a limit, and if a check cannot tell now;
-   * then what is malformed or has no route. A 401 and a 403 are the operation's to throw.
+   * Sets `client`, `callers` and rate-limit headers. Throws or rejects over a limit, and if a check cannot tell
+   * now; then what is malformed or has no route. A 401 and a 403 are the operation's to throw. Most requests
+   * wait for nothing here, and get no promise.
    */
-  async admit(request: FastifyRequest, reply: FastifyReply, isMalformed: boolean): Promise<void> {
-    const { contract, security, rateLimiter } = this.parts
-    if (isCounted(request, contract)) {
-      const operation = request.matched?.config.operation
-      const verdict = security.authenticate(request, operation)
-      const { caller, callers, refusal } = verdict instanceof Promise ? await verdict : verdict
-      if (refusal !== undefined && refusal.statusCode >= 500) {
-        // Nobody can tell who it is: it counts against no quota.
-        if (isToGuess(refusal)) await rateLimiter.count(request, reply, 1)
-        throw refusal
-      }
-      request.client = caller
-      request.callers = callers
-      // What is refused for its credential does not do what is costly.
-      await rateLimiter.count(request, reply, refusal === undefined ? rateCost(operation) : 1)
-    }
+  admit(request: FastifyRequest, reply: FastifyReply, isMalformed: boolean): void | Promise<void> {
+    const counting = isCounted(request, this.parts.contract) ? this.#judge(request, reply) : undefined
+    if (counting !== undefined) return counting.then(() => this.#refuseFaulty(request, isMalformed))
+    this.#refuseFaulty(request, isMalformed)
+  }
+
+  #judge(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+    const verdict = this.parts.security.authenticate(request, request.matched?.config.operation)
+    return verdict instanceof Promise
+      ? verdict.then((settled) => this.#count(request, reply, settled))
+      : this.#count(request, reply, verdict)
+  }
+
+  #count(request: FastifyRequest, reply: FastifyReply, verdict: Verdict<Client>): void | Promise<void> {
+    const { caller, callers, refusal } = verdict
+    if (refusal !== undefined && refusal.statusCode >= 500)
+      return this.#refuseUnjudged(request, reply, refusal)
+    request.client = caller
+    request.callers = callers
+    // What is refused for its credential does not do what is costly.
+    const cost = refusal === undefined ? rateCost(request.matched?.config.operation) : 1
+    return this.parts.rateLimiter.count(request, reply, cost)
+  }
+
+  // Nobody can tell who it is: it counts against no quota.
+  async #refuseUnjudged(request: FastifyRequest, reply: FastifyReply, refusal: RequestError): Promise<never> {
+    if (isToGuess(refusal)) await this.parts.rateLimiter.count(request, reply, 1)
+    throw refusal
+  }
+
+  #refuseFaulty(request: FastifyRequest, isMalformed: boolean): void {
     if (isMalformed) throw malformed()
     if (request.matched === undefined) this.refuseUnknown(request)
   }

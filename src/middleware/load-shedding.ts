@@ -69,14 +69,19 @@ export class LoadShedder {
    * Runs a handler or a look-up in a slot, released when it settles, even if its request has ended before.
    * @throws a 503 if no slot is free
    */
-  async run<Result>(work: () => Promise<Result>, lane: Lane = 'work'): Promise<Result> {
-    this.check(lane)
-    this.#inFlight.set(lane, this.#inFlightIn(lane) + 1)
-    try {
-      return await work()
-    } finally {
-      this.#inFlight.set(lane, this.#inFlightIn(lane) - 1)
-    }
+  run<Result>(work: () => Promise<Result>, lane: Lane = 'work'): Promise<Result> {
+    return promised(() => {
+      this.check(lane)
+      this.#add(1, lane)
+      const result = promised(work)
+      const release = () => this.#add(-1, lane)
+      void result.then(release, release) // before whoever waits for the result
+      return result
+    })
+  }
+
+  #add(slots: 1 | -1, lane: Lane): void {
+    this.#inFlight.set(lane, this.#inFlightIn(lane) + slots)
   }
 
   #inFlightIn(lane: Lane): number {
@@ -93,6 +98,15 @@ export class LoadShedder {
       }
       this.run(work, 'streams').catch(reject)
     })
+  }
+}
+
+// Without the promise that an async function makes for that of its work.
+function promised<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return work()
+  } catch (error) {
+    return Promise.reject(error)
   }
 }
 

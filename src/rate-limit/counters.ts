@@ -112,7 +112,7 @@ class FallbackCounter implements ClientCounter, AddressStore, LastCounts {
   // The hash tag is the part of the Redis keys in braces.
   async #try<Result>(
     hashTag: string,
-    count: (counter: RedisCounter | MemoryCounter) => Promise<Result>,
+    count: (counter: RedisCounter | MemoryCounter) => Result | Promise<Result>,
   ): Promise<Result> {
     if (!this.connection.isUp) return count(this.local)
     try {

@@ -80,7 +80,7 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
 
   constructor(readonly rules: RateLimits['ban']) {}
 
-  async count(client: Client, cost = 1, known?: KnownWindows): Promise<ClientWindows> {
+  count(client: Client, cost = 1, known?: KnownWindows): ClientWindows {
     const nowMs = elapsedMs()
     const { quotas } = client
     const windows = this.#windowsOf(client)
@@ -94,7 +94,12 @@ export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
       minute.increment(minuteMs, nowMs, cost)
       day.increment(dayMs, nowMs, cost)
     }
-    return { isAdmitted, ...statesOf(windows, quotas, nowMs) }
+    return {
+      isAdmitted,
+      ban: ban.state(1, nowMs),
+      minute: minute.state(quotas.perMinute, nowMs),
+      day: day.state(quotas.perDay, nowMs),
+    }
   }
 
   async reject(client: Client): Promise<WindowState | undefined> {

@@ -2,13 +2,13 @@
 // quota.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { namesOf } from '../auth/client.js'
+import { type Client, namesOf } from '../auth/client.js'
 import type { RateLimits } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
 import type { Counters } from './counters.js'
 import { rateLimitHeaders, tooMany, windowHeaders } from './headers.js'
 import { admitted, type Decision, decideOnAddress, decideOnRejected, type Refusal } from './rules.js'
-import { type LastCounts, unused, windowState } from './windows.js'
+import { type ClientWindows, type LastCounts, unused, windowState } from './windows.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,11 +19,11 @@ declare module 'fastify' {
 
 export interface RateLimiter {
   /**
-   * Counts a request of its client, or else of its address, and sets the headers. Rejects with
-   * `rate_limit_exceeded` or `key_banned`
+   * Counts a request of its client, or else of its address, and sets the headers: at once where nothing is
+   * waited for. Throws or rejects with `rate_limit_exceeded` or `key_banned`
    * @param cost the requests that it counts as
    */
-  count(request: FastifyRequest, reply: FastifyReply, cost: number): Promise<void>
+  count(request: FastifyRequest, reply: FastifyReply, cost: number): void | Promise<void>
   hasHeaders(reply: FastifyReply): boolean
   /** Sets the headers to the caller's last known windows, without counting or reading a counter. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
@@ -31,7 +31,7 @@ export interface RateLimiter {
 
 /** The rate limiter of a contract without x-rate-limits. */
 export const unlimited: RateLimiter = {
-  count: async () => {},
+  count: () => {},
   hasHeaders: () => true,
   setLastHeaders: () => {},
 }
@@ -39,22 +39,34 @@ export const unlimited: RateLimiter = {
 /** Creates a rate limiter that counts clients by their plan, and requests without a valid key by address. */
 export function createRateLimiter(counters: Counters, anonymous: RateLimits['anonymous']): RateLimiter {
   return {
-    async count(request, reply, cost) {
+    count(request, reply, cost) {
       const { client } = request
-      if (client === undefined) {
-        report(request, reply, decideOnAddress(await counters.address(request, cost), cost))
-        return
-      }
-      const windows = await counters.count(client, cost)
-      const decision = windows.isAdmitted
-        ? admitted(windows.minute, windows.day)
-        : await decideOnRejected(counters, client, windows, cost)
-      report(request, reply, decision)
+      if (client === undefined)
+        return counters
+          .address(request, cost)
+          .then((window) => report(request, reply, decideOnAddress(window, cost)))
+      const counted = counters.count(client, cost)
+      return counted instanceof Promise
+        ? counted.then((windows) => decide(request, reply, client, windows, cost))
+        : decide(request, reply, client, counted, cost)
     },
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {
       setHeaders(reply, lastDecision(request, counters, anonymous))
     },
+  }
+
+  function decide(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    client: Client,
+    windows: ClientWindows,
+    cost: number,
+  ): void | Promise<void> {
+    if (windows.isAdmitted) return setHeaders(reply, admitted(windows.minute, windows.day))
+    return decideOnRejected(counters, client, windows, cost).then((decision) =>
+      report(request, reply, decision),
+    )
   }
 }
 

@@ -33,7 +33,7 @@ export interface ClientCounter {
    * @param cost the requests that it counts as
    * @param known windows counted elsewhere, such as in Redis before it failed: no window starts below them
    */
-  count(client: Client, cost?: number, known?: KnownWindows): Promise<ClientWindows>
+  count(client: Client, cost?: number, known?: KnownWindows): ClientWindows | Promise<ClientWindows>
   /**
    * Counts a rejected request, one of each second: those sent at once could not know of the first 429.
    * Returns the ban if the request started one, or met one.
