@@ -20,6 +20,7 @@ import type { Config } from './config.js'
 import type { Pools, Sql } from './database/database.js'
 import { statementTimeoutMs } from './database/pools.js'
 import type { Handlers } from './handlers/handler.js'
+import { acceptFirst } from './http/accept-first.js'
 import { additionsTo } from './http/additions.js'
 import { addAdmission } from './http/admission.js'
 import { createBodyMemory } from './http/body-memory.js'
@@ -81,9 +82,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
   const app = createServer(config, contract, log, lifetimes, createSecurityHeaders(address), errorBody)
 
-  // Every request: wait for its bytes, start its timeout and span, respond to a preflight, then admit it.
+  // Every request: wait for its bytes, start its timeout, let callers in, start its span, respond to a
+  // preflight, then admit it.
   deferRequests(app)
   lifetimes.add(app)
+  const arrivals = acceptFirst(app)
   if (config.otlpEndpoint !== undefined) await trace(app, { config, contract, lifetimes, log })
   addCors(app, config.corsOrigins, contract)
   const counters = await createCounters(app, contract, config, log)
@@ -106,7 +109,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   // The service's own routes, then the contract's, which validate request and response of the handler.
   const findFault = await addHealth(app, contract, { pools, counters, isClosing })
   addSecurityTxt(app, contract, config)
-  const measured = { config, contract, pools, counters, loadShedder, bodies, lifetimes, refusedConnections }
+  const load = { loadShedder, bodies, lifetimes, arrivals, refusedConnections }
+  const measured = { config, contract, pools, counters, ...load }
   const isMeasured = config.metricsPort !== undefined
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
   contractFiles(app, contract, address)

@@ -4,13 +4,15 @@ import type { RecordableHistogram } from 'node:perf_hooks'
 import { debianBinaries, withDebianPostgres } from '../faults/debian-postgres.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { RedisServer } from '../lib/redis.js'
+import { allocationsTable } from './allocations.js'
+import { arrivalsTable } from './arrivals.js'
 import { startDatabase } from './database.js'
 import { generateLoad, type LoadResult } from './generator.js'
 import { type Load, listFromDepth, mixedLoad, overloads } from './loads.js'
 import { pgbench } from './pgbench.js'
 import { plot } from './plot.js'
 import { comparisonTables, formatDecimal, formatInteger, rateCells, rateColumns, table } from './report.js'
-import { defaultConnections, type Environment, measure, type Schedule } from './runner.js'
+import { type Cell, defaultConnections, type Environment, measure, type Schedule } from './runner.js'
 import { spreadOf } from './statistics.js'
 import { buildSubjects, type Subject, service, startSubject } from './subjects.js'
 
@@ -31,9 +33,8 @@ export interface Results {
 }
 
 const rows = 1_000_000
-// While V8 optimizes, a subject takes up to three times its processor time: the warm-up is for that.
-const quick: Schedule = { rounds: 3, slices: 2, sliceMs: 250, warmUpMs: 2_500 }
-const thorough: Schedule = { rounds: 7, slices: 6, sliceMs: 300, warmUpMs: 5_000 }
+const quick: Schedule = { rounds: 3, slices: 2, sliceMs: 250 }
+const thorough: Schedule = { rounds: 7, slices: 6, sliceMs: 300 }
 
 /** Compares the service with baselines. */
 export function compareSubjects(
@@ -48,10 +49,17 @@ export function compareSubjects(
     run: async (environment) => {
       const { log, interruption } = environment
       const subjects = await buildSubjects([service, ...baselines], log, interruption)
-      const plan = { ...(isQuick ? quick : thorough), subjects, loads, withPgbench: true }
+      const schedule = isQuick ? quick : thorough
+      const more: string[] = []
+      const afterwards = async (cells: readonly Cell[]) => {
+        const running = [...new Set(cells.map(({ subject }) => subject))]
+        more.push(await arrivalsTable(environment, running, schedule.rounds))
+        more.push(await allocationsTable(environment, cells))
+      }
+      const plan = { ...schedule, subjects, loads, withPgbench: true, afterwards }
       const measurements = await measure(environment, plan)
       const comparison = { measurements, subjects: [...subjects, pgbench], loads }
-      return { text: comparisonTables(comparison), picture: plot(comparison) }
+      return { text: [comparisonTables(comparison), ...more].join('\n'), picture: plot(comparison) }
     },
   }
 }
@@ -82,7 +90,7 @@ export function compareCounters(loads: readonly Load[], isQuick: boolean): Bench
 }
 
 const growthRows = 10_000_000
-const growthSchedule: Schedule = { rounds: 5, slices: 1, sliceMs: 2_000, warmUpMs: 2_000 }
+const growthSchedule: Schedule = { rounds: 5, slices: 1, sliceMs: 2_000 }
 
 /**
  * Measures lists at several depths of a large table: with keyset pagination, all of them should cost the
@@ -136,7 +144,7 @@ export function sustain(minutes: number): Bench {
     rows,
     run: async (environment) => {
       const rounds = Math.round((minutes * 60_000) / sustainedSliceMs)
-      const schedule: Schedule = { rounds, slices: 1, sliceMs: sustainedSliceMs, warmUpMs: 1_000 }
+      const schedule: Schedule = { rounds, slices: 1, sliceMs: sustainedSliceMs }
       const plan = { ...schedule, subjects: [service], loads: [mixedLoad] }
       const lines = (await measure(environment, plan)).map(({ round, requestsPerSecond, residentMiB }) =>
         [(round * sustainedSliceMs) / 1000, requestsPerSecond, residentMiB].map(formatInteger),

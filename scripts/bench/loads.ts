@@ -1,6 +1,7 @@
 // The loads: ready-made requests, byte for byte the same for every subject, and equivalent pgbench scripts.
 
 import { randomUUID } from 'node:crypto'
+import { byId, type PageAfter, statuses } from './pages.js'
 
 /** A subject or a load, as named in flags and in the tables. */
 export interface Titled {
@@ -13,6 +14,8 @@ export interface Load extends Titled {
   readonly needs?: Feature
   /** Returns a function that returns the next request. */
   requests(target: Target): () => string
+  /** Whether its requests are for pages of lists. */
+  readonly isPaged?: true
   /** The pgbench script. */
   readonly statement?: string
 }
@@ -27,17 +30,27 @@ export interface Target {
   readonly keys: readonly string[]
   /** Number of animals; their ids are 1 to `rows`. */
   readonly rows: number
+  /** How the subject writes its pages; by default as this contract has it. */
+  readonly pageAfter?: PageAfter
 }
 
 const variants = 5_000
-const statuses = ['available', 'pending', 'sold']
 const columns = 'id, name, category_id, status'
 
 const listPages: Load = {
   name: 'list-pages',
   title: 'List 20, of 5,000 pages',
-  requests: ({ key, rows }) => cycle(pages(rows).map((path) => get(key, path))),
+  isPaged: true,
+  requests: (target) => cycle(pages(target).map((path) => get(target.key, path))),
   statement: `\\set id random(1, :rows - 20)\nselect ${columns} from pets where id > :id order by id limit 20;`,
+}
+
+/** One animal, by its id. */
+export const getAnimal: Load = {
+  name: 'get',
+  title: 'Get',
+  requests: ({ key, rows }) => cycle(ids(rows).map((id) => get(key, `/v1/pets/${id + 1}`))),
+  statement: `\\set id random(1, :rows)\nselect ${columns} from pets where id = :id;`,
 }
 
 const create: Load = {
@@ -63,21 +76,18 @@ export const loads: readonly Load[] = [
   {
     name: 'list-pages-by-status',
     title: 'List 20 by status, of 5,000 pages',
-    requests: ({ key, rows }) => cycle(pages(rows, statuses).map((path) => get(key, path))),
+    isPaged: true,
+    requests: (target) => cycle(pages(target, statuses).map((path) => get(target.key, path))),
     statement: `\\set id random(1, :rows - 200)\nselect ${columns} from pets where status = 'available' and id > :id order by id limit 20;`,
   },
   {
     name: 'list-pages-many-keys',
     title: 'List 20, of 5,000 pages, 16 API keys',
     needs: 'api-keys',
-    requests: ({ keys, rows }) => cycle(pages(rows).map((path, i) => get(at(keys, i), path))),
+    isPaged: true,
+    requests: (target) => cycle(pages(target).map((path, i) => get(at(target.keys, i), path))),
   },
-  {
-    name: 'get',
-    title: 'Get',
-    requests: ({ key, rows }) => cycle(ids(rows).map((id) => get(key, `/v1/pets/${id + 1}`))),
-    statement: `\\set id random(1, :rows)\nselect ${columns} from pets where id = :id;`,
-  },
+  getAnimal,
   create,
   createKeyed,
 ]
@@ -86,6 +96,7 @@ export const loads: readonly Load[] = [
 export const mixedLoad: Load = {
   name: 'mixed',
   title: 'Loads in turn',
+  isPaged: true,
   requests: (target) => {
     const common = loads.filter(({ needs }) => needs === undefined)
     const next = cycle(common.map((load) => load.requests(target)))
@@ -109,7 +120,7 @@ export function listFromDepth(depth: number, status: string | undefined): Load {
     title: status ?? 'all',
     requests: ({ key }) => {
       const depths = Array.from({ length: depthPages }, (_, i) => depth + i * pageSize)
-      return cycle(depths.map((each) => get(key, pageAfter(each, status))))
+      return cycle(depths.map((each) => get(key, byId(each, status))))
     },
   }
 }
@@ -119,12 +130,11 @@ function ids(rows: number): number[] {
   return Array.from({ length: variants }, (_, i) => Math.floor((rows / variants) * ((i * 2_347) % variants)))
 }
 
-function pages(rows: number, ofStatuses: readonly (string | undefined)[] = [undefined]): string[] {
+function pages(
+  { rows, pageAfter = byId }: Target,
+  ofStatuses: readonly (string | undefined)[] = [undefined],
+): string[] {
   return ids(rows).map((id, i) => pageAfter(id, at(ofStatuses, i)))
-}
-
-function pageAfter(id: number, status: string | undefined): string {
-  return `/v1/pets?${new URLSearchParams({ ...(status && { status }), after: String(id) })}`
 }
 
 function newPets(): string[] {

@@ -14,6 +14,7 @@ import { hasRedis } from '../lib/redis.js'
 import { type Bench, compareCounters, compareSubjects, growth, overload, start, sustain } from './benches.js'
 import { type BenchDatabase, startDatabase } from './database.js'
 import { loads, type Titled } from './loads.js'
+import { probedMegabytes, randomReadNs } from './memory-probe.js'
 import { formatInteger } from './report.js'
 import { defaultConnections, type Environment } from './runner.js'
 import { sizing } from './sizing.js'
@@ -24,15 +25,16 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
                      [--database-url URL] [--only NAME,NAME | --against FOLDER] [--loads NAME,NAME]
                      [--out FOLDER]
 
-  (none)        the service and the baselines, in interleaved rounds; about 25 minutes
-  --quick       the same with short rounds; about 5 minutes
+  (none)        the service and the baselines, in interleaved rounds; about 30 minutes
+  --quick       the same with short rounds; about 10 minutes
   --redis       rate-limit counters in Redis compared with counters in memory; with --quick, in short rounds
   --start       time from process start to the first response
   --growth      lists at several depths of a table with 10,000,000 rows; also on Debian's PostgreSQL, if any
   --overload    four times the rate that the service can serve
   --sustained   throughput and memory over so many minutes of continuous load
   --memory      same as --sustained 10
-  --sizing      memory and CPU of an instance by its connections, and disk for what it creates; about 3 minutes
+  --sizing      memory and CPU of an instance by its connections, and disk for what it creates; about 3 minutes,
+                and 3 for each baseline
 
   --database-url  a PostgreSQL server to use, in a temporary database; by default one is started
   --only          only these baselines: ${namesOf(baselines)}
@@ -95,13 +97,13 @@ function chooseBench(flags: ReturnType<typeof readFlags>): Bench {
   if (flags.growth) return growth
   if (flags.overload) return overload
   if (flags.memory) return sustain(10)
-  if (flags.sizing) return sizing
   if (flags.sustained !== undefined) return sustain(minutesOf(flags.sustained))
   if (flags.redis && !hasRedis) throw new OperatorError('redis-server is not in PATH.')
-  const chosenLoads = choose('--loads', loads, flags.loads)
-  if (flags.redis) return compareCounters(chosenLoads, flags.quick)
   const others =
     flags.against === undefined ? choose('--only', baselines, flags.only) : [serviceIn(flags.against)]
+  if (flags.sizing) return sizing(others)
+  const chosenLoads = choose('--loads', loads, flags.loads)
+  if (flags.redis) return compareCounters(chosenLoads, flags.quick)
   return compareSubjects(others, chosenLoads, flags.quick)
 }
 
@@ -156,7 +158,16 @@ function machine({ version }: BenchDatabase): string {
     `${cpus.length} cores (${cpus[0]?.model.trim()}), shared by the load generator, the subjects and the database;`,
     `${Math.round(os.totalmem() / 2 ** 30)} GiB of memory, ${os.type()} ${os.machine()}, Node ${nodeVersion}, PostgreSQL ${version};`,
     `${defaultConnections} connections without pipelining.`,
+    memorySpeed(),
   ].join(' ')
+}
+
+// Ratios of two machines can be compared only by what their memory is like.
+function memorySpeed(): string {
+  const times = probedMegabytes.map((megabytes) => {
+    return `${Math.round(randomReadNs(megabytes))} ns within ${megabytes} MB`
+  })
+  return `A random read takes ${times.join(', ')}.`
 }
 
 runProcess(usage, main)

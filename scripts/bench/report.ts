@@ -30,10 +30,13 @@ export function comparisonTables(comparison: Comparison): string {
 function loadTable(measurements: readonly Measurement[], subjects: readonly Titled[]): string {
   const rows = subjects.flatMap(({ name, title }) => {
     const own = measurements.filter(({ subject }) => subject === name)
-    const cpu = (['cpu', 'databaseCpu'] as const).map((figure) => formatDecimal(medianOf(own, figure), 3))
+    const cpu = (['cpu', 'mainCpu', 'databaseCpu'] as const).map((figure) =>
+      formatDecimal(medianOf(own, figure), 3),
+    )
     return own.length === 0 ? [] : [[title, ...rateCells(own), ...cpu]]
   })
-  return table([...['', ...rateColumns], 'CPU s per 1,000, process', 'CPU s per 1,000, database'], rows)
+  const cpus = ['process', 'its main thread', 'database'].map((each) => `CPU s per 1,000, ${each}`)
+  return table([...['', ...rateColumns], ...cpus], rows)
 }
 
 function ratioTable(comparison: Comparison): string {
@@ -80,7 +83,7 @@ export function rateCells(measurements: readonly Measurement[]): string[] {
   return [formatInteger(medianOf(measurements, 'requestsPerSecond')), ...latencies]
 }
 
-type Figure = 'requestsPerSecond' | 'p50' | 'p99' | 'cpu' | 'databaseCpu'
+type Figure = 'requestsPerSecond' | 'p50' | 'p99' | 'cpu' | 'mainCpu' | 'databaseCpu'
 
 function medianOf(measurements: readonly Measurement[], figure: Figure): number {
   return spreadOf(measurements.map((each) => each[figure])).median

@@ -2,10 +2,11 @@
 // turn with the other subjects', so that noise affects all alike. Ratios compare measurements of a round.
 
 import path from 'node:path'
-import { cpuSeconds, residentBytes } from '../faults/processes.js'
+import { cpuSeconds, mainThreadSeconds, residentBytes } from '../faults/processes.js'
 import type { BenchDatabase } from './database.js'
 import { createLatencies, generateLoad, type Job, type LoadResult } from './generator.js'
-import type { Load } from './loads.js'
+import type { Load, Target } from './loads.js'
+import { byId, pagesOf } from './pages.js'
 import { hasPgbench, pgbench, runPgbench } from './pgbench.js'
 import { type RunningSubject, type Subject, startSubject } from './subjects.js'
 
@@ -25,6 +26,8 @@ export interface Plan extends Schedule {
   readonly loads: readonly Load[]
   /** Whether to measure the database alone too, if pgbench is installed. */
   readonly withPgbench?: boolean
+  /** What to do at the end with the subjects, which are warm. */
+  readonly afterwards?: (cells: readonly Cell[]) => Promise<void>
 }
 
 export interface Schedule {
@@ -32,7 +35,6 @@ export interface Schedule {
   /** Slices of a measurement. */
   readonly slices: number
   readonly sliceMs: number
-  readonly warmUpMs: number
 }
 
 /** One subject under one load in one round. Figures that cannot be measured are NaN. */
@@ -44,8 +46,9 @@ export interface Measurement {
   /** Latency percentiles over all slices, in milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Seconds of CPU time for 1,000 requests, of the subject's process and of the database. */
+  /** Seconds of CPU time for 1,000 requests: of the subject's process, its main thread, and the database. */
   readonly cpu: number
+  readonly mainCpu: number
   readonly databaseCpu: number
   /** Resident memory of the subject's process at the end. */
   readonly residentMiB: number
@@ -53,19 +56,24 @@ export interface Measurement {
 
 /** Connections of a load, unless stated otherwise. */
 export const defaultConnections = 64
-// A warm-up also lasts until so many requests were served: on a busy machine, its time may not be enough.
-const warmUpRequests = 1_000
+/**
+ * The requests of each load after which a subject is warm, and counted instead of timed: until then V8's other
+ * threads take up to a third of its processor time, and the subject with the most code would be the coldest.
+ */
+export const warmUpRequests = 20_000
+const warmUpSliceMs = 500
 // A new load makes V8 optimize again what it has optimized for the loads before.
 const warmUpPasses = 2
 
 /** Runs all rounds of a plan. */
 export function measure(environment: Environment, plan: Plan): Promise<Measurement[]> {
-  const { subjects, loads, rounds, warmUpMs } = plan
+  const { subjects, loads, rounds } = plan
   return withSubjects(environment, subjects, async (running) => {
-    const cells = loads.map((load) => cellsOf(load, running, load.requests(environment.database)))
+    const targets = await targetsOf(environment, running, loads)
+    const cells = loads.map((load) => cellsOf(load, targets))
     environment.log('warming up')
     for (let pass = 0; pass < warmUpPasses; pass++) {
-      for (const cell of cells.flat()) await warmUp(environment, cell, warmUpMs / warmUpPasses)
+      for (const cell of cells.flat()) await warmUp(environment, cell, warmUpRequests / warmUpPasses)
     }
     const measurements: Measurement[] = []
     for (let round = 1; round <= rounds; round++) {
@@ -75,14 +83,39 @@ export function measure(environment: Environment, plan: Plan): Promise<Measureme
         if (plan.withPgbench) measurements.push(...(await measureDatabase(environment, plan, load, round)))
       }
     }
+    await plan.afterwards?.(cells.flat())
     return measurements
   })
 }
 
-async function warmUp(environment: Environment, cell: Cell, durationMs: number): Promise<void> {
-  for (let count = 0; count < warmUpRequests; ) {
-    count += (await takeSlice(environment, cell, durationMs)).served.count
+/** Sends at least so many requests. */
+async function warmUp(environment: Environment, cell: Cell, requests: number): Promise<void> {
+  for (let count = 0; count < requests; ) {
+    count += (await takeSlice(environment, cell, warmUpSliceMs)).total
   }
+}
+
+async function targetsOf(
+  environment: Environment,
+  running: readonly RunningSubject[],
+  loads: readonly Load[],
+): Promise<ReadonlyMap<RunningSubject, Target>> {
+  const hasPages = loads.some(({ isPaged }) => isPaged)
+  const targets = new Map<RunningSubject, Target>()
+  for (const subject of running) {
+    targets.set(subject, hasPages ? await pagedTarget(environment, subject) : environment.database)
+  }
+  return targets
+}
+
+/** What the requests of loads with pages are made for. */
+export async function pagedTarget(
+  { database, interruption, log }: Environment,
+  subject: RunningSubject,
+): Promise<Target> {
+  const pageAfter = await pagesOf(subject, database.key, interruption)
+  if (pageAfter !== byId) log(`${subject.name} has pages of its own form: followed its links`)
+  return { ...database, pageAfter }
 }
 
 async function withSubjects<T>(
@@ -94,7 +127,7 @@ async function withSubjects<T>(
   try {
     for (const subject of subjects) {
       const logFile = path.join(folder, `${subject.name}.log`)
-      running.push(await startSubject(subject, database.env, logFile, interruption))
+      running.push(await startSubject(subject, database.env, logFile, interruption, true))
     }
     return await work(running)
   } finally {
@@ -103,16 +136,16 @@ async function withSubjects<T>(
 }
 
 /** A subject under a load. */
-interface Cell {
+export interface Cell {
   readonly subject: RunningSubject
   readonly load: Load
   nextRequest(): string
 }
 
-function cellsOf(load: Load, running: readonly RunningSubject[], nextRequest: () => string): Cell[] {
+function cellsOf(load: Load, targets: ReadonlyMap<RunningSubject, Target>): Cell[] {
   const { needs } = load
-  const able = running.filter(({ features }) => needs === undefined || features?.includes(needs))
-  return able.map((subject) => ({ subject, load, nextRequest }))
+  const able = [...targets].filter(([{ features }]) => needs === undefined || features?.includes(needs))
+  return able.map(([subject, target]) => ({ subject, load, nextRequest: load.requests(target) }))
 }
 
 async function interleave(
@@ -135,21 +168,30 @@ async function interleave(
 /** The result of a slice, with CPU times in seconds. */
 interface Slice extends LoadResult {
   readonly cpu: number
+  readonly mainCpu: number
   readonly databaseCpu: number
 }
 
 async function takeSlice(
   { database, interruption }: Environment,
-  { subject: { name, port, pid }, load, nextRequest }: Cell,
+  { subject: { name, port, pid, isNode }, load, nextRequest }: Cell,
   durationMs: number,
 ): Promise<Slice> {
-  const before = { cpu: cpuSeconds(pid), databaseCpu: databaseSeconds(database) }
+  const secondsOf = () => ({
+    cpu: cpuSeconds(pid),
+    // The first thread of a Go or Rust program is one of many that serve.
+    mainCpu: isNode ? mainThreadSeconds(pid) : Number.NaN,
+    databaseCpu: databaseSeconds(database),
+  })
+  const before = secondsOf()
   const job = { port, nextRequest, connections: defaultConnections, durationMs, interruption }
   const result = await generateServedLoad(job, `${name}, ${load.name}`)
+  const after = secondsOf()
   return {
     ...result,
-    cpu: cpuSeconds(pid) - before.cpu,
-    databaseCpu: databaseSeconds(database) - before.databaseCpu,
+    cpu: after.cpu - before.cpu,
+    mainCpu: after.mainCpu - before.mainCpu,
+    databaseCpu: after.databaseCpu - before.databaseCpu,
   }
 }
 
@@ -165,7 +207,7 @@ export async function generateServedLoad(job: Job, title: string): Promise<LoadR
 }
 
 function summarize({ subject, load }: Cell, slices: readonly Slice[], round: number): Measurement {
-  const sum = (of: 'durationMs' | 'total' | 'cpu' | 'databaseCpu') =>
+  const sum = (of: 'durationMs' | 'total' | 'cpu' | 'mainCpu' | 'databaseCpu') =>
     slices.reduce((total, slice) => total + slice[of], 0)
   const served = createLatencies()
   for (const slice of slices) served.add(slice.served)
@@ -177,12 +219,14 @@ function summarize({ subject, load }: Cell, slices: readonly Slice[], round: num
     p50: served.percentile(50) / 1000,
     p99: served.percentile(99) / 1000,
     cpu: (sum('cpu') / sum('total')) * 1000,
+    mainCpu: (sum('mainCpu') / sum('total')) * 1000,
     databaseCpu: (sum('databaseCpu') / sum('total')) * 1000,
     residentMiB: residentBytes(subject.pid) / 2 ** 20,
   }
 }
 
-const notMeasured = { p50: Number.NaN, p99: Number.NaN, cpu: Number.NaN, residentMiB: Number.NaN }
+const none = Number.NaN
+const notMeasured = { p50: none, p99: none, cpu: none, mainCpu: none, residentMiB: none }
 
 async function measureDatabase(
   { database, folder, interruption }: Environment,

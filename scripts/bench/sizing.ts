@@ -8,39 +8,53 @@ import { Connection } from './connection.js'
 import type { Job } from './generator.js'
 import { creations, type Load, mixedLoad } from './loads.js'
 import { formatDecimal, formatInteger, table } from './report.js'
-import { defaultConnections, type Environment, generateServedLoad } from './runner.js'
-import { type RunningSubject, service, startSubject } from './subjects.js'
+import {
+  defaultConnections,
+  type Environment,
+  generateServedLoad,
+  pagedTarget,
+  warmUpRequests,
+} from './runner.js'
+import { buildSubjects, type RunningSubject, type Subject, service, startSubject } from './subjects.js'
 
 // As in deploy/kubernetes/: with metrics, and the heap that Node chooses in 512 MiB.
-const deployed = { ...service, env: { METRICS_PORT: '0', NODE_OPTIONS: '--max-old-space-size=256' } }
+const env = { METRICS_PORT: '0', NODE_OPTIONS: '--max-old-space-size=256' }
 const connectionCounts = [1, 100, 1_000]
 const restMs = 3_000
 const loadMs = 15_000
-// While V8 optimizes, requests take up to three times the processor time.
-const warmUpMs = 10_000
+const measureMs = 10_000
 
-/** Measures a new instance for each number of connections, and the growth of the tables. */
-export const sizing: Bench = {
-  name: 'sizing',
-  title: 'What an instance needs',
-  rows: 100_000,
-  run: async (environment) => {
-    const needs: string[][] = []
-    for (const count of connectionCounts)
-      needs.push(await withInstance(environment, (instance) => needsOf(environment, instance, count)))
-    const growth: string[][] = []
-    for (const load of creations)
-      growth.push(await withInstance(environment, (instance) => growthBy(environment, instance, load)))
-    return {
-      text: `${needsHeading}\n\n${table(needsColumns, needs)}\n${growthHeading}\n\n${table(growthColumns, growth)}`,
-    }
-  },
+/**
+ * Measures a new instance for each number of connections, beside the baselines, and the growth of the
+ * service's tables.
+ */
+export function sizing(baselines: readonly Subject[]): Bench {
+  return {
+    name: 'sizing',
+    title: 'What an instance needs',
+    rows: 100_000,
+    run: async (environment) => {
+      const { log, interruption } = environment
+      const needs: string[][] = []
+      for (const subject of await buildSubjects([service, ...baselines], log, interruption)) {
+        for (const count of connectionCounts)
+          needs.push(await withInstance(environment, subject, (each) => needsOf(environment, each, count)))
+      }
+      const growth: string[][] = []
+      for (const load of creations)
+        growth.push(await withInstance(environment, service, (each) => growthBy(environment, each, load)))
+      return {
+        text: `${needsHeading}\n\n${table(needsColumns, needs)}\n${growthHeading}\n\n${table(growthColumns, growth)}`,
+      }
+    },
+  }
 }
 
-const needsHeading = `Of the process, with a heap of 256 MiB. Resident memory: after one request on each connection, one after the
+const needsHeading = `Of the process; Node's has a heap of 256 MiB. Resident memory: after one request on each connection, one after the
 other; and at most, when each connection sends lists, gets and creations in turn, each as soon as the last response
 has arrived, for ${loadMs / 1000} s. CPU time, once V8 has optimized: under the same load, and at one request a second on each connection.`
 const needsColumns = [
+  '',
   'connections',
   'memory at rest, MiB',
   'under full load, MiB',
@@ -61,8 +75,10 @@ const growthColumns = [
 
 async function withInstance<T>(
   { database, folder, interruption }: Environment,
+  subject: Subject,
   work: (instance: RunningSubject) => Promise<T>,
 ): Promise<T> {
+  const deployed = { ...subject, env: { ...env, ...subject.env } }
   const instance = await startSubject(deployed, database.env, `${folder}/sizing.log`, interruption)
   try {
     return await work(instance)
@@ -72,12 +88,14 @@ async function withInstance<T>(
 }
 
 async function needsOf(
-  { database, interruption, log }: Environment,
-  { pid, port }: RunningSubject,
+  environment: Environment,
+  instance: RunningSubject,
   connections: number,
 ): Promise<string[]> {
-  log(`connections: ${connections}`)
-  const nextRequest = mixedLoad.requests(database)
+  const { interruption, log } = environment
+  const { pid, port, title, name } = instance
+  log(`${name}, connections: ${connections}`)
+  const nextRequest = mixedLoad.requests(await pagedTarget(environment, instance))
   const cpuOf = async (job: Partial<Job>) => {
     const defaults = { port, nextRequest, connections, durationMs: loadMs, interruption }
     const before = cpuSeconds(pid)
@@ -87,10 +105,12 @@ async function needsOf(
   const atRest = await restingBytes(pid, port, nextRequest, connections)
   await cpuOf({})
   const underLoad = peakResidentBytes(pid)
-  await cpuOf({ connections: defaultConnections, durationMs: warmUpMs })
-  const full = await cpuOf({ durationMs: warmUpMs })
+  for (let sent = 0; sent < warmUpRequests; )
+    sent += (await cpuOf({ connections: defaultConnections, durationMs: measureMs })).total
+  const full = await cpuOf({ durationMs: measureMs })
   const paced = await cpuOf({ rate: connections })
   return [
+    title,
     ...[connections, atRest / 2 ** 20, underLoad / 2 ** 20].map(formatInteger),
     formatDecimal((full.seconds / full.total) * 1000, 3),
     `${formatDecimal((paced.seconds / loadMs) * 100_000, 1)} %`,

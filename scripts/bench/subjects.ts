@@ -31,6 +31,7 @@ interface Build {
 }
 
 const benchFolder = path.join(projectRoot, 'scripts/bench')
+const counterFile = path.join(benchFolder, 'allocations.mjs')
 const [goFolder, rustFolder] = [
   path.join(benchFolder, 'baselines/go'),
   path.join(benchFolder, 'baselines/rust'),
@@ -170,11 +171,18 @@ async function runBuild(
   }
 }
 
+/** What a request allocates. */
+export type Allocated = 'bytes' | 'promises'
+
 export interface RunningSubject extends Subject {
   readonly pid: number
   readonly port: number
   /** Time from process start to the first response. */
   readonly startMs: number
+  /** Whether it runs on Node. */
+  readonly isNode: boolean
+  /** Counts what a subject of Node allocates meanwhile. */
+  readonly count?: (what: Allocated, work: () => Promise<unknown>) => Promise<number>
   stop(): Promise<void>
 }
 
@@ -184,6 +192,7 @@ const retryMs = 5
 
 /**
  * Starts a subject and waits for its first response. Its output goes to the file.
+ * @param counts whether it can count what it allocates, if it runs on Node
  * @throws {Error} if it does not respond in time, or when interrupted; the process is stopped
  */
 export async function startSubject(
@@ -191,16 +200,19 @@ export async function startSubject(
   env: Readonly<Record<string, string>>,
   logFile: string,
   interruption: AbortSignal,
+  counts = false,
 ): Promise<RunningSubject> {
   const port = await freePort()
   const { PATH = '', HOME = '' } = process.env
   const log = openSync(logFile, 'a')
   const [program, ...args] = subject.command
+  const isNode = program === 'node' || program === process.execPath
   const beginMs = performance.now()
-  const child = spawn(program === 'node' ? nodeProgram() : program, args, {
+  const counter = isNode && counts ? ['--import', counterFile] : []
+  const child = spawn(program === 'node' ? nodeProgram() : program, [...counter, ...args], {
     cwd: projectRoot,
     env: { PATH, HOME, NODE_ENV: 'production', ...env, ...subject.env, PORT: String(port) },
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', log, log, ...(counter.length > 0 ? (['ipc'] as const) : [])],
   })
   closeSync(log)
   try {
@@ -216,7 +228,21 @@ export async function startSubject(
     throw error
   }
   const startMs = performance.now() - beginMs
-  return { ...subject, pid: child.pid ?? 0, port, startMs, stop: () => stop(child) }
+  const running = { ...subject, pid: child.pid ?? 0, port, startMs, isNode, stop: () => stop(child) }
+  return counter.length === 0 ? running : { ...running, count: counterOf(child) }
+}
+
+function counterOf(child: ChildProcess) {
+  const ask = async (message: object): Promise<number> => {
+    const answered = once(child, 'message')
+    child.send(message)
+    return (await answered)[0]
+  }
+  return async (what: Allocated, work: () => Promise<unknown>): Promise<number> => {
+    await ask({ start: what })
+    await work()
+    return ask({})
+  }
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -4,9 +4,10 @@
 import type { Server } from 'node:http'
 import type { Contract } from 'contract-engine'
 import type { FastifyInstance } from 'fastify'
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Config } from '../config.js'
 import type { Pools } from '../database/database.js'
+import type { Arrivals } from '../http/accept-first.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import type { FindFault } from '../http/readiness.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
@@ -18,7 +19,7 @@ import {
   measureStatements,
 } from './database-metrics.js'
 import { closeMetricsServer, createMetricsServer, healthOf } from './metrics-server.js'
-import { measureRequests } from './request-metrics.js'
+import { measureRequests, secondsBuckets } from './request-metrics.js'
 
 /** Requests in handlers, and those that were refused because there were too many. */
 interface Load {
@@ -43,6 +44,7 @@ export interface MeasuredParts {
   readonly loadShedder: Load
   readonly bodies: Bodies
   readonly lifetimes: Lifetimes
+  readonly arrivals: Arrivals
   readonly refusedConnections: RefusedConnections
   readonly findFault: FindFault
 }
@@ -64,6 +66,7 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
   for (const name of misnamed) registry.removeSingleMetric(name)
   measureRequests(registry, lifetimes)
   measureClientConnections(app, registry, refusedConnections)
+  measureArrivals(registry, parts.arrivals)
   measureCounters(registry, counters)
   measureLoad(registry, loadShedder)
   measureStreams(registry, loadShedder)
@@ -119,6 +122,18 @@ function measureClientConnections(
       )
     },
   })
+}
+
+function measureArrivals(registry: Registry, arrivals: Arrivals): void {
+  const seconds = new Histogram({
+    name: 'animal_store_accept_seconds',
+    help:
+      'How long callers who connected together were accepted, from the first to the last: ' +
+      'none of them waited longer than that and one turn of the event loop',
+    buckets: secondsBuckets,
+    registers: [registry],
+  })
+  arrivals.onBurst((ms) => seconds.observe(ms / 1000))
 }
 
 function measureLoad(registry: Registry, loadShedder: Load): void {

@@ -1,0 +1,84 @@
+// Callers first: while connections wait to be accepted, no request starts. libuv accepts one connection in each
+// turn of the event loop (since 1.45, Node 20). If each turn also served what is ready, the last of 500
+// callers who connect at once would wait for 500 turns of others; a turn that only accepts takes a tenth of
+// a millisecond. All are taken from one queue of the kernel, so a close loses none (connections.ts).
+
+import type { Server } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { afterReading } from '../lib/after-reading.js'
+
+/** Turns that only accept, before one that serves: a flood of connections must not keep requests waiting. */
+export const acceptTurnsMax = 128
+
+/**
+ * Lets requests start once no connection waits to be accepted, or after `acceptTurnsMax` turns. Added after
+ * the lifetimes, which notice when the client of a request that waits here has gone.
+ */
+export function acceptFirst(app: FastifyInstance): Arrivals {
+  const arrivals = new Arrivals(app.server)
+  app.addHook('onRequest', (_request, _reply, done) => arrivals.acceptBefore(done))
+  return arrivals
+}
+
+/**
+ * Called at the end of a burst: of connections accepted in turns without a pause. No caller of it has waited
+ * longer than from the first to the last of them, and a turn of the event loop. Node does not tell more.
+ */
+export type OnBurst = (ms: number) => void
+
+/** The connections that arrive, one in a turn, and the requests that wait for them. */
+export class Arrivals {
+  #isBurst = false
+  #hasAccepted = false
+  #turns = 0
+  #beganMs = 0
+  #lastMs = 0
+  #waiting: (() => void)[] = []
+  readonly #onBurst: OnBurst[] = []
+
+  constructor(server: Server) {
+    server.on('connection', () => this.#accepted())
+    server.on('drop', () => this.#accepted()) // over CONNECTIONS_MAX: closed, but a turn like any other
+  }
+
+  /** Adds a listener for the end of every burst. */
+  onBurst(listener: OnBurst): void {
+    this.#onBurst.push(listener)
+  }
+
+  /** Calls back when a request may start: mostly at once. */
+  acceptBefore(start: () => void): void {
+    if (this.#isBurst) this.#waiting.push(start)
+    else start()
+  }
+
+  #accepted(): void {
+    this.#hasAccepted = true
+    this.#lastMs = performance.now()
+    if (this.#isBurst) return
+    this.#isBurst = true
+    this.#turns = 0
+    this.#beganMs = this.#lastMs
+    afterReading(() => this.#endTurn())
+  }
+
+  #endTurn(): void {
+    const isBurst = this.#hasAccepted
+    this.#hasAccepted = false
+    this.#turns++
+    if (!isBurst) this.#endBurst()
+    if (!isBurst || this.#turns % acceptTurnsMax === 0) this.#release()
+    if (isBurst) afterReading(() => this.#endTurn())
+  }
+
+  #endBurst(): void {
+    this.#isBurst = false
+    for (const listener of this.#onBurst) listener(this.#lastMs - this.#beganMs)
+  }
+
+  // Each in a callback of its own, so that an error in one does not lose the others.
+  #release(): void {
+    for (const start of this.#waiting) afterReading(start)
+    this.#waiting = []
+  }
+}
