@@ -39,6 +39,8 @@ const shown = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr
 const alerts = (parse(read('deploy/monitoring/alerts.yaml')) as Rules).groups.flatMap(({ rules }) => rules)
 const namesIn = (text: string) => text.match(/\b(animal_store|nodejs|process)_\w+/g) ?? []
 
+// Those that Prometheus adds: of one service in one environment.
+const environmentLabels = ['job', 'namespace', 'cluster']
 const queries = [...shown, ...alerts.map(({ expr }) => expr)]
 
 const promtoolIsMissing =
@@ -71,7 +73,7 @@ t.test('a service that has responded once', async (t) => {
     for (const [, name = '', matchers = ''] of matched) {
       const labels = new RegExp(`^${name}\\{(.*)\\}`, 'm').exec(text)?.[1] ?? ''
       for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=|!)/g))
-        t.ok(label === 'job' || labels.includes(`${label}="`), `${label} of ${name}`)
+        t.ok(environmentLabels.includes(label ?? '') || labels.includes(`${label}="`), `${label} of ${name}`)
     }
   })
 
@@ -86,6 +88,14 @@ t.test('a service that has responded once', async (t) => {
       t.ok(isShown, name)
     }
   })
+})
+
+t.test('no query adds up or joins two environments of a job', async (t) => {
+  for (const query of queries) {
+    const groups = [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].filter(([, labels]) => labels !== 'cause')
+    for (const [, labels = ''] of groups) t.ok(labels.startsWith(environmentLabels.join(', ')), query)
+    t.notMatch(query, /\b(?:sum|max|min|avg|count|group) ?\((?!animal_store_ready)/, query)
+  }
 })
 
 t.test('compose runs Prometheus in the monitoring profile, which scrapes the metrics port', async (t) => {
