@@ -39,6 +39,8 @@ const shown = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr
 const alerts = (parse(read('deploy/monitoring/alerts.yaml')) as Rules).groups.flatMap(({ rules }) => rules)
 const namesIn = (text: string) => text.match(/\b(animal_store|nodejs|process)_\w+/g) ?? []
 
+// Those that Prometheus adds: of one service in one environment.
+const environmentLabels = ['job', 'namespace', 'cluster']
 const queries = [...shown, ...alerts.map(({ expr }) => expr)]
 
 const promtoolIsMissing =
@@ -71,7 +73,7 @@ t.test('a service that has responded once', async (t) => {
     for (const [, name = '', matchers = ''] of matched) {
       const labels = new RegExp(`^${name}\\{(.*)\\}`, 'm').exec(text)?.[1] ?? ''
       for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=|!)/g))
-        t.ok(label === 'job' || labels.includes(`${label}="`), `${label} of ${name}`)
+        t.ok(environmentLabels.includes(label ?? '') || labels.includes(`${label}="`), `${label} of ${name}`)
     }
   })
 
@@ -86,6 +88,14 @@ t.test('a service that has responded once', async (t) => {
       t.ok(isShown, name)
     }
   })
+})
+
+t.test('no query adds up or joins two environments of a job', async (t) => {
+  for (const query of queries) {
+    const groups = [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].filter(([, labels]) => labels !== 'cause')
+    for (const [, labels = ''] of groups) t.ok(labels.startsWith(environmentLabels.join(', ')), query)
+    t.notMatch(query, /\b(?:sum|max|min|avg|count|group) ?\((?!animal_store_ready)/, query)
+  }
 })
 
 t.test('compose runs Prometheus in the monitoring profile, which scrapes the metrics port', async (t) => {
@@ -110,9 +120,10 @@ t.test('promtool accepts the rules, and their test passes', { skip: promtoolIsMi
   t.match(promtool('test', 'rules', 'alerts-test.yaml'), /SUCCESS/)
 })
 
-const [runbook = '', heading = ''] = alerts[0]?.annotations.runbook_url.split('#') ?? []
+const { pathname, hash } = new URL(alerts[0]?.annotations.runbook_url ?? '')
+const [heading, page] = [hash.slice(1), pathname.slice(pathname.indexOf('/docs/') + 1)]
 const section =
-  read(runbook)
+  read(page)
     .split(/^## /m)
     .find((each) => slugOf(each.split('\n')[0] ?? '') === heading) ?? ''
 const [, functions = ''] = /```sh\n([\s\S]*?)```/.exec(section) ?? []
@@ -125,7 +136,7 @@ t.test('each alert leads to a row of the runbook, and the row to a command', asy
   const programs = ['docker', 'kubectl', 'psql', 'systemctl', ...namesOf(functions)]
   const rows = section.split('\n').filter((line) => line.startsWith('| '))
   for (const { alert, annotations } of alerts) {
-    t.equal(annotations.runbook_url, `${runbook}#${heading}`, alert)
+    t.equal(annotations.runbook_url, alerts[0]?.annotations.runbook_url, alert)
     const own = rows.filter((row) => row.split(' | ')[0]?.includes(`\`${alert}\``))
     t.equal(own.length, 1, alert)
     const [, program = ''] = /^`(\S+?)[ `]/.exec(own[0]?.split(' | ')[1] ?? '') ?? []
@@ -137,9 +148,15 @@ function namesOf(script: string): string[] {
   return [...script.matchAll(/^(\w+)\(\)/gm)].map(([, name = '']) => name)
 }
 
+t.test('the address of the runbook is absolute, and set in one place', async (t) => {
+  t.match(alerts[0]?.annotations.runbook_url, /^https:\/\/[^/]+\//)
+  t.equal(read('deploy/monitoring/alerts.yaml').match(/https?:\/\//g)?.length, 1)
+})
+
 t.test('the commands of the runbook show causes in the log, and sessions of the database', async (t) => {
   const folder = temporaryDirectory(t)
-  const lines = ['refused', 'stalled', 'refused'].map((message) =>
+  const full = 'could not extend file "base/5/1": No space left on device \\ "quota"'
+  const lines = ['refused', 'stalled', 'refused', full].map((message) =>
     JSON.stringify({ level: 50, err: { message } }),
   )
   writeFileSync(path.join(folder, 'log'), `${lines.join('\n')}\n${JSON.stringify({ reason: 'overload' })}\n`)
@@ -150,6 +167,7 @@ t.test('the commands of the runbook show causes in the log, and sessions of the 
     return execFileSync('bash', ['-c', `${functions}\n${command}`], { env, encoding: 'utf8' })
   }
   t.equal(run('logs stalled'), `${lines[1]}\n`)
+  t.ok(run('causes').includes(` 1 "message":${JSON.stringify(full)}\n`), 'messages are shown to their ends')
   t.match(run('causes'), /^ +2 "message":"refused"\n[\s\S]* 1 "reason":"overload"\n/)
   const sql = await createDatabase(t)
   const sessions = await sql.unsafe(run('activity'))
