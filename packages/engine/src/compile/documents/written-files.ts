@@ -1,10 +1,12 @@
 // Writes the contract as a file, which is the work of a build: a server has the texts in its plan.
 
+import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'lossless-json'
 import { isSeq } from 'yaml'
 import type { Contract, FileForm } from '../../document/contract.js'
 import { nodeOf } from '../../document/reader.js'
 import { baseMark, ownServer, type ServerObject } from '../../serve/documents/own-server.js'
+import { withOwnRefs } from '../source/self.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 import { withoutOpenApi32 } from './openapi-3.1.js'
 import { toDocument, toYaml, written } from './yaml-text.js'
@@ -26,10 +28,12 @@ export function writeFile(contract: Written, form: FileForm, place: 'only' | 'fi
   return String(stringify(document))
 }
 
-// As written, with its comments. Undefined for JSON, in which some numbers are texts to YAML 1.1.
+// As written, with its comments. Undefined for JSON, in which some numbers are texts to YAML 1.1, and for
+// references by `$self`, which no tool resolves.
 function yamlWith([own, ...others]: readonly ServerObject[], text: string): string | undefined {
   if (/^\s*\{/.test(text)) return undefined
   const document = toDocument(text)
+  if (document.has('$self') && hasRefsBySelf(document.toJS())) return undefined
   const servers = document.get('servers')
   if (isSeq(servers) && others.length > 0) servers.items.unshift(document.createNode(own))
   else document.set('servers', [own])
@@ -38,4 +42,8 @@ function yamlWith([own, ...others]: readonly ServerObject[], text: string): stri
   } catch {
     return undefined // an alias of what the servers contained
   }
+}
+
+function hasRefsBySelf(value: object): boolean {
+  return !isDeepStrictEqual(withOwnRefs(value), value)
 }

@@ -185,6 +185,24 @@ t.test('a text that only some readers of YAML misread is in quotes, too', async 
   t.match(yaml, ' 1.0e+21\n')
 })
 
+t.test('references by $self are local ones in each file', async (t) => {
+  const $self = 'https://toys.example/contracts/openapi.yaml'
+  const schema = `{ $ref: '${$self}#/components/schemas/Toy' }`
+  const ok = `{ 200: { description: OK, content: { application/json: { schema: ${schema} } } } }`
+  const served = await contractFrom(`openapi: 3.2.0
+$self: ${$self}
+info: { title: A, version: 1.0.0 }
+paths: { /a: { get: { operationId: a, responses: ${ok} } } }
+components: { schemas: { Toy: { type: object } } }
+`)
+  const ask = await serve(served)
+  for (const file of [...files, '/openapi-3.1.yaml'])
+    t.strictSame(
+      [...(await ask(file)).matchAll(/\$ref"?: *["'](.*?)["']/g)].map(([, ref]) => ref),
+      ['#/components/schemas/Toy'],
+    )
+})
+
 const texts: [title: string, text: string, url: string][] = [
   [
     'without servers',
