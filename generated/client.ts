@@ -136,6 +136,11 @@ export const table: ClientTable = {
       ],
       "parameters": [
         {
+          "name": "limit",
+          "in": "query",
+          "isFilled": true
+        },
+        {
           "name": "after",
           "in": "query",
           "numbers": "int64"
