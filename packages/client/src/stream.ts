@@ -7,6 +7,7 @@ import { type Framing, itemReader, type SentItem } from './framing.js'
 import { chunksOf, headOf, ownSignal } from './incoming.js'
 import { type RateLimit, readRateLimit } from './rate-limit.js'
 import { unexpected } from './response-body.js'
+import { isOfCredential } from './retry.js'
 import type { CalledOperation } from './table.js'
 
 /** The response that a stream is read from. */
@@ -211,6 +212,7 @@ async function* itemsIn(
 }
 
 function isAway(error: ApiError): boolean {
+  if (isOfCredential(error)) return false
   const isBusy = error.status !== undefined && [429, 502, 503, 504].includes(error.status)
   return error.code === 'unreachable' || isBusy || isLost(error)
 }
