@@ -5,7 +5,7 @@
 import type { Clock } from './clock.js'
 import { ApiError } from './error.js'
 import { readRateLimit, readRetryAfter } from './rate-limit.js'
-import { isOfCredential } from './retry.js'
+import { isOfCredential } from './refused-credential.js'
 
 /** A call that wants to send a request. */
 export interface Caller {

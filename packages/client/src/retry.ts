@@ -1,7 +1,6 @@
 // Whether a call is retried, and after how long.
 
 import type { Clock } from './clock.js'
-import type { ApiError } from './error.js'
 import type { Limits } from './options.js'
 import { readRetryAfter } from './rate-limit.js'
 import type { ClientOperation } from './table.js'
@@ -18,12 +17,6 @@ const spreadMs = 250
  */
 export function isRepeatable({ method, idempotent }: ClientOperation): boolean {
   return idempotent === true || ['GET', 'HEAD', 'OPTIONS', 'QUERY', 'PUT', 'DELETE'].includes(method)
-}
-
-/** Whether a response refuses the credential: a 401, or a 429 that asks for another one. */
-export function isOfCredential({ response }: ApiError): boolean {
-  const { status, headers } = response ?? {}
-  return status === 401 || (status === 429 && headers?.has('WWW-Authenticate') === true)
 }
 
 /**

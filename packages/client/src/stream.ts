@@ -6,8 +6,8 @@ import { ApiError } from './error.js'
 import { type Framing, itemReader, type SentItem } from './framing.js'
 import { chunksOf, headOf, ownSignal } from './incoming.js'
 import { type RateLimit, readRateLimit } from './rate-limit.js'
+import { isOfCredential } from './refused-credential.js'
 import { unexpected } from './response-body.js'
-import { isOfCredential } from './retry.js'
 import type { CalledOperation } from './table.js'
 
 /** The response that a stream is read from. */
