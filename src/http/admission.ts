@@ -83,7 +83,8 @@ class Admission {
       request.client = caller
       request.callers = callers
       // What is refused for its credential does not do what is costly.
-      await rateLimiter.count(request, reply, refusal === undefined ? rateCost(operation) : 1)
+      const unauthorized = operation && refusal?.statusCode === 401 ? refusal : undefined
+      await rateLimiter.count(request, reply, refusal === undefined ? rateCost(operation) : 1, unauthorized)
     }
     if (isMalformed) throw malformed()
     if (request.matched === undefined) this.refuseUnknown(request)

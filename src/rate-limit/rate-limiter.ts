@@ -1,9 +1,10 @@
 // The rate limiter: counts requests of the contract's operations, sets headers, and rejects what exceeds a
 // quota.
 
+import type { RequestError } from 'contract-engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { namesOf } from '../auth/client.js'
-import type { RateLimits } from '../auth/plans.js'
+import type { RateLimits, ServiceContract } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
 import type { Counters } from './counters.js'
 import { rateLimitHeaders, tooMany, windowHeaders } from './headers.js'
@@ -20,10 +21,16 @@ declare module 'fastify' {
 export interface RateLimiter {
   /**
    * Counts a request of its client, or else of its address, and sets the headers. Rejects with
-   * `rate_limit_exceeded` or `key_banned`
+   * `rate_limit_exceeded`, `key_banned` or `unauthorized_limit_exceeded`.
    * @param cost the requests that it counts as
+   * @param unauthorized the 401 that it gets if it is admitted
    */
-  count(request: FastifyRequest, reply: FastifyReply, cost: number): Promise<void>
+  count(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    cost: number,
+    unauthorized?: RequestError,
+  ): Promise<void>
   hasHeaders(reply: FastifyReply): boolean
   /** Sets the headers to the caller's last known windows, without counting or reading a counter. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
@@ -37,12 +44,14 @@ export const unlimited: RateLimiter = {
 }
 
 /** Creates a rate limiter that counts clients by their plan, and requests without a valid key by address. */
-export function createRateLimiter(counters: Counters, anonymous: RateLimits['anonymous']): RateLimiter {
+export function createRateLimiter(counters: Counters, contract: ServiceContract): RateLimiter {
+  const { anonymous } = contract.rateLimits
   return {
-    async count(request, reply, cost) {
+    async count(request, reply, cost, unauthorized) {
       const { client } = request
       if (client === undefined) {
-        report(request, reply, decideOnAddress(await counters.address(request, cost), cost))
+        const window = await counters.address(request, cost)
+        report(request, reply, decideOnAddress(window, cost, unauthorized, contract))
         return
       }
       const windows = await counters.count(client, cost)

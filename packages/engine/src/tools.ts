@@ -3,6 +3,7 @@
 
 export { compileCode } from './compile/code/print.js'
 export { readContents } from './compile/contract/content.js'
+export { hiddenTexts } from './compile/contract/hidden-texts.js'
 export { withSchemaOfItem } from './compile/contract/items.js'
 export { effectiveParameters } from './compile/contract/parameters.js'
 export { ordersFields } from './compile/contract/read-uploads.js'
