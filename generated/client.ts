@@ -25,15 +25,16 @@ export interface Calls {
    * Adds an animal and returns it with the `id` that the service assigns; a request with an `id` is rejected.
    * `status` has no default: if omitted, it stays absent. Send an `Idempotency-Key` of your own, and after a
    * lost response, a 409, a 429 or a 5xx the same request with the same key, after `Retry-After` if there is
-   * one: the animal is added once. On 400 the `message` names each invalid field; on 422 the key belongs to
-   * another request.
+   * one, and if it is short enough for you: the animal is added once. On 400 the `message` names each invalid
+   * field; on 422 the key belongs to another request.
    */
   readonly createPet: Call<CreatePetRequest, Pet>
   /**
-   * Get an animal
+   * Deprecated: get an animal
    *
-   * Returns the animal with this `id`, or 404 if there is none. On 429 and 503 send the request again after
-   * `Retry-After`. Deprecated: use `GET /pets` with its `status` filter.
+   * Deprecated: use `GET /pets?after=<id - 1>&limit=1`, and compare the `id` of what you get. Returns the
+   * animal with this `id`, or 404 if there is none. On 429 and 503 send the request again after
+   * `Retry-After`, if that is short enough for you.
    *
    * @deprecated since 2026-11-20, ends on 2030-12-05. Use `listPets` instead.
    */
@@ -46,7 +47,9 @@ export interface Calls {
    * the last. As long as there are more, a `Link` header with `rel="next"` has the URL of the next page. A
    * page costs the same at any depth, and animals added while you page do not cause others to be repeated or
    * skipped. A kept `after` is no way to find what is new: an animal with a lower `id` may appear later. On
-   * 400 the `message` names what is wrong; on 429 and 503 send the request again after `Retry-After`.
+   * 400 the `message` names what is wrong; on 429 and 503 send the request again after `Retry-After`, if that
+   * is short enough for you. For a single animal by its `id` send `after=<id - 1>&limit=1`, and compare the
+   * `id` of what you get: it is another animal's if there is none with this `id`.
    */
   readonly listPets: Call<ListPetsRequest, Pet[]>
 }
@@ -135,6 +138,11 @@ export const table: ClientTable = {
         ]
       ],
       "parameters": [
+        {
+          "name": "limit",
+          "in": "query",
+          "isFilled": true
+        },
         {
           "name": "after",
           "in": "query",

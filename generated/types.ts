@@ -15,7 +15,9 @@ export interface paths {
          *     the last. As long as there are more, a `Link` header with `rel="next"` has the URL of the next page. A
          *     page costs the same at any depth, and animals added while you page do not cause others to be repeated or
          *     skipped. A kept `after` is no way to find what is new: an animal with a lower `id` may appear later. On
-         *     400 the `message` names what is wrong; on 429 and 503 send the request again after `Retry-After`.
+         *     400 the `message` names what is wrong; on 429 and 503 send the request again after `Retry-After`, if that
+         *     is short enough for you. For a single animal by its `id` send `after=<id - 1>&limit=1`, and compare the
+         *     `id` of what you get: it is another animal's if there is none with this `id`.
          */
         get: operations["listPets"];
         put?: never;
@@ -24,8 +26,8 @@ export interface paths {
          * @description Adds an animal and returns it with the `id` that the service assigns; a request with an `id` is rejected.
          *     `status` has no default: if omitted, it stays absent. Send an `Idempotency-Key` of your own, and after a
          *     lost response, a 409, a 429 or a 5xx the same request with the same key, after `Retry-After` if there is
-         *     one: the animal is added once. On 400 the `message` names each invalid field; on 422 the key belongs to
-         *     another request.
+         *     one, and if it is short enough for you: the animal is added once. On 400 the `message` names each invalid
+         *     field; on 422 the key belongs to another request.
          */
         post: operations["createPet"];
         delete?: never;
@@ -42,10 +44,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get an animal
+         * Deprecated: get an animal
          * @deprecated
-         * @description Returns the animal with this `id`, or 404 if there is none. On 429 and 503 send the request again after
-         *     `Retry-After`. Deprecated: use `GET /pets` with its `status` filter.
+         * @description Deprecated: use `GET /pets?after=<id - 1>&limit=1`, and compare the `id` of what you get. Returns the
+         *     animal with this `id`, or 404 if there is none. On 429 and 503 send the request again after
+         *     `Retry-After`, if that is short enough for you.
          */
         get: operations["getPet"];
         put?: never;
@@ -204,9 +207,14 @@ export interface components {
                 "application/json": Error;
             };
         };
-        /** @description The quota of a window is used up, or the key is banned. The rejected request is not counted. */
+        /**
+         * @description The quota of a window is used up, or the key is banned. The rejected request is not counted. The
+         *     `message` says how long to wait, as `Retry-After` does.
+         */
         TooManyRequests: {
             headers: {
+                /** @description As with a 401. Only if the request has no valid key, with `unauthorized_limit_exceeded`. */
+                "WWW-Authenticate"?: string;
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
@@ -343,7 +351,8 @@ export interface components {
          */
         NextLink: string;
         /**
-         * @description The URL of the new animal (RFC 9110, section 10.2.2).
+         * @description The URL of the new animal (RFC 9110, section 10.2.2), which is that of the deprecated operation `getPet`
+         *     until 2030-12-05. The body has all of the animal already.
          * @example http://localhost:3000/v1/pets/1
          */
         Location: string;
@@ -371,7 +380,9 @@ export interface components {
          */
         WwwAuthenticate: string;
         /**
-         * @description The number of seconds to wait before retrying (RFC 9110, section 10.2.3).
+         * @description The number of seconds to wait before retrying (RFC 9110, section 10.2.3): 1 with a 409 or a 503; with a
+         *     429 up to 60 for the quota of a minute, up to 300 for a ban, and up to 86,400 for the quota of a day. A
+         *     helper that obeys it waits as long, many without a word: set the longest wait that you want.
          * @example 1
          */
         RetryAfter: number;
@@ -407,7 +418,7 @@ export interface operations {
                  * @description Return the animals behind this id, that of the last animal of the page before.
                  * @example 20
                  */
-                after?: PetId;
+                after?: bigint;
             };
             header?: {
                 /**
@@ -518,7 +529,7 @@ export interface operations {
                  * @description The identifier of the animal.
                  * @example 1
                  */
-                petId: PetId;
+                petId: bigint;
             };
             cookie?: never;
         };
@@ -599,4 +610,4 @@ export type Error = {
  * @description A machine-readable error code. Codes may be added: handle an unknown one by its HTTP status.
  * @enum {string}
  */
-export type ErrorCode = "invalid_request" | "invalid_json" | "malformed_request" | "missing_api_key" | "invalid_api_key" | "pet_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "operation_gone" | "body_too_large" | "request_too_complex" | "uri_too_long" | "unsupported_media_type" | "idempotency_key_reused" | "idempotency_key_incomparable" | "rate_limit_exceeded" | "key_banned" | "headers_too_large" | "internal_error" | "not_implemented" | "unavailable";
+export type ErrorCode = "invalid_request" | "invalid_json" | "malformed_request" | "missing_api_key" | "invalid_api_key" | "pet_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "operation_gone" | "body_too_large" | "request_too_complex" | "uri_too_long" | "unsupported_media_type" | "idempotency_key_reused" | "idempotency_key_incomparable" | "rate_limit_exceeded" | "unauthorized_limit_exceeded" | "key_banned" | "headers_too_large" | "internal_error" | "not_implemented" | "unavailable";

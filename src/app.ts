@@ -98,9 +98,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addAdmission(app, {
     contract,
     security,
-    rateLimiter: contract.hasRateLimits
-      ? createRateLimiter(counters, contract.rateLimits.anonymous)
-      : unlimited,
+    rateLimiter: contract.hasRateLimits ? createRateLimiter(counters, contract) : unlimited,
     loadShedder,
   })
   streams.add(app)

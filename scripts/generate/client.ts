@@ -7,7 +7,9 @@ import path from 'node:path'
 import type {
   ClientBody,
   ClientField,
+  ClientForm,
   ClientOperation,
+  ClientParameter,
   ClientScheme,
   ClientStream,
   ClientTable,
@@ -26,6 +28,8 @@ import {
   type AnySchema,
   type Content,
   credentialPlace,
+  dividedPath,
+  documentPaths,
   essence,
   extendedBy,
   type Field,
@@ -34,9 +38,11 @@ import {
   keepAliveOf,
   nodeOf,
   type Parameter,
+  type ParameterForm,
   pointerTo,
   Reader,
   type Response,
+  rivalsOf,
   schemasIn,
   withoutDynamicRefs,
 } from 'contract-engine/tools'
@@ -311,7 +317,9 @@ function errorAnswers({ responses }: Operation): Response[] {
 
 function tableEntry(operation: Operation, contract: Contract, places: NumberPlaces): ClientOperation {
   const { method, prefix, path, parameters: declared, deprecation } = operation
-  const formed = declared.flatMap((each) => parameterOf(each, places) ?? [])
+  const formed = declared.flatMap((each) => parameterOf(each, operation, contract, places) ?? [])
+  const divided = dividedPath(operation)
+  const rivals = rivalsOf(operation, contract, Object.values(documentPaths))
   const errors = errorAnswers(operation)
   const answers = [...new Set([...goodAnswers(operation), ...errors])]
   const numbers = numbersOf(answers, places)
@@ -322,11 +330,13 @@ function tableEntry(operation: Operation, contract: Contract, places: NumberPlac
     method,
     ...(prefix !== contract.prefix && { prefix }),
     path,
+    ...(divided !== undefined && { divided }),
+    ...(rivals.length > 0 && { rivals }),
     ...(operation.isIdempotent && { idempotent: true }),
     ...(rateCost(operation) > 1 && { cost: rateCost(operation) }),
     ...securityOf(operation, contract),
     ...(formed.length > 0 && { parameters: formed }),
-    ...bodyOf(sentContent(operation), places),
+    ...bodyOf(sentContent(operation), places, contract.document),
     ...(errors.length > 0 && { errors: errorContents(errors, contract.document) }),
     ...(Object.keys(contents).length > 0 && { contents }),
     ...(Object.keys(numbers).length > 0 && { numbers }),
@@ -336,15 +346,53 @@ function tableEntry(operation: Operation, contract: Contract, places: NumberPlac
   }
 }
 
-function parameterOf({ name, in: location, form, schema }: Parameter, places: NumberPlaces) {
+function parameterOf(
+  { name, in: location, form, schema, hasDefault: isFilled }: Parameter,
+  operation: Operation,
+  contract: Contract,
+  places: NumberPlaces,
+): ClientParameter | undefined {
   const numbers = places.of(schema)
-  if (form === undefined && numbers === undefined) return undefined
+  if (form === undefined && numbers === undefined && !isFilled) return undefined
+  const names = form && isFieldsAlone(form) ? namesAround(name, location, form, operation, contract) : {}
   return {
     name,
     in: location,
-    ...(form && { form: { style: form.style, explode: form.explode, ...bodyOf(form.content, places) } }),
+    ...(form && {
+      form: {
+        style: form.style,
+        explode: form.explode,
+        ...(form.shape === 'primitiveOrArray' && { isOneOrList: true as const }),
+        ...names,
+        ...bodyOf(form.content, places, contract.document),
+      },
+    }),
     ...(numbers && { numbers }),
+    ...(isFilled && { isFilled }),
   }
+}
+
+// An object whose fields are parameters of their own.
+function isFieldsAlone({ style, explode, shape }: ParameterForm): boolean {
+  return shape === 'object' && explode && (style === 'form' || style === 'cookie')
+}
+
+// Which names such a field can have, or cannot, because they are those of other parameters or keys.
+function namesAround(
+  name: string,
+  location: string,
+  { names }: ParameterForm,
+  { parameters }: Operation,
+  contract: Contract,
+): Partial<ClientForm> {
+  if (location === 'cookie') return { names }
+  const others = parameters.filter((each) => each.in === location && each.name !== name)
+  const taken = others.flatMap(({ name: other, form }) => {
+    if (form?.style === 'deepObject') return `${other}[`
+    return form !== undefined && isFieldsAlone(form) ? form.names : other
+  })
+  const keys = [...contract.securitySchemes.values()].map(credentialPlace)
+  return { taken: [...taken, ...keys.flatMap((key) => (key?.in === 'query' ? key.name : []))] }
 }
 
 // Those that are like `default` are left to it.
@@ -453,14 +501,20 @@ function dataSchemas(schema: AnySchema | undefined): unknown[] {
   return kinds.map((each) => nodeOf(nodeOf(each).properties).data ?? {})
 }
 
-function bodyOf(content: Content | undefined, places: NumberPlaces): { readonly body?: ClientBody } {
+function bodyOf(
+  content: Content | undefined,
+  places: NumberPlaces,
+  document: object,
+): { readonly body?: ClientBody } {
   const numbers = places.of(content?.schema)
   if (content === undefined || (isPlainJson(content.mediaType) && numbers === undefined)) return {}
   const { mediaType, fields = new Map<string, Field>() } = content
   const kind = content.kind === 'stream' ? 'bytes' : content.kind // no request is a stream
+  const filled = new Set(fields.size > 0 ? filledNames(document, content.schema) : [])
   const special = [...fields].flatMap(([name, field]) => {
-    const written = fieldOf(field)
-    return Object.keys(written).length > 0 ? [[name, written] as const] : []
+    const written = fieldOf(field, filled.has(name))
+    // Only a declared name tells what an escaped one means.
+    return Object.keys(written).length > 0 || /[\r\n"]/.test(name) ? [[name, written] as const] : []
   })
   return {
     body: {
@@ -472,9 +526,14 @@ function bodyOf(content: Content | undefined, places: NumberPlaces): { readonly 
   }
 }
 
-function fieldOf({ kind, separator, mediaTypes: [mediaType] }: Field): ClientField {
+function fieldOf(
+  { kind, isList, types = [], separator, mediaTypes: [mediaType] }: Field,
+  isFilled: boolean,
+): ClientField {
   return {
-    ...(kind === 'json' && { isJson: true }),
+    ...(kind === 'json' && { isJson: true, ...(isList && { isList }) }),
+    ...(kind === 'text' && types.includes('null') && !types.includes('string') && { isNullable: true }),
+    ...(isFilled && { isFilled }),
     ...(separator !== undefined && { separator }),
     ...(kind === 'file' && mediaType !== undefined && !isRange(mediaType) && { mediaType }),
   }

@@ -4,7 +4,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { ContractError } from 'contract-engine'
-import { type Problem, replacedPaths } from 'contract-engine/tools'
+import { hiddenTexts, type Problem, replacedPaths } from 'contract-engine/tools'
 import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
 import { healthPaths, securityTxtPath } from '../../src/http/service-paths.js'
 import { isLarge, type LintResult, lintFile } from './lint.js'
@@ -85,7 +85,7 @@ async function readChecked(file: string, check: CheckServer): Promise<Read> {
     const replaced = replacedPaths(contract, [...Object.values(healthPaths), securityTxtPath])
     return {
       contract,
-      noted: await contract.locate([...contract.warnings, ...replaced, ...noted]),
+      noted: await contract.locate([...contract.warnings, ...hiddenTexts(contract), ...replaced, ...noted]),
       planned: await contract.locate(planned),
     }
   } catch (error) {

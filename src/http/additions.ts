@@ -9,5 +9,10 @@ import { httpAddition } from './headers.js'
 
 /** What the service adds to the responses of a contract. */
 export function additionsTo(contract: ServiceContract, security: Security): readonly Addition[] {
-  return [httpAddition, securityAddition(security), ...rateLimitAdditions(contract), idempotencyAddition]
+  return [
+    httpAddition,
+    securityAddition(security),
+    ...rateLimitAdditions(contract, security),
+    idempotencyAddition,
+  ]
 }

@@ -99,8 +99,10 @@ class Admission {
     request.client = caller
     request.callers = callers
     // What is refused for its credential does not do what is costly.
-    const cost = refusal === undefined ? rateCost(request.matched?.config.operation) : 1
-    return this.parts.rateLimiter.count(request, reply, cost)
+    const operation = request.matched?.config.operation
+    const unauthorized = operation && refusal?.statusCode === 401 ? refusal : undefined
+    const cost = refusal === undefined ? rateCost(operation) : 1
+    return this.parts.rateLimiter.count(request, reply, cost, unauthorized)
   }
 
   // Nobody can tell who it is: it counts against no quota.

@@ -2,6 +2,7 @@
 // marked, and 409 or 422 say why there is none.
 
 import { type Addition, RequestError } from 'contract-engine'
+import { tryAgain } from 'contract-engine/lib/try-again'
 
 // The first request takes milliseconds.
 const retryAfterSeconds = 1
@@ -10,7 +11,7 @@ const retryAfterSeconds = 1
 export function inUse(): RequestError {
   return new RequestError(
     'idempotency_key_in_use',
-    'The first request with this Idempotency-Key is still under way.',
+    `The first request with this Idempotency-Key is still under way. ${tryAgain(retryAfterSeconds)}`,
     { status: 409, headers: { 'Retry-After': String(retryAfterSeconds) } },
   )
 }

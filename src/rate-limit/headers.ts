@@ -1,6 +1,7 @@
 // The headers of a rate-limit window, the 429, and what rate limits add to the responses of a contract.
 
-import { type Addition, RequestError } from 'contract-engine'
+import { type Addition, RequestError, type Security } from 'contract-engine'
+import { tryAgain } from 'contract-engine/lib/try-again'
 import type { RateLimits, ServiceContract } from '../auth/plans.js'
 
 /** The headers of a window that resets at a Unix time in seconds. */
@@ -44,25 +45,47 @@ export function windowHeaders(windows: Windows) {
 
 /** Why a request is refused, and for how long. */
 export interface Wait {
-  readonly code: 'rate_limit_exceeded' | 'key_banned'
+  readonly code: RefusalCode
   readonly reason: string
   readonly waitMs: number
   /** Whether it is refused after the wait, too. */
   readonly isFinal?: boolean
+  /** Of a request without a valid credential: its `WWW-Authenticate`. */
+  readonly challenge?: string | undefined
 }
 
+type RefusalCode = 'rate_limit_exceeded' | 'key_banned' | 'unauthorized_limit_exceeded'
+
 /** A request over a limit: 429 with `Retry-After`, in whole seconds (RFC 6585, section 4). */
-export function tooMany({ code, reason, waitMs, isFinal = false }: Wait): RequestError {
+export function tooMany({ code, reason, waitMs, isFinal = false, challenge }: Wait): RequestError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
-  const advice = isFinal ? '' : ` Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`
-  return new RequestError(code, `${reason}${advice}`, {
-    status: 429,
-    headers: { 'Retry-After': String(seconds) },
-  })
+  const advice = isFinal ? '' : ` ${tryAgain(seconds)}`
+  const headers = { 'Retry-After': String(seconds), ...(challenge && { 'WWW-Authenticate': challenge }) }
+  return new RequestError(code, `${reason}${advice}`, { status: 429, headers })
+}
+
+/**
+ * Why an address waits that has used up its requests without a valid credential. One that would get a 401 again
+ * has a code of its own, because helpers that repeat a 429 would wait for nothing.
+ * @param unauthorized the 401 that the request would get
+ */
+export function ofAddress(
+  reason: string,
+  waitMs: number,
+  unauthorized: RequestError | undefined,
+  { errorStatuses }: Pick<ServiceContract, 'errorStatuses'>,
+): Wait {
+  const code = 'unauthorized_limit_exceeded'
+  if (unauthorized === undefined || !errorStatuses.has(code))
+    return { code: 'rate_limit_exceeded', reason, waitMs }
+  const { message, headers } = unauthorized
+  const told = `${message} ${reason} Waiting makes no key valid, and a valid key is admitted at once.`
+  return { code, reason: told, waitMs, isFinal: true, challenge: headers['WWW-Authenticate'] }
 }
 
 /** What rate limits add, with their lowest and highest numbers; nothing without `x-rate-limits`. */
-export function rateLimitAdditions({ hasRateLimits, rateLimits }: ServiceContract): readonly Addition[] {
+export function rateLimitAdditions(contract: ServiceContract, security: Security): readonly Addition[] {
+  const { hasRateLimits, rateLimits } = contract
   if (!hasRateLimits) return []
   const quotas = quotasOf(rateLimits)
   const [least, most] = [Math.min(...quotas), Math.max(...quotas)]
@@ -79,8 +102,14 @@ export function rateLimitAdditions({ hasRateLimits, rateLimits }: ServiceContrac
           ...windowHeaders({ minute: whole(most), day: whole(most) }),
         },
       ],
-      errors: () =>
-        waitsMs.flatMap((waitMs) => codes.map((code) => tooMany({ code, reason: 'Any reason.', waitMs }))),
+      errors: (operation) => {
+        const ofKeys = codes.map((code) => ({ code, reason: 'Any reason.' }))
+        const refusals = security.refusalsOf(operation).filter(({ statusCode }) => statusCode === 401)
+        const ofGuesses = refusals.map((each) => ofAddress('Any reason.', 0, each, contract))
+        return waitsMs.flatMap((waitMs) =>
+          [...ofKeys, ...ofGuesses].map((each) => tooMany({ ...each, waitMs })),
+        )
+      },
     },
   ]
 }

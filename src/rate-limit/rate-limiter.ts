@@ -1,9 +1,10 @@
 // The rate limiter: counts requests of the contract's operations, sets headers, and rejects what exceeds a
 // quota.
 
+import type { RequestError } from 'contract-engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Client, namesOf } from '../auth/client.js'
-import type { RateLimits } from '../auth/plans.js'
+import type { RateLimits, ServiceContract } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
 import type { Counters } from './counters.js'
 import { rateLimitHeaders, tooMany, windowHeaders } from './headers.js'
@@ -20,10 +21,16 @@ declare module 'fastify' {
 export interface RateLimiter {
   /**
    * Counts a request of its client, or else of its address, and sets the headers: at once where nothing is
-   * waited for. Throws or rejects with `rate_limit_exceeded` or `key_banned`
+   * waited for. Throws or rejects with `rate_limit_exceeded`, `key_banned` or `unauthorized_limit_exceeded`.
    * @param cost the requests that it counts as
+   * @param unauthorized the 401 that it gets if it is admitted
    */
-  count(request: FastifyRequest, reply: FastifyReply, cost: number): void | Promise<void>
+  count(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    cost: number,
+    unauthorized?: RequestError,
+  ): void | Promise<void>
   hasHeaders(reply: FastifyReply): boolean
   /** Sets the headers to the caller's last known windows, without counting or reading a counter. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void
@@ -37,14 +44,15 @@ export const unlimited: RateLimiter = {
 }
 
 /** Creates a rate limiter that counts clients by their plan, and requests without a valid key by address. */
-export function createRateLimiter(counters: Counters, anonymous: RateLimits['anonymous']): RateLimiter {
+export function createRateLimiter(counters: Counters, contract: ServiceContract): RateLimiter {
+  const { anonymous } = contract.rateLimits
   return {
-    count(request, reply, cost) {
+    count(request, reply, cost, unauthorized) {
       const { client } = request
       if (client === undefined)
         return counters
           .address(request, cost)
-          .then((window) => report(request, reply, decideOnAddress(window, cost)))
+          .then((window) => report(request, reply, decideOnAddress(window, cost, unauthorized, contract)))
       const counted = counters.count(client, cost)
       return counted instanceof Promise
         ? counted.then((windows) => decide(request, reply, client, windows, cost))

@@ -1,8 +1,11 @@
 // The rules of x-rate-limits: whether a request is admitted, and which window its headers report. A rejected
-// request is counted in no window, so a client that waits for Retry-After is admitted.
+// request is counted in no window, so a client that waits for Retry-After is admitted, unless others of its key
+// have waited as long and used up the new window.
 
+import type { RequestError } from 'contract-engine'
 import type { Client } from '../auth/client.js'
-import type { Wait, Windows } from './headers.js'
+import type { ServiceContract } from '../auth/plans.js'
+import { ofAddress, type Wait, type Windows } from './headers.js'
 import { type ClientCounter, fullest, type KnownWindows, type WindowState } from './windows.js'
 
 /** Why a request gets 429. */
@@ -40,12 +43,20 @@ export function admitted(minute: WindowState, day: WindowState): Decision {
   return { window: fullest([minute, day]), windows: { minute, day } }
 }
 
-/** Decides on a request without a valid key, from its address's window after counting it. */
-export function decideOnAddress(window: WindowState, cost: number): Decision {
+/**
+ * Decides on a request without a valid key, from its address's window after counting it.
+ * @param unauthorized the 401 that it gets if it is admitted
+ */
+export function decideOnAddress(
+  window: WindowState,
+  cost: number,
+  unauthorized: RequestError | undefined,
+  contract: ServiceContract,
+): Decision {
   const windows = { minute: window }
   if (!window.isExceeded) return { window, windows }
   const reason = reasonOf("This minute's requests without a valid key", window, cost)
-  const refusal = { code: 'rate_limit_exceeded', window: 'address', waitMs: window.ttl, reason } as const
+  const refusal = { ...ofAddress(reason, window.ttl, unauthorized, contract), window: 'address' } as const
   return { window, windows, refusal }
 }
 

@@ -1,7 +1,9 @@
 // The plans of the contract: x-rate-limits.
 
+import { createSecurity } from 'contract-engine'
 import t from 'tap'
 import { stringify } from 'yaml'
+import type { Client } from '../../src/auth/client.js'
 import {
   customPlan,
   fixedPlans,
@@ -38,8 +40,9 @@ t.test('plans are read completely', async (t) => {
 t.test('without them nothing is limited, and nothing is said of limits', async (t) => {
   const contract = await read({})
   t.equal(contract.hasRateLimits, false)
+  const security = createSecurity<Client>(contract, {})
   t.match(fixedPlans(contract), [{ name: 'unlimited', perDay: Number.POSITIVE_INFINITY }])
-  t.strictSame([...rateLimitAdditions(contract), ...planSections(contract)], [])
+  t.strictSame([...rateLimitAdditions(contract, security), ...planSections(contract)], [])
 })
 
 t.test('the documentation has a table of them', async (t) => {

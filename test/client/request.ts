@@ -157,6 +157,30 @@ const refused: [operation: string, request: object, message: string][] = [
     'body.a must not be a file: the contract declares a form without files',
   ],
   ['form', { body: { a: [undefined] } }, 'body.a[0] must not be undefined'],
+  // Null, which only JSON has, and what would be divided.
+  ['json', { query: { ids: [1n, null] } }, 'query.ids[1] must be a single value, not null'],
+  ['json', { query: { ids: [undefined] } }, 'query.ids[0] must not be undefined'],
+  ['json', { query: { deep: { n: null } } }, 'query.deep.n must be a single value, not null'],
+  ['json', { query: { deep: { 'a]': 1n } } }, 'query.deep must not have a name with brackets, or none'],
+  [
+    'json',
+    { header: { 'X-Texts': ['a,b'] } },
+    'header["X-Texts"] must not contain ",", which separates its values',
+  ],
+  ['json', { header: { 'X-Texts': ['a', ''] } }, 'header["X-Texts"] must not contain an empty text'],
+  [
+    'json',
+    { header: { 'X-Texts': ['a', ' b'] } },
+    'header["X-Texts"] must not begin or end with a blank, nor what is in it',
+  ],
+  ['form', { body: { id: null } }, 'body.id must not be null, which a form does not have: leave it out'],
+  [
+    'parts',
+    { body: { ids: [null] } },
+    'body.ids[0] must not be null, which a form does not have: leave it out',
+  ],
+  ['parts', { body: { 'a"b': '' } }, 'a form cannot have the field "a\\"b"'],
+  ['parts', { body: { 'a\\': '' } }, 'a form cannot have the field "a\\\\"'],
   ['parts', { body: new FormData() }, 'body must not be a FormData'],
   ['parts', { body: { a: Symbol('x') } }, 'body.a must not be a symbol'],
   ['parts', { body: { toy: circle } }, 'body.toy.self[0] refers back to an object that contains it'],
@@ -210,14 +234,14 @@ t.test('the files of a form come behind its fields, and are in the order of the 
 })
 
 t.test('what a text can carry is sent as it is', async (t) => {
-  const bare = Object.assign(Object.create(null), { a: 1, b: null })
+  const bare = Object.assign(Object.create(null), { a: 1, b: undefined })
   t.equal(pathOf(write('json', { path: { id: bare } })), '/json/a,1')
   t.equal(pathOf(write('json', { path: { id: noon } })), `/json/${written}`)
   t.equal(pathOf(write('json', { path: { id: 2n ** 60n } })), '/json/1152921504606846976')
-  t.equal(queryOf(write('json', { query: { ids: [1, undefined, 2n, null] } })), '?ids=1&ids=2')
+  t.equal(queryOf(write('json', { query: { ids: [1, 2n] } })), '?ids=1&ids=2')
   t.equal(queryOf(write('json', { query: bare })), '?a=1')
   t.equal(
-    queryOf(write('json', { query: { deep: { n: 1, o: null }, free: false } })),
+    queryOf(write('json', { query: { deep: { n: 1, o: undefined }, free: false, ids: null } })),
     '?deep[n]=1&free=false',
   )
   t.equal(write('json', { header: { 'X-Shop': 5n } }).headers.get('X-Shop'), '5')
@@ -225,10 +249,39 @@ t.test('what a text can carry is sent as it is', async (t) => {
   t.equal(write('json', { header: { 'X-Json': '\r\n€' } }).headers.get('X-Json'), '"\\r\\n\\u20ac"')
   t.equal(await write('text', { body: noon }).text(), written)
   t.equal(
-    await write('form', { body: { id: 1n, at: noon, none: null, o: { n: 1n } } }).text(),
-    String(new URLSearchParams({ id: '1', at: written, none: '', o: '{"n":1}' })),
+    await write('form', { body: { id: 1n, at: noon, o: { n: 1n } } }).text(),
+    String(new URLSearchParams({ id: '1', at: written, o: '{"n":1}' })),
   )
 })
+
+const owner = { name: 'owner', in: 'path', required: true, schema: { type: 'string' } }
+const named = ['name', 'type'].map((name) => ({ ...owner, name }))
+const routes = {
+  '/owners/{owner}': { delete: { operationId: 'deleteOwner', parameters: [owner], responses: {} } },
+  '/owners/all': { delete: { operationId: 'deleteAllOwners', responses: {} } },
+  '/owners/some': { get: { operationId: 'getSomeOwners', responses: {} } },
+  '/files/{name}.{type}': { get: { operationId: 'getFile', parameters: named, responses: {} } },
+}
+const routed = clientTable(toContract({ document: { ...document, paths: routes }, text: '' }).contract)
+const inPath: [operation: string, path: object, result: string | RegExp][] = [
+  ['deleteOwner', { owner: 'all' }, 'the path /owners/all is that of another operation'],
+  ['deleteOwner', { owner: 'ALL' }, /\/owners\/ALL$/],
+  ['deleteOwner', { owner: 'some' }, /\/owners\/some$/],
+  ['getFile', { name: 'a.tar', type: 'gz' }, /\/files\/a\.tar\.gz$/],
+  [
+    'getFile',
+    { name: 'a', type: 'tar.gz' },
+    'the path parameter name must not contain the text that ends it in /files/a.tar.gz',
+  ],
+]
+for (const [operation, path, result] of inPath) {
+  t.test(`${operation} with ${JSON.stringify(path)} is its own, or refused`, async (t) => {
+    const target = { baseUrl: 'http://localhost', headers: {}, table: routed }
+    const write = () => writeRequest(operationOf(routed, operation), { path } as CallRequest, target).url
+    if (typeof result === 'string') t.throws(write, { name: 'TypeError', message: result })
+    else t.match(write(), result)
+  })
+}
 
 t.test('an operation with servers of its own is called under their path', async (t) => {
   const get = (operationId: string, url: string) => ({

@@ -15,6 +15,7 @@ import { cutBody, headOf, ownSignal } from './incoming.js'
 import type { Settings } from './options.js'
 import { isOneTime, type Outgoing, toRequest } from './outgoing.js'
 import { receive, unlessAborted } from './receive.js'
+import { isOfCredential } from './refused-credential.js'
 import { asksForRetry, isRepeatable, waitBefore } from './retry.js'
 import type { CalledOperation } from './table.js'
 import { mayRecover, unreachable } from './unreachable.js'
@@ -38,41 +39,67 @@ export async function exchange(
   const isRepeated = isRepeatable(operation) && !isOneTime(request)
   const schemes = schemesFor(operation, options.credentials)
   const turn = options.queues.nextTurn()
-  for (let attempt = 1; ; attempt++) {
-    const outcome = await sendInTurn(turn, schemes, request, operation, options, leaves)
+  let sent = await credentialsFor(schemes, request, operation, options)
+  let isAskedAgain = false
+  for (let attempt = 1; ; ) {
+    if (sent instanceof ApiError) throw sent
+    const outcome = await sendInTurn(turn, sent, request, operation, options, leaves)
     if (!(outcome instanceof ApiError)) return outcome
+    if (isOfCredential(outcome)) {
+      const used = sent
+      if (isAskedAgain || isOneTime(request)) throw outcome
+      isAskedAgain = true
+      sent = await credentialsFor(schemes, request, operation, options)
+      if (!(sent instanceof ApiError) && keyOf(sent) === keyOf(used)) throw outcome
+      continue
+    }
     const waitMs = isRepeated ? waitAfter(outcome, request.url, attempt, options) : undefined
     if (waitMs === undefined) throw outcome
     options.onRetry({ operation: operation.id, attempt, waitMs, error: outcome })
+    attempt++
     // After a 429 it waits in the queue, with the others.
-    if (outcome.status === 429 && outcome.retryAfterMs !== undefined) continue
-    await options.clock.wait(waitMs, request.signal).catch((reason) => {
-      throw aborted(operation, { cause: reason })
-    })
+    if (outcome.status !== 429 || outcome.retryAfterMs === undefined)
+      await options.clock.wait(waitMs, request.signal).catch((reason) => {
+        throw aborted(operation, { cause: reason })
+      })
+    sent = await credentialsFor(schemes, request, operation, options)
   }
 }
 
-async function sendInTurn(
-  turn: number,
+// What their functions return is asked for at each attempt.
+function credentialsFor(
   schemes: readonly string[],
+  request: Outgoing,
+  operation: CalledOperation,
+  { credentials, timeoutMs }: ExchangeOptions,
+): Promise<SentCredential[] | ApiError> {
+  return limited(operation, request, { timeoutMs, what: 'key' }, ({ signal }) =>
+    unlessAborted(credentialsOf(schemes, credentials), signal),
+  )
+}
+
+function keyOf(credentials: readonly SentCredential[]): string {
+  return credentials.map(({ text }) => text).join('\n')
+}
+
+function sendInTurn(
+  turn: number,
+  sent: readonly SentCredential[],
   request: Outgoing,
   operation: CalledOperation,
   options: ExchangeOptions,
   leaves: LeavesBody,
 ): Promise<Response | ApiError> {
   const { signal } = request
-  const within = <Result>(what: string, run: (attempt: Attempt) => Promise<Result>) =>
-    limited(operation, request, { timeoutMs: options.timeoutMs, what }, run)
-  const ask = () => credentialsOf(schemes, options.credentials)
-  const sent = await within('key', (attempt) => unlessAborted(ask(), attempt.signal))
-  if (sent instanceof ApiError) return sent
   const { id, cost = 1 } = operation
-  const caller = { operation: id, turn, cost, signal, waitMaxMs: options.waitMaxMs }
+  const { timeoutMs, waitMaxMs } = options
   const send = () =>
-    within('response', (attempt) => sendOnce(operation, request, sent, { ...options, leaves }, attempt))
+    limited(operation, request, { timeoutMs, what: 'response' }, (attempt) =>
+      sendOnce(operation, request, sent, { ...options, leaves }, attempt),
+    )
   return options.queues
-    .of(sent.map(({ text }) => text).join('\n'))
-    .run(caller, send)
+    .of(keyOf(sent))
+    .run({ operation: id, turn, cost, signal, waitMaxMs }, send)
     .catch((reason) => {
       throw signal.aborted ? aborted(operation, { cause: reason }) : reason
     })

@@ -2,8 +2,10 @@
 // JSON and cookies.
 
 import { encode } from './json.js'
+import { dots, writePath } from './path.js'
 import { writeRequestBody } from './request-body.js'
 import { checkJson, elementsOf, memberAt, membersOf, replacement, type Sent, scalarText } from './sendable.js'
+import { checkTexts, isObject, type Texts } from './styles.js'
 import type { CalledOperation, ClientBody, ClientForm, ClientParameter } from './table.js'
 
 /** The parameters of a request, by location. */
@@ -15,7 +17,7 @@ export interface ParameterValues {
 }
 
 type Location = keyof ParameterValues
-type Called = Pick<CalledOperation, 'path' | 'parameters' | 'schemas'>
+type Called = Pick<CalledOperation, 'path' | 'divided' | 'rivals' | 'parameters' | 'schemas'>
 
 /**
  * Writes the path of an operation with its parameters and query, and the headers with the cookies.
@@ -27,12 +29,13 @@ export function writeParameters(
   values: ParameterValues,
 ): { readonly target: string; readonly headers: Record<string, string> } {
   const all = (location: Location) =>
-    given(location, values[location] ?? {}).map(
-      ([name, value]) => [name, writeIn(operation, location, name, value)] as const,
-    )
-  const query = all('query').flatMap(([, text]) => (text === '' ? [] : text))
+    given(location, values[location] ?? {}).flatMap(([name, value]) => {
+      const text = writeIn(operation, location, name, value)
+      return text === undefined ? [] : [[name, text] as const]
+    })
+  const query = all('query').map(([, text]) => text)
   const cookies = all('cookie').map(([, text]) => text)
-  const written = writePath(operation, values.path)
+  const written = pathOf(operation, values.path)
   return {
     target: query.length > 0 ? `${written}?${query.join('&')}` : written,
     // Browsers ignore this header and send their own cookies.
@@ -52,15 +55,13 @@ function headerText(name: string, text: string): string {
   return text
 }
 
-function writePath(operation: Called, values: object | undefined): string {
+function pathOf(operation: Called, values: object | undefined): string {
   const byName = new Map(given('path', values ?? {}))
-  const written = operation.path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
+  return writePath(operation, (name) => {
     const value = byName.get(name)
     checkPathValue(name, value, parameterOf(operation, 'path', name).form)
-    return writeIn(operation, 'path', name, value)
+    return writeIn(operation, 'path', name, value) ?? ''
   })
-  checkSegments(written)
-  return written
 }
 
 const simple: ClientForm = { style: 'simple', explode: false }
@@ -72,7 +73,7 @@ const plain: Readonly<Record<Location, ClientForm>> = {
   cookie: form,
 }
 
-type WithForm = Pick<ClientParameter, 'numbers'> & { readonly form: ClientForm }
+type WithForm = Pick<ClientParameter, 'numbers' | 'isFilled'> & { readonly form: ClientForm }
 
 function parameterOf({ parameters = [] }: Called, location: Location, name: string): WithForm {
   const isIt = (each: ClientParameter) =>
@@ -80,16 +81,35 @@ function parameterOf({ parameters = [] }: Called, location: Location, name: stri
   return { form: plain[location], ...parameters.find(isIt) }
 }
 
-// The JSON of a `content` parameter is a single value, in every location.
-function writeIn(operation: Called, location: Location, name: string, value: unknown): string {
-  const { form, numbers } = parameterOf(operation, location, name)
+// The JSON of a `content` parameter is a single value, in every location. Undefined for what has no text, and
+// is absent to the service.
+function writeIn(operation: Called, location: Location, name: string, value: unknown): string | undefined {
+  const { form, numbers, isFilled = false } = parameterOf(operation, location, name)
   const places = numbers === undefined ? [] : [numbers]
   const sent = { at: memberAt(location, name), value, places, schemas: operation.schemas }
-  if (form.style === 'whole') return writeWhole(sent, form.body)
   const one = location === 'header' ? bare : form.style === 'cookie' ? cookieText : encoded
-  return form.style === 'json'
-    ? write(name, json(sent), plain[location], one)
-    : write(name, textsOf(sent), form, one)
+  if (form.style === 'json') return write(name, json(sent), plain[location], one)
+  if (value === null && !isJson(form)) return absent(sent.at, 'null', isFilled)
+  if (form.style === 'whole') return writeWhole(sent, form.body)
+  const texts = textsOf(sent)
+  if (hasNoText(location, form, texts)) return absent(sent.at, 'empty', isFilled)
+  checkTexts(sent.at, texts, form, location)
+  return write(name, texts, form, one)
+}
+
+function isJson({ style, body }: ClientForm): boolean {
+  return style === 'whole' && (body === undefined || body.kind === 'json')
+}
+
+function absent(at: string, what: string, isFilled: boolean): undefined {
+  if (isFilled) throw new TypeError(`${at} must not be ${what}: the service would take its default`)
+}
+
+// An empty list is no pair if each element is one; as one pair it would be a list with an empty text.
+function hasNoText(location: Location, { style, explode }: ClientForm, texts: Texts): boolean {
+  if (typeof texts === 'string' || Object.keys(texts).length > 0) return false
+  if (location !== 'query' && location !== 'cookie') return false
+  return !isObject(texts) || explode || style === 'deepObject'
 }
 
 // A form is percent-encoded by itself (OpenAPI 3.2, Parameter Locations).
@@ -104,34 +124,21 @@ const cookieText: Write = (text) => {
   return text
 }
 
-// The styles have no form for a value within an element or a field.
+// The styles have no form for a value within an element or a field, nor for null.
 function textsOf(sent: Sent): Texts {
   const { at, value } = sent
   const replaced = typeof value === 'object' && value !== null ? replacement(at, value) : value
-  const isAbsent = ({ value }: Sent) => value === undefined || value === null
-  // RFC 6570, section 2.3: undefined elements are left out.
-  if (Array.isArray(replaced))
-    return elementsOf(sent, replaced).flatMap((each) => (isAbsent(each) ? [] : scalarText(each)))
+  if (Array.isArray(replaced)) return elementsOf(sent, replaced).map(scalarText)
   if (typeof replaced !== 'object' || replaced === null) return scalarText({ ...sent, value: replaced })
-  const members = membersOf(sent, replaced).filter((each) => !isAbsent(each))
-  return Object.fromEntries(members.map((each) => [each.name, scalarText(each)]))
+  return Object.fromEntries(membersOf(sent, replaced).map((each) => [each.name, scalarText(each)]))
 }
 
-// A URL has no such segments: parsers remove them with the one before, also percent-encoded.
-const dots = /^(\.|%2e){1,2}$/i
-
 function checkPathValue(name: string, value: unknown, { style }: ClientForm): void {
-  const isMissing = style === 'json' ? value === undefined : isEmpty(value)
+  const isMissing = style === 'json' ? value === undefined || value === null : isEmpty(value)
   if (isMissing) throw new TypeError(`the path parameter ${name} must not be missing or empty`)
   const only = Array.isArray(value) && value.length === 1 ? value[0] : value
   if (typeof only === 'string' && dots.test(only))
     throw new TypeError(`the path parameter ${name} must not be ${only}`)
-}
-
-// A list may be written as dots, too, without its undefined elements.
-function checkSegments(path: string): void {
-  const segment = path.split('/').find((each) => dots.test(each))
-  if (segment !== undefined) throw new TypeError(`the path ${path} must not contain the segment ${segment}`)
 }
 
 function isEmpty(value: unknown): boolean {
@@ -152,10 +159,9 @@ function json(sent: Sent): string {
 
 function given(location: Location, values: object): [name: string, value: unknown][] {
   const members = membersOf({ at: location, value: values, places: [], schemas: {} }, values)
-  return members.flatMap(({ name, value }) => (value === null ? [] : [[name, value]]))
+  return members.map(({ name, value }) => [name, value])
 }
 
-type Texts = string | readonly string[] | Readonly<Record<string, string>>
 type Write = (text: string) => string
 
 const encoded: Write = encodeURIComponent
@@ -190,10 +196,6 @@ function write(name: string, texts: Texts, { style, explode }: ClientForm, one: 
     default:
       return all.join(',')
   }
-}
-
-function isObject(texts: Texts): texts is Readonly<Record<string, string>> {
-  return typeof texts === 'object' && !Array.isArray(texts)
 }
 
 function parts(texts: Texts, explode: boolean, one: Write): string[] {

@@ -5,6 +5,7 @@
 import type { Clock } from './clock.js'
 import { ApiError } from './error.js'
 import { readRateLimit, readRetryAfter } from './rate-limit.js'
+import { isOfCredential } from './refused-credential.js'
 
 /** A call that wants to send a request. */
 export interface Caller {
@@ -65,7 +66,7 @@ export class CallQueues {
     const found = this.#queues.get(key)
     if (found !== undefined) return found
     for (const [other, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(other)
-    const queue = new CallQueue(this.options)
+    const queue = new CallQueue(this.options, key !== '')
     this.#queues.set(key, queue)
     return queue
   }
@@ -79,7 +80,10 @@ class CallQueue {
   #told: Told | undefined
   #timer: { readonly untilMs: number; readonly controller: AbortController } | undefined
 
-  constructor(readonly options: QueueOptions) {}
+  constructor(
+    readonly options: QueueOptions,
+    readonly isKeyed: boolean,
+  ) {}
 
   /** Whether no call uses it, and nothing that it was told still holds. */
   get isIdle(): boolean {
@@ -87,8 +91,8 @@ class CallQueue {
   }
 
   /**
-   * Runs `send` when it is the caller's turn; or returns the 429 of another call if the caller does not wait
-   * so long. Rejects with the reason of its signal.
+   * Runs `send` when it is the caller's turn; or returns what another call got: the refusal of the credential,
+   * or a 429 if the caller does not wait so long. Rejects with the reason of its signal.
    */
   async run(caller: Caller, send: () => Promise<Outcome>): Promise<Outcome> {
     const refusal = await this.#wait(caller)
@@ -96,7 +100,8 @@ class CallQueue {
     const before = this.#told
     try {
       const outcome = await send()
-      this.#learn(outcome, before)
+      if (this.isKeyed && outcome instanceof ApiError && isOfCredential(outcome)) this.#settle(outcome)
+      else this.#learn(outcome, before)
       return outcome
     } finally {
       this.#inFlight--
@@ -106,6 +111,12 @@ class CallQueue {
         this.#waiting = this.#waiting.filter((each) => !this.#endImpatient(each))
       this.#setTimer()
     }
+  }
+
+  // What is refused for its credential would be again, and is counted against the address of all that call from
+  // there: those that wait are not sent. Its headers tell the quota of the address.
+  #settle(error: ApiError): void {
+    for (const each of this.#waiting.splice(0)) each.end(of(error, each.operation))
   }
 
   #wait(caller: Caller): Promise<ApiError | undefined> {

@@ -1,14 +1,14 @@
 // Encodes the body of a request as the contract declares it: JSON, text, a form or bytes.
 
 import { encode } from './json.js'
+import { writeMultipart } from './multipart.js'
 import { readableOf } from './readable.js'
 import { checkJson, elementsOf, membersOf, replacement, type Sent, scalarText } from './sendable.js'
 import type { ClientBody, ClientField, ClientTable } from './table.js'
 
 /** A body that `fetch` can send. */
 export interface EncodedBody {
-  readonly content: string | FormData | Uint8Array | Blob | ReadableStream<Uint8Array>
-  /** Undefined for a FormData: `fetch` chooses its boundary and sets the Content-Type. */
+  readonly content: string | Uint8Array | Blob | ReadableStream<Uint8Array>
   readonly mediaType: string | undefined
 }
 
@@ -31,9 +31,7 @@ export function writeRequestBody(
   if (kind === 'bytes') return bytes(value, mediaType)
   const entries = entriesOf(sent, fields)
   if (kind === 'form') return { content: String(new URLSearchParams(entries.map(textEntry))), mediaType }
-  const form = new FormData()
-  for (const [name, each] of filesLast(entries, fields)) form.append(name, each)
-  return { content: form, mediaType: undefined }
+  return writeMultipart(filesLast(entries, fields), fields)
 }
 
 function json(sent: Sent): string {
@@ -68,12 +66,22 @@ function entriesOf(form: Sent, fields: NonNullable<ClientBody['fields']>): Entry
     throw new TypeError(`${form.at} must be an object with the fields of the form`)
   return membersOf(form, value).flatMap(({ name, ...each }): Entry[] => {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined
-    if (!Array.isArray(each.value)) return [[name, single(each, field)]]
+    if (!Array.isArray(each.value) || (field?.isJson && !field.isList)) return [[name, single(each, field)]]
     const all = elementsOf(each, each.value).map((one) => single(one, field))
-    return field?.separator === undefined
-      ? all.map((one) => [name, one])
-      : [[name, all.join(field.separator)]]
+    if (field?.separator !== undefined) return [[name, joined(each.at, all, field.separator)]]
+    if (all.length === 0 && field?.isFilled)
+      throw new TypeError(`${each.at} must not be empty: the service would take its default`)
+    return all.map((one) => [name, one])
   })
+}
+
+// The service divides the text when it has decoded it.
+function joined(at: string, all: readonly (string | Blob)[], separator: string): string {
+  if (all.some((each) => String(each).includes(separator)))
+    throw new TypeError(`${at} must not contain ${JSON.stringify(separator)}, which separates its values`)
+  if (all.length === 1 && all[0] === '')
+    throw new TypeError(`${at} must not be a list of an empty text alone`)
+  return all.join(separator)
 }
 
 // A service that takes large files reads a form as it arrives, and refuses a field behind one.
@@ -88,12 +96,14 @@ function textEntry([name, value]: Entry): [name: string, value: string] {
   throw new TypeError(`body.${name} must not be a file: the contract declares a form without files`)
 }
 
-function single(sent: Sent, { isJson, mediaType = '' }: ClientField = {}): string | Blob {
+function single(sent: Sent, { isJson, isNullable, mediaType = '' }: ClientField = {}): string | Blob {
   const { value } = sent
   if (value instanceof Blob) return value
   if (value instanceof Uint8Array) return new Blob([value as Uint8Array<ArrayBuffer>], { type: mediaType })
   if (isJson) return json(sent)
-  if (value === null) return ''
+  if (value === null && isNullable) return ''
+  if (value === null)
+    throw new TypeError(`${sent.at} must not be null, which a form does not have: leave it out`)
   const isText = typeof value !== 'object' || typeof replacement(sent.at, value) !== 'object'
   return isText ? scalarText(sent) : json(sent)
 }

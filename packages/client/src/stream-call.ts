@@ -47,7 +47,7 @@ export function streamItems(
     reconnects: reconnect && isRepeatable(operation) && !isOneTime(request),
     connect: (lastEventId, signal) => connect(operation, after(lastEventId, { ...request, signal }), own),
     read: (item, response) => readItem(operation, item, response),
-    onLost: (error, waitMs) => own.onRetry({ operation: operation.id, attempt: 1, waitMs, error }),
+    onLost: (error, waitMs, attempt) => own.onRetry({ operation: operation.id, attempt, waitMs, error }),
   })
 }
 
@@ -59,6 +59,8 @@ function typesOf({ streams = {} }: CalledOperation): string {
 function after(lastEventId: string, request: Outgoing): Outgoing {
   if (lastEventId === (request.headers.get(lastEventIdHeader) ?? '')) return request
   const headers = new Headers(request.headers)
+  headers.delete(lastEventIdHeader)
+  if (lastEventId === '') return { ...request, headers } // an event has taken it back
   const bytes = Array.from(new TextEncoder().encode(lastEventId), (byte) => String.fromCharCode(byte))
   headers.set(lastEventIdHeader, bytes.join(''))
   return { ...request, headers }

@@ -6,6 +6,7 @@ import { ApiError } from './error.js'
 import { type Framing, itemReader, type SentItem } from './framing.js'
 import { chunksOf, headOf, ownSignal } from './incoming.js'
 import { type RateLimit, readRateLimit } from './rate-limit.js'
+import { isOfCredential } from './refused-credential.js'
 import { unexpected } from './response-body.js'
 import type { CalledOperation } from './table.js'
 
@@ -49,14 +50,19 @@ export interface StreamSource {
   connect(lastEventId: string, signal: AbortSignal): Promise<Connection>
   /** Reads an item. @throws {ApiError} if it is not what the contract says */
   read(item: SentItem, response: Response): unknown
-  /** Is told about a connection that was lost, before the wait for another. */
-  onLost(error: ApiError, waitMs: number): void
+  /**
+   * Is told about a connection that was lost, before the wait for another.
+   * @param attempt the number of waits since the last item, this one included
+   */
+  onLost(error: ApiError, waitMs: number, attempt: number): void
 }
 
 // Unless the server says otherwise. A connection without an event doubles the wait, up to the longest: an
 // event that the server cannot write would be asked for again and again.
 const reconnectMs = 2_000
 const reconnectMaxMs = 30_000
+// Whatever the server says, if nothing comes: `retry: 0` would be 75 connections a second.
+const emptyMinMs = 500
 
 /** The stream of a source. */
 export class Stream implements ItemStream<unknown> {
@@ -66,6 +72,8 @@ export class Stream implements ItemStream<unknown> {
   #isClosed = false
   // Connections in a row without an event.
   #empty = 0
+  // Since the last event.
+  #waits = 0
   #retryMs = reconnectMs
   #lastEventId: string
 
@@ -166,6 +174,7 @@ export class Stream implements ItemStream<unknown> {
         this.#retryMs = item.retry ?? this.#retryMs
         if (item.data === undefined) continue
         this.#empty = 0
+        this.#waits = 0
         yield read(item, response)
       }
       return undefined
@@ -178,11 +187,13 @@ export class Stream implements ItemStream<unknown> {
 
   async #waitAfter(lost: ApiError | undefined): Promise<void> {
     const { operation, clock, onLost } = this.source
-    const doubled = this.#retryMs * 2 ** Math.max(0, this.#empty - 1)
-    const longest = Math.max(this.#retryMs, reconnectMaxMs)
+    const ownMs = this.#empty === 0 ? this.#retryMs : Math.max(this.#retryMs, emptyMinMs)
+    const doubled = ownMs * 2 ** Math.max(0, this.#empty - 1)
+    const longest = Math.max(ownMs, reconnectMaxMs)
     // Random, for those that lost theirs together.
     const waitMs = Math.min(doubled, longest) * (1 + clock.random() / 2)
-    if (lost !== undefined) onLost(lost, waitMs)
+    this.#waits++
+    if (lost !== undefined) onLost(lost, waitMs, this.#waits)
     await clock.wait(waitMs, this.#own.signal).catch((cause) => {
       throw new ApiError('aborted', 'The call was aborted.', { operation: operation.id, cause })
     })
@@ -201,6 +212,7 @@ async function* itemsIn(
 }
 
 function isAway(error: ApiError): boolean {
+  if (isOfCredential(error)) return false
   const isBusy = error.status !== undefined && [429, 502, 503, 504].includes(error.status)
   return error.code === 'unreachable' || isBusy || isLost(error)
 }

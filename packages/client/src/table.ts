@@ -59,19 +59,27 @@ export interface ClientBody {
 /** How a field of a form is encoded. */
 export interface ClientField {
   readonly isJson?: true
+  /** Of JSON: each element of an array has an entry of its own. */
+  readonly isList?: true
+  /** The service reads null in an empty text. */
+  readonly isNullable?: true
+  /** The service fills it in if it is absent. */
+  readonly isFilled?: true
   /** Separates the elements of an array that is sent as a single value. */
   readonly separator?: string
   /** The type of a file. */
   readonly mediaType?: string
 }
 
-/** A parameter that is not a single plain value, or has an int64. */
+/** A parameter that is not a single plain value, or has an int64 or a default. */
 export interface ClientParameter {
   readonly name: string
   readonly in: string
   /** If it is not a single plain value. */
   readonly form?: ClientForm
   readonly numbers?: Place
+  /** The service fills it in if it is absent. */
+  readonly isFilled?: true
 }
 
 /** How the value of a parameter is serialized. */
@@ -79,6 +87,12 @@ export interface ClientForm {
   /** A style of OpenAPI, `json`, or `whole`: the value is the whole query. */
   readonly style: string
   readonly explode: boolean
+  /** A list of one is a single value to the service. */
+  readonly isOneOrList?: true
+  /** Of fields that are cookies of their own: the names that the service reads. */
+  readonly names?: readonly string[]
+  /** Of fields that are parameters of their own: the names of others; with `[` at its end, what begins so. */
+  readonly taken?: readonly string[]
   /** Of the whole query: what it is; JSON by default. */
   readonly body?: ClientBody
 }
@@ -100,6 +114,10 @@ export interface ClientOperation {
   /** That of its own servers, if it is another one than the table's. */
   readonly prefix?: string
   readonly path: string
+  /** How the service divides the path where two parameters share a segment: a group for each. */
+  readonly divided?: string
+  /** The paths of its form that are other operations'. */
+  readonly rivals?: readonly string[]
   /** Accepts an `Idempotency-Key`: a repeated request takes effect once. */
   readonly idempotent?: true
   /** The requests that one of it counts as in the quotas of a key, if not one. */

@@ -83,6 +83,8 @@ class Service {
   readonly windows = new Map<string, { used: number; endsAtMs: number }>()
   readonly served: string[] = []
   readonly statuses: number[] = []
+  /** What is not valid is counted with all that its address sends. */
+  readonly revoked = new Set<string>()
   inFlight = 0
   inFlightMost = 0
 
@@ -108,14 +110,16 @@ class Service {
   }
 
   answer(key: string, body: string, cost: number): Response {
+    const isRevoked = this.revoked.has(key)
     const nowMs = this.clock.now()
-    const found = this.windows.get(key)
+    const counted = isRevoked ? 'its address' : key
+    const found = this.windows.get(counted)
     const window = found && found.endsAtMs > nowMs ? found : { used: 0, endsAtMs: nowMs + this.lengthMs }
-    this.windows.set(key, window)
+    this.windows.set(counted, window)
     const isAdmitted = window.used + cost <= this.perMinute
     if (isAdmitted) {
       window.used += cost
-      this.served.push(body)
+      if (!isRevoked) this.served.push(body)
     }
     const waitMs = window.endsAtMs - nowMs
     const headers = {
@@ -124,7 +128,10 @@ class Service {
       'X-RateLimit-Remaining': String(this.perMinute - window.used),
       'X-RateLimit-Reset': String(Math.ceil(window.endsAtMs / 1000)),
       ...(!isAdmitted && { 'Retry-After': String(Math.ceil(waitMs / 1000)) }),
+      ...(isRevoked && { 'WWW-Authenticate': 'Bearer error="invalid_token"' }),
     }
+    const invalid = { code: 'invalid_api_key', message: 'The key is revoked.', status: 401 }
+    if (isRevoked && isAdmitted) return Response.json(invalid, { status: 401, headers })
     const refusal = { code: 'rate_limit_exceeded', message: 'Too many.', status: 429 }
     return Response.json(isAdmitted ? [] : refusal, { status: isAdmitted ? 200 : 429, headers })
   }
@@ -188,6 +195,59 @@ for (const [count, perMinute] of [
       t.equal(clock.timers, 0)
     },
   )
+
+t.test(
+  'the first refusal of a key is that of all calls that wait with it, and no quota of the key',
+  async (t) => {
+    const { clock, service, warnings, client } = start(60)
+    service.revoked.add('Bearer a')
+    const beganMs = clock.now()
+    const calls = Array.from({ length: 100 }, (_, i) => add(client, i))
+    const outcomes = await clock.runUntil(Promise.allSettled(calls))
+    for (const each of outcomes)
+      t.match(each, { reason: { name: 'ApiError', code: 'invalid_api_key', status: 401, operation: 'add' } })
+    t.strictSame(
+      [service.count(401), service.count(429)],
+      [32, 0],
+      'those in flight, of the 60 of the address',
+    )
+    t.ok(clock.now() - beganMs < 1_000)
+    t.strictSame(warnings, [])
+    t.equal(clock.timers, 0)
+    service.revoked.clear()
+    await clock.runUntil(add(client, 'later'))
+    t.strictSame(service.served, ['"later"'], 'a later call asks again')
+  },
+)
+
+t.test('a function is asked for another key once, before its calls are refused', async (t) => {
+  for (const [keys, isRenewed] of [
+    [['a', 'b'], true],
+    [['a', 'a'], false],
+    [['a', 'c', 'b'], false],
+  ] as const) {
+    let at = 0
+    const { clock, service, client } = start(600, { key: () => keys[at] ?? 'none' })
+    for (const each of ['a', 'c']) service.revoked.add(`Bearer ${each}`)
+    const first = Array.from({ length: 50 }, (_, i) => add(client, i))
+    setImmediate(() => {
+      at = 1
+    })
+    const outcomes = await clock.runUntil(Promise.allSettled(first))
+    const statuses = new Set(outcomes.map(({ status }) => status))
+    t.strictSame([...statuses], [isRenewed ? 'fulfilled' : 'rejected'], keys.join(', '))
+  }
+})
+
+t.test('a 429 that asks for another key is not sent again', async (t) => {
+  const { clock, service, warnings, client } = start(1)
+  service.revoked.add('Bearer a')
+  await clock.runUntil(Promise.allSettled([add(client, 1)]))
+  const refused = clock.runUntil(add(client, 2))
+  await t.rejects(refused, { code: 'rate_limit_exceeded', status: 429 })
+  t.strictSame([service.count(401), service.count(429)], [1, 1])
+  t.strictSame(warnings, [])
+})
 
 t.test('costly calls wait until what is left suffices, and none is refused that could know', async (t) => {
   const { clock, service, client } = start(65)

@@ -128,7 +128,7 @@ t.test('after an end or a cut a stream goes on behind its last event', async (t)
   const watched = stream('watch', { header: { 'Last-Event-ID': '0' } })
   t.strictSame(await all(watched), [{ data: 1 }, { id: 'ä1', data: 2 }, { data: 3 }, { id: '', data: 5 }])
   const utf8 = Buffer.from('ä1').toString('latin1')
-  t.strictSame(ids, ['0', '0', utf8, utf8, '4', ''])
+  t.strictSame(ids, ['0', '0', utf8, utf8, '4', undefined])
   t.equal(watched.lastEventId, '')
   t.match(retries, [{ operation: 'watch', waitMs: 2_000, error: { code: 'incomplete_answer', status: 200 } }])
   t.equal(retries.length, 1, 'an end is nothing to tell')
@@ -143,11 +143,26 @@ t.test('it waits as the server says, and longer each time that nothing comes', a
   )
   const { stream, waits } = clientOf(url)
   t.strictSame(await all(stream('watch')), [{ retry: 40, data: 1 }, { data: 2 }])
-  t.strictSame(waits, [40, 40, 80, 160, 40, 40])
+  t.strictSame(waits, [40, 500, 1_000, 2_000, 40, 500])
   const slow = await serve(t, events('retry: 20000\n\n'), nothing, nothing)
   const client = clientOf(slow.url)
   await all(client.stream('watch'))
   t.strictSame(client.waits, [20_000, 30_000, 30_000], 'up to half a minute')
+  const quick = await serve(t, events('retry: 0\ndata: 1\n\n'), nothing, nothing, nothing)
+  const eager = clientOf(quick.url)
+  await all(eager.stream('watch'))
+  t.strictSame(eager.waits, [0, 500, 1_000, 2_000], 'at once only after an item')
+})
+
+t.test('each wait since the last item has its number', async (t) => {
+  const cut = events('data: 1\n\n', true)
+  const { url } = await serve(t, cut, events(': alive\n\n', true), status(503), status(503), cut)
+  const { stream, retries } = clientOf(url, { attemptsMax: 1 })
+  await all(stream('watch'))
+  t.strictSame(
+    retries.map(({ attempt }) => attempt),
+    [1, 2, 3, 4, 1],
+  )
 })
 
 t.test('a connection that is refused is tried again as that of any call', async (t) => {

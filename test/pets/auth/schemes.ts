@@ -168,7 +168,10 @@ t.test('a check that cannot tell now makes a 503, which counts against no quota'
   const { call, partner, seen, log } = await start(t)
   for (let i = 0; i < 3; i++) {
     const response = await call('GET', '/pets', partner('outage'))
-    t.match(response, { status: 503, body: { code: 'unavailable', message: 'Service Unavailable' } })
+    t.match(response, {
+      status: 503,
+      body: { code: 'unavailable', message: 'Service Unavailable. Try again in 1 second.' },
+    })
     t.equal(response.headers.get('retry-after'), '1')
     t.equal(response.headers.get('www-authenticate'), null)
   }

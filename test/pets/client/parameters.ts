@@ -120,8 +120,6 @@ const misleading: [value: unknown, style?: string | undefined, explode?: boolean
     [undefined, 'simple', 'label', 'matrix'].map((style) => [value, style]),
   ),
   [['', '', ''], 'label', true],
-  [[undefined, '..']],
-  [[undefined, '.'], 'label'],
   [undefined, 'json'],
   [null, 'json'],
 ]

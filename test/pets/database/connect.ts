@@ -65,7 +65,7 @@ t.test('while the database is unavailable', async (t) => {
     const answer = await service.call('GET', '/pets')
     t.match(answer, {
       status: 503,
-      body: { code: 'unavailable', message: 'Service Unavailable', status: 503 },
+      body: { code: 'unavailable', message: 'Service Unavailable. Try again in 1 second.', status: 503 },
     })
     t.equal(answer.headers.get('retry-after'), '1')
     t.equal((await service.call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } })).status, 503)

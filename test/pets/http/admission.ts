@@ -72,6 +72,23 @@ t.test('unknown keys beyond the quota of their address', async (t) => {
   for (let i = 0; i < perMinute; i++) await guess(service, '192.0.2.1')
   refusesAddress(t, await guess(service, '192.0.2.1'))
 
+  t.test('are told that no wait makes them valid, and one without a key that it needs one', async (t) => {
+    const guessed = await guess(service, '192.0.2.1')
+    t.match(
+      guessed.body.message,
+      /^The API key is mistyped, .* no key valid, and a valid key is admitted at once\.$/,
+    )
+    const without = await send(`${service.base}/pets`, 'GET', { 'x-forwarded-for': '192.0.2.1' })
+    t.match(without, {
+      status: 429,
+      body: { code: 'unauthorized_limit_exceeded', message: /^Send an API key: / },
+    })
+    t.match(without.headers.get('www-authenticate'), /^Bearer realm="[^"]+"$/)
+    const nowhere = await send(`${service.base}/nowhere`, 'GET', { 'x-forwarded-for': '192.0.2.1' })
+    t.match(nowhere, { status: 429, body: { code: 'rate_limit_exceeded' } }, 'where no key is needed')
+    t.equal(nowhere.headers.get('www-authenticate'), null)
+  })
+
   t.test('do not affect a valid key that this instance has cached, from any address', async (t) => {
     t.equal((await use(service, '192.0.2.3', seen.key)).status, 200)
     t.equal((await use(service, '192.0.2.1', seen.key)).status, 200)
@@ -141,7 +158,8 @@ function use({ base }: Service, address: string, key: string): Promise<Answer> {
 }
 
 function refusesAddress(t: Test, response: Answer | undefined): void {
-  t.match(response, { status: 429, body: { code: 'rate_limit_exceeded' } })
+  t.match(response, { status: 429, body: { code: 'unauthorized_limit_exceeded' } })
+  t.match(response?.headers.get('www-authenticate'), /^Bearer realm="[^"]+", error="invalid_token", /)
   t.equal(response?.headers.get('x-ratelimit-limit'), String(perMinute))
   t.equal(response?.headers.get('x-ratelimit-remaining'), '0')
   t.ok(Number(response?.headers.get('retry-after')) > 1)

@@ -205,7 +205,10 @@ t.test('while the first request is running, others get 409 with Retry-After', as
   const first = create(service, 'slow')
   await held.someoneWaits()
   const second = await create(service, 'slow')
-  t.match(second, { status: 409, body: { code: 'idempotency_key_in_use', status: 409 } })
+  t.match(second, {
+    status: 409,
+    body: { code: 'idempotency_key_in_use', message: /still under way\. Try again in 1 second\.$/ },
+  })
   t.equal(second.headers.get('retry-after'), '1')
   await held.release()
   const done = await first

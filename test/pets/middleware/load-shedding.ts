@@ -48,7 +48,7 @@ t.test('requests beyond WORK_MAX are refused at once, and no others', async (t) 
   const refused = await call('GET', '/pets')
   t.match(refused, {
     status: 503,
-    body: { code: 'unavailable', message: 'Service Unavailable', status: 503 },
+    body: { code: 'unavailable', message: 'Service Unavailable. Try again in 1 second.', status: 503 },
   })
   t.equal(refused.headers.get('retry-after'), '1')
   t.equal(refused.headers.get('content-type'), 'application/json; charset=utf-8')

@@ -5,6 +5,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { compileContract } from '../compile/compile-contract.js'
+import { hiddenTexts } from '../compile/contract/hidden-texts.js'
 import { readContract } from '../compile/read.js'
 import type { Contract } from '../document/contract.js'
 import { ContractError } from '../document/contract-error.js'
@@ -120,6 +121,7 @@ async function warningsOf(contract: Contract, judgements: Judgements): Promise<r
   )
   const noted = [
     ...contract.warnings,
+    ...hiddenTexts(contract),
     ...stubs,
     ...undeclared,
     ...slow,

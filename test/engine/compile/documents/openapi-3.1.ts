@@ -68,6 +68,7 @@ components:
     key: { type: http, scheme: bearer, deprecated: true }
     old: { type: http, scheme: basic, description: A password., deprecated: true }
     login: { type: oauth2, oauth2MetadataUrl: https://example.org/metadata, flows: { deviceAuthorization: { deviceAuthorizationUrl: https://example.org/device, tokenUrl: https://example.org/token, scopes: {} } } }
+    both: { type: oauth2, flows: { clientCredentials: { tokenUrl: https://example.org/token, scopes: {} }, deviceAuthorization: { deviceAuthorizationUrl: https://example.org/device, tokenUrl: https://example.org/token, scopes: {} } } }
 `
 
 const converted = `openapi: 3.1.1
@@ -114,7 +115,8 @@ components:
   securitySchemes:
     key: { type: http, scheme: bearer, description: Deprecated. }
     old: { type: http, scheme: basic, description: Deprecated. A password. }
-    login: { type: oauth2, flows: {} }
+    login: { type: http, scheme: bearer, description: 'A token of the device flow (RFC 8628): https://example.org/device, then https://example.org/token.' }
+    both: { type: oauth2, flows: { clientCredentials: { tokenUrl: https://example.org/token, scopes: {} } } }
 `
 
 t.test('what 3.1 can say is said, and the rest is left out', async (t) => {

@@ -101,6 +101,7 @@ function createConvert(
     if (isMap || Array.isArray(node)) return node
     if (of === 'security') return withoutRoles(without(node, unsupported), scoped)
     if (methodFields.includes(of)) return withResponses(node)
+    if (of === 'variables') return node // has an enum, and is no schema
     return node.$ref === undefined ? withKeywordsOf30(node) : reference(node, of)
   }
   // OpenAPI 3.0 ignores the siblings of a `$ref`, so they move into an `allOf`.
@@ -174,12 +175,12 @@ function bound(
 
 // In 3.0 a schema has one type, an array requires `items`, and null is not a type.
 function withTypes(node: Node): Node {
-  const types = [node.type].flat()
+  const { type = typesOf(node.enum), ...untyped } = node
+  const types = [type].flat()
   const others = types.filter((each) => each !== 'null')
   const isNullable = others.length < types.length
-  const { type, ...untyped } = node
   if (type === undefined) return withoutNull(node)
-  if (others.length === 0) return { ...untyped, enum: [null], nullable: true }
+  if (others.length === 0) return { ...untyped, ...nullAlone }
   const [first, ...more] = others.map((each) => ({
     type: each,
     ...(each === 'array' && { items: node.items ?? {} }),
@@ -193,14 +194,49 @@ function withTypes(node: Node): Node {
   })
 }
 
-// Turns `anyOf: [A, {type: 'null'}]` into a nullable A, which generators understand.
+// `nullable` says nothing without a type, and some validators refuse it.
+const nullAlone = { type: 'object', nullable: true, enum: [null] } as const
+
+// The type of values that have one: generators make nothing of an `enum` without a type.
+function typesOf(values: unknown): string | string[] | undefined {
+  if (!Array.isArray(values)) return undefined
+  const types = new Set(values.map(typeOf))
+  const isNullable = types.delete('null') && types.size > 0
+  if (types.has('number')) types.delete('integer')
+  const [type] = types
+  if (type === undefined) return 'null'
+  if (types.size > 1 || values.some(isBeyondDouble)) return undefined
+  return isNullable ? [type, 'null'] : type
+}
+
+// An integer without a format is one that a double keeps.
+function isBeyondDouble(value: unknown): boolean {
+  return typeof value === 'bigint' && !Number.isSafeInteger(Number(value))
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'bigint' || Number.isInteger(value) ? 'integer' : typeof value
+}
+
+// `anyOf: [A, {type: 'null'}]`: a nullable A, which generators understand, if A says its type itself.
 function withoutNull(node: Node): Node {
   const keyword = ['anyOf', 'oneOf'].find((each) => Array.isArray(node[each]))
   if (keyword === undefined) return node
-  const all = node[keyword] as Node[]
-  const others = all.filter(
-    ({ enum: values }) => !(Array.isArray(values) && values.every((each) => each === null)),
-  )
-  if (others.length === all.length || others.length === 0) return node
-  return { ...node, [keyword]: others, nullable: true }
+  const { [keyword]: all, ...others } = node as Readonly<Record<string, Node[]>>
+  const [one, ...more] = (all ?? []).filter((each) => !isNull(each))
+  if (one === undefined || more.length > 0 || all?.length === 1 || !isMergeable(one, others)) return node
+  const values = Array.isArray(one.enum) && { enum: [...new Set([...one.enum, null])] }
+  return { ...others, ...one, ...values, nullable: true }
+}
+
+function isNull({ enum: values }: Node): boolean {
+  return Array.isArray(values) && values.length > 0 && values.every((each) => each === null)
+}
+
+// What refers or combines may refuse null.
+function isMergeable(one: Node, others: Node): boolean {
+  const combines = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not'].some((each) => each in one)
+  return one.type !== undefined && !combines && !Object.keys(one).some((each) => each in others)
 }

@@ -49,7 +49,6 @@ const addedFields: Readonly<Record<string, readonly string[]>> = {
   components: ['mediaTypes'],
   encoding: ['encoding', 'prefixEncoding', 'itemEncoding'],
   securitySchemes: ['oauth2MetadataUrl'],
-  flows: ['deviceAuthorization'],
 }
 
 const rewrites: Readonly<Record<string, (node: Node) => Node>> = {
@@ -108,10 +107,25 @@ function responseOf({ summary, description = summary ?? '', ...response }: Node)
 }
 
 // What has no field is said in the text.
-function schemeOf({ deprecated, ...scheme }: Node): Node {
-  if (deprecated !== true) return scheme
-  const texts = ['Deprecated.', scheme.description].filter((each) => each !== undefined)
-  return { ...scheme, description: texts.join(' ') }
+function schemeOf({ deprecated, description, ...scheme }: Node): Node {
+  const { deviceAuthorization, ...flows } = nodeOf(scheme.flows)
+  const isDevice = deviceAuthorization !== undefined && Object.keys(flows).length === 0
+  const texts = [
+    ...(deprecated === true ? ['Deprecated.'] : []),
+    ...(description === undefined ? [] : [description]),
+    ...(isDevice ? [deviceFlow(nodeOf(deviceAuthorization))] : []),
+  ]
+  const known = isDevice ? { type: 'http', scheme: 'bearer' } : withFlows(scheme, flows)
+  return { ...known, ...(texts.length > 0 && { description: texts.join(' ') }) }
+}
+
+function withFlows(scheme: Node, flows: Node): Node {
+  return scheme.flows === undefined ? scheme : { ...scheme, flows }
+}
+
+// Without a flow, generators make clients that send no token.
+function deviceFlow({ deviceAuthorizationUrl, tokenUrl }: Node): string {
+  return `A token of the device flow (RFC 8628): ${deviceAuthorizationUrl}, then ${tokenUrl}.`
 }
 
 function xmlOf({ nodeType, ...xml }: Node): Node {

@@ -1,15 +1,18 @@
 // Writes the contract as a file, which is the work of a build: a server has the texts in its plan.
 
+import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'lossless-json'
-import { isSeq, parseDocument, stringify as toYaml } from 'yaml'
+import { isSeq } from 'yaml'
 import type { Contract, FileForm } from '../../document/contract.js'
 import { nodeOf } from '../../document/reader.js'
 import { baseMark, ownServer, type ServerObject } from '../../serve/documents/own-server.js'
+import { withOwnRefs } from '../source/self.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 import { withoutOpenApi32 } from './openapi-3.1.js'
+import { toDocument, toYaml, written } from './yaml-text.js'
 
-// Tools limited to OpenAPI 3.0 may have simple YAML parsers: no aliases, no folded lines.
-const simpleYaml = { aliasDuplicateObjects: false, blockQuote: 'literal', lineWidth: 0 } as const
+// Tools limited to OpenAPI 3.0 may have simple YAML parsers: no folded lines.
+const simpleYaml = { blockQuote: 'literal', lineWidth: 0 } as const
 
 type Written = Pick<Contract, 'document' | 'text' | 'prefix'>
 
@@ -21,20 +24,26 @@ export function writeFile(contract: Written, form: FileForm, place: 'only' | 'fi
   const document = { ...contract.document, servers }
   if (form === 'yaml31') return toYaml(withoutOpenApi32(document), simpleYaml)
   if (form === 'yaml30') return toYaml(toOpenApi30(document), simpleYaml)
-  const written = form === 'yaml' ? yamlWith(servers, contract.text) : undefined
-  return written ?? String(stringify(document))
+  if (form === 'yaml') return yamlWith(servers, contract.text) ?? toYaml(document, simpleYaml)
+  return String(stringify(document))
 }
 
-// As written, with its comments. Undefined for JSON, which is YAML, too, but slow to parse as such.
+// As written, with its comments. Undefined for JSON, in which some numbers are texts to YAML 1.1, and for
+// references by `$self`, which no tool resolves.
 function yamlWith([own, ...others]: readonly ServerObject[], text: string): string | undefined {
   if (/^\s*\{/.test(text)) return undefined
-  const document = parseDocument(text, { intAsBigInt: true, merge: true })
+  const document = toDocument(text)
+  if (document.has('$self') && hasRefsBySelf(document.toJS())) return undefined
   const servers = document.get('servers')
   if (isSeq(servers) && others.length > 0) servers.items.unshift(document.createNode(own))
   else document.set('servers', [own])
   try {
-    return document.toString({ lineWidth: 0, flowCollectionPadding: false })
+    return written(document, { lineWidth: 0, flowCollectionPadding: false })
   } catch {
     return undefined // an alias of what the servers contained
   }
+}
+
+function hasRefsBySelf(value: object): boolean {
+  return !isDeepStrictEqual(withOwnRefs(value), value)
 }

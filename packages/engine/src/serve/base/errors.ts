@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { ownErrorStatuses } from '../../document/defaults.js'
+import { tryAgain } from '../../lib/try-again.js'
 
 /** The codes of the errors that the engine itself sends. */
 export type OwnErrorCode = keyof typeof ownErrorStatuses
@@ -154,8 +155,15 @@ export function factsOf(
 ): ErrorFacts {
   const { code, options } = error
   const status = statusOf(error, contract)
-  const message = status >= 500 ? String(STATUS_CODES[status]) : error.message
+  const message = status >= 500 ? faultMessage(status, error) : error.message
   return { code, message, status, violations: options.violations ?? [], requestId, operation }
+}
+
+function faultMessage(status: number, { headers }: RequestError): string {
+  const { 'Retry-After': seconds } = headers
+  return seconds === undefined
+    ? String(STATUS_CODES[status])
+    : `${STATUS_CODES[status]}. ${tryAgain(seconds)}`
 }
 
 /** The status of an error: that of its code in the contract, or its own. */

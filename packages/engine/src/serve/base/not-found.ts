@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
-import { literalPattern } from '../../lib/literal-pattern.js'
+import { sourceOf } from '../../document/routes.js'
 import { requestPath } from '../../lib/request-path.js'
 import { checkUrl, ownError } from './errors.js'
 
@@ -64,29 +64,9 @@ type Segment = (text: string) => boolean
 
 // Of a segment with parameters, the router decodes reserved characters, too.
 function segmentOf(route: string): Segment {
-  const pattern = new RegExp(`^${sourceOf(route)}$`)
+  const pattern = new RegExp(`^${sourceOf(route, '[^]+')}$`)
   const decode = /:/.test(route.replaceAll('::', '')) ? decodeURIComponent : decodeURI
   return (text) => pattern.test(decode(text))
-}
-
-// find-my-way's syntax: `::` is a literal colon, and a parameter may have a pattern.
-function sourceOf(route: string): string {
-  const [text = '', name] = /^(?:::|:(\w+)|[^:]+|:)/.exec(route) ?? []
-  if (text === '') return ''
-  const rest = route.slice(text.length)
-  if (name === undefined) return literalPattern(text === '::' ? ':' : text) + sourceOf(rest)
-  const pattern = rest.startsWith('(') ? rest.slice(0, groupLength(rest)) : ''
-  return (pattern || '[^]+') + sourceOf(rest.slice(pattern.length))
-}
-
-// Of the group that a pattern begins with.
-function groupLength(pattern: string): number {
-  let depth = 0
-  for (const { 0: mark, index } of pattern.matchAll(/\\.|[()]/g)) {
-    if (mark === '(') depth++
-    if (mark === ')' && --depth === 0) return index + 1
-  }
-  return pattern.length
 }
 
 /**

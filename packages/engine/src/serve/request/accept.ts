@@ -112,8 +112,14 @@ function named(range: MediaRange, accepted: readonly Accepted[]): Candidate {
 function includes(range: MediaRange, { type, subtype, parameters }: MediaRange): boolean {
   if (range.type !== '*' && range.type !== type) return false
   if (range.subtype !== '*' && range.subtype !== subtype) return false
-  for (const [name, value] of range.parameters) if (parameters.get(name) !== value) return false
+  for (const [name, value] of range.parameters)
+    if (parameters.get(name) !== value && !isOwnCharset(name, value, parameters)) return false
   return true
+}
+
+// What says no charset is sent in UTF-8: some clients ask for `text/event-stream; charset=utf-8`.
+function isOwnCharset(name: string, value: string, parameters: MediaRange['parameters']): boolean {
+  return name === 'charset' && /^utf-?8$/.test(value) && !parameters.has(name)
 }
 
 // A media type has no more parameters than the contract gives it, or none would include it.

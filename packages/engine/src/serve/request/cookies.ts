@@ -1,7 +1,7 @@
 // The cookies of a request, for parameters and for the schemes of security alike (RFC 6265, section 4.2).
 
 import type { FastifyRequest } from 'fastify'
-import { splitPair } from './parameter-text.js'
+import { splitPair, withoutBlanks } from './parameter-text.js'
 
 /**
  * The values of each cookie by its name, both as they were sent. A name is never decoded, and only blanks and
@@ -20,16 +20,4 @@ export function sentCookies({ raw }: FastifyRequest): Map<string, string[]> {
     else others.push(value)
   }
   return sent
-}
-
-// Of ECMAScript's `trim`, RFC 6265 has blanks and tabs alone. By a pattern it would take quadratic time.
-function withoutBlanks(text: string): string {
-  let [start, end] = [0, text.length]
-  while (start < end && isBlank(text[start])) start++
-  while (end > start && isBlank(text[end - 1])) end--
-  return text.slice(start, end)
-}
-
-function isBlank(character: string | undefined): boolean {
-  return character === ' ' || character === '\t'
 }

@@ -16,7 +16,7 @@ import { errorAt, withPath } from '../schemas/messages.js'
 import { readText } from '../schemas/text.js'
 import { sentCookies } from './cookies.js'
 import { type Form, readForm } from './forms.js'
-import { decode, exceptFor, invalidText, splitPair } from './parameter-text.js'
+import { decode, exceptFor, invalidText, splitPair, withoutBlanks } from './parameter-text.js'
 import { queryOfParameters } from './query-keys.js'
 import { type RequestPart, readCookies } from './request-parts.js'
 import { parametersSchema } from './request-schemas.js'
@@ -58,7 +58,7 @@ const locations: readonly Location[] = [
   {
     in: 'header',
     httpPart: 'headers',
-    decode: (text) => text.trim(),
+    decode: withoutBlanks,
     sent:
       () =>
       ({ headers }) =>
@@ -136,7 +136,7 @@ function createRead(
   const name = location.in === 'header' ? parameter.name.toLowerCase() : parameter.name
   const validate = form.style === 'json' ? compile(parameter.schema, 'json') : undefined
   const fieldOf = createFieldOf(parameter, parameters)
-  const coded = form.style === 'cookie' ? { ...location, decode: (text: string) => text.trim() } : location
+  const coded = form.style === 'cookie' ? { ...location, decode: withoutBlanks } : location
   return (sent, values) => {
     try {
       const given = fieldOf ? readFields(sent, fieldOf, coded.decode) : readOne(sent, name, form, coded)
@@ -394,7 +394,7 @@ function decodeQuery(text: string): string {
 
 function decodeCookie(text: string): string {
   try {
-    const decoded = decodeURIComponent(text.trim())
+    const decoded = decodeURIComponent(withoutBlanks(text))
     if (!decoded.includes('\0')) return decoded
   } catch {}
   throw new StyleError(invalidText)

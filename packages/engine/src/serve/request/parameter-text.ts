@@ -70,3 +70,18 @@ export function decode(text: string): string | undefined {
     return undefined
   }
 }
+
+/**
+ * A text without the blanks and tabs around it (RFC 9110, section 5.5, and RFC 6265, section 5.2). ECMAScript's
+ * `trim` takes more; a pattern would take quadratic time.
+ */
+export function withoutBlanks(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && isBlank(text[start])) start++
+  while (end > start && isBlank(text[end - 1])) end--
+  return text.slice(start, end)
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === ' ' || character === '\t'
+}

@@ -16,6 +16,7 @@ import { beforeFile, errorAt, withPath } from '../schemas/messages.js'
 import { isTooComplex } from '../schemas/steps.js'
 import { decodeText, noText, readText } from '../schemas/text.js'
 import { readForm } from './forms.js'
+import { needlessNulls } from './needless-nulls.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
 import { parts, type RequestPart, readErrors, upload } from './request-parts.js'
 import { invalid, violation, violationsIn } from './violations.js'
@@ -127,9 +128,16 @@ export function checkRequest(request: FastifyRequest, operation: Operation): voi
     const all = [...known, ...invalid, ...invalidTexts(request, httpPart)]
     const errors = all.slice(0, errorsMax)
     if (all.length >= errorsMax) areAll = false
-    return violationsIn(name, toldOf(request, operation, httpPart, errors))
+    const needless = httpPart === 'body' ? needlessIn(request, errors) : none
+    return violationsIn(name, toldOf(request, operation, httpPart, errors), needless)
   })
   if (violations.length > 0) throw invalid(violations, areAll)
+}
+
+const none: ReadonlySet<string> = new Set()
+
+function needlessIn(request: FastifyRequest, errors: readonly ErrorObject[]): ReadonlySet<string> {
+  return needlessNulls(request.body, errors, validatorOf(request, 'body'))
 }
 
 // Its errors were not looked for.

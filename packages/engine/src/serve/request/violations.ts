@@ -11,10 +11,18 @@ export function violation(part: Violation['in'], detail: string): WordedViolatio
   return { in: part, pointer: '', detail, sentence: `${part} ${detail}` }
 }
 
-/** What is wrong in a part, each with its place. */
-export function violationsIn(part: Violation['in'], errors: readonly ErrorObject[]): WordedViolation[] {
+/**
+ * What is wrong in a part, each with its place.
+ * @param needless the places of nulls that need not be there
+ */
+export function violationsIn(
+  part: Violation['in'],
+  errors: readonly ErrorObject[],
+  needless: ReadonlySet<string> = new Set(),
+): WordedViolation[] {
   return describePlaces(part, errors).map(({ pointer, problem, sentence }) => {
-    return { in: part, pointer, detail: problem, sentence }
+    const advice = needless.has(pointer) ? ' (leave it out instead of null)' : ''
+    return { in: part, pointer, detail: problem + advice, sentence: sentence + advice }
   })
 }
 

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { toOpenApi30 } from '../../../src/compile/documents/openapi-3.0.js'
 
+const nullAlone = { type: 'object', enum: [null], nullable: true }
+
 // Schemas in 3.1, and their conversion to 3.0.
 const schemas: [title: string, schema: unknown, old: object][] = [
   [
@@ -18,17 +20,51 @@ const schemas: [title: string, schema: unknown, old: object][] = [
     { type: ['integer', 'string'], format: 'int64' },
     { format: 'int64', allOf: [{ anyOf: [{ type: 'integer', format: 'int64' }, { type: 'string' }] }] },
   ],
-  ['null alone', { type: 'null' }, { enum: [null], nullable: true }],
+  ['null alone', { type: 'null' }, nullAlone],
+  ['null as its value', { const: null }, nullAlone],
   [
     'a reference or null',
     { anyOf: [{ $ref: '#/a' }, { type: 'null' }] },
-    { anyOf: [{ $ref: '#/a' }], nullable: true },
+    { anyOf: [{ $ref: '#/a' }, nullAlone] },
   ],
-  ['one value', { const: 5n }, { enum: [5n] }],
+  [
+    'null or a reference, with a text',
+    { description: 'A.', oneOf: [{ type: 'null' }, { $ref: '#/a' }] },
+    { description: 'A.', oneOf: [nullAlone, { $ref: '#/a' }] },
+  ],
+  [
+    'one of two references or null',
+    { oneOf: [{ $ref: '#/a' }, { $ref: '#/b' }, { const: null }] },
+    { oneOf: [{ $ref: '#/a' }, { $ref: '#/b' }, nullAlone] },
+  ],
+  [
+    'a text or null',
+    { description: 'A.', anyOf: [{ type: 'string', maxLength: 3 }, { type: 'null' }] },
+    { description: 'A.', type: 'string', maxLength: 3, nullable: true },
+  ],
+  [
+    'a list or null, beside what it says itself',
+    { maxItems: 2, oneOf: [{ type: 'array', maxItems: 3 }, { type: 'null' }] },
+    { maxItems: 2, oneOf: [{ type: 'array', maxItems: 3, items: {} }, nullAlone] },
+  ],
+  [
+    'a combination or null',
+    { oneOf: [{ type: 'object', not: { $ref: '#/a' } }, { type: 'null' }] },
+    { oneOf: [{ type: 'object', not: { $ref: '#/a' } }, nullAlone] },
+  ],
+  ['one value', { const: 5n }, { type: 'integer', enum: [5n] }],
+  ['an integer that no double keeps', { const: 2n ** 53n }, { enum: [2n ** 53n] }],
+  ['one text', { const: 'a' }, { type: 'string', enum: ['a'] }],
+  ['values without a type', { enum: [1, 2.5] }, { type: 'number', enum: [1, 2.5] }],
+  ['values or null', { enum: ['a', null] }, { type: 'string', enum: ['a', null], nullable: true }],
+  ['lists as values', { enum: [['a']] }, { type: 'array', enum: [['a']], items: {} }],
+  ['true as its value', { const: true }, { type: 'boolean', enum: [true] }],
+  ['objects as values', { enum: [{}] }, { type: 'object', enum: [{}] }],
+  ['values of several types', { enum: ['a', 1] }, { enum: ['a', 1] }],
   [
     'one of two values or null',
     { oneOf: [{ enum: [5n, 6n] }, { const: null }] },
-    { oneOf: [{ enum: [5n, 6n] }], nullable: true },
+    { type: 'integer', enum: [5n, 6n, null], nullable: true },
   ],
   ['an exclusive bound', { exclusiveMinimum: 5 }, { minimum: 5, exclusiveMinimum: true }],
   [
@@ -164,6 +200,11 @@ const documents: [title: string, document: object, old: object][] = [
     },
   ],
   [
+    'values of a variable, which have no type',
+    { info: {}, servers: [{ url: '{a}', variables: { a: { default: 'b', enum: ['b'] } } }] },
+    { info: {}, paths: {}, servers: [{ url: '{a}', variables: { a: { default: 'b', enum: ['b'] } } }] },
+  ],
+  [
     'items of a stream',
     {
       info: {},
@@ -177,7 +218,11 @@ const documents: [title: string, document: object, old: object][] = [
       info: {},
       paths: {
         '/a': {
-          get: { responses: { 200: { content: { 'application/jsonl': { schema: { enum: [1] } } } } } },
+          get: {
+            responses: {
+              200: { content: { 'application/jsonl': { schema: { type: 'integer', enum: [1] } } } },
+            },
+          },
         },
       },
     },

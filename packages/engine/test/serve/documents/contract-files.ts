@@ -1,7 +1,8 @@
 import { gunzipSync } from 'node:zlib'
 import Fastify from 'fastify'
+import { stringify as stringifyLossless } from 'lossless-json'
 import t from 'tap'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { readContract } from '../../../src/compile/index.js'
 import type { AddressOptions } from '../../../src/serve/base/address.js'
 import { type Contract, contractFiles } from '../../../src/serve/index.js'
@@ -87,6 +88,119 @@ t.test('the YAML is as written but for its first server', async (t) => {
   const published = await (await serve(contract, { publicUrl: 'https://a.example' }))('/openapi.yaml')
   t.match(published, 'openapi: 3.1.0 # with a comment\n')
   t.match(published, '\nservers:\n  - url: "https://a.example"\n    description: This service\npaths:\n')
+})
+
+// Texts that readers of YAML 1.1 take for something else: booleans, dates, times, numbers, a merge, Ruby's
+// symbols; and characters that end a line there, or that it does not allow.
+const misread = [
+  ...['NO', 'on', 'Off', 'y', 'N', 'Yes', 'true', 'null', '~', '', '2024-01-01', '2024-1-1 1:02:03'],
+  ...['12:30:45', '1:2', '1_000', '0b11', '017', '0o17', '0x1F', '1e3', '1e+21', '.5', '5.', '+1', '1,000'],
+  ...[
+    '.inf',
+    '.NaN',
+    '=',
+    '<<',
+    ':symbol',
+    '-',
+    '? a',
+    'a: b',
+    'a #b',
+    'a:',
+    ' a',
+    'a\nb\n',
+    '%a',
+    '@a',
+    '`a',
+  ],
+  ...['a\u0085b', 'a\u2028b\nc', 'a\u2029', '\ufeffa', 'a\x7f', '\u0080', '😀', 'café', '1.0.0'],
+]
+const misreadDocument = {
+  openapi: '3.2.0',
+  info: { title: 'NO', version: '1.0' },
+  paths: {
+    '/a': {
+      get: {
+        operationId: 'on',
+        parameters: misread.slice(0, 11).map((name) => ({
+          name: name || 'a',
+          in: 'query',
+          schema: { type: 'string', enum: misread, default: name },
+        })),
+        responses: { 200: { description: '2024-01-01' } },
+      },
+    },
+  },
+  components: {
+    schemas: {
+      No: {
+        type: 'object',
+        properties: Object.fromEntries(misread.map((name) => [name, { type: 'string' }])),
+      },
+      On: { type: 'number', enum: [1e21, 1e-7, 17, 1.5e300, -0.5, 9007199254740993n] },
+    },
+  },
+}
+
+const handWritten = `openapi: 3.2.0 # NO
+info: { title: no, version: 2024-01-01 }
+x-numbers: [0o17, 1e3, 0x1F, 1.50, -0, 1_000, 12:30:45, 017, ~, True]
+x-a: &on { y: on }
+x-b: { <<: *on }
+x-c: { '<<': y }
+paths:
+  ? /on
+  : { get: { operationId: yes, responses: { 200: { description: 2024-01-01 } } } }
+`
+
+for (const [title, text] of [
+  ['in YAML', stringify(misreadDocument)],
+  ['in JSON', String(stringifyLossless(misreadDocument))],
+  ['as an author writes it', handWritten],
+  ['in two files', stringify({ ...misreadDocument, 'x-a': { $ref: './b.yaml#/a' } })],
+] as const) {
+  t.test(`readers of YAML 1.1 and of 1.2 read the same in each file, of a contract ${title}`, async (t) => {
+    const other = 'a: { enum: [NO, 2024-01-01] }\n'
+    const served = await readContract('openapi.yaml', async (file) =>
+      file.endsWith('b.yaml') ? other : text,
+    )
+    const ask = await serve(served, { publicUrl: 'https://a.example' })
+    for (const file of ['/openapi.yaml', '/openapi-3.1.yaml', '/openapi-3.0.yaml']) {
+      const yaml = await ask(file)
+      const read = (version: '1.1' | '1.2') => parse(yaml, { version, intAsBigInt: true, merge: true })
+      t.strictSame(read('1.1'), read('1.2'), file)
+      if (file !== '/openapi.yaml') continue
+      t.strictSame(read('1.2'), parse(await ask('/openapi.json'), { intAsBigInt: true }))
+    }
+  })
+}
+
+t.test('a text that only some readers of YAML misread is in quotes, too', async (t) => {
+  const yaml = await (await serve(await contractFrom(stringify(misreadDocument))))('/openapi-3.0.yaml')
+  for (const text of ['=', ':symbol', '1:2', '1,000', '2024-1-1 1:02:03', '<<']) {
+    t.match(yaml, ` "${text}"\n`)
+    t.notMatch(yaml, ` ${text}\n`)
+  }
+  t.match(yaml, ' "a\\u0085b"\n')
+  t.match(yaml, ' "a\\u2028b\\nc"\n')
+  t.match(yaml, ' 1.0e+21\n')
+})
+
+t.test('references by $self are local ones in each file', async (t) => {
+  const $self = 'https://toys.example/contracts/openapi.yaml'
+  const schema = `{ $ref: '${$self}#/components/schemas/Toy' }`
+  const ok = `{ 200: { description: OK, content: { application/json: { schema: ${schema} } } } }`
+  const served = await contractFrom(`openapi: 3.2.0
+$self: ${$self}
+info: { title: A, version: 1.0.0 }
+paths: { /a: { get: { operationId: a, responses: ${ok} } } }
+components: { schemas: { Toy: { type: object } } }
+`)
+  const ask = await serve(served)
+  for (const file of [...files, '/openapi-3.1.yaml'])
+    t.strictSame(
+      [...(await ask(file)).matchAll(/\$ref"?: *["'](.*?)["']/g)].map(([, ref]) => ref),
+      ['#/components/schemas/Toy'],
+    )
 })
 
 const texts: [title: string, text: string, url: string][] = [

@@ -63,6 +63,10 @@ t.test('cases', (t) => {
     [[json, csv], `${csv};charset="UTF-8";header=present`, csv],
     [[json, csv], `${csv};charset=utf-16, ${json};q=0.1`, json],
     [[json, csv], `${csv};header=absent`],
+    // In UTF-8, as everything that says no charset.
+    [[json, 'text/event-stream'], 'text/event-stream; charset=utf-8', 'text/event-stream'],
+    [[json, 'text/event-stream'], 'text/event-stream;charset="UTF8"', 'text/event-stream'],
+    [[json, 'text/event-stream'], 'text/event-stream; charset=utf-16'],
     [
       [`${json};version=1`, 'application/vnd.a+json'],
       'application/vnd.a+json, application/json;version=1',
