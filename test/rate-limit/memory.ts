@@ -2,6 +2,7 @@ import t from 'tap'
 import { MemoryCounter } from '../../src/rate-limit/memory.js'
 import { createRateLimiter } from '../../src/rate-limit/rate-limiter.js'
 import { clientOfKey } from '../fixtures/clients.js'
+import { contract } from '../fixtures/service.js'
 
 const ban = { rejections: 30, withinSeconds: 60, banSeconds: 300 }
 
@@ -24,7 +25,7 @@ t.test('who is admitted waits for nothing, and who is not waits for the count of
     state: () => 'memory',
     address,
   }
-  const limiter = createRateLimiter(counters as never, { perMinute: 1 }) // no address is counted
+  const limiter = createRateLimiter(counters as never, contract) // no address is counted
   const request = { client, log: { warn() {} } } as never // the properties that are read
   const set: Record<string, string> = {}
   const reply = { headers: (headers: object) => Object.assign(set, headers) } as never
