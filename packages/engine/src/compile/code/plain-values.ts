@@ -74,10 +74,15 @@ export function textTests(schema: Schema, value: string, names: Names): readonly
   return tests.every((each) => each !== undefined) ? tests.flat() : undefined
 }
 
+// Up to here, comparing a text with each takes less time than looking it up.
+const fewValues = 8
+
 function enumTests({ enum: values }: Schema, value: string, names: Names): string[] | undefined {
   if (values === undefined) return []
   if (!Array.isArray(values) || !values.every((each) => typeof each === 'string')) return undefined
-  return [`${names.constant(`new Set(${literalOf(values)})`)}.has(${value})`]
+  if (values.length === 0) return undefined
+  if (values.length > fewValues) return [`${names.constant(`new Set(${literalOf(values)})`)}.has(${value})`]
+  return [`(${values.map((each) => `${value}===${literalOf(each)}`).join('||')})`]
 }
 
 // By characters. A text has at most its length of them, and fewer if it has pairs.
@@ -95,11 +100,15 @@ function lengthTests(
   return maxLength === undefined ? tests : [...tests, `${value}.length<=${maxLength}`]
 }
 
+// The pattern of texts that PostgreSQL can store, which `includes` judges in half the time.
+const withoutNul = ['^[^\\x00]*$', '^[^\\u0000]*$']
+
 function formTests({ pattern, format }: Schema, value: string, names: Names): string[] | undefined {
   const tests: string[] = []
   if (pattern !== undefined) {
     if (typeof pattern !== 'string' || patternSource(pattern) === undefined) return undefined
-    tests.push(`${names.constant(`runtime.toRegExp(${literalOf(pattern)},'u')`)}.test(${value})`)
+    if (withoutNul.includes(pattern)) tests.push(`!${value}.includes('\\0')`)
+    else tests.push(`${names.constant(`runtime.toRegExp(${literalOf(pattern)},'u')`)}.test(${value})`)
   }
   if (format !== undefined) {
     const validate = typeof format === 'string' ? formats[format]?.validate : undefined

@@ -33,7 +33,10 @@ type AddedHeaders = Readonly<Record<string, string>>
 export interface Addition {
   /** The names of all headers that it sets, sometimes or always, in lower case. */
   readonly headers: readonly string[]
-  /** The headers of every response of an operation, by default none: each variant if they differ. */
+  /**
+   * The headers of every response of an operation, by default none: each variant if they differ. They are set before
+   * its handler begins, and are judged at startup alone.
+   */
   readonly always?: (operation: Operation, contract: Contract) => readonly AddedHeaders[]
   /** The errors it may respond with to a request of an operation, by default none. */
   readonly errors?: (operation: Operation, contract: Contract) => readonly RequestError[]

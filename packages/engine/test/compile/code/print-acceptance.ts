@@ -102,6 +102,9 @@ const usual: readonly (readonly [schema: Schema, accepted: unknown, text: string
   [{ ...string, minLength: 2 }, 'abcd', '"abcd"'],
   [{ ...string, enum: ['a', '"'] }, '"', '"\\""'],
   [{ ...string, enum: ['a', 'b'], title: 'A', 'x-a': 1 }, 'a', '"a"'],
+  [{ ...string, enum: [...'abcdefghij'] }, 'j', '"j"'],
+  [string, `${'a'.repeat(50)}"\ud800`, `"${'a'.repeat(50)}\\"\\ud800"`],
+  [string, 'é'.repeat(50), `"${'é'.repeat(50)}"`],
   [{ ...string, format: 'date-time' }, '2026-11-27T00:00:00Z', '"2026-11-27T00:00:00Z"'],
   [
     { ...string, format: 'uuid' },
