@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Client, namesOf } from '../auth/client.js'
 import type { RateLimits } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
+import { setHeaders } from '../lib/header-store.js'
 import type { Counters } from './counters.js'
 import { rateLimitHeaders, tooMany, windowHeaders } from './headers.js'
 import { admitted, type Decision, decideOnAddress, decideOnRejected, type Refusal } from './rules.js'
@@ -44,7 +45,7 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
       if (client === undefined)
         return counters
           .address(request, cost)
-          .then((window) => report(request, reply, decideOnAddress(window, cost)))
+          .then((window) => enforce(request, reply, decideOnAddress(window, cost)))
       const counted = counters.count(client, cost)
       return counted instanceof Promise
         ? counted.then((windows) => decide(request, reply, client, windows, cost))
@@ -52,7 +53,7 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
     },
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {
-      setHeaders(reply, lastDecision(request, counters, anonymous))
+      report(reply, lastDecision(request, counters, anonymous))
     },
   }
 
@@ -63,9 +64,9 @@ export function createRateLimiter(counters: Counters, anonymous: RateLimits['ano
     windows: ClientWindows,
     cost: number,
   ): void | Promise<void> {
-    if (windows.isAdmitted) return setHeaders(reply, admitted(windows.minute, windows.day))
+    if (windows.isAdmitted) return report(reply, admitted(windows.minute, windows.day))
     return decideOnRejected(counters, client, windows, cost).then((decision) =>
-      report(request, reply, decision),
+      enforce(request, reply, decision),
     )
   }
 }
@@ -89,14 +90,14 @@ function lastDecision(
   return admitted(minute, day)
 }
 
-function setHeaders(reply: FastifyReply, { window, windows, refusal }: Decision): void {
+function report(reply: FastifyReply, { window, windows, refusal }: Decision): void {
   const resetsAt = Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000)
-  reply.headers(rateLimitHeaders(window.max, window.remaining, resetsAt))
-  reply.headers(windowHeaders(windows))
+  const { max, remaining } = window
+  setHeaders(reply, rateLimitHeaders(max, remaining, resetsAt), windowHeaders(windows))
 }
 
-function report(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
-  setHeaders(reply, decision)
+function enforce(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
+  report(reply, decision)
   if (decision.refusal !== undefined) refuse(request, decision.refusal)
 }
 
