@@ -11,7 +11,8 @@ import { createClientErrorHandler } from './client-errors.js'
 import { createServiceErrorHandler } from './error-handler.js'
 import type { Lifetimes } from './lifetime.js'
 import { boundPipelines, bufferBytes } from './pipelining.js'
-import { createRequestLogger, RequestLog } from './request-log.js'
+import { RequestLog } from './request-log.js'
+import { createRequestLogger } from './request-logger.js'
 import { toOriginForm } from './request-target.js'
 
 // A peer that sends its headers more slowly wastes a connection.

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { Addition } from 'contract-engine'
 import { forwardedScheme } from 'contract-engine/lib/forwarded'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { beginHeaders } from '../lib/header-store.js'
 import { unavailable } from '../middleware/unavailable.js'
 import { headersTooLarge, malformed, tooSlow } from './faults.js'
 
@@ -64,8 +65,9 @@ function isOverTls({ raw }: FastifyRequest, isProxy: SecurityParts['isProxy']): 
 
 /** Sets the headers of every response. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(request.server.securityHeaders(request)).header('x-request-id', request.id)
-  request.server.setCorsHeaders?.(request, reply)
+  const { server, id } = request
+  beginHeaders(reply, { ...server.securityHeaders(request), 'x-request-id': id })
+  server.setCorsHeaders?.(request, reply)
 }
 
 /** What the HTTP server adds to the responses of every operation. */

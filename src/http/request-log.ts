@@ -1,10 +1,11 @@
 // One log line for each request: method, route, status, durations and the caller. Headers and the URL are not
 // logged, because either may contain a credential.
 
-import type { IncomingMessage } from 'node:http'
-import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { namesOf } from '../auth/client.js'
 import { clientAddress } from '../lib/address.js'
+import { isPlain } from '../lib/log-line.js'
+import { RequestLogger } from './request-logger.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -29,6 +30,7 @@ export class RequestLog extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
+    if (!error && this.#logUsual(request, reply)) return
     const line = this.#lineOf(request, reply, reply.statusCode)
     if (error) request.log.warn({ ...line, err: error }, 'response failed')
     else if (request.matched?.config.isProbe && reply.statusCode < 400) request.log.debug(line, 'request')
@@ -44,6 +46,21 @@ export class RequestLog extends LogController {
     request.log.info(this.#lineOf(request, reply, status), 'request aborted')
   }
 
+  // The same line as below, of what most requests are: one of a route, with an API key.
+  #logUsual(request: FastifyRequest, { statusCode, elapsedTime }: FastifyReply): boolean {
+    const { log, method, matched, client, reason, lifetime } = request
+    const keyId = client?.keyId
+    const isUsual =
+      matched !== undefined && keyId !== undefined && reason === undefined && lifetime?.isStream === false
+    if (!isUsual || matched.config.isProbe || this.isAddressLogged) return false
+    const route = matched.url ?? ''
+    if (!(log instanceof RequestLogger) || !isPlain(route) || !isPlain(keyId)) return false
+    const [ms, serviceMs] = [toMicroseconds(elapsedTime), toMicroseconds(lifetime.serviceMs)]
+    const times = `"ms":${ms},"serviceMs":${serviceMs}`
+    const fields = `,"method":"${method}","route":"${route}","status":${statusCode},${times},"keyId":"${keyId}"`
+    return log.infoOfJson(fields, 'request')
+  }
+
   #lineOf(request: FastifyRequest, { elapsedTime }: FastifyReply, status?: number): object {
     const { method, matched, client, reason, lifetime } = request
     const [ms, serviceMs] = [toMicroseconds(elapsedTime), toMicroseconds(lifetime?.serviceMs ?? elapsedTime)]
@@ -56,18 +73,4 @@ export class RequestLog extends LogController {
 // Rounded to whole microseconds.
 function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000
-}
-
-// W3C Trace Context, section 3.2: later versions may append fields, and an id of zeros is invalid.
-const traceparent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
-
-/** Creates the logger of a request: its lines have the request id, and the id of the client's trace. */
-export function createRequestLogger(
-  log: FastifyBaseLogger,
-  bindings: object,
-  options: object,
-  { headers }: IncomingMessage,
-): FastifyBaseLogger {
-  const [, traceId] = traceparent.exec(String(headers.traceparent)) ?? []
-  return log.child(traceId === undefined ? bindings : { ...bindings, traceId }, options)
 }

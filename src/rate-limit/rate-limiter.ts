@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Client, namesOf } from '../auth/client.js'
 import type { RateLimits, ServiceContract } from '../auth/plans.js'
 import { clientAddress, networkOf } from '../lib/address.js'
+import { setHeaders } from '../lib/header-store.js'
 import type { Counters } from './counters.js'
 import { rateLimitHeaders, tooMany, windowHeaders } from './headers.js'
 import { admitted, type Decision, decideOnAddress, decideOnRejected, type Refusal } from './rules.js'
@@ -52,7 +53,7 @@ export function createRateLimiter(counters: Counters, contract: ServiceContract)
       if (client === undefined)
         return counters
           .address(request, cost)
-          .then((window) => report(request, reply, decideOnAddress(window, cost, unauthorized, contract)))
+          .then((window) => enforce(request, reply, decideOnAddress(window, cost, unauthorized, contract)))
       const counted = counters.count(client, cost)
       return counted instanceof Promise
         ? counted.then((windows) => decide(request, reply, client, windows, cost))
@@ -60,7 +61,7 @@ export function createRateLimiter(counters: Counters, contract: ServiceContract)
     },
     hasHeaders: (reply) => reply.hasHeader('x-ratelimit-limit'),
     setLastHeaders(request, reply) {
-      setHeaders(reply, lastDecision(request, counters, anonymous))
+      report(reply, lastDecision(request, counters, anonymous))
     },
   }
 
@@ -71,9 +72,9 @@ export function createRateLimiter(counters: Counters, contract: ServiceContract)
     windows: ClientWindows,
     cost: number,
   ): void | Promise<void> {
-    if (windows.isAdmitted) return setHeaders(reply, admitted(windows.minute, windows.day))
+    if (windows.isAdmitted) return report(reply, admitted(windows.minute, windows.day))
     return decideOnRejected(counters, client, windows, cost).then((decision) =>
-      report(request, reply, decision),
+      enforce(request, reply, decision),
     )
   }
 }
@@ -97,14 +98,14 @@ function lastDecision(
   return admitted(minute, day)
 }
 
-function setHeaders(reply: FastifyReply, { window, windows, refusal }: Decision): void {
+function report(reply: FastifyReply, { window, windows, refusal }: Decision): void {
   const resetsAt = Math.ceil((Date.now() + (refusal?.waitMs ?? window.ttl)) / 1000)
-  reply.headers(rateLimitHeaders(window.max, window.remaining, resetsAt))
-  reply.headers(windowHeaders(windows))
+  const { max, remaining } = window
+  setHeaders(reply, rateLimitHeaders(max, remaining, resetsAt), windowHeaders(windows))
 }
 
-function report(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
-  setHeaders(reply, decision)
+function enforce(request: FastifyRequest, reply: FastifyReply, decision: Decision): void {
+  report(reply, decision)
   if (decision.refusal !== undefined) refuse(request, decision.refusal)
 }
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { beginHeaders } from '../../src/lib/header-store.js'
 import { MemoryCounter } from '../../src/rate-limit/memory.js'
 import { createRateLimiter } from '../../src/rate-limit/rate-limiter.js'
 import { clientOfKey } from '../fixtures/clients.js'
@@ -28,7 +29,8 @@ t.test('who is admitted waits for nothing, and who is not waits for the count of
   const limiter = createRateLimiter(counters as never, contract) // no address is counted
   const request = { client, log: { warn() {} } } as never // the properties that are read
   const set: Record<string, string> = {}
-  const reply = { headers: (headers: object) => Object.assign(set, headers) } as never
+  const reply = {} as never // but for its headers
+  beginHeaders(reply, set)
   t.equal(limiter.count(request, reply, 1), undefined)
   t.equal(set['x-ratelimit-remaining'], '0')
   await t.rejects(Promise.resolve(limiter.count(request, reply, 1)), { code: 'rate_limit_exceeded' })

@@ -95,22 +95,63 @@ export function createSql(
   dispatch: (query: Query) => void,
   source?: Pick<Sql, 'pool' | 'signal' | 'probes'>,
 ): Sql {
-  const dispatched = <Made>(made: Made): Made => {
-    if (isQuery(made)) made.handler = dispatch
-    return made
-  }
+  const shared = sharedOf(template)
+  const { untyped } = shared
+  const tag = (first: unknown, ...args: unknown[]) =>
+    dispatchedBy(dispatch, Reflect.apply(template, undefined, [first, ...args.map(untyped)]))
+  const given: Own = Object.setPrototypeOf(tag, shared)
+  given[dispatcher] = dispatch
+  given.pool = source?.pool
+  given.signal = source?.signal
+  given.probes = source?.probes
+  // Cast, because `file` and `notify` are left out: they would send on the template.
+  return given as unknown as Sql
+}
+
+const dispatcher = Symbol('dispatch')
+
+interface Own {
+  [dispatcher]: (query: Query) => void
+  pool: ConnectionSource | undefined
+  signal: Signal | undefined
+  probes: Set<Probe> | undefined
+}
+
+// A request has three tags and more, of the same template: what they have in common is made once.
+const shared = new WeakMap<RootSql, ReturnType<typeof makeShared>>()
+
+function sharedOf(template: RootSql): ReturnType<typeof makeShared> {
+  const known = shared.get(template)
+  if (known !== undefined) return known
+  const made = makeShared(template)
+  shared.set(template, made)
+  return made
+}
+
+function makeShared(template: RootSql) {
+  const { types, typed, array } = template
   // postgres.js infers int8 for an array of bigint. With type 0, PostgreSQL infers the array type.
   const untyped = (arg: unknown) =>
     Array.isArray(arg) && typeof arg[0] === 'bigint' ? template.typed(arg, 0) : arg
-  const tag = (first: unknown, ...args: unknown[]) =>
-    dispatched(Reflect.apply(template, undefined, [first, ...args.map(untyped)]))
-  const unsafe: Sql['unsafe'] = (...args) => dispatched(template.unsafe(...args))
-  const { types, typed, array } = template
   // As text of type `unknown`: a JSON type would serialize the text again if postgres.js repeats the
   // statement (see `valueTypes`).
   const json = (value: unknown) => template.typed(value === null ? null : writeJson(value), 705)
-  // Cast, because `file` and `notify` are left out: they would send on the template.
-  return Object.assign(tag, { types, typed, array, json, unsafe, ...source }) as unknown as Sql
+  return Object.setPrototypeOf(
+    {
+      ...{ types, typed, array, json, untyped },
+      // Bound to its tag, as all methods are: whoever takes it off the tag would send nothing.
+      get unsafe() {
+        const { [dispatcher]: dispatch } = this as unknown as Own
+        return (...args: Parameters<Sql['unsafe']>) => dispatchedBy(dispatch, template.unsafe(...args))
+      },
+    },
+    Function.prototype,
+  ) as typeof template & { readonly untyped: typeof untyped }
+}
+
+function dispatchedBy<Made>(dispatch: (query: Query) => void, made: Made): Made {
+  if (isQuery(made)) made.handler = dispatch
+  return made
 }
 
 // The tag also builds helpers, such as a list of columns.
