@@ -1,12 +1,12 @@
-// What the memory of the machine is like: how long a read takes whose address is known only when the one before
-// it has come. Requests walk objects in the same way, so the ratios of two machines differ by it.
+// What the memory of the machine is like: how long a read takes whose address is known only when the one
+// before it has come. Requests walk objects in the same way, so the ratios of two machines differ by it.
 
 const bytesPerLine = 64
 const linksPerLine = bytesPerLine / Int32Array.BYTES_PER_ELEMENT
 const reads = 2 ** 19
 const rounds = 6
 
-/** The sizes that the bench reads within: what caches of the processor hold, and what they do not. */
+/** What the bench reads within: what the processor's caches hold, and what they do not. */
 export const probedMegabytes: readonly number[] = [8, 512]
 
 /** The time of one random read within so many MB (a power of two), in nanoseconds: the best of some rounds. */
