@@ -1,5 +1,5 @@
-// Loaded into the subjects of Node (`node --import`): counts the bytes and the promises that requests allocate,
-// while the bench asks for it through the channel between the processes. Idle otherwise.
+// Loaded into the subjects of Node (`node --import`): counts the bytes and the promises that requests
+// allocate, while the bench asks for it through the channel between the processes. Idle otherwise.
 
 import { GCProfiler, promiseHooks } from 'node:v8'
 

@@ -1,5 +1,5 @@
-// What the requests of each load allocate, in the subjects of Node: bytes and promises. Counted once they are warm, since
-// optimized code allocates less, and apart from the rates, since counting costs time.
+// What the requests of each load allocate, in the subjects of Node: bytes and promises. Counted once they are
+// warm, since optimized code allocates less, and apart from the rates, since counting costs time.
 
 import { formatDecimal, table } from './report.js'
 import { type Cell, defaultConnections, type Environment, generateServedLoad } from './runner.js'

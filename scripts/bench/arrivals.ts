@@ -1,5 +1,5 @@
-// Callers who connect at once, as a balancer that moves them has it, beside others who are busy: how long the last of
-// them waits, and whether the busy ones do.
+// Callers who connect at once, as a balancer that moves them has it, beside others who are busy: how long the
+// last of them waits, and whether the busy ones do.
 
 import { once } from 'node:events'
 import path from 'node:path'

@@ -1,5 +1,6 @@
-// A thread of callers who connect at once, apart from the generator of the other load. Each sends a request when it
-// is connected. Reports how long each waited, in milliseconds, from its call of `connect` to the first byte of the response.
+// A thread of callers who connect at once, apart from the generator of the other load. Each sends a request
+// when it is connected. Reports how long each waited, in milliseconds, from its call of `connect` to the
+// first byte of the response.
 
 import net from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'

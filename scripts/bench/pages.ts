@@ -1,6 +1,6 @@
-// Where the pages of a subject are. Clients follow links; to the middle of a table that takes too long, so the bench
-// makes them, with the id behind which a page begins. A service of another contract, such as one whose pages
-// have cursors, is asked: its links are followed once, in the largest steps, and kept.
+// Where the pages of a subject are. Clients follow links; to the middle of a table that takes too long, so
+// the bench makes them, with the id behind which a page begins. A service of another contract, such as one
+// whose pages have cursors, is asked: its links are followed once, in the largest steps, and kept.
 
 import { OperatorError } from '../../src/lib/operator-error.js'
 

@@ -57,8 +57,8 @@ export interface Measurement {
 /** Connections of a load, unless stated otherwise. */
 export const defaultConnections = 64
 /**
- * The requests of each load after which a subject is warm, and counted instead of timed: until then V8's other
- * threads take up to a third of its processor time, and the subject with the most code would be the coldest.
+ * The requests of each load after which a subject is warm. Counted, not timed: until then V8's other threads
+ * take up to a third of its processor time, and the subject with the most code would be the coldest.
  */
 export const warmUpRequests = 20_000
 const warmUpSliceMs = 500

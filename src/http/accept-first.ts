@@ -1,7 +1,7 @@
-// Callers first: while connections wait to be accepted, no request starts. libuv accepts one connection in each
-// turn of the event loop (since 1.45, Node 20). If each turn also served what is ready, the last of 500
-// callers who connect at once would wait for 500 turns of others; a turn that only accepts takes a tenth of
-// a millisecond. All are taken from one queue of the kernel, so a close loses none (connections.ts).
+// Callers first: while connections wait to be accepted, no request starts. libuv accepts one connection in
+// each turn of the event loop (since 1.45, Node 20). If each turn also served what is ready, the last of 500
+// callers who connect at once would wait for 500 turns of others; a turn that only accepts takes a tenth of a
+// millisecond. All are taken from one queue of the kernel, so a close loses none (connections.ts).
 
 import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'

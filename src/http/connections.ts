@@ -46,25 +46,25 @@ export function watchConnections(server: Server): ReadonlySet<Socket> {
   return open
 }
 
-// A server that is flooded with connections must close too: it resets those beyond.
-const acceptMs = 1_000
-
 /**
  * Resolves when all connections that the kernel has made are accepted. Those that are not when a server stops
- * listening are reset, and libuv accepts one in each turn of the event loop: a burst takes as many turns.
+ * listening are reset, and libuv accepts one in each turn of the event loop: a burst takes as many turns. No
+ * more wait than the backlog holds, which is `maxConnections`: a flood does not keep the server open.
  */
 export async function acceptAll(server: Server): Promise<void> {
-  let isAccepting = true // one may have been accepted earlier in this turn
+  let accepted = 0
   const noteConnection = () => {
-    isAccepting = true
+    accepted++
   }
   server.on('connection', noteConnection)
-  for (const end = performance.now() + acceptMs; isAccepting && performance.now() < end; ) {
-    await nextTurn()
-    isAccepting = false
+  server.on('drop', noteConnection)
+  await nextTurn() // to its end, behind what this turn reads
+  for (let before = -1; accepted > before && accepted <= server.maxConnections; ) {
+    before = accepted
     await nextTurn()
   }
   server.off('connection', noteConnection)
+  server.off('drop', noteConnection)
 }
 
 /** How long a request may take to begin while the server closes. */

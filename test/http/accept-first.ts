@@ -2,8 +2,10 @@
 // them when the event loop comes to read.
 
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import http from 'node:http'
+import { type AddressInfo, Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
+import { block } from 'contract-engine/testing/clocks'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { acceptFirst, acceptTurnsMax } from '../../src/http/accept-first.js'
@@ -62,6 +64,7 @@ async function start(t: Test) {
     accepted.atStart.push(accepted.count)
     return ''
   })
+  app.server.maxConnections = 1_000
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
   return { app, accepted, arrivals, lifetimes }
@@ -129,6 +132,31 @@ t.test('a close accepts and serves all whose connections the kernel has made', a
   const lines = meanwhile(app, count)
   await app.close()
   t.strictSame(await lines, Array(count).fill(served))
+})
+
+t.test('also if the machine is so busy that it takes seconds', async (t) => {
+  const { app } = await start(t)
+  app.server.on('connection', () => block(50))
+  const lines = meanwhile(app, 30)
+  await app.close()
+  t.strictSame(await lines, Array(30).fill(served))
+})
+
+t.test('a flood of connections does not keep a server from closing', async (t) => {
+  for (const event of ['connection', 'drop']) {
+    const server = http.createServer()
+    server.maxConnections = 100
+    let arrived = 0
+    const arrive = () => {
+      arrived++
+      server.emit(event, new Socket())
+      next = setImmediate(arrive)
+    }
+    let next = setImmediate(arrive)
+    await acceptAll(server)
+    clearImmediate(next)
+    t.ok(arrived > 100 && arrived < 110, `${event}: ${arrived}`)
+  }
 })
 
 t.test('how long a burst of callers took to be accepted is told once, when it has ended', async (t) => {
