@@ -12,9 +12,10 @@ export function hasEntityTags({ method, responses }: Operation): boolean {
 }
 
 /**
- * Stored by its client alone, which asks each time whether it is still the same (RFC 9111, section 5.2.2).
+ * Stored by its client alone, which asks each time whether it is still the same (RFC 9111, section 5.2.2):
+ * `no-cache` says all of it, and some private caches heed `must-revalidate` alone.
  */
-export const revalidated = 'private, no-cache'
+export const revalidated = 'private, no-cache, must-revalidate'
 
 /**
  * Gives a 200 its `ETag` and `Cache-Control`, unless the handler has set its own. Those of two media types
