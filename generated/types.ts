@@ -272,11 +272,11 @@ export interface components {
         UnexpectedError: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
-                /** @description As in the other responses. */
+                /** @description As in the other responses; absent if no request was recognised. */
                 "X-RateLimit-Limit"?: number;
-                /** @description As in the other responses. */
+                /** @description As in the other responses; absent if no request was recognised. */
                 "X-RateLimit-Remaining"?: number;
-                /** @description As in the other responses. */
+                /** @description As in the other responses; absent if no request was recognised. */
                 "X-RateLimit-Reset"?: bigint;
                 Allow: components["headers"]["Allow"];
                 Deprecation: components["headers"]["Deprecation"];

@@ -141,6 +141,15 @@ export const generators: readonly Generator[] = [
     ],
   },
   {
+    name: 'fastmcp',
+    programs: ['python3'],
+    steps: () => [
+      ['python3', '-m', 'venv', 'venv'],
+      ['venv/bin/pip', 'install', '--quiet', 'fastmcp==4.2.3'],
+      ['venv/bin/python', 'session.py'],
+    ],
+  },
+  {
     name: 'openapi-mcp-generator',
     programs: ['curl', 'npm', 'sed'],
     steps: () => [

@@ -79,7 +79,7 @@ t.test('the service apart from its operations', async (t) => {
 
   t.test('sends the security headers of a JSON API with every response', async (t) => {
     for (const [response, caching] of [
-      [await call('GET', '/pets'), 'private, no-cache'],
+      [await call('GET', '/pets'), 'private, no-cache, must-revalidate'],
       [await call('GET', '/pets/1'), 'no-store'],
       [await send(`${base}/nothing`), 'no-store'],
       [await send(`${base}/pets`), 'no-store'],

@@ -185,6 +185,6 @@ t.test('a file that a build could not write is written when it is asked for', as
   const read = await loadContract(plan, 'openapi.yaml', own)
   const without = edited(plan, {}, (body) => ({ ...body, written: new Map() }))
   const loaded = await loadContract(without, 'openapi.yaml', own)
-  for (const form of ['yaml', 'json', 'yaml30'] as const)
+  for (const form of ['yaml', 'json', 'yaml30', 'json30'] as const)
     t.equal(await loaded.write(form, 'first'), await read.write(form, 'first'))
 })

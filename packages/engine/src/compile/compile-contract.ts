@@ -68,7 +68,8 @@ function leftOpenIn({ specification }: ContractData): PlanBody['leftOpen'] {
 }
 
 async function writtenBy(write: Contract['write'], { document }: ContractData): Promise<PlanBody['written']> {
-  const forms: FileForm[] = ['yaml', 'json', 'yaml30', ...(isOpenApi32(document) ? ['yaml31' as const] : [])]
+  const older: FileForm[] = ['yaml30', 'json30', ...(isOpenApi32(document) ? ['yaml31' as const] : [])]
+  const forms: FileForm[] = ['yaml', 'json', ...older]
   const written = new Map<string, Uint8Array>()
   for (const form of forms)
     for (const servers of ['only', 'first'] as const)

@@ -253,7 +253,7 @@ export interface SentRequest {
 export type ReceiverResponse = Pick<Response, 'status' | 'key' | 'contents'>
 
 /** The contract as a file, for tools: as written, in JSON, in OpenAPI 3.1 if it is of 3.2, and in 3.0. */
-export type FileForm = 'yaml' | 'json' | 'yaml31' | 'yaml30'
+export type FileForm = 'yaml' | 'json' | 'yaml31' | 'yaml30' | 'json30'
 
 /** Everything the server reads from the contract: plain data, how to find its places and to write it, and its functions. */
 export interface Contract {

@@ -26,7 +26,7 @@ export function loadingProved<Result extends Contract>(
     t.ok(isDeepStrictEqual(dataOf(loaded), dataOf(written)), 'the contract of the files')
     t.same(sharedIn(dataOf(loaded)), sharedIn(dataOf(written)), 'what is one object in several places')
     for (const form of [
-      ...(['yaml', 'json', 'yaml30'] as const),
+      ...(['yaml', 'json', 'yaml30', 'json30'] as const),
       ...(isOpenApi32(written.document) ? ['yaml31' as const] : []),
     ])
       for (const servers of ['only', 'first'] as const)

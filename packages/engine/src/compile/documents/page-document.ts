@@ -195,7 +195,7 @@ export function describedSections(
 }
 
 function olderDocuments({ document }: Contract): string {
-  const oldest = '[openapi-3.0.yaml](openapi-3.0.yaml)'
+  const oldest = '[openapi-3.0.yaml](openapi-3.0.yaml) or [.json](openapi-3.0.json)'
   if (!isOpenApi32(document)) return `${oldest} (for tools that do not support 3.1)`
   return `[openapi-3.1.yaml](openapi-3.1.yaml), ${oldest} (for tools that do not support 3.2)`
 }

@@ -179,9 +179,57 @@ function commonHeaders(operations: readonly OperationOutline[]): string[] {
 }
 
 function headersOf(operations: readonly OperationOutline[], common: readonly string[]): string[] {
-  const all = operations.flatMap(({ responses }) => responses.flatMap(({ headers }) => headers))
-  const every = common.length === 0 ? [] : [`Every response has ${common.join(', ')}.\n`]
-  return [...every, ...new Set(all.map(itemText))]
+  const sent = operations.flatMap(({ id, responses }) =>
+    responses.flatMap(({ status, headers }) => headers.map((header) => ({ id, status, header }))),
+  )
+  const isAlways = (name: string) => sent.every(({ header }) => itemName(header) !== name || header.required)
+  const [always, mostly] = [common.filter(isAlways), common.filter((name) => !isAlways(name))]
+  const every = [
+    ...(always.length === 0 ? [] : [`Every response has ${always.join(', ')}.`]),
+    ...(mostly.length === 0 ? [] : [`Every response may have ${mostly.join(', ')}.`]),
+  ]
+  return [...(every.length === 0 ? [] : [`${every.join(' ')}\n`]), ...headerLines(sent)]
+}
+
+interface SentHeader {
+  readonly id: string
+  readonly status: string
+  readonly header: ItemOutline
+}
+
+// One of several texts of a name says of which responses it is, but for that of most of them.
+function headerLines(sent: readonly SentHeader[]): string[] {
+  const byName = groupedBy(sent, ({ header }) => header.name)
+  return [...byName.values()].flatMap((all) => {
+    const byText = [...groupedBy(all, ({ header }) => itemText(header)).values()]
+    const most = Math.max(...byText.map(({ length }) => length))
+    const usual = byText.find(({ length }) => length === most)
+    return byText.map((each) => {
+      const [{ header } = {} as SentHeader] = each
+      const name = itemName(header)
+      if (byText.length === 1) return itemText(header)
+      const places = each === usual ? 'of the others' : `of ${placesOf(each)}`
+      return itemText(header).replace(name, `${name} (${places})`)
+    })
+  })
+}
+
+function groupedBy<Each>(all: readonly Each[], keyOf: (each: Each) => string): Map<string, Each[]> {
+  const groups = new Map<string, Each[]>()
+  for (const each of all) {
+    const others = groups.get(keyOf(each))
+    if (others === undefined) groups.set(keyOf(each), [each])
+    else others.push(each)
+  }
+  return groups
+}
+
+function placesOf(sent: readonly SentHeader[]): string {
+  const byId = groupedBy(sent, ({ id }) => id)
+  const statuses = [...byId].map(([id, all]) => [id, all.map(({ status }) => status).join(', ')] as const)
+  const isSame = statuses.length > 1 && new Set(statuses.map(([, each]) => each)).size === 1
+  if (isSame) return String(statuses[0]?.[1])
+  return statuses.map(([id, each]) => `\`${id}\` ${each}`).join('; ')
 }
 
 function itemName({ name }: ItemOutline): string {

@@ -24,6 +24,7 @@ export function writeFile(contract: Written, form: FileForm, place: 'only' | 'fi
   const document = { ...contract.document, servers }
   if (form === 'yaml31') return toYaml(withoutOpenApi32(document), simpleYaml)
   if (form === 'yaml30') return toYaml(toOpenApi30(document), simpleYaml)
+  if (form === 'json30') return String(stringify(toOpenApi30(document)))
   if (form === 'yaml') return yamlWith(servers, contract.text) ?? toYaml(document, simpleYaml)
   return String(stringify(document))
 }

@@ -3,13 +3,14 @@
 import type { Contract, Operation } from '../../document/contract.js'
 import type { Problem } from '../../document/contract-error.js'
 import { problemOf } from '../../document/methods.js'
-import { isOpenApi32 } from '../../document/versions.js'
+import { isOpenApi30 } from '../../document/versions.js'
 
 /** The contract as files, the page that shows it, its text, and the catalogue that names them. */
 export const documentPaths = {
   yaml: '/openapi.yaml',
-  yaml31: '/openapi-3.1.yaml', // of a contract of OpenAPI 3.2
+  yaml31: '/openapi-3.1.yaml', // not of a contract of OpenAPI 3.0
   yaml30: '/openapi-3.0.yaml',
+  json30: '/openapi-3.0.json',
   json: '/openapi.json',
   page: '/docs',
   text: '/llms.txt',
@@ -29,7 +30,7 @@ export function operationAt(path: string, { operations }: Contract): Operation |
  */
 export function replacedPaths(contract: Contract, others: readonly string[]): Problem[] {
   const { yaml31, ...documents } = documentPaths
-  const own = isOpenApi32(contract.document) ? [yaml31] : []
+  const own = isOpenApi30(contract.document) ? [] : [yaml31]
   return [...others, ...own, ...Object.values(documents)].flatMap((path) => {
     const operation = operationAt(path, contract)
     return operation ? [problemOf(operation, `${operation.id} replaces the service's own ${path}`)] : []

@@ -3,7 +3,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract, FileForm } from '../../document/contract.js'
-import { isOpenApi32 } from '../../document/versions.js'
+import { isOpenApi30, isOpenApi32 } from '../../document/versions.js'
 import { type Address, type AddressOptions, addressOf } from '../base/address.js'
 import { documentPaths, operationAt } from '../base/own-paths.js'
 import { apiCatalog } from './api-catalog.js'
@@ -11,6 +11,7 @@ import { addAsset } from './assets.js'
 import { baseMark, ownServer } from './own-server.js'
 
 const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
+const jsonType = 'application/json; charset=utf-8'
 
 /** Returns what `write` makes, once for all, with a base address in place of a mark. */
 export function withBase(
@@ -25,9 +26,9 @@ export function withBase(
 }
 
 /**
- * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` for tools that do not support OpenAPI 3.1,
- * `/openapi-3.1.yaml` if the contract is of 3.2, and the API catalogue. An operation of the contract at one
- * of these takes precedence. The public URL is the only server; without one the contract's follow the one at
+ * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` and `.json` for tools that do not support OpenAPI
+ * 3.1, `/openapi-3.1.yaml` unless the contract is of 3.0, and the API catalogue. An operation of the contract
+ * at one of these takes precedence. The public URL is the only server; without one the contract's follow the one at
  * which the caller reached the service.
  */
 export function contractFiles(app: FastifyInstance, contract: Contract, options?: AddressOptions): void {
@@ -35,16 +36,17 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   const servers = address.known === undefined ? 'first' : 'only'
   const variantOf = baseUrlIn(address, contract)
   const mark = new RegExp(`"?${baseMark(contract)}"?`) // YAML may quote it
-  const add = (form: FileForm, type = yamlType) => {
-    const path = documentPaths[form]
+  const add = (form: FileForm, type = yamlType, path: string = documentPaths[form]) => {
     if (operationAt(path, contract) !== undefined) return
     const make = withBase(() => contract.write(form, servers), mark)
     addAsset(app, path, type, (url) => make(JSON.stringify(url)), { variantOf })
   }
   add('yaml')
-  if (isOpenApi32(contract.document)) add('yaml31')
+  if (!isOpenApi30(contract.document))
+    add(isOpenApi32(contract.document) ? 'yaml31' : 'yaml', yamlType, documentPaths.yaml31)
   add('yaml30')
-  add('json', 'application/json; charset=utf-8')
+  add('json30', jsonType)
+  add('json', jsonType)
   apiCatalog(app, contract, address)
 }
 

@@ -12,9 +12,10 @@ export function hasEntityTags({ method, responses }: Operation): boolean {
 }
 
 /**
- * Stored by its client alone, which asks each time whether it is still the same (RFC 9111, section 5.2.2).
+ * Stored by its client alone, which asks each time whether it is still the same (RFC 9111, section 5.2.2):
+ * `no-cache` says all of it, and some private caches heed `must-revalidate` alone.
  */
-export const revalidated = 'private, no-cache'
+export const revalidated = 'private, no-cache, must-revalidate'
 
 /**
  * The `ETag` and `Cache-Control` of a 200; undefined for other responses. Those of two media types differ, even if

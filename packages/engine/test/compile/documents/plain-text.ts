@@ -51,7 +51,7 @@ Version 2.1.0. The paths below follow the base address: `
     '#### Parameters\n\n- `id` (path, required): integer. Id.\n',
     '#### Body\n\nRequired: `application/json`, Toy. The toy.\n',
     '#### Responses\n\n- 200: A toy.\n- 404: A toy. Headers: `X-Why`.\n',
-    '## Response headers\n\nEvery response has `X-Size`.\n\n- `X-Size`: integer. Its size.\n- `X-Why`:',
+    '## Response headers\n\nEvery response may have `X-Size`.\n\n- `X-Size`: integer. Its size.\n- `X-Why`:',
     '### Toy\n\nobject.\n- `name` (required): string.\n',
     '## Limits\n',
     '## Error codes\n',
@@ -99,6 +99,34 @@ t.test('webhooks and callbacks are requests that the service sends', async (t) =
     '### Webhook sent\n\nThe service sends PUT.\n\n#### Body\n\nOptional: `multipart/form-data`, ',
   ])
     t.ok(text.includes(part), part)
+})
+
+t.test('a header of several texts says of which responses each is', async (t) => {
+  const sent = (description: string, required = false) => ({
+    description,
+    required,
+    schema: { type: 'string' },
+  })
+  const response = (Link: object) => ({ description: 'A.', headers: { 'X-Id': sent('Its id.', true), Link } })
+  const [next, other] = [response(sent('The next page.')), response(sent('What replaces it.'))]
+  const get = (responses: object) => ({ method: 'get', responses })
+  const text = await (
+    await textOf(t, {
+      a: get({ 200: next, 304: next, 404: other }),
+      b: get({ 200: other, 404: other, 410: other }),
+    })
+  ).text()
+  const lines = text.slice(text.indexOf('## Response headers'), text.indexOf('## Schemas'))
+  t.equal(
+    lines.trim(),
+    `## Response headers
+
+Every response has \`X-Id\`. Every response may have \`Link\`.
+
+- \`X-Id\`: string. Its id.
+- \`Link\` (of \`a\` 200, 304): string. The next page.
+- \`Link\` (of the others): string. What replaces it.`,
+  )
 })
 
 t.test('what a contract leaves out is left out', async (t) => {

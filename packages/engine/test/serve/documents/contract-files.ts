@@ -26,7 +26,7 @@ paths:
 `
 const contractFrom = (text: string) => readContract('openapi.yaml', async () => text)
 const contract = await contractFrom(text)
-const files = ['/openapi.yaml', '/openapi.json', '/openapi-3.0.yaml']
+const files = ['/openapi.yaml', '/openapi.json', '/openapi-3.0.yaml', '/openapi-3.0.json']
 
 type Ask = (path: string, headers?: Record<string, string>) => Promise<string>
 
@@ -184,6 +184,25 @@ t.test('a text that only some readers of YAML misread is in quotes, too', async 
   t.match(yaml, ' "a\\u2028b\\nc"\n')
   t.match(yaml, ' 1.0e+21\n')
 })
+
+t.test('each version has a path, but for those that the contract is too old for', async (t) => {
+  const version = '"?openapi"?: ?"?'
+  for (const [own, expected] of [
+    ['3.2.0', { '/openapi.yaml': '3.2.0', '/openapi-3.1.yaml': '3.1.1', '/openapi-3.0.json': '3.0.3' }],
+    ['3.1.0', { '/openapi.yaml': '3.1.0', '/openapi-3.1.yaml': '3.1.0', '/openapi-3.0.json': '3.0.3' }],
+    ['3.0.3', { '/openapi.yaml': '3.0.3', '/openapi-3.0.json': '3.0.3', '/openapi-3.0.yaml': '3.0.3' }],
+  ] as const) {
+    const ask = await serve(await contractFrom(text.replace('3.1.0', own)))
+    for (const [path, found] of Object.entries(expected))
+      t.match(await ask(path), new RegExp(version + literal(found)), `${path} of ${own}`)
+    t.equal(/not found/i.test(await ask('/openapi-3.1.yaml')), own === '3.0.3')
+    t.strictSame(JSON.parse(await ask('/openapi-3.0.json')), parse(await ask('/openapi-3.0.yaml')))
+  }
+})
+
+function literal(text: string): string {
+  return text.replaceAll('.', '\\.')
+}
 
 t.test('references by $self are local ones in each file', async (t) => {
   const $self = 'https://toys.example/contracts/openapi.yaml'

@@ -24,14 +24,14 @@ t.test('a read that declares a 304', async (t) => {
   const etag = first.headers.get('etag') ?? ''
   t.match(first, { status: 200, text: '{"a":1}' })
   t.match(etag, /^"[\w-]{27}"$/)
-  t.equal(first.headers.get('cache-control'), 'private, no-cache')
+  t.equal(first.headers.get('cache-control'), 'private, no-cache, must-revalidate')
 
   const same = [etag, `W/${etag}`, `"x", ${etag}`, `"a,b" ,${etag}`, '*', ' * ']
   for (const ifNoneMatch of same) {
     const again = await call({ 'if-none-match': ifNoneMatch })
     t.match(again, { status: 304, text: '' }, ifNoneMatch)
     t.equal(again.headers.get('etag'), etag)
-    t.equal(again.headers.get('cache-control'), 'private, no-cache')
+    t.equal(again.headers.get('cache-control'), 'private, no-cache, must-revalidate')
     t.equal(again.headers.get('content-type'), null)
   }
   for (const ifNoneMatch of ['"x"', etag.slice(1, -1), '', '"', `"${'x'.repeat(4_000)}`, '"*"'])
