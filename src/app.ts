@@ -104,7 +104,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const isClosing = addGracefulClose(app)
 
   // The service's own routes, then the contract's, which validate request and response of the handler.
-  const findFault = await addHealth(app, contract, { pools, counters, isClosing })
+  const findFault = await addHealth(app, contract, {
+    ...{ pools, counters, isClosing },
+    timeoutMs: pools.keys.options.readTimeoutMs,
+  })
   addSecurityTxt(app, contract, config)
   const measured = { config, contract, pools, counters, loadShedder, bodies, lifetimes, refusedConnections }
   const isMeasured = config.metricsPort !== undefined

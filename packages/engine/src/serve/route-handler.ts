@@ -102,8 +102,16 @@ export function createRouteHandler<Resource>(
   const wrapped = around.reduceRight((inner, wrap) => wrap(inner, operation), innermost)
   const respond = operation.body === undefined ? wrapped : handing(wrapped)
   const send = createSend(operation, address)
-  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
-    send(request, reply, await respond(request, reply))
+  const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    try {
+      return send(request, reply, await respond(request, reply))
+    } catch (error) {
+      if (!reply.sent) throw error
+      // The response told of the failure, such as a time limit; Fastify would log a second, as an error.
+      request.log.debug({ err: error }, 'failed after its response')
+      return undefined
+    }
+  }
   return isUpload ? untilRefused(handle) : handle
 }
 
