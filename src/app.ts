@@ -105,7 +105,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const isClosing = addGracefulClose(app)
 
   // The service's own routes, then the contract's, which validate request and response of the handler.
-  const findFault = await addHealth(app, contract, { pools, counters, isClosing })
+  const findFault = await addHealth(app, contract, {
+    ...{ pools, counters, isClosing },
+    timeoutMs: pools.keys.options.readTimeoutMs,
+  })
   addSecurityTxt(app, contract, config)
   const load = { loadShedder, bodies, lifetimes, arrivals, refusedConnections }
   const measured = { config, contract, pools, counters, ...load }

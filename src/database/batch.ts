@@ -6,7 +6,7 @@ import type { Sql } from './database.js'
 import { abandoned } from './driver/connection.js'
 import { limitWait } from './driver/limit-wait.js'
 import type { ConnectionSource, HeldConnection, Probe, Signal } from './driver/sql.js'
-import { isUnavailable } from './unavailable.js'
+import { isTimedOut, isUnavailable } from './unavailable.js'
 
 /**
  * Processes inputs in one statement or transaction: returns an output for each, in order, or rejects having
@@ -151,6 +151,8 @@ export class BatchQueue<Input, Output> {
         rejectAll(this.#waiting.splice(0), error) // without a connection
       else if (batch.callers.length < 2 || isUnavailable(error)) rejectAll(batch.callers, error)
       else await this.#serveEach(batch.callers) // one input may be at fault
+      // The time of a statement counts from when it was asked for: those that waited for this batch have none.
+      if (this.pool.limitMs !== undefined && isTimedOut(error)) rejectAll(this.#waiting.splice(0), error)
     } finally {
       this.#inFlight--
       this.#sendOrSchedule()

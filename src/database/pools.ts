@@ -114,9 +114,11 @@ function poolMaker(log: Logger, timeoutMs: number, connections: number, pools: (
   // If one connection is lost, the others likely are, too: no request should have to find out for each.
   const retireAll = () => retire(pools())
   return (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) => {
+    // PgBouncer before 1.21 may switch sessions between pipelined statements.
+    const depth = servers.isPooled ? 1 : depths[name]
     const pool: Pool = new Pool({
-      // PgBouncer before 1.21 may switch sessions between pipelined statements.
-      depth: servers.isPooled ? 1 : depths[name],
+      depth,
+      limitMs: depth > 1 ? timeoutMs : undefined,
       size: sizes[name],
       readTimeoutMs,
       ...(name === 'writes' && { trial: writeTrial }),

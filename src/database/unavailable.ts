@@ -61,6 +61,11 @@ export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === '25006' && !isConnectFailure(error)
 }
 
+/** Whether a statement was cancelled, as by its time limit: SQLSTATE 57014. */
+export function isTimedOut(error: unknown): boolean {
+  return codeOf(error) === '57014'
+}
+
 /** Whether a statement was given a value that its type does not have: SQLSTATE class 22. */
 export function isDataException(error: unknown): boolean {
   return /^22...$/.test(codeOf(error))

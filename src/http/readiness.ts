@@ -12,6 +12,8 @@ import { singleFlight } from '../lib/shared-calls.js'
 export interface ReadinessParts {
   readonly pools: Readonly<Record<keyof Pools, Pick<Pool, 'probe' | 'sql'>>>
   readonly isClosing: () => boolean
+  /** The longest that a statement of a request may take. */
+  readonly timeoutMs: number
 }
 
 /** What is wrong with an instance. */
@@ -27,12 +29,14 @@ export interface Fault {
 /** Determines what is wrong with the instance; undefined if nothing is. */
 export type FindFault = () => Promise<Fault | undefined>
 
-const probeTimeoutMs = 1_000
+// A database that takes longer is slow, and whoever asks waits no longer: balancers have little patience.
+const patienceMs = 1_000
 
 // By error code; the first that matches.
 const causes: readonly (readonly [cause: string, codes: RegExp])[] = [
   ['stalled', /^CONNECTION_STALLED$/],
   ['no_answer', /^(57014|TIMEOUT)$/], // statement_timeout
+  ['slow', /^SLOW$/],
   ['login', /^28...$/],
   ['connections', /^53300$/],
   ['privileges', /^42501$/],
@@ -40,9 +44,13 @@ const causes: readonly (readonly [cause: string, codes: RegExp])[] = [
   ['standby', /^25006$/], // of a connection
 ]
 
-/** Creates the check of an instance: one at a time, however many ask. */
+/**
+ * Creates the check of an instance: one at a time, however many ask. Its statements have as long as those of
+ * requests, since what they complete in, requests do, too. Whoever asks earlier is told what the check before
+ * found: one that is not ready stays so until a check has ended well, and one that was ready is slow.
+ */
 export function createReadiness(
-  { pools: { keys, reads, writes }, isClosing }: ReadinessParts,
+  { pools: { keys, reads, writes }, isClosing, timeoutMs }: ReadinessParts,
   migrations: readonly string[],
 ): FindFault {
   let hasStarted = false
@@ -50,36 +58,62 @@ export function createReadiness(
   // role. Later this is the fault of all.
   const mayBeOwn = (cause: string) => !hasStarted && ['schema', 'privileges'].includes(cause)
   const check = async (probe: Promise<Error | undefined>, isFatal: (cause: string) => boolean) => {
+    const startedAt = performance.now()
     try {
-      const refused = await probe
+      const refused = (await probe) ?? slowness(performance.now() - startedAt)
       return refused && faultOf(refused, mayBeOwn)
     } catch (error) {
-      return faultOf(error, isFatal)
+      return faultOf(isTimeout(error) ? noAnswer(timeoutMs) : error, isFatal)
     }
   }
   const checkAll = () =>
     Promise.all([
-      check(keys.probe(probeTimeoutMs), () => true),
-      check(reads.probe(probeTimeoutMs), () => true),
-      check(writes.probe(probeTimeoutMs), mayBeOwn),
-      check(probeMigrations(keys.sql, migrations), () => !hasStarted),
+      check(keys.probe(timeoutMs), () => true),
+      check(reads.probe(timeoutMs), () => true),
+      check(writes.probe(timeoutMs), mayBeOwn),
+      check(probeMigrations(keys.sql, migrations, timeoutMs), () => !hasStarted),
     ])
-  return singleFlight(async () => {
+  let found: Fault | undefined = faultOf(noAnswer(patienceMs), () => true)
+  const checkOnce = singleFlight(async () => {
     const faults = (await checkAll()).filter((each) => each !== undefined)
-    const unready = faults.find(({ isReady }) => !isReady)
-    if (unready !== undefined) return unready
-    hasStarted = true
-    return isClosing() ? { cause: 'closing', error: undefined, isReady: false } : faults[0]
+    found =
+      faults.find(({ isReady }) => !isReady) ?? faults.find(({ cause }) => cause !== 'slow') ?? faults[0]
+    hasStarted ||= found?.isReady !== false
+    return found
+  })
+  const slow = faultOf(slowness(patienceMs) as Error, () => false)
+  return singleFlight(async () => {
+    const ended = await untilImpatient(checkOnce())
+    const fault = ended === undefined ? (found ?? slow) : ended.fault
+    if (fault?.isReady === false || !isClosing()) return fault
+    return { cause: 'closing', error: undefined, isReady: false }
   })
 }
 
-async function probeMigrations(sql: Pool['sql'], names: readonly string[]): Promise<undefined> {
-  const areApplied = await unlessAborted(isMigrated(sql, names), AbortSignal.timeout(probeTimeoutMs))
+// What the check finds; undefined once patience is over.
+function untilImpatient(
+  check: Promise<Fault | undefined>,
+): Promise<{ fault: Fault | undefined } | undefined> {
+  return unlessAborted(check, AbortSignal.timeout(patienceMs)).then(
+    (fault) => ({ fault }),
+    () => undefined,
+  )
+}
+
+async function probeMigrations(sql: Pool['sql'], names: readonly string[], ms: number): Promise<undefined> {
+  const areApplied = await unlessAborted(isMigrated(sql, names), AbortSignal.timeout(ms))
   if (!areApplied) throw codedError('MIGRATIONS_MISSING', 'migrations are missing')
 }
 
-function faultOf(reason: unknown, isFatal: (cause: string) => boolean): Fault {
-  const error = isTimeout(reason) ? codedError('TIMEOUT', `no answer in ${probeTimeoutMs} ms`) : reason
+function noAnswer(ms: number): Error {
+  return codedError('TIMEOUT', `no answer in ${ms} ms`)
+}
+
+function slowness(ms: number): Error | undefined {
+  return ms < patienceMs ? undefined : codedError('SLOW', `the database took ${Math.round(ms)} ms to answer`)
+}
+
+function faultOf(error: unknown, isFatal: (cause: string) => boolean): Fault {
   const cause = causeOf(error)
   return { cause, error: error as Error, isReady: !isFatal(cause) }
 }

@@ -57,11 +57,12 @@ export function measureStalls(registry: Registry, pools: Pools): void {
 }
 
 /** Measures the connections as PostgreSQL sees them, so waits show that the driver does not know of. */
-export function measureConnections(registry: Registry, sql: Sql): void {
+export function measureConnections(registry: Registry, { sql, options }: Pool): void {
   const registers = [registry]
   // One query for both gauges of a scrape.
   const query = singleFlight(() =>
-    unlessAborted(countConnections(sql), AbortSignal.timeout(timeoutMs)).catch(() => undefined),
+    // As long as statements of requests: a database that is slow is up.
+    unlessAborted(countConnections(sql), AbortSignal.timeout(options.readTimeoutMs)).catch(() => undefined),
   )
   new Gauge({
     name: 'animal_store_database_up',

@@ -73,7 +73,7 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
   measureBodies(registry, parts.bodies)
   measureStatements(registry, pools)
   measureStalls(registry, pools)
-  measureConnections(registry, pools.keys.sql)
+  measureConnections(registry, pools.keys)
   measureReplicationLag(registry, pools.reads, config.databaseReadUrl !== undefined)
   measureReadiness(registry, findFault) // last: its statements would count as those of requests
   const server = createMetricsServer(registry, healthOf(app, contract), app.log)

@@ -1,6 +1,7 @@
 import { on } from 'node:events'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
+import { setImmediate } from 'node:timers/promises'
 import type { RequestError } from 'contract-engine'
 import { contractWith, done } from 'contract-engine/testing/engine'
 import Fastify from 'fastify'
@@ -9,7 +10,7 @@ import type { Sql } from '../../src/database/database.js'
 import { migrationNames } from '../../src/database/migration.js'
 import { codedError, connectFailure } from '../../src/database/unavailable.js'
 import { addHealth } from '../../src/http/health.js'
-import type { ReadinessParts } from '../../src/http/readiness.js'
+import { createReadiness, type ReadinessParts } from '../../src/http/readiness.js'
 import { migrationsFolder } from '../../src/lib/paths.js'
 import { healthOf } from '../../src/telemetry/metrics-server.js'
 import { type Answer, contract, send } from '../fixtures/service.js'
@@ -34,7 +35,7 @@ function partsWith(sql: unknown, failures: Failures = {}, refusals = failures) {
     },
   })
   const pools: ReadinessParts['pools'] = { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
-  return { pools, counters: { state: () => 'memory' as const }, isClosing: () => false }
+  return { pools, counters: { state: () => 'memory' as const }, isClosing: () => false, timeoutMs: 1_000 }
 }
 
 interface Routes {
@@ -221,6 +222,36 @@ t.test('an instance that stops is not ready, degraded or not', async (t) => {
   set({})
   t.strictSame(await ask(), refused)
 })
+
+t.test(
+  'a slow database leaves the instance ready, and a check that has not ended changes nothing',
+  async (t) => {
+    const alive = setInterval(() => {}, 1_000)
+    t.teardown(() => clearInterval(alive))
+    const { pools, ...parts } = partsWith(async ([text]: TemplateStringsArray) => answerWell(String(text)))
+    let probe: () => Promise<Error | undefined> = async () => undefined
+    const reads = { ...pools.reads, probe: () => probe() }
+    const slowParts = { ...parts, pools: { ...pools, reads }, timeoutMs: 3_000 }
+    const findFault = createReadiness(slowParts, names)
+    t.equal(await findFault(), undefined)
+    let end = (_: Error | undefined) => {}
+    const take = () => new Promise<Error | undefined>((resolve) => (end = resolve))
+    probe = take
+    t.match(await findFault(), { cause: 'slow', isReady: true }, 'it may still answer')
+    end(undefined)
+    probe = async () => undefined
+    await setImmediate()
+    t.equal(await findFault(), undefined)
+    probe = () => Promise.reject(codedError('57014', 'locked'))
+    t.match(await findFault(), { cause: 'no_answer', isReady: false })
+    probe = take
+    t.match(await findFault(), { cause: 'no_answer', isReady: false }, 'until a check has ended well')
+    end(undefined)
+    probe = async () => undefined
+    await setImmediate()
+    t.equal(await findFault(), undefined)
+  },
+)
 
 t.test('what degrades an instance is logged when it begins, changes and ends', async (t) => {
   const { findFault, set, log } = await startChecks()

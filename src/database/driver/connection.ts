@@ -6,7 +6,14 @@ import type { Socket } from 'node:net'
 import { afterReading } from '../../lib/after-reading.js'
 import type { PostgresServer, ServerState, Servers } from '../servers.js'
 import { ServerTls } from '../tls.js'
-import { codedError, connectFailure, isConnectionRefused, isReadOnly, reasonsOf } from '../unavailable.js'
+import {
+  codedError,
+  connectFailure,
+  isConnectionRefused,
+  isReadOnly,
+  isTimedOut,
+  reasonsOf,
+} from '../unavailable.js'
 import { createSocket, type Target } from './socket.js'
 import {
   createSql,
@@ -47,6 +54,8 @@ export class Connection implements HeldConnection {
   isRetiring = false
   /** No byte arrived in time for the statements in flight. They are rejected, but may still run. */
   isGivenUp = false
+  /** The statements that it has completed. */
+  completed = 0
   /** A statement failed as read-only, and should not have: the server is no longer a primary. */
   isReadOnly = false
   #onlyReads = false
@@ -59,8 +68,8 @@ export class Connection implements HeldConnection {
   #cancelTimer: NodeJS.Timeout | undefined
   #backend: Query['state'] | undefined
   #socket: Socket | undefined
-  #bytesToOpen = 0
   #isClosed = false
+  #cancels = false
 
   private constructor(
     make: MakeOne,
@@ -115,7 +124,7 @@ export class Connection implements HeldConnection {
 
   // postgres.js would reconnect for its queued queries, endlessly if the server hangs up at once.
   #connect(target: Target): Socket {
-    const isExpected = this.#socket === undefined || this.isGivenUp // for the cancel request
+    const isExpected = this.#socket === undefined || this.isGivenUp || this.#cancels // for the cancel request
     if (this.#isClosed || !isExpected) throw connectionClosed()
     const socket = createSocket(target)
     this.#socket ??= socket
@@ -129,7 +138,6 @@ export class Connection implements HeldConnection {
     const rows = await query
     const [row] = rows
     this.#backend = rows.state as Query['state'] // its secret is missing from postgres.js's types
-    this.#bytesToOpen = this.#socket?.bytesRead ?? 0
     return row && ({ ...row, isPooled: row.pid !== rows.state.pid } as unknown as ServerState)
   }
 
@@ -152,9 +160,22 @@ export class Connection implements HeldConnection {
     return this.#isClosed
   }
 
-  /** Since it was opened. */
-  get bytesRead(): number {
-    return (this.#socket?.bytesRead ?? 0) - this.#bytesToOpen
+  /**
+   * PostgreSQL counts the time of a statement from its turn, but its caller from when it asked: those behind
+   * one that has timed out are cancelled as their time is over, too. Nothing else is sent here, since a cancel
+   * request names no statement.
+   */
+  #cancelOverdue(limitMs: number): void {
+    const [next] = this.#inFlight
+    if (next === undefined || this.#backend === undefined || this.isGivenUp) return
+    this.retire()
+    const restMs = limitMs - (performance.now() - (next.askedAt ?? 0))
+    const cancel = () => {
+      const [first] = this.#inFlight
+      if (first === next && !this.isGivenUp && !this.#isClosed) this.#sendCancel()
+    }
+    if (restMs <= 0) cancel()
+    else setTimeout(cancel, restMs).unref()
   }
 
   /** Sends a statement behind those in flight: CONNECTION_CLOSED if it closes before the result. */
@@ -165,11 +186,17 @@ export class Connection implements HeldConnection {
     }
     if (this.#inFlight.size === 0) this.#readTimer.refresh()
     this.#inFlight.add(query)
+    query.askedAt ??= performance.now()
     query.then(
-      () => this.#settled(query),
+      () => {
+        this.completed++
+        this.#settled(query)
+      },
       (error) => {
         this.#settled(query)
         if (isReadOnly(error) && !this.#onlyReads) this.#leaveReadOnly()
+        const { limitMs } = this.lender
+        if (limitMs !== undefined && isTimedOut(error)) this.#cancelOverdue(limitMs)
       },
     )
     this.#collectRows(query)
@@ -257,11 +284,17 @@ export class Connection implements HeldConnection {
     this.isGivenUp = true
     this.isRetiring = true
     for (const query of this.#inFlight) query.reject(connectionClosed())
-    const { bytesRead } = this
-    this.#poll = setInterval(() => this.bytesRead !== bytesRead && this.bury(), pollMs).unref()
-    if (this.#backend !== undefined) this.#cancel({ active: true, state: this.#backend }).catch(() => {})
+    const bytesRead = this.#socket?.bytesRead
+    this.#poll = setInterval(() => this.#socket?.bytesRead !== bytesRead && this.bury(), pollMs).unref()
+    this.#sendCancel()
     this.#cancelTimer = setTimeout(() => this.onunresponsive(), cancelMs).unref()
     this.ongivenup()
+  }
+
+  #sendCancel(): void {
+    if (this.#backend === undefined) return
+    this.#cancels = true
+    this.#cancel({ active: true, state: this.#backend }).catch(() => {})
   }
 
   #checkResponsive(): void {
@@ -289,6 +322,8 @@ export class Connection implements HeldConnection {
 export interface Lender {
   readonly probes: Set<Probe>
   readonly observer: StatementObserver | undefined
+  /** How long a statement that others are pipelined with may take from when it was asked for. */
+  readonly limitMs?: number | undefined
 }
 
 /** Called when a statement is queued or sent. Returns a function to call when it settles. */

@@ -98,9 +98,9 @@ export class Connections {
     }
   }
 
-  /** The bytes received on each. */
-  get bytesRead(): ReadonlyMap<Connection, number> {
-    return new Map([...this.#all].map((each) => [each, each.bytesRead]))
+  /** The statements that each has completed. */
+  get completed(): ReadonlyMap<Connection, number> {
+    return new Map([...this.#all].map((each) => [each, each.completed]))
   }
 
   /**

@@ -28,6 +28,8 @@ import {
 export interface PoolOptions extends ConnectionsOptions {
   /** The most statements in flight on a connection. They are pipelined: each waits for those before it. */
   readonly depth: number
+  /** How long a statement that others are pipelined with may take from when it was asked for. */
+  readonly limitMs?: number | undefined
 }
 
 // A statement or transaction that waits for a slot on a connection.
@@ -46,7 +48,6 @@ export class Pool implements ConnectionSource {
   readonly #template: RootSql
   readonly #connections: Connections
   readonly #queue: Waiter[] = []
-  #bytesBefore: ReadonlyMap<Connection, number> = new Map()
 
   constructor(readonly options: PoolOptions) {
     this.#connections = new Connections(options, {
@@ -88,20 +89,26 @@ export class Pool implements ConnectionSource {
   }
 
   /**
-   * Resolves when the database answers a statement of this pool, a probe's own or, if the probe has to queue,
-   * any other, and accepts the statements of `probes`; with the error of one that it refuses while it accepts
-   * others. Rejects with the error of the connection, or of the first if it refuses all, or after `timeoutMs`
-   * without a byte.
+   * Resolves when the database completes a statement of this pool, a probe's own or, if the probe has to
+   * queue, any other, and accepts the statements of `probes`; with the error of one that it refuses while it
+   * accepts others. Rejects with the error of the connection, or of the first if it refuses all, or when a
+   * step takes `timeoutMs` and none of the pool's statements has completed since it began. An error is no
+   * completion: where all fail, they arrive as well.
    */
   async probe(timeoutMs: number): Promise<Error | undefined> {
     const timeout = AbortSignal.timeout(timeoutMs)
-    this.#bytesBefore = this.#connections.bytesRead
+    await this.#orOthers(this.sqlUntil(timeout)`select 1`, timeout)
+    return this.#orOthers(this.#runProbes(), AbortSignal.timeout(timeoutMs))
+  }
+
+  async #orOthers<Result>(step: Promise<Result>, timeout: AbortSignal): Promise<Result | undefined> {
+    const before = this.#connections.completed
     try {
-      await unlessAborted(this.sqlUntil(timeout)`select 1`, timeout)
-      this.#bytesBefore = this.#connections.bytesRead
-      return await unlessAborted(this.#runProbes(), timeout)
+      return await unlessAborted(step, timeout)
     } catch (error) {
-      if (!timeout.aborted || !this.#isReading()) throw error
+      const now = [...this.#connections.completed]
+      const hasCompleted = now.some(([each, count]) => count > (before.get(each) ?? 0))
+      if (!timeout.aborted || !hasCompleted) throw error
       return undefined
     }
   }
@@ -109,14 +116,13 @@ export class Pool implements ConnectionSource {
   // One run at a time: while a table is locked, each would keep a connection until its statement times out.
   readonly #runProbes = singleFlight(async () => {
     const refusals: Error[] = []
-    let accepted = 0
-    for (const probe of this.probes) {
-      this.#bytesBefore = this.#connections.bytesRead
+    const run = async (probe: Probe) => {
       const error = await probe(this.sql).then(noError, (reason) => this.#refusalOf(reason))
-      if (error === undefined) accepted++
-      else refusals.push(error)
+      if (error !== undefined) refusals.push(error)
     }
-    if (accepted === 0 && refusals.length > 0) throw refusals[0]
+    if (this.options.depth > 1) await Promise.all([...this.probes].map(run))
+    else for (const probe of this.probes) await run(probe)
+    if (refusals.length === this.probes.size && refusals.length > 0) throw refusals[0]
     return refusals[0]
   })
 
@@ -127,9 +133,8 @@ export class Pool implements ConnectionSource {
     return isUnavailable(error) && !isOwn ? (error as Error) : undefined
   }
 
-  #isReading(): boolean {
-    const now = [...this.#connections.bytesRead]
-    return now.some(([each, bytes]) => bytes > (this.#bytesBefore.get(each) ?? 0))
+  get limitMs(): number | undefined {
+    return this.options.limitMs
   }
 
   get counts(): Counts {
@@ -165,12 +170,13 @@ export class Pool implements ConnectionSource {
 
   dispatch(query: Query, signal: Signal | undefined): void {
     observe(query, this.observer)
+    query.askedAt = performance.now()
     this.#enqueue({
       signal,
       start: (connection) => {
         const release = () => this.#release(connection)
-        query.then(release, release)
         connection.send(query)
+        query.then(release, release) // behind what the connection does about its end
       },
       fail: (error) => query.reject(error),
     })
@@ -179,7 +185,7 @@ export class Pool implements ConnectionSource {
   #enqueue(waiter: Waiter): void {
     this.#queue.push(waiter)
     this.#serve()
-    const waitMs = waiter.signal?.waitMs
+    const waitMs = waiter.signal?.waitMs ?? this.limitMs
     if (waitMs !== undefined && this.#queue.at(-1) === waiter)
       limitWait(this.#queue, waiter, waitMs, (error) => waiter.fail(error))
   }

@@ -21,6 +21,8 @@ export interface Query extends postgres.PendingQuery<postgres.Row[]> {
   /** Sends a cancel request for an active query, over a connection of its own. */
   readonly canceller: (query: Pick<Query, 'active' | 'state'>) => Promise<void>
   readonly active: boolean
+  /** When its caller asked, by `performance.now()`. */
+  askedAt?: number
   /** The backend's pid and the secret of its cancel requests. */
   readonly state: { readonly pid: number; readonly secret: number }
   /** Takes each row as it arrives, with the result that it belongs to. */
@@ -66,6 +68,8 @@ export interface ConnectionSource {
   sqlUntil(signal: Signal | undefined): Sql
   /** Run by the readiness probe. */
   readonly probes: Set<Probe>
+  /** How long a statement may take from when it was asked for, where statements are pipelined. */
+  readonly limitMs?: number | undefined
   /**
    * Calls `run` with a slot on one connection, and frees the slot when `run` settles. Statements on a
    * connection are pipelined. Rejects with STATEMENT_ABANDONED if `signal` is aborted before a slot is free.

@@ -352,6 +352,8 @@ t.test('an outage that someone has to mend', async (t) => {
 
   await t.test('a table is locked against writes: reads are served, and the instance is ready', async (t) => {
     const held = await holdInserts(admin)
+    t.strictSame(await ready(), [200, 'slow'], 'whoever asks is not kept waiting')
+    await until(async () => (await ready())[1] === 'no_answer')
     t.strictSame([await ready(), await ready()], Array(2).fill([200, 'no_answer']))
     const waiting = await admin`
       select query from pg_locks join pg_stat_activity using (pid)

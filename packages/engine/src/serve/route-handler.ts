@@ -24,7 +24,7 @@ import {
 } from './response/response-serialization.js'
 import { isOver, mayStream, sendStream } from './response/response-stream.js'
 import type { ProvedHeaders, ResponseCheck } from './response/response-validation.js'
-import { type Send, Sending } from './sending.js'
+import { isToldOf, type Send, Sending } from './sending.js'
 
 /**
  * Responds to a request.
@@ -127,7 +127,14 @@ export function createRouteHandler<Resource>(
   const respond = operation.body === undefined ? wrapped : handing(wrapped)
   const send = createSend(operation, address)
   if (!isUpload) return (request, reply) => new Sending(request, reply, respond(request, reply), send)
-  return untilRefused(async (request, reply) => send(request, reply, await respond(request, reply)))
+  return untilRefused(async (request, reply) => {
+    try {
+      return await send(request, reply, await respond(request, reply))
+    } catch (error) {
+      if (isToldOf(request, reply, error)) return undefined
+      throw error
+    }
+  })
 }
 
 // A declared 4xx that a handler throws is a response like one that it returns.

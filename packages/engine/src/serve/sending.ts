@@ -20,7 +20,9 @@ export class Sending {
 
   // biome-ignore lint/suspicious/noThenProperty: Fastify waits for it
   then(onSent: Next<unknown>, onFailed: Next<unknown>): Promise<unknown> {
-    return this.responded.then((response) => this.#sendNow(response, onSent, onFailed), onFailed)
+    const fail = (error: unknown) =>
+      isToldOf(this.request, this.reply, error) ? onSent(undefined) : onFailed(error)
+    return this.responded.then((response) => this.#sendNow(response, onSent, fail), fail)
   }
 
   #sendNow(response: SerializedResponse, onSent: Next<unknown>, onFailed: Next<unknown>): unknown {
@@ -33,4 +35,10 @@ export class Sending {
     }
     return sent === reply && reply.sent ? onSent(undefined) : Promise.resolve(sent).then(onSent, onFailed)
   }
+}
+
+/** Whether the response has told of a failure already, such as of a time limit: Fastify would log a second, as an error. */
+export function isToldOf(request: FastifyRequest, reply: FastifyReply, error: unknown): boolean {
+  if (reply.sent) request.log.debug({ err: error }, 'failed after its response')
+  return reply.sent
 }

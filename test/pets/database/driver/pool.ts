@@ -8,12 +8,14 @@ import { Pool } from '../../../../src/database/driver/pool.js'
 import { connectTo, readCluster } from '../../../fixtures/cluster.js'
 import { startDatabaseProxy } from '../../../fixtures/proxy.js'
 import { createDatabase } from '../../../fixtures/service.js'
-import { holdInserts } from '../../fixtures/locks.js'
+import { holdInserts, holdPets } from '../../fixtures/locks.js'
 
 interface Options {
   readonly size?: number
   readonly depth?: number
   readonly readTimeoutMs?: number
+  /** Of statements, by the server, and from when they were asked for. */
+  readonly limitMs?: number
   readonly host?: string
   readonly port?: number
 }
@@ -21,14 +23,19 @@ interface Options {
 async function openPool(
   t: Test,
   admin: RootSql,
-  { size = 1, depth = 1, readTimeoutMs = 60_000, ...place }: Options = {},
+  { size = 1, depth = 1, readTimeoutMs = 60_000, limitMs, ...place }: Options = {},
 ): Promise<Pool> {
   const cluster = await readCluster()
   const pool = new Pool({
     size,
     depth,
     readTimeoutMs,
-    make: (hooks) => connectTo(cluster, admin.options.database, { ...hooks, ...place }),
+    limitMs,
+    make: (hooks) =>
+      connectTo(cluster, admin.options.database, {
+        ...{ ...hooks, ...place },
+        ...(limitMs !== undefined && { connection: { statement_timeout: limitMs } }),
+      }),
   })
   t.teardown(() => pool.end(1))
   return pool
@@ -256,6 +263,40 @@ t.test('a connection', async (t) => {
     await t.rejects(pool.probe(100), { name: 'TimeoutError' })
     release()
     await holding
+  })
+
+  t.test('ends pipelined statements within their time from when they were asked for', async (t) => {
+    const limitMs = 500
+    const pool = await openPool(t, admin, { depth: 8, limitMs })
+    const pid = await pidOf(pool.sql)
+    const held = await holdPets(admin)
+    const startedAt = performance.now()
+    const ends = await Promise.allSettled(Array.from({ length: 12 }, () => pool.sql`select from pets`))
+    const ms = performance.now() - startedAt
+    const codes = ends.map((end) => (end.status === 'rejected' ? end.reason.code : 'none'))
+    t.strictSame(codes.slice(0, 8), Array(8).fill('57014'))
+    t.equal(codes.at(-1), 'STATEMENT_ABANDONED', 'one that was queued is not sent')
+    t.ok(ms < 4 * limitMs, `${ms} ms: one after the other would take eight times the limit`)
+    const running = await admin`select from pg_stat_activity where pid = ${pid} and state = 'active'`
+    t.equal(running.length, 0, 'none goes on behind its answer')
+    await held.release()
+    t.ok((await pidOf(pool.sql)) > 0, 'the next is served')
+  })
+
+  t.test('fails a probe where all statements fail, however many errors arrive', async (t) => {
+    const pool = await openPool(t, admin, { depth: 8, limitMs: 300 })
+    pool.probes.add((sql) => sql`select from pets limit 0`)
+    const held = await holdPets(admin)
+    let isOver = false
+    const fail = async () => {
+      while (!isOver) await t.rejects(pool.sql`select from pets`)
+    }
+    const failing = [fail(), fail()]
+    for (let i = 0; i < 3; i++) await t.rejects(pool.probe(60_000), { code: '57014' })
+    isOver = true
+    await Promise.all(failing)
+    await held.release()
+    t.equal(await pool.probe(60_000), undefined)
   })
 
   t.test('is probed by all its statements, and refuses some or all', async (t) => {
