@@ -29,9 +29,11 @@ import {
   essence,
   extendedBy,
   type Field,
+  isJson,
   isPublic,
   isRange,
   keepAliveOf,
+  kindOf,
   nodeOf,
   type Parameter,
   pointerTo,
@@ -248,8 +250,8 @@ function sentType(operation: Operation, document: object, notation: Notation): s
   const { id, body } = operation
   if (body === undefined) return '{ readonly body?: never }'
   const sent = sentContent(operation)
-  const files = sent?.kind === 'bytes' ? 'FileBody' : 'Uint8Array | Blob'
-  const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, files)
+  const bytes = { body: 'FileBody', file: 'Uint8Array | Blob' }
+  const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, bytes)
   const filled = filledNames(document, sent?.schema).map((name) => JSON.stringify(name))
   const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
   return `{ readonly body${body.required ? '' : '?'}: ${whole} }`
@@ -275,7 +277,7 @@ function sentContent({ body }: Operation): Content | undefined {
   const { contents = [] } = body ?? {}
   return (
     contents.find(({ mediaType }) => isPlainJson(mediaType)) ??
-    contents.find(({ kind }) => kind === 'json') ??
+    contents.find(({ mediaType }) => isJson(mediaType)) ??
     contents[0]
   )
 }
@@ -354,8 +356,8 @@ function errorContents(
 ): NonNullable<ClientOperation['errors']> {
   const reader = new Reader(document)
   const entries = errors.map(({ status, contents }) => {
-    const names = contents.map(({ mediaType, kind, schema }) => {
-      return [essence(mediaType), kind === 'json' ? requiredIn(reader, schema) : []]
+    const names = contents.map(({ mediaType, schema }) => {
+      return [essence(mediaType), isJson(mediaType) ? requiredIn(reader, schema) : []]
     })
     return [status, Object.fromEntries(names)] as const
   })
@@ -378,7 +380,7 @@ function numbersOf(
   places: NumberPlaces,
 ): NonNullable<ClientOperation['numbers']> {
   const found = answers.map(({ status, contents }) => {
-    const json = contents.filter(({ kind }) => kind === 'json')
+    const json = contents.filter(({ mediaType }) => isJson(mediaType))
     return [
       status,
       json.map((each) => [essence(each.mediaType), places.of(each.schema) ?? null] as const),
@@ -393,7 +395,7 @@ function contentsOf(answers: readonly Response[]): NonNullable<ClientOperation['
   const found = answers.map(({ status, contents }) => [status, contents] as const)
   const special = ofSpecial(
     found,
-    (contents) => contents.length === 0 || contents.some(({ kind }) => kind !== 'json'),
+    (contents) => contents.length === 0 || contents.some(({ mediaType }) => !isJson(mediaType)),
   )
   return Object.fromEntries(special.map(([status, contents]) => [status, kindsOf(contents)]))
 }
@@ -410,12 +412,7 @@ function ofSpecial<Each>(
 }
 
 function kindsOf(contents: readonly Content[]): Record<string, ContentKind> {
-  const known: readonly ContentKind[] = ['json', 'text', 'stream']
-  const kinds = contents.map(({ mediaType, kind }) => {
-    const decoded = kind === 'csv' ? 'text' : kind
-    return [essence(mediaType), known.find((each) => each === decoded) ?? 'bytes'] as const
-  })
-  return Object.fromEntries(kinds)
+  return Object.fromEntries(contents.map((each) => [essence(each.mediaType), kindOf(each).receivedAs]))
 }
 
 function streamsOf(operation: Operation, places: NumberPlaces): NonNullable<ClientOperation['streams']> {
@@ -456,8 +453,7 @@ function dataSchemas(schema: AnySchema | undefined): unknown[] {
 function bodyOf(content: Content | undefined, places: NumberPlaces): { readonly body?: ClientBody } {
   const numbers = places.of(content?.schema)
   if (content === undefined || (isPlainJson(content.mediaType) && numbers === undefined)) return {}
-  const { mediaType, fields = new Map<string, Field>() } = content
-  const kind = content.kind === 'stream' ? 'bytes' : content.kind // no request is a stream
+  const { mediaType, kind, fields = new Map<string, Field>() } = content
   const special = [...fields].flatMap(([name, field]) => {
     const written = fieldOf(field)
     return Object.keys(written).length > 0 ? [[name, written] as const] : []

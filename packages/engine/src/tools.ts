@@ -3,12 +3,12 @@
 
 export { compileCode } from './compile/code/print.js'
 export { readContents } from './compile/contract/content.js'
-export { withSchemaOfItem } from './compile/contract/items.js'
 export { effectiveParameters } from './compile/contract/parameters.js'
 export { ordersFields } from './compile/contract/read-uploads.js'
 export { readPrefix } from './compile/contract/servers.js'
 export { toOpenApi30 } from './compile/documents/openapi-3.0.js'
 export { withoutOpenApi32 } from './compile/documents/openapi-3.1.js'
+export { withSchemaOfItem } from './compile/kinds/stream.js'
 export { toContract } from './compile/read.js'
 export { withDecisions } from './compile/source/decided.js'
 export { withoutDynamicRefs } from './compile/source/dynamic-refs.js'
@@ -52,10 +52,11 @@ export {
   credentialPlace,
   effectiveSecurity,
   isPublic,
-  kindOf,
+  schemeKind,
   unmetSecurity,
 } from './document/security.js'
 export { isOpenApi30, isOpenApi32, versionProblem } from './document/versions.js'
+export { isStream, kindOf } from './kinds/index.js'
 export { documentPaths, replacedPaths } from './serve/base/own-paths.js'
 export { isStub } from './serve/base/stubs.js'
 export { serverErrors, undeclaredErrors } from './serve/response/additions.js'

@@ -8,6 +8,7 @@ import type { Content, Contract, Operation, Response } from '../../document/cont
 import { type AnySchema, partsOf } from '../../document/keywords.js'
 import { essence, isJson, isRange } from '../../document/media-types.js'
 import { errorsAmong } from '../../document/responses.js'
+import { kindOf } from '../../kinds/index.js'
 import type { ErrorFacts } from '../base/errors.js'
 import { createSchemaAt } from '../schemas/references.js'
 import { type Fit, problemDetails } from './problem-details.js'
@@ -108,8 +109,9 @@ function formOf(
 }
 
 // A body that says nothing where the schema has its fields would be valid in an open schema, and no use.
-function bodyFor({ mediaType, kind, schema }: Content, facts: ErrorFacts, fit: Fit, namesIn: NamesIn) {
-  if (kind !== 'json') return undefined
+function bodyFor(content: Content, facts: ErrorFacts, fit: Fit, namesIn: NamesIn) {
+  if (!kindOf(content).isOfValue) return undefined
+  const { mediaType, schema } = content
   const names = namesIn(schema)
   const isProblemType = essence(mediaType) === 'application/problem+json'
   const isOpen = names.size === 0

@@ -2,9 +2,7 @@
 // length is validated, in bytes (OpenAPI 3.1.1, section 4.4.2).
 
 import { Readable } from 'node:stream'
-import type { Schema } from '../../document/contract.js'
-import { type AnySchema, mapSchemas, mapSubschemas } from '../../document/keywords.js'
-import { nodeOf, type Reader } from '../../document/reader.js'
+import { type AnySchema, mapSchemas } from '../../document/keywords.js'
 
 interface Rules {
   readonly minLength?: number
@@ -34,36 +32,4 @@ export function withBytes<Each extends AnySchema>(schema: Each): Each {
       bytes: { ...(minLength !== undefined && { minLength }), ...(maxLength !== undefined && { maxLength }) },
     }
   })
-}
-
-/**
- * The schema of a form with `bytes` in the fields that are files; the subschemas that may declare fields are
- * dereferenced.
- */
-export function withFiles(
-  reader: Reader,
-  given: Schema,
-  isFile: (name: string) => boolean,
-  around: readonly Schema[] = [],
-): Schema {
-  const schema = reader.node(given)
-  if (around.includes(schema)) return given
-  return mapSubschemas(schema, ({ keyword, name = '', appliesTo, schema: each }) => {
-    if (appliesTo === 'value') return withFiles(reader, each, isFile, [...around, schema])
-    return keyword === 'properties' && isFile(name) ? withBytes(reader.dereferenced(each) as Schema) : each
-  })
-}
-
-/** The schema of a form without the fields that are files, as it and its `allOf` declare them. */
-export function withoutFiles(reader: Reader, given: Schema, isFile: (name: string) => boolean): Schema {
-  const { properties, required, ...others } = reader.node(given)
-  const kept = Object.entries(nodeOf(properties)).filter(([name]) => !isFile(name))
-  const schema = {
-    ...others,
-    ...(properties !== undefined && { properties: Object.fromEntries(kept) }),
-    ...(Array.isArray(required) && { required: required.filter((name) => !isFile(name)) }),
-  }
-  return mapSubschemas(schema, ({ keyword, schema: each }) =>
-    keyword === 'allOf' ? withoutFiles(reader, each, isFile) : each,
-  )
 }

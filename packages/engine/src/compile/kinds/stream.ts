@@ -5,7 +5,41 @@ import type { Content } from '../../document/contract.js'
 import { type Framing, framingOf } from '../../document/framing.js'
 import { type AnySchema, schemaKeywords } from '../../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
+import { isBytes, isFile } from './bytes.js'
 import { eventSchemaOf, readEvents } from './events.js'
+import type { Declared, DeclaredKind, Use } from './kind.js'
+
+export const stream: DeclaredKind = {
+  read: (reader, declared, use) =>
+    isStream(reader, declared, use) ? readStream(reader, declared, use) : undefined,
+  type: (_, value) => `Items<${value}>`,
+}
+
+// In a request, what has no itemSchema is a body like any other.
+function isStream(reader: Reader, { mediaType, media }: Declared, use: Use): boolean {
+  if (media.itemSchema !== undefined) return true
+  if (use === 'request' || framingOf(mediaType) === undefined) return false
+  const schema = nodeOf(reader.dereferenced(media.schema))
+  return framingOf(mediaType) === 'sse' ? !isFile(schema) : !isBytes(schema, false)
+}
+
+const noStreams = {
+  request: 'is a stream of items, which is not supported in a request: remove itemSchema, and read the bytes',
+  error: 'is a stream of items, which is not supported for an error',
+}
+
+function readStream(
+  reader: Reader,
+  { place, mediaType, media }: Declared,
+  use: Use,
+): Content | readonly string[] {
+  const items = use === 'response' ? readItems(reader, mediaType, media) : noStreams[use]
+  if (media.itemSchema !== undefined && !reader.version.startsWith('3.2'))
+    reader.warn(`${place} ${mediaType} has itemSchema, of OpenAPI 3.2: other tools need openapi: 3.2.0`)
+  return typeof items === 'string'
+    ? [`${place} ${mediaType} ${items}`]
+    : { mediaType, kind: 'stream', ...items }
+}
 
 /** What the items of a stream are: see the fields of Content. */
 export type Items = Pick<Content, 'schema' | 'framing' | 'data'>

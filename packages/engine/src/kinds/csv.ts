@@ -1,8 +1,9 @@
 // Writes arrays of flat objects as CSV (RFC 4180).
 
 import { createRequire } from 'node:module'
-import type { Content } from '../../document/contract.js'
-import { utf8Fault } from './utf-8.js'
+import type { Content } from '../document/contract.js'
+import { utf8Fault } from '../serve/schemas/text.js'
+import { bySchema, inUtf8, type Kind, Unwritable } from './kind.js'
 
 // Required, and not imported: it is loaded for contracts with CSV alone.
 const require = createRequire(import.meta.url)
@@ -13,6 +14,32 @@ interface Papaparse {
     lines: readonly (readonly unknown[])[],
     options: { readonly newline: string; readonly quotes: (value: unknown) => boolean },
   ): string
+}
+
+export const csv: Kind = {
+  isText: true,
+  isOfValue: true,
+  streams: undefined,
+  receivedAs: 'text',
+  sent: {
+    typeOf: (mediaType) => withHeader(inUtf8(mediaType)),
+    check: ({ schema }, compile) => bySchema(schema, compile),
+    writer(content) {
+      const write = createCsvWriter(content)
+      return (body) => {
+        try {
+          return write(body as readonly Row[]) // as checked
+        } catch (error) {
+          throw new Unwritable(`cannot be written as CSV: ${(error as Error).message}`)
+        }
+      }
+    },
+  },
+}
+
+// It has a header row unless the contract says otherwise.
+function withHeader(mediaType: string): string {
+  return /;\s*header=/i.test(mediaType) ? mediaType : `${mediaType}; header=present`
 }
 
 type Row = Readonly<Record<string, unknown>>

@@ -2,19 +2,34 @@
 // properties.
 
 import { typesOf } from '../../document/allowed-types.js'
+import type { Schema } from '../../document/contract.js'
 import { type AnySchema, isNode, partsOf, type Subschema, subschemasOf } from '../../document/keywords.js'
+import { essence, isUtf8 } from '../../document/media-types.js'
 import { type Node, nodeOf } from '../../document/reader.js'
+import { type DeclaredKind, schemaOf } from './kind.js'
+
+export const csv: DeclaredKind = {
+  read(reader, declared, use) {
+    const { place, mediaType, media } = declared
+    if (essence(mediaType) !== 'text/csv' || use === 'request') return undefined
+    const columns = columnsOf(schemaOf(reader, declared) ?? {})
+    if (columns === undefined) return undefined
+    if (typeof columns === 'string') return [`${place} ${mediaType} cannot be written as CSV: ${columns}`]
+    if (!isUtf8(mediaType)) return [`${place} ${mediaType} cannot be written as CSV: it is sent in UTF-8`]
+    reader.checkRefs(media.schema)
+    return { mediaType, kind: 'csv', schema: media.schema as Schema, columns }
+  },
+  type: (_, value) => value,
+}
 
 const scalars = ['string', 'integer', 'number', 'boolean', 'null']
 const itemKeywords = ['items', 'prefixItems', 'unevaluatedItems']
 // Of fields that have no column.
 const otherKeywords = ['patternProperties', 'additionalProperties', 'unevaluatedProperties']
 
-/**
- * The columns of a dereferenced schema, in the order of its properties, or why it is no table; undefined if
- * it is not of arrays.
- */
-export function columnsOf(schema: Node): readonly string[] | string | undefined {
+// The columns of a dereferenced schema, in the order of its properties, or why it is no table; undefined if it is
+// not of arrays.
+function columnsOf(schema: Node): readonly string[] | string | undefined {
   if (typesOf(schema)?.join() !== 'array') return undefined
   const items = subschemasIn(partsOf(schema), itemKeywords)
   if (items.length === 0 || items.some(({ keyword }) => keyword !== 'items'))

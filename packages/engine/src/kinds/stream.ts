@@ -1,30 +1,42 @@
-// The items of a stream as text: server-sent events (WHATWG HTML, section 9.2), lines of JSON, and JSON text
+// Streams of items, framed as server-sent events (WHATWG HTML, section 9.2), lines of JSON, or JSON text
 // sequences (RFC 7464).
 
-import type { Content, EventData } from '../../document/contract.js'
-import { utf8Fault } from './utf-8.js'
+import type { Content, EventData, Schema } from '../document/contract.js'
+import { utf8Fault } from '../serve/schemas/text.js'
+import { because, type Kind, type ToJson, Unwritable } from './kind.js'
+
+export const stream: Kind = {
+  isText: true,
+  isOfValue: false,
+  streams: 'items',
+  receivedAs: 'stream',
+  sent: {
+    typeOf: (mediaType) => mediaType, // these types have no other charset
+    check: () => (body) => (isItems(body) ? undefined : because('the body must be an iterable of items')),
+    // Each item, or the data of each event if it has one schema.
+    inJson({ framing, schema, data }) {
+      if (framing !== 'sse') return { schema }
+      const { properties } = schema as { properties?: { data?: Schema } }
+      return data?.length === 1 && data[0]?.isJson ? { schema: properties?.data } : undefined
+    },
+  },
+}
+
+/** The items of a stream, as a handler returns them. */
+export type Items = AsyncIterable<unknown> | Iterable<unknown>
+
+/** Whether a body is a stream of items. A text would be one of its characters. */
+export function isItems(body: unknown): body is Items {
+  return (
+    typeof body === 'object' && body !== null && (Symbol.asyncIterator in body || Symbol.iterator in body)
+  )
+}
 
 /**
  * The text of an item.
- * @param toJson undefined of a value that JSON does not have
- * @throws {FramingError} of one that cannot be written
+ * @throws {Unwritable} of one that cannot be written
  */
 export type Frame = (item: unknown, toJson: ToJson) => string
-
-type ToJson = (value: unknown) => string | undefined
-
-/** An item that is not valid, or that its format cannot express. */
-export class FramingError extends Error {
-  override name = 'FramingError'
-
-  /** @param at the JSON Pointer of what is wrong in it */
-  constructor(
-    problem: string,
-    readonly at = '',
-  ) {
-    super(problem)
-  }
-}
 
 /** How the items of a stream are written. */
 export function frameOf({ framing, data = [] }: Content): Frame {
@@ -98,5 +110,5 @@ function isText(data: unknown, event: unknown, forms: readonly EventData[]): dat
 }
 
 function fail(problem: string): never {
-  throw new FramingError(problem)
+  throw new Unwritable(problem)
 }

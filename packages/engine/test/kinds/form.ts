@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Content } from '../../../src/document/contract.js'
-import { partsMax, readForm } from '../../../src/serve/request/forms.js'
-import { growthOf } from '../../fixtures/cpu.js'
+import type { Content } from '../../src/document/contract.js'
+import { partsMax, readForm } from '../../src/kinds/form.js'
+import { growthOf } from '../fixtures/cpu.js'
 
 const urlencoded = 'application/x-www-form-urlencoded'
 const content: Content = {
@@ -13,7 +13,7 @@ const content: Content = {
   ]),
 } as unknown as Content // the parts that reading a form needs
 
-const read = (text: string) => readForm(Buffer.from(text), urlencoded, content).value
+const read = (text: string) => readForm(Buffer.from(text), content).value
 
 const decoded: [text: string, value: object][] = [
   ['a=1&&b=2&', { a: '1', b: '2' }],

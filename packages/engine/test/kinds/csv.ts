@@ -1,9 +1,9 @@
 // Responses in CSV: what is written, what is refused when the contract is read, and what a handler cannot send.
 
 import t from 'tap'
-import type { Content } from '../../../src/document/contract.js'
-import { createCsvWriter } from '../../../src/serve/response/csv.js'
-import { contractWith, startEngine } from '../../../src/testing/engine.js'
+import type { Content } from '../../src/document/contract.js'
+import { createCsvWriter } from '../../src/kinds/csv.js'
+import { contractWith, startEngine } from '../../src/testing/engine.js'
 
 const write = (columns: readonly string[], rows: readonly object[], mediaType = 'text/csv') =>
   createCsvWriter({ mediaType, kind: 'csv', columns } as Content)(rows as Record<string, unknown>[])
