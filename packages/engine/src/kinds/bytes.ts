@@ -1,7 +1,7 @@
 // Bytes: what the server does not look into, but for its length.
 
 import { Readable } from 'node:stream'
-import { withBytes } from '../serve/schemas/bytes.js'
+import { withBytes } from '../values/bytes.js'
 import { because, bySchema, type Kind, noFaults } from './kind.js'
 import { textOrBytes } from './text.js'
 

@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module'
 import type { Content } from '../document/contract.js'
-import { utf8Fault } from '../serve/schemas/text.js'
+import { utf8Fault } from '../values/text.js'
 import { bySchema, inUtf8, type Kind, Unwritable } from './kind.js'
 
 // Required, and not imported: it is loaded for contracts with CSV alone.

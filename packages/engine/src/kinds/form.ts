@@ -1,16 +1,16 @@
-// Forms: the fields of application/x-www-form-urlencoded (the URL Standard, section 5.1), and what they share with
-// those of multipart.ts. Each field is parsed as its schema and encoding declare, so that it can be validated like
-// JSON.
+// Forms: the fields of application/x-www-form-urlencoded (the URL Standard, section 5.1), and what they share
+// with those of multipart.ts. Each field is parsed as its schema and encoding declare, so that it can be
+// validated like JSON.
 
 import type { ErrorObject } from 'ajv'
 import type { Content, Field } from '../document/contract.js'
 import { accepts } from '../document/media-types.js'
 import { plainField } from '../document/plain-field.js'
+import { ownError, RequestError } from '../document/request-error.js'
 import { splitPair } from '../lib/split-pair.js'
-import { ownError, RequestError } from '../serve/base/errors.js'
-import { parseJson } from '../serve/schemas/json.js'
-import { errorAt } from '../serve/schemas/messages.js'
-import { decodeText, noText, readText } from '../serve/schemas/text.js'
+import { parseJson } from '../values/json.js'
+import { errorAt } from '../values/messages.js'
+import { decodeText, noText, readText } from '../values/text.js'
 import type { Kind } from './kind.js'
 
 export const form: Kind = {

@@ -1,6 +1,6 @@
 // JSON: any `+json` type, too.
 
-import { parseJson } from '../serve/schemas/json.js'
+import { parseJson } from '../values/json.js'
 import { bySchema, inUtf8, type Kind, noFaults } from './kind.js'
 
 export const json: Kind = {

@@ -9,8 +9,8 @@ export interface Kind {
   /** Whether its bytes are text, which is in UTF-8. */
   readonly isText: boolean
   /**
-   * Whether it is written from a value as a whole. No bytes are no value then, and what is written as one such
-   * kind may be written as another.
+   * Whether it is written from a value as a whole. No bytes are no value then, and what is written as one
+   * such kind may be written as another.
    */
   readonly isOfValue: boolean
   /** What of it a handler may return as a stream. */

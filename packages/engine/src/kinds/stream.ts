@@ -2,7 +2,7 @@
 // sequences (RFC 7464).
 
 import type { Content, EventData, Schema } from '../document/contract.js'
-import { utf8Fault } from '../serve/schemas/text.js'
+import { utf8Fault } from '../values/text.js'
 import { because, type Kind, type ToJson, Unwritable } from './kind.js'
 
 export const stream: Kind = {

@@ -1,7 +1,7 @@
 // Text: a string, or in a request what its schema has the text of.
 
-import { errorAt } from '../serve/schemas/messages.js'
-import { decodeText, noText, readText, utf8Fault } from '../serve/schemas/text.js'
+import { errorAt } from '../values/messages.js'
+import { decodeText, noText, readText, utf8Fault } from '../values/text.js'
 import { because, bySchema, inUtf8, type Kind, noFaults, Unwritable } from './kind.js'
 
 export const text: Kind = {

@@ -27,8 +27,8 @@ const itemKeywords = ['items', 'prefixItems', 'unevaluatedItems']
 // Of fields that have no column.
 const otherKeywords = ['patternProperties', 'additionalProperties', 'unevaluatedProperties']
 
-// The columns of a dereferenced schema, in the order of its properties, or why it is no table; undefined if it is
-// not of arrays.
+// The columns of a dereferenced schema, in the order of its properties, or why it is no table; undefined if
+// it is not of arrays.
 function columnsOf(schema: Node): readonly string[] | string | undefined {
   if (typesOf(schema)?.join() !== 'array') return undefined
   const items = subschemasIn(partsOf(schema), itemKeywords)

@@ -1,5 +1,5 @@
-// How the contract declares a kind of content: a row of the table in index.ts. What a server knows of it, too, is
-// in kinds/.
+// How the contract declares a kind of content: a row of the table in index.ts. What a server knows of it,
+// too, is in kinds/.
 
 import type { Content } from '../../document/contract.js'
 import { isRange } from '../../document/media-types.js'
@@ -7,8 +7,8 @@ import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 
 export interface DeclaredKind {
   /**
-   * Reads a Media Type Object: a content, or the reasons why the server cannot serve it. Undefined of what is of
-   * another kind, or of none.
+   * Reads a Media Type Object: a content, or the reasons why the server cannot serve it. Undefined of what is
+   * of another kind, or of none.
    */
   read(reader: Reader, declared: Declared, use: Use): Content | readonly string[] | undefined
   /**

@@ -6,6 +6,7 @@ import { onlyFile } from '../../document/uploads.js'
 
 /** A form with what is validated of its files as they arrive, if that is all that it says of them. */
 export function withFiles(reader: Reader, place: string, content: Content): Content {
+  const { mediaType } = content
   const parts = partsOf(nodeOf(reader.dereferenced(content.schema)))
   const files = new Map<string, FileRules>()
   for (const [name, { kind, isList }] of content.fields ?? [])
@@ -14,7 +15,7 @@ export function withFiles(reader: Reader, place: string, content: Content): Cont
   const upload = { files, isClosed: isClosed(parts), minLength: 0, maxLength: Number.POSITIVE_INFINITY }
   if (onlyFile(upload) !== undefined || areCounted(parts, [...files.keys()])) return { ...content, upload }
   reader.warn(
-    `${place}: the request body ${content.mediaType} is read into memory: its schema says more of its files than ` +
+    `${place}: the request body ${mediaType} is read into memory: its schema says more of its files than ` +
       'their types, lengths and numbers, which are checked as they arrive',
   )
   return content

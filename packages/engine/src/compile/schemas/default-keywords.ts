@@ -3,8 +3,8 @@
 import { _, type Ajv, type CodeKeywordDefinition } from 'ajv'
 import properties from 'ajv/dist/vocabularies/applicator/properties.js'
 import type { AnySchema } from '../../document/keywords.js'
-import { noteExcuse } from '../../serve/schemas/changes.js'
-import { changedIn, createNote, type Defaulting } from '../../serve/schemas/defaulted.js'
+import { noteExcuse } from '../../values/changes.js'
+import { changedIn, createNote, type Defaulting } from '../../values/defaulted.js'
 import { call, make, ofSchema } from './generated-code.js'
 
 /** Makes an Ajv note what defaults are to fill in, and adds the `excused` keyword to it. */

@@ -15,7 +15,7 @@ import {
   createOtherItems,
   createOtherProperties,
   noteMatching,
-} from '../../serve/schemas/evaluated.js'
+} from '../../values/evaluated.js'
 import { call, make, ofParent } from './generated-code.js'
 
 /** Replaces the keywords of an Ajv, and adds `evaluates`, which withEvaluations sets. */

@@ -1,8 +1,8 @@
 // The keyword `nullPrototype` (inherited-names.ts).
 
 import type { Ajv } from 'ajv'
-import type { NumberMode } from '../../serve/schemas/exact-numbers.js'
-import { removePrototype } from '../../serve/schemas/inherited-names.js'
+import type { NumberMode } from '../../values/exact-numbers.js'
+import { removePrototype } from '../../values/inherited-names.js'
 import { call } from './generated-code.js'
 
 /** Adds the `nullPrototype` keyword to an Ajv: it removes the prototype of objects that are read. */

@@ -4,9 +4,9 @@
 import type { Ajv } from 'ajv'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, extendedBy, isNode, mapSchemas, mapSubschemas } from '../../document/keywords.js'
-import { withExcuses } from '../../serve/schemas/defaulted.js'
-import { once } from '../../serve/schemas/once.js'
-import type { Resolve } from '../../serve/schemas/references.js'
+import { withExcuses } from '../../values/defaulted.js'
+import { once } from '../../values/once.js'
+import type { Resolve } from '../../values/references.js'
 import { compilable } from './ajv.js'
 
 /** The keyword that is forbidden: `readOnly` in a request, `writeOnly` in a response. */

@@ -5,7 +5,7 @@
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import { splitPair } from '../../lib/split-pair.js'
-import { errorAt } from '../schemas/messages.js'
+import { errorAt } from '../../values/messages.js'
 
 /** Whether a URL may contain such text. Fast for most URLs, which have no percent sign. */
 export function mayContainInvalidText(url: string): boolean {

@@ -1,6 +1,7 @@
 // A form whose files reach their handler while they arrive. What comes before the first is read into memory
 // and parsed as any form is; from there on there may only be files (upload-files.ts).
 
+import { ownError } from '../../document/request-error.js'
 import { onlyFile } from '../../document/uploads.js'
 import { type Form, isUnknownFile, partsMax, unknownField, withType } from '../../kinds/form.js'
 import {
@@ -13,7 +14,6 @@ import {
   readHead,
   readMultipart,
 } from '../../kinds/multipart.js'
-import { ownError } from '../base/errors.js'
 import { GrowingBuffer } from './body.js'
 import type { HeldBytes } from './body-memory.js'
 import type { Upload } from './upload.js'

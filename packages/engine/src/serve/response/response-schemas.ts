@@ -5,7 +5,7 @@ import type { Content, Operation, Schema } from '../../document/contract.js'
 import { type AnySchema, exactNumbers, mapSchemas, schemasIn } from '../../document/keywords.js'
 import { Reader } from '../../document/reader.js'
 import { kindOf } from '../../kinds/index.js'
-import { hasInheritedName } from '../schemas/inherited-names.js'
+import { hasInheritedName } from '../../values/inherited-names.js'
 
 /** In Fastify's form: by status, then by media type. */
 export type ResponseSchemas = Readonly<

@@ -3,8 +3,8 @@
 // schema the server compiles uses this keyword instead.
 
 import { parse, stringify } from 'lossless-json'
-import type { Schema } from '../../document/contract.js'
-import { type AnySchema, exactNumbers, mapSchemas } from '../../document/keywords.js'
+import type { Schema } from '../document/contract.js'
+import { type AnySchema, exactNumbers, mapSchemas } from '../document/keywords.js'
 import {
   exactNumber,
   integerRange,
@@ -12,7 +12,7 @@ import {
   isBig,
   isKeptByDouble,
   isMultipleOf,
-} from '../../lib/exact-number.js'
+} from '../lib/exact-number.js'
 import { isAmong } from './canonical.js'
 import { type Container, noteConversion } from './changes.js'
 

@@ -2,7 +2,7 @@
 // length is validated, in bytes (OpenAPI 3.1.1, section 4.4.2).
 
 import { Readable } from 'node:stream'
-import { type AnySchema, mapSchemas } from '../../document/keywords.js'
+import { type AnySchema, mapSchemas } from '../document/keywords.js'
 
 interface Rules {
   readonly minLength?: number

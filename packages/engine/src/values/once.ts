@@ -1,6 +1,6 @@
 // Results of schemas.
 
-import type { Schema } from '../../document/contract.js'
+import type { Schema } from '../document/contract.js'
 
 /** Computes a result once for each schema: many schemas share their parts. */
 export function once<Result>(compute: (schema: Schema) => Result): (schema: Schema) => Result {

@@ -2,9 +2,9 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import type { RequestError } from '../../../src/serve/base/errors.js'
-import { parseJson } from '../../../src/serve/schemas/json.js'
-import { Random } from '../../../src/testing/random-schemas.js'
+import type { RequestError } from '../../src/document/request-error.js'
+import { Random } from '../../src/testing/random-schemas.js'
+import { parseJson } from '../../src/values/json.js'
 
 const random = new Random(Number(process.env.SEED ?? 1))
 const count = 5_000

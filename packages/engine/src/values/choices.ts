@@ -1,8 +1,8 @@
 // Which alternatives of an `anyOf` or `oneOf` a value can match: by the discriminator, or by the type of the
 // value and a property of which each alternative allows other values, as a discriminator would name it.
 
-import type { Schema } from '../../document/contract.js'
-import { type AnySchema, extendedBy, isNode } from '../../document/keywords.js'
+import type { Schema } from '../document/contract.js'
+import { type AnySchema, extendedBy, isNode } from '../document/keywords.js'
 import { comparable } from './canonical.js'
 import type { Resolve } from './references.js'
 

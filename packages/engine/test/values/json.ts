@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseJson } from '../../../src/serve/schemas/json.js'
+import { parseJson } from '../../src/values/json.js'
 
 const parse = (text: string) => parseJson(Buffer.from(text))
 

@@ -2,9 +2,9 @@
 // 2020-12, section 11; evaluated-keywords.ts): each schema that is asked notes for its value what it
 // evaluates; an alternative or condition that fails takes that back. So the cost is linear in the value.
 
-import type { Schema } from '../../document/contract.js'
-import { type AnySchema, applied, asksForUnevaluated, mapSchemas } from '../../document/keywords.js'
-import { toRegExp } from '../../document/patterns.js'
+import type { Schema } from '../document/contract.js'
+import { type AnySchema, applied, asksForUnevaluated, mapSchemas } from '../document/keywords.js'
+import { toRegExp } from '../document/patterns.js'
 import { noteUndo } from './changes.js'
 import { once } from './once.js'
 

@@ -2,16 +2,16 @@
 // to it.
 
 import type { Ajv } from 'ajv'
-import type { Schema } from '../../document/contract.js'
-import { ContractError } from '../../document/contract-error.js'
+import type { Schema } from '../document/contract.js'
+import { ContractError } from '../document/contract-error.js'
 import {
   type AnySchema,
   type Applied,
   applied,
   asksForUnevaluated,
   mapSchemas,
-} from '../../document/keywords.js'
-import { pointerKeys, resolvePointer } from '../../document/pointer.js'
+} from '../document/keywords.js'
+import { pointerKeys, resolvePointer } from '../document/pointer.js'
 import { withEvaluations } from './evaluated.js'
 import { asCondition } from './exact-numbers.js'
 

@@ -1,7 +1,7 @@
 // No format overflows the stack, or takes longer than its text, however long that is.
 
 import t from 'tap'
-import { formats } from '../../../src/serve/schemas/formats.js'
+import { formats } from '../../src/values/formats.js'
 
 // The longest valid text of each, as far as it can be long.
 const repeated: Readonly<Record<string, readonly [start: string, piece: string, end: string]>> = {

@@ -2,11 +2,11 @@
 // reported, one, or those of a response; and as it is explained.
 
 import t from 'tap'
-import { createAjv } from '../../../src/compile/schemas/ajv.js'
-import { compilableWithout } from '../../../src/compile/schemas/read-write-only.js'
-import type { Schema } from '../../../src/document/contract.js'
-import { createExplain, everyError } from '../../../src/serve/schemas/explain.js'
-import { createReferences } from '../../../src/serve/schemas/references.js'
+import { createAjv } from '../../src/compile/schemas/ajv.js'
+import { compilableWithout } from '../../src/compile/schemas/read-write-only.js'
+import type { Schema } from '../../src/document/contract.js'
+import { createExplain, everyError } from '../../src/values/explain.js'
+import { createReferences } from '../../src/values/references.js'
 
 const a = { properties: { a: {} } }
 const b = { properties: { b: {} } }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createAjv } from '../../../src/compile/schemas/ajv.js'
-import { formats } from '../../../src/serve/schemas/formats.js'
+import { createAjv } from '../../src/compile/schemas/ajv.js'
+import { formats } from '../../src/values/formats.js'
 
 const nines = '9'.repeat(64)
 

@@ -3,7 +3,7 @@
 // numbers that would be rounded, characters that PostgreSQL cannot store, or too many levels. Each character
 // is read once.
 
-import { decimal, isKeptByDouble } from '../../lib/exact-number.js'
+import { decimal, isKeptByDouble } from '../lib/exact-number.js'
 
 /** What a text has that JSON.parse loses. */
 export interface JsonText {

@@ -1,10 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { compilable, createAjv } from '../../../src/compile/schemas/ajv.js'
-import type { AnySchema } from '../../../src/document/keywords.js'
-import { createExplain, everyError, explaining } from '../../../src/serve/schemas/explain.js'
-import { describeViolations } from '../../../src/serve/schemas/messages.js'
-import { randomValues } from '../../fixtures/random-values.js'
+import { compilable, createAjv } from '../../src/compile/schemas/ajv.js'
+import type { AnySchema } from '../../src/document/keywords.js'
+import { createExplain, everyError, explaining } from '../../src/values/explain.js'
+import { describeViolations } from '../../src/values/messages.js'
+import { randomValues } from '../fixtures/random-values.js'
 
 const own = { ownProperties: true }
 

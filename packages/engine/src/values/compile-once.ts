@@ -2,7 +2,7 @@
 
 import type { ValidateFunction } from 'ajv'
 import { stringify } from 'lossless-json'
-import type { AnySchema } from '../../document/keywords.js'
+import type { AnySchema } from '../document/keywords.js'
 
 /** Compiles equal schemas once: most operations share headers, parameters and errors. */
 export function compileOnce<Each extends AnySchema, Validate extends ValidateFunction>(

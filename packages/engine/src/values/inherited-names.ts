@@ -1,8 +1,8 @@
 // Properties named like those every JavaScript object inherits, such as `constructor` and `toString`: reading
 // an absent one would find the inherited value.
 
-import type { Schema } from '../../document/contract.js'
-import { type AnySchema, mapSchemas } from '../../document/keywords.js'
+import type { Schema } from '../document/contract.js'
+import { type AnySchema, mapSchemas } from '../document/keywords.js'
 
 /** Whether a schema declares such a property. */
 export function hasInheritedName({ properties = {} }: Schema): boolean {

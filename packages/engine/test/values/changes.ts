@@ -1,10 +1,10 @@
 // A value is judged as it was sent, and changed only if it is valid, whether all errors are reported or one.
 
 import t from 'tap'
-import { compilable, createAjv } from '../../../src/compile/schemas/ajv.js'
-import type { Schema } from '../../../src/document/contract.js'
-import { changesNoted } from '../../../src/serve/schemas/changes.js'
-import { withExcuses } from '../../../src/serve/schemas/defaulted.js'
+import { compilable, createAjv } from '../../src/compile/schemas/ajv.js'
+import type { Schema } from '../../src/document/contract.js'
+import { changesNoted } from '../../src/values/changes.js'
+import { withExcuses } from '../../src/values/defaulted.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const one = { default: 1 }

@@ -1,6 +1,6 @@
 // What the code calls that Ajv generates: where it was printed, this is all that it is given.
 
-import { toRegExp } from '../../document/patterns.js'
+import { toRegExp } from '../document/patterns.js'
 import { problemWithBytes } from './bytes.js'
 import { duplicateIn, isAmong } from './canonical.js'
 import { changesNoted, isUnexcused, noteExcuse, undoChanges, undoChangesUntil } from './changes.js'

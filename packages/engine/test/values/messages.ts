@@ -1,8 +1,8 @@
 import t from 'tap'
-import { createAjv } from '../../../src/compile/schemas/ajv.js'
-import type { Schema } from '../../../src/document/contract.js'
-import { createExplain, everyError, explaining } from '../../../src/serve/schemas/explain.js'
-import { describeViolations, joinViolations } from '../../../src/serve/schemas/messages.js'
+import { createAjv } from '../../src/compile/schemas/ajv.js'
+import type { Schema } from '../../src/document/contract.js'
+import { createExplain, everyError, explaining } from '../../src/values/explain.js'
+import { describeViolations, joinViolations } from '../../src/values/messages.js'
 
 function violationsOf(schema: Schema, value: unknown, part = 'body'): string[] {
   const ajv = createAjv('json')

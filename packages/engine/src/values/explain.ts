@@ -5,11 +5,11 @@
 // `minLength`: this leads the parts of a value to the schemas that apply to them.
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import type { Schema } from '../../document/contract.js'
-import type { Validator } from '../../document/judges.js'
-import { type AnySchema, isNode, schemaKeywords } from '../../document/keywords.js'
-import { toRegExp } from '../../document/patterns.js'
-import { jsonPointer } from '../../document/pointer.js'
+import type { Schema } from '../document/contract.js'
+import type { Validator } from '../document/judges.js'
+import { type AnySchema, isNode, schemaKeywords } from '../document/keywords.js'
+import { toRegExp } from '../document/patterns.js'
+import { jsonPointer } from '../document/pointer.js'
 import { has as hasOwn } from './changes.js'
 import { type Choice, choiceOf } from './choices.js'
 import { compileOnce } from './compile-once.js'

@@ -3,11 +3,11 @@
 
 import Fastify from 'fastify'
 import t from 'tap'
-import { createJudges } from '../../../src/compile/code/compilers.js'
-import { readContract } from '../../../src/compile/index.js'
-import type { Schema } from '../../../src/document/contract.js'
-import { errorHandler, mount } from '../../../src/serve/index.js'
-import { createResponseChecks } from '../../../src/serve/response/response-validation.js'
+import { createJudges } from '../../src/compile/code/compilers.js'
+import { readContract } from '../../src/compile/index.js'
+import type { Schema } from '../../src/document/contract.js'
+import { errorHandler, mount } from '../../src/serve/index.js'
+import { createResponseChecks } from '../../src/serve/response/response-validation.js'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const twice = (name: string) => ({ properties: { of: ref(name) } })

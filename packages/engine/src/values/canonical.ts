@@ -2,7 +2,7 @@
 // an integer is a number or a bigint. Equal values have a text in common, so that one is found among many by
 // a look-up: comparing it with each would multiply what a caller sends by what a schema lists.
 
-import { narrowed } from '../../lib/exact-number.js'
+import { narrowed } from '../lib/exact-number.js'
 import { judgedTogether, stepsOfText, takeSteps } from './steps.js'
 
 // The text that is the same for equal values; undefined if it is longer than `max` characters.

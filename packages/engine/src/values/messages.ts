@@ -2,8 +2,8 @@
 
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
-import type { Pointer } from '../../document/contract-error.js'
-import { jsonPointer, tokensOf } from '../../document/pointer.js'
+import type { Pointer } from '../document/contract-error.js'
+import { jsonPointer, tokensOf } from '../document/pointer.js'
 import { withArticle } from './exact-numbers.js'
 import { formats } from './formats.js'
 

@@ -3,7 +3,7 @@
 // be as long as a body: no expression repeats a group over it (uris.ts).
 
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import type { checkedFormats } from '../../document/keywords.js'
+import type { checkedFormats } from '../document/keywords.js'
 import { isUri, isUriReference, isUriTemplate } from './uris.js'
 
 interface Format {

@@ -2,8 +2,8 @@
 // required, its default excuses that it is absent: nothing else that is judged takes it for sent.
 
 import type { ValidateFunction } from 'ajv'
-import type { Schema } from '../../document/contract.js'
-import { type AnySchema, extendedBy, mapSubschemas, schemasIn } from '../../document/keywords.js'
+import type { Schema } from '../document/contract.js'
+import { type AnySchema, extendedBy, mapSubschemas, schemasIn } from '../document/keywords.js'
 import { noteAbsent, type Property } from './changes.js'
 import type { Resolve } from './references.js'
 

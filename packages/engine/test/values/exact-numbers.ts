@@ -1,7 +1,7 @@
 import t from 'tap'
-import { compilable, createAjv } from '../../../src/compile/schemas/ajv.js'
-import type { Schema } from '../../../src/document/contract.js'
-import { type NumberMode, withExactNumbers } from '../../../src/serve/schemas/exact-numbers.js'
+import { compilable, createAjv } from '../../src/compile/schemas/ajv.js'
+import type { Schema } from '../../src/document/contract.js'
+import { type NumberMode, withExactNumbers } from '../../src/values/exact-numbers.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 

@@ -3,7 +3,7 @@
 // cannot store. JSON.parse makes the value, because nothing else makes it as fast and as small; json-text.ts
 // reads what it would lose.
 
-import { ownError, type RequestError } from '../base/errors.js'
+import { ownError, type RequestError } from '../document/request-error.js'
 import { type JsonText, JsonTextError, readJsonText } from './json-text.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
