@@ -3,9 +3,8 @@
 
 import type { ValidateFunction } from 'ajv'
 import type { Schema } from '../document/contract.js'
-import { type AnySchema, extendedBy, mapSubschemas, schemasIn } from '../document/keywords.js'
+import { type AnySchema, schemasIn } from '../document/keywords.js'
 import { noteAbsent, type Property } from './changes.js'
-import type { Resolve } from './references.js'
 
 /** The properties of schemas that one compiler compiles, and how it compiles another one. */
 export interface Defaulting {
@@ -63,40 +62,4 @@ function changeBy(schema: Schema, compile: Defaulting['compile']): Property['cha
 /** The schema of what holds a value, in which the value is changed. */
 export function inHolder(schema: Schema): Schema {
   return { properties: { value: schema } }
-}
-
-/**
- * A schema in which `required` lists no property with a default of the same schema or of its `allOf`, at any
- * depth: `excused` lists them.
- */
-export function withExcuses<Each extends AnySchema>(schema: Each, resolve: Resolve): Each
-export function withExcuses(schema: AnySchema, resolve: Resolve): AnySchema {
-  return typeof schema === 'object' ? excusing(schema, new Set(), resolve) : schema
-}
-
-function excusing(schema: Schema, around: ReadonlySet<string>, resolve: Resolve): Schema {
-  const names = new Set([...around, ...defaultedNames(schema, resolve)])
-  const inner = mapSubschemas(schema, ({ keyword, schema: each }) => {
-    if (keyword !== 'allOf') return excusing(each, new Set(), resolve)
-    const isExcused = [...extendedBy(each, resolve)].some((part) =>
-      requiredIn(part).some((name) => names.has(name)),
-    )
-    return isExcused ? excusing(resolve(each), names, resolve) : excusing(each, new Set(), resolve)
-  })
-  const required = requiredIn(schema)
-  const excused = required.filter((name) => names.has(name))
-  if (excused.length === 0) return inner
-  return { ...inner, required: required.filter((name) => !names.has(name)), excused }
-}
-
-function requiredIn({ required }: Schema): readonly string[] {
-  return Array.isArray(required) ? required : []
-}
-
-function defaultedNames(schema: Schema, resolve: Resolve): string[] {
-  const parts = [...extendedBy(schema, resolve)]
-  const all = parts.flatMap((part) => Object.entries((part.properties ?? {}) as Record<string, AnySchema>))
-  return all
-    .filter(([, each]) => typeof each === 'object' && resolve(each).default !== undefined)
-    .map(([name]) => name)
 }

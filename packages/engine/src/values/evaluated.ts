@@ -3,7 +3,6 @@
 // evaluates; an alternative or condition that fails takes that back. So the cost is linear in the value.
 
 import type { Schema } from '../document/contract.js'
-import { type AnySchema, applied, asksForUnevaluated, mapSchemas } from '../document/keywords.js'
 import { toRegExp } from '../document/patterns.js'
 import { noteUndo } from './changes.js'
 import { once } from './once.js'
@@ -14,28 +13,6 @@ interface Evaluated {
   /** How many items it evaluates, from the first one on, and which others. */
   readonly length: number
   readonly items?: ReadonlySet<number>
-}
-
-/** A schema that notes what it evaluates, wherever one around it, or itself, asks for that. */
-export function withEvaluations<Each extends AnySchema>(schema: Each, how = applied): Each {
-  return mapSchemas(
-    schema,
-    (each, { isAsked }) => (isAsked || asksForUnevaluated(each) ? noting(each) : each),
-    how,
-  )
-}
-
-// An alternative takes back what it has noted if it fails. Ajv skips an `if` without `then` and `else`.
-function noting(schema: Schema): Schema {
-  const { if: condition, not: excluded, ...others } = schema
-  const isAlone = others.then === undefined && others.else === undefined
-  return {
-    ...schema,
-    ...(excluded !== undefined && { not: { anyOf: [excluded] } }),
-    ...(condition !== undefined && { if: { anyOf: [condition] } }),
-    ...(condition !== undefined && isAlone && Object.fromEntries([['then', { evaluates: true }]])),
-    evaluates: true,
-  }
 }
 
 // Of the values that are being judged.

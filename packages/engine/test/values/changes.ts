@@ -2,9 +2,9 @@
 
 import t from 'tap'
 import { compilable, createAjv } from '../../src/compile/schemas/ajv.js'
+import { withExcuses } from '../../src/compile/schemas/default-keywords.js'
 import type { Schema } from '../../src/document/contract.js'
 import { changesNoted } from '../../src/values/changes.js'
-import { withExcuses } from '../../src/values/defaulted.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const one = { default: 1 }

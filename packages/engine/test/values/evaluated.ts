@@ -4,9 +4,9 @@
 import t from 'tap'
 import { createAjv } from '../../src/compile/schemas/ajv.js'
 import { compilableWithout } from '../../src/compile/schemas/read-write-only.js'
+import { createReferences } from '../../src/compile/schemas/references.js'
 import type { Schema } from '../../src/document/contract.js'
 import { createExplain, everyError } from '../../src/values/explain.js'
-import { createReferences } from '../../src/values/references.js'
 
 const a = { properties: { a: {} } }
 const b = { properties: { b: {} } }

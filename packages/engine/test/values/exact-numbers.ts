@@ -1,7 +1,8 @@
 import t from 'tap'
 import { compilable, createAjv } from '../../src/compile/schemas/ajv.js'
+import { withExactNumbers } from '../../src/compile/schemas/exact-numbers.js'
 import type { Schema } from '../../src/document/contract.js'
-import { type NumberMode, withExactNumbers } from '../../src/values/exact-numbers.js'
+import type { NumberMode } from '../../src/values/exact-numbers.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 

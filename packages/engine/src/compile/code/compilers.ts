@@ -8,14 +8,14 @@ import type { Judges, Validator } from '../../document/judges.js'
 import type { AnySchema } from '../../document/keywords.js'
 import { parts } from '../../serve/request/request-parts.js'
 import { compileOnce } from '../../values/compile-once.js'
-import { withExcuses } from '../../values/defaulted.js'
-import { withEvaluations } from '../../values/evaluated.js'
 import type { NumberMode } from '../../values/exact-numbers.js'
 import { createExplain, everyError, explaining } from '../../values/explain.js'
-import { createReferences } from '../../values/references.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
+import { withExcuses } from '../schemas/default-keywords.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
+import { withEvaluations } from '../schemas/evaluated-keywords.js'
 import { compilableWithout, type Forbidden, forbid } from '../schemas/read-write-only.js'
+import { createReferences } from '../schemas/references.js'
 
 /** What compiles the schemas that are judged alike. */
 export interface Compiler {

@@ -9,9 +9,10 @@ import { type AnySchema, type Subschema, subschemasOf } from '../../document/key
 import { compileOnce } from '../../values/compile-once.js'
 import { createExplain, everyError, explaining } from '../../values/explain.js'
 import { describeViolations } from '../../values/messages.js'
-import { createReferences, type Resolve, resolveIn } from '../../values/references.js'
+import { type Resolve, resolveIn } from '../../values/references.js'
 import { createAjv } from './ajv.js'
 import { compilableWithout } from './read-write-only.js'
+import { createReferences } from './references.js'
 
 /**
  * A function that returns the invalid defaults in a request schema: `the default 200 is invalid: query.limit
