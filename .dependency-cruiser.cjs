@@ -58,7 +58,7 @@ const rooms = {
   'serve/outgoing': ['document', 'values', 'kinds', 'serve/request', 'serve/response'],
   'serve/documents': ['document', 'serve/base', 'serve/response'],
   serve: ['document', 'values', 'kinds', 'serve'],
-  'compile/kinds': ['document'],
+  'compile/kinds': ['document', 'kinds'],
   'compile/source': ['document', 'compile/contract'],
   'compile/contract': ['document', 'kinds', 'serve/outgoing', 'compile/kinds'],
   'compile/schemas': ['document', 'values'],

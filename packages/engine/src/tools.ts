@@ -25,8 +25,7 @@ export type { Problem } from './document/contract-error.js'
 export { defaultLimits, ownErrorStatuses } from './document/defaults.js'
 export { sunsets } from './document/deprecation.js'
 export { filesOf, type ReadText, UnreadFile } from './document/file-text.js'
-export { framingOf } from './document/framing.js'
-export { keepAliveOf } from './document/keep-alive.js'
+export { framingOf, keepAliveOf } from './document/framing.js'
 export {
   type AnySchema,
   extendedBy,
@@ -42,7 +41,6 @@ export { accepts, essence, isJson, isRange, responseContent } from './document/m
 export { methodFields, methodsOfNode, operationsIn, problemOf } from './document/methods.js'
 export { pathParameterNames } from './document/names.js'
 export { patternSource } from './document/patterns.js'
-export { plainField } from './document/plain-field.js'
 export { decodePlan, encodePlan, type PlanBody } from './document/plan.js'
 export { pointerTo, resolvePointer } from './document/pointer.js'
 export { type Node, nodeOf, Reader } from './document/reader.js'
@@ -57,6 +55,7 @@ export {
   unmetSecurity,
 } from './document/security.js'
 export { isOpenApi30, isOpenApi32, versionProblem } from './document/versions.js'
+export { plainField } from './kinds/form.js'
 export { isStream, kindOf } from './kinds/index.js'
 export { documentPaths, replacedPaths } from './serve/base/own-paths.js'
 export { isStub } from './serve/base/stubs.js'

@@ -1,7 +1,7 @@
 // Security schemes and requirements (OpenAPI 3.1.1, sections 4.8.27 and 4.8.30): what a document says of
 // them, and where a credential of each is sent. A scheme that the server cannot read is never treated as met.
 
-import { capitalized } from '../lib/capitalized.js'
+import { capitalized } from '../lib/texts.js'
 import type { Contract, Operation, Requirement, SecurityScheme } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
 import { operationPlace } from './methods.js'

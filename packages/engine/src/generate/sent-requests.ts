@@ -3,7 +3,7 @@
 
 import type { Content, Contract, ReceiverResponse, SentRequest } from '../document/contract.js'
 import { kindOf } from '../kinds/index.js'
-import { quote } from '../lib/quote.js'
+import { quote } from '../lib/texts.js'
 import { type Notation, namedType } from './notation.js'
 import { statusTypes } from './statuses.js'
 

@@ -5,9 +5,8 @@
 import type { ErrorObject } from 'ajv'
 import type { Content, Field } from '../document/contract.js'
 import { accepts } from '../document/media-types.js'
-import { plainField } from '../document/plain-field.js'
 import { ownError, RequestError } from '../document/request-error.js'
-import { splitPair } from '../lib/split-pair.js'
+import { splitPair } from '../lib/texts.js'
 import { parseJson } from '../values/json.js'
 import { errorAt } from '../values/messages.js'
 import { decodeText, noText, readText } from '../values/text.js'
@@ -22,6 +21,15 @@ export const form: Kind = {
     read: readForm,
     query: 'encoded',
   },
+}
+
+/** A field of which a contract says nothing. */
+export const plainField: Field = {
+  kind: 'text',
+  isList: false,
+  types: undefined,
+  separator: undefined,
+  mediaTypes: [],
 }
 
 /** The fields by name, and the errors of those that could not be parsed. */

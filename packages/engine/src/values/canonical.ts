@@ -8,7 +8,7 @@ import { judgedTogether, stepsOfText, takeSteps } from './steps.js'
 // The text that is the same for equal values; undefined if it is longer than `max` characters.
 function canonicalText(value: unknown, max = Number.POSITIVE_INFINITY): string | undefined {
   const limit = { left: max }
-  const text = textOf(value, limit)
+  const text = boundedText(value, limit)
   return limit.left < 0 ? undefined : text
 }
 
@@ -94,13 +94,13 @@ interface Limit {
   left: number
 }
 
-function textOf(value: unknown, limit: Limit): string {
+function boundedText(value: unknown, limit: Limit): string {
   if (!isStructure(value)) return written(scalarText(value), limit)
   if (value instanceof Uint8Array) return written(scalarText(value), limit)
   takeSteps(1)
-  if (Array.isArray(value)) return `[${listOf(value, (each) => textOf(each, limit), limit)}]`
+  if (Array.isArray(value)) return `[${listOf(value, (each) => boundedText(each, limit), limit)}]`
   const field = (name: string) =>
-    `${written(JSON.stringify(name), limit)}:${textOf((value as Fields)[name], limit)}`
+    `${written(JSON.stringify(name), limit)}:${boundedText((value as Fields)[name], limit)}`
   return `{${listOf(namesOf(value), field, limit)}}`
 }
 

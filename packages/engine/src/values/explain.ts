@@ -12,10 +12,9 @@ import { toRegExp } from '../document/patterns.js'
 import { jsonPointer } from '../document/pointer.js'
 import { has as hasOwn } from './changes.js'
 import { type Choice, choiceOf } from './choices.js'
-import { compileOnce } from './compile-once.js'
 import { declares, evaluatedLength, evaluatesProperty } from './evaluated.js'
 import type { NumberMode } from './exact-numbers.js'
-import { once } from './once.js'
+import { compileOnce, once } from './once.js'
 import { type Added, resolveIn } from './references.js'
 import { isOutOfSteps, isTooComplex, judgeTogether } from './steps.js'
 
@@ -64,7 +63,7 @@ export function createExplain(ajv: Known, mode: NumberMode, createAssertions: ()
   let plans: Plans | undefined // most services never need them
   return (schema, value) => {
     plans ??= createPlans(ajv, mode, createAssertions())
-    const found: Found = { errors: [], max: errorsMax, plans, spent: { steps: 0, excuses: 0 } }
+    const found: Gathered = { errors: [], max: errorsMax, plans, spent: { steps: 0, excuses: 0 } }
     try {
       judgeTogether(() => apply(schema, value, '', found))
     } catch (error) {
@@ -77,7 +76,7 @@ export function createExplain(ajv: Known, mode: NumberMode, createAssertions: ()
 const outOfSteps = new Error('out of steps')
 
 /** The errors that were found in a value, or in it by one of its alternatives. */
-interface Found {
+interface Gathered {
   readonly errors: ErrorObject[]
   readonly max: number
   readonly plans: Plans
@@ -85,7 +84,7 @@ interface Found {
   readonly spent: { steps: number; excuses: number }
 }
 
-function isFull({ errors, max }: Found): boolean {
+function isFull({ errors, max }: Gathered): boolean {
   return errors.length >= max
 }
 
@@ -136,14 +135,14 @@ export function assertionsOf(schema: Schema, { RULES }: Pick<Known, 'RULES'>): S
   return own.length === 0 ? undefined : Object.fromEntries(own)
 }
 
-function apply(schema: AnySchema, value: unknown, at: string, found: Found): void {
+function apply(schema: AnySchema, value: unknown, at: string, found: Gathered): void {
   if (schema === true || isFull(found)) return
   if (found.spent.steps++ >= stepsMax) throw outOfSteps
   if (schema === false) add(found, { keyword: 'false schema', schema: {}, value, at })
   else applySchema(schema, value, at, found)
 }
 
-function applySchema(schema: Schema, value: unknown, at: string, found: Found): void {
+function applySchema(schema: Schema, value: unknown, at: string, found: Gathered): void {
   const { errorsOf, applicators } = found.plans.of(schema)
   for (const error of errorsOf?.(value) ?? [])
     found.errors.push({ ...error, instancePath: at, parentSchema: schema })
@@ -158,22 +157,22 @@ interface Fault {
   readonly params?: Readonly<Record<string, unknown>>
 }
 
-function add({ errors }: Found, { keyword, schema, value, at, params = {} }: Fault): void {
+function add({ errors }: Gathered, { keyword, schema, value, at, params = {} }: Fault): void {
   errors.push({ keyword, instancePath: at, schemaPath: '', params, parentSchema: schema, data: value })
 }
 
 /** Of one alternative, or a name: by themselves, so that the errors of others do not count. */
-function errorsOf(schema: AnySchema, value: unknown, at: string, found: Found, max = 100): ErrorObject[] {
-  const inner: Found = { ...found, errors: [], max }
+function errorsOf(schema: AnySchema, value: unknown, at: string, found: Gathered, max = 100): ErrorObject[] {
+  const inner: Gathered = { ...found, errors: [], max }
   apply(schema, value, at, inner)
   return inner.errors
 }
 
-function matches(schema: AnySchema, value: unknown, found: Found): boolean {
+function matches(schema: AnySchema, value: unknown, found: Gathered): boolean {
   return errorsOf(schema, value, '', found, 1).length === 0
 }
 
-type Applicator = (schema: Schema, value: unknown, at: string, found: Found) => void
+type Applicator = (schema: Schema, value: unknown, at: string, found: Gathered) => void
 type Schemas = Readonly<Record<string, AnySchema>>
 
 // In the order in which errors are told.
@@ -202,23 +201,23 @@ const applicators: readonly [keyword: string, applicator: Applicator][] = [
   ['unevaluatedProperties', applyUnevaluatedProperties],
 ]
 
-function applyNot(schema: Schema, value: unknown, at: string, found: Found): void {
+function applyNot(schema: Schema, value: unknown, at: string, found: Gathered): void {
   if (matches(schema.not as AnySchema, value, found)) add(found, { keyword: 'not', schema, value, at })
 }
 
-function branchOfIf({ if: condition }: Schema, value: unknown, found: Found): 'then' | 'else' {
+function branchOfIf({ if: condition }: Schema, value: unknown, found: Gathered): 'then' | 'else' {
   return matches(condition as AnySchema, value, found) ? 'then' : 'else'
 }
 
 // Of the value, `must be absent` would be no help.
-function applyBranchOfIf(schema: Schema, value: unknown, at: string, found: Found): void {
+function applyBranchOfIf(schema: Schema, value: unknown, at: string, found: Gathered): void {
   const failingKeyword = branchOfIf(schema, value, found)
   const branch = (schema[failingKeyword] ?? true) as AnySchema
   if (branch === false) add(found, { keyword: 'if', schema, value, at, params: { failingKeyword } })
   else apply(branch, value, at, found)
 }
 
-function applyDependents(schema: Schema, value: unknown, at: string, found: Found): void {
+function applyDependents(schema: Schema, value: unknown, at: string, found: Gathered): void {
   for (const [name, each] of dependents(schema, value))
     apply(each, value, each === false ? placeOf(at, name) : at, found)
 }
@@ -233,7 +232,7 @@ function applyAlternatives(
   schema: Schema,
   value: unknown,
   at: string,
-  found: Found,
+  found: Gathered,
 ): void {
   const all = schema[keyword] as readonly AnySchema[]
   const named = found.plans.choiceOf(schema, keyword).namedBy(value)
@@ -254,7 +253,7 @@ function applyAlternatives(
 }
 
 // As in alternatives.ts, one that needs a default counts if none matches without.
-function tryAlternative(schema: AnySchema, value: unknown, at: string, found: Found) {
+function tryAlternative(schema: AnySchema, value: unknown, at: string, found: Gathered) {
   const { spent } = found
   const before = spent.excuses
   const errors = errorsOf(schema, value, at, found)
@@ -263,13 +262,13 @@ function tryAlternative(schema: AnySchema, value: unknown, at: string, found: Fo
   return { errors, excuses }
 }
 
-function applyPrefixItems({ prefixItems }: Schema, value: unknown, at: string, found: Found): void {
+function applyPrefixItems({ prefixItems }: Schema, value: unknown, at: string, found: Gathered): void {
   if (!Array.isArray(value)) return
   for (const [i, each] of (prefixItems as AnySchema[]).entries())
     if (i < value.length) apply(each, value[i], `${at}/${i}`, found)
 }
 
-function applyItems(schema: Schema, value: unknown, at: string, found: Found): void {
+function applyItems(schema: Schema, value: unknown, at: string, found: Gathered): void {
   const from = ((schema.prefixItems ?? []) as readonly AnySchema[]).length
   const items = schema.items as AnySchema
   if (!Array.isArray(value) || value.length <= from) return
@@ -277,7 +276,7 @@ function applyItems(schema: Schema, value: unknown, at: string, found: Found): v
   else for (let i = from; i < value.length; i++) apply(items, value[i], `${at}/${i}`, found)
 }
 
-function applyContains(schema: Schema, value: unknown, at: string, found: Found): void {
+function applyContains(schema: Schema, value: unknown, at: string, found: Gathered): void {
   if (!Array.isArray(value)) return
   const { contains, minContains = 1, maxContains } = schema as unknown as Contains
   const count = value.filter((each) => matches(contains, each, found)).length
@@ -291,7 +290,7 @@ interface Contains {
   readonly maxContains?: number
 }
 
-function applyUnevaluatedItems(schema: Schema, value: unknown, at: string, found: Found): void {
+function applyUnevaluatedItems(schema: Schema, value: unknown, at: string, found: Gathered): void {
   if (!Array.isArray(value)) return
   const { unevaluatedItems, ...others } = schema
   const parts = [...acceptedParts(others, value, found)]
@@ -305,7 +304,7 @@ function applyUnevaluatedItems(schema: Schema, value: unknown, at: string, found
   }
 }
 
-function applyPropertyNames(schema: Schema, value: unknown, at: string, found: Found): void {
+function applyPropertyNames(schema: Schema, value: unknown, at: string, found: Gathered): void {
   for (const propertyName of namesOf(value)) {
     if (isFull(found)) return
     const [error] = errorsOf(schema.propertyNames as AnySchema, propertyName, at, found, 1)
@@ -313,12 +312,12 @@ function applyPropertyNames(schema: Schema, value: unknown, at: string, found: F
   }
 }
 
-function applyProperties({ properties }: Schema, value: unknown, at: string, found: Found): void {
+function applyProperties({ properties }: Schema, value: unknown, at: string, found: Gathered): void {
   for (const [name, each] of Object.entries(properties as Schemas))
     if (has(value, name)) apply(each, value[name], placeOf(at, name), found)
 }
 
-function applyPatternProperties(schema: Schema, value: unknown, at: string, found: Found): void {
+function applyPatternProperties(schema: Schema, value: unknown, at: string, found: Gathered): void {
   for (const [regExp, each] of patternsOf(schema))
     for (const name of namesOf(value))
       if (regExp.test(name)) apply(each, memberOf(value, name), placeOf(at, name), found)
@@ -330,13 +329,13 @@ const patternsOf = once(({ patternProperties }) =>
   ),
 )
 
-function applyAdditionalProperties(schema: Schema, value: unknown, at: string, found: Found): void {
+function applyAdditionalProperties(schema: Schema, value: unknown, at: string, found: Gathered): void {
   const isDeclared = declares(schema)
   const names = namesOf(value).filter((name) => !isDeclared(name))
   applyToOthers('additionalProperties', 'additionalProperty', names, schema, value, at, found)
 }
 
-function applyUnevaluatedProperties(schema: Schema, value: unknown, at: string, found: Found): void {
+function applyUnevaluatedProperties(schema: Schema, value: unknown, at: string, found: Gathered): void {
   const { unevaluatedProperties: _, ...others } = schema
   const parts = [...acceptedParts(others, value, found)].map(evaluatesProperty)
   const names = namesOf(value).filter((name) => !parts.some((evaluated) => evaluated(name)))
@@ -350,7 +349,7 @@ function applyToOthers(
   schema: Schema,
   value: unknown,
   at: string,
-  found: Found,
+  found: Gathered,
 ): void {
   const others = schema[keyword] as AnySchema
   for (const name of names) {
@@ -361,7 +360,7 @@ function applyToOthers(
 }
 
 // A schema and those that it applies to the same value, of alternatives and conditions those that accept it.
-function* acceptedParts(schema: AnySchema, value: unknown, found: Found): Generator<Schema> {
+function* acceptedParts(schema: AnySchema, value: unknown, found: Gathered): Generator<Schema> {
   if (typeof schema !== 'object') return
   yield schema
   const { $ref, allOf = [], if: condition, dependentSchemas } = schema

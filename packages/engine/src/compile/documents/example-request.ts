@@ -9,7 +9,7 @@ import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { successContents } from '../../document/responses.js'
 import { credentialPlace } from '../../document/security.js'
 import { isStream } from '../../kinds/index.js'
-import { capitalized } from '../../lib/capitalized.js'
+import { capitalized } from '../../lib/texts.js'
 import { effectiveParameters } from '../contract/parameters.js'
 
 export interface ExampleRequest {

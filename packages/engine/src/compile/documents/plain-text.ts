@@ -4,7 +4,7 @@
 import type { Contract, SecurityScheme } from '../../document/contract.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { credentialPlace, schemeKind } from '../../document/security.js'
-import { capitalized } from '../../lib/capitalized.js'
+import { capitalized } from '../../lib/texts.js'
 import { baseMark } from '../../serve/documents/own-server.js'
 import type { PageParts } from '../../serve/documents/page-parts.js'
 import { type Tag, tagsOf } from '../contract/tags.js'

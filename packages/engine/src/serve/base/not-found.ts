@@ -3,8 +3,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { ownError } from '../../document/request-error.js'
-import { literalPattern } from '../../lib/literal-pattern.js'
 import { requestPath } from '../../lib/request-path.js'
+import { literalPattern } from '../../lib/texts.js'
 import { checkUrl } from './errors.js'
 
 const allowedAt: unique symbol = Symbol('openapi.allowedAt')

@@ -1,7 +1,7 @@
 // The cookies of a request, for parameters and for the schemes of security alike (RFC 6265, section 4.2).
 
 import type { FastifyRequest } from 'fastify'
-import { splitPair } from '../../lib/split-pair.js'
+import { splitPair } from '../../lib/texts.js'
 
 /**
  * The values of each cookie by its name, both as they were sent. A name is never decoded, and only blanks and

@@ -4,7 +4,7 @@
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
-import { splitPair } from '../../lib/split-pair.js'
+import { splitPair } from '../../lib/texts.js'
 import { errorAt } from '../../values/messages.js'
 
 /** Whether a URL may contain such text. Fast for most URLs, which have no percent sign. */

@@ -6,7 +6,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { credentialPlace } from '../../document/security.js'
-import { splitPair } from '../../lib/split-pair.js'
+import { splitPair } from '../../lib/texts.js'
 import { decode, queryOf } from './parameter-text.js'
 
 const taken: unique symbol = Symbol('openapi.takenKeys')

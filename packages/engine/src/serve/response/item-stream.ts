@@ -3,7 +3,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import type { KeepAlive } from '../../document/keep-alive.js'
+import type { KeepAlive } from '../../document/framing.js'
 import type { Items } from '../../kinds/stream.js'
 import { EndlessBody } from './endless-body.js'
 import { itemTurn } from './item-turns.js'

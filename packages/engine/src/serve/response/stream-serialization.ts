@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
-import { keepAliveOf } from '../../document/keep-alive.js'
+import { keepAliveOf } from '../../document/framing.js'
 import { Unwritable } from '../../kinds/kind.js'
 import { frameOf, type Items } from '../../kinds/stream.js'
 import { ItemStream } from './item-stream.js'

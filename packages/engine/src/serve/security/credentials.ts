@@ -3,8 +3,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import { type CredentialPlace, headerOf } from '../../document/security.js'
-import { capitalized } from '../../lib/capitalized.js'
-import { splitPair } from '../../lib/split-pair.js'
+import { capitalized, splitPair } from '../../lib/texts.js'
 import { sentCookies } from '../request/cookies.js'
 import { decode } from '../request/parameter-text.js'
 import { sentQueryKeys } from '../request/query-keys.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keepAliveOf } from '../../src/document/keep-alive.js'
+import { keepAliveOf } from '../../src/document/framing.js'
 
 const never = Number.POSITIVE_INFINITY
 
