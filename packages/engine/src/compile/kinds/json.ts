@@ -1,3 +1,5 @@
+// JSON: a value of any schema.
+
 import type { Schema } from '../../document/contract.js'
 import { isJson, isRange } from '../../document/media-types.js'
 import type { DeclaredKind } from './kind.js'

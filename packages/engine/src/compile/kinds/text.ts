@@ -1,3 +1,5 @@
+// Text: of a string, or in a request of a value that a text can be converted to.
+
 import { typesOf } from '../../document/allowed-types.js'
 import { essence, isRange, isUtf8 } from '../../document/media-types.js'
 import { isFile } from './bytes.js'
