@@ -3,7 +3,15 @@
 import type { Operation } from 'contract-engine'
 import type { Notation } from 'contract-engine/generate'
 import { namedType } from 'contract-engine/generate'
-import { type Content, essence, isRange, type Response, successesAmong } from 'contract-engine/tools'
+import {
+  type Content,
+  essence,
+  isStream as isItemStream,
+  isRange,
+  kindOf,
+  type Response,
+  successesAmong,
+} from 'contract-engine/tools'
 
 /** The responses a call may resolve with: the successes, except for redirections, which it follows. */
 export function goodAnswers({ responses }: Operation): Response[] {
@@ -13,7 +21,7 @@ export function goodAnswers({ responses }: Operation): Response[] {
 /** Whether a call that names no media type returns a stream: no response has another kind of body. */
 export function isStream(operation: Operation): boolean {
   const contents = goodAnswers(operation).flatMap((answer) => answer.contents)
-  return contents.length > 0 && contents.every(({ kind }) => kind === 'stream')
+  return contents.length > 0 && contents.every(isItemStream)
 }
 
 /** The type of each content of a response. */
@@ -23,15 +31,16 @@ export function contentTypes({ id }: Operation, { key, contents }: Response, not
 }
 
 function dataType(content: Content, at: string, notation: Notation): string {
-  if (content.kind !== 'json' && content.kind !== 'stream')
-    return content.kind === 'text' || content.kind === 'csv' ? 'string' : 'Uint8Array'
+  const { receivedAs } = kindOf(content)
+  if (receivedAs === 'text') return 'string'
+  if (receivedAs === 'bytes') return 'Uint8Array'
   const type = namedType(content, notation) ?? `${at}[${JSON.stringify(content.mediaType)}]`
   return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type
 }
 
 interface Received {
   readonly name: string
-  readonly kind: Content['kind']
+  readonly as: ReturnType<typeof kindOf>['receivedAs']
   readonly type: string
 }
 
@@ -56,17 +65,17 @@ export function callTypes(operation: Operation, request: string, notation: Notat
 
 function receivedIn(operation: Operation, answer: Response, notation: Notation): Received[] {
   const types = contentTypes(operation, answer, notation)
-  return answer.contents.map(({ kind, mediaType }, i) => {
-    return { name: essence(mediaType), kind, type: types[i] ?? 'unknown' }
+  return answer.contents.map((content, i) => {
+    return { name: essence(content.mediaType), as: kindOf(content).receivedAs, type: types[i] ?? 'unknown' }
   })
 }
 
 // A stream has to be wanted, if there is something else.
 function typesOf(request: string, received: readonly Received[], mayBeEmpty: boolean): string[] {
-  const whole = received.filter(({ kind }) => kind !== 'stream')
+  const whole = received.filter((each) => each.as !== 'stream')
   if (whole.length === 0 && received.length > 0) return [`StreamCall<${request}, ${union(received)}>`]
   const empty = mayBeEmpty ? [{ type: 'undefined' }] : []
-  const isFile = whole.length > 0 && whole.every(({ kind }) => kind === 'bytes')
+  const isFile = whole.length > 0 && whole.every((each) => each.as === 'bytes')
   const file = union([{ type: 'ReadableStream<Uint8Array>' }, ...empty])
   return [
     ...(isFile ? [`Call<${request} & FileOptions, ${file}>`] : []),

@@ -33,9 +33,11 @@ import {
   essence,
   extendedBy,
   type Field,
+  isJson,
   isPublic,
   isRange,
   keepAliveOf,
+  kindOf,
   nodeOf,
   type Parameter,
   type ParameterForm,
@@ -254,8 +256,8 @@ function sentType(operation: Operation, document: object, notation: Notation): s
   const { id, body } = operation
   if (body === undefined) return '{ readonly body?: never }'
   const sent = sentContent(operation)
-  const files = sent?.kind === 'bytes' ? 'FileBody' : 'Uint8Array | Blob'
-  const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, files)
+  const bytes = { body: 'FileBody', file: 'Uint8Array | Blob' }
+  const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, bytes)
   const filled = filledNames(document, sent?.schema).map((name) => JSON.stringify(name))
   const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
   return `{ readonly body${body.required ? '' : '?'}: ${whole} }`
@@ -281,7 +283,7 @@ function sentContent({ body }: Operation): Content | undefined {
   const { contents = [] } = body ?? {}
   return (
     contents.find(({ mediaType }) => isPlainJson(mediaType)) ??
-    contents.find(({ kind }) => kind === 'json') ??
+    contents.find(({ mediaType }) => isJson(mediaType)) ??
     contents[0]
   )
 }
@@ -402,8 +404,8 @@ function errorContents(
 ): NonNullable<ClientOperation['errors']> {
   const reader = new Reader(document)
   const entries = errors.map(({ status, contents }) => {
-    const names = contents.map(({ mediaType, kind, schema }) => {
-      return [essence(mediaType), kind === 'json' ? requiredIn(reader, schema) : []]
+    const names = contents.map(({ mediaType, schema }) => {
+      return [essence(mediaType), isJson(mediaType) ? requiredIn(reader, schema) : []]
     })
     return [status, Object.fromEntries(names)] as const
   })
@@ -426,7 +428,7 @@ function numbersOf(
   places: NumberPlaces,
 ): NonNullable<ClientOperation['numbers']> {
   const found = answers.map(({ status, contents }) => {
-    const json = contents.filter(({ kind }) => kind === 'json')
+    const json = contents.filter(({ mediaType }) => isJson(mediaType))
     return [
       status,
       json.map((each) => [essence(each.mediaType), places.of(each.schema) ?? null] as const),
@@ -441,7 +443,7 @@ function contentsOf(answers: readonly Response[]): NonNullable<ClientOperation['
   const found = answers.map(({ status, contents }) => [status, contents] as const)
   const special = ofSpecial(
     found,
-    (contents) => contents.length === 0 || contents.some(({ kind }) => kind !== 'json'),
+    (contents) => contents.length === 0 || contents.some(({ mediaType }) => !isJson(mediaType)),
   )
   return Object.fromEntries(special.map(([status, contents]) => [status, kindsOf(contents)]))
 }
@@ -458,12 +460,7 @@ function ofSpecial<Each>(
 }
 
 function kindsOf(contents: readonly Content[]): Record<string, ContentKind> {
-  const known: readonly ContentKind[] = ['json', 'text', 'stream']
-  const kinds = contents.map(({ mediaType, kind }) => {
-    const decoded = kind === 'csv' ? 'text' : kind
-    return [essence(mediaType), known.find((each) => each === decoded) ?? 'bytes'] as const
-  })
-  return Object.fromEntries(kinds)
+  return Object.fromEntries(contents.map((each) => [essence(each.mediaType), kindOf(each).receivedAs]))
 }
 
 function streamsOf(operation: Operation, places: NumberPlaces): NonNullable<ClientOperation['streams']> {
@@ -508,8 +505,7 @@ function bodyOf(
 ): { readonly body?: ClientBody } {
   const numbers = places.of(content?.schema)
   if (content === undefined || (isPlainJson(content.mediaType) && numbers === undefined)) return {}
-  const { mediaType, fields = new Map<string, Field>() } = content
-  const kind = content.kind === 'stream' ? 'bytes' : content.kind // no request is a stream
+  const { mediaType, kind, fields = new Map<string, Field>() } = content
   const filled = new Set(fields.size > 0 ? filledNames(document, content.schema) : [])
   const special = [...fields].flatMap(([name, field]) => {
     const written = fieldOf(field, filled.has(name))

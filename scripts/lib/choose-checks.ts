@@ -2,7 +2,7 @@
 // What cannot be decided is left to the team, with what to do.
 
 import type { Contract } from 'contract-engine'
-import { areSentAlike, credentialPlace, effectiveSecurity, kindOf, nodeOf } from 'contract-engine/tools'
+import { areSentAlike, credentialPlace, effectiveSecurity, nodeOf, schemeKind } from 'contract-engine/tools'
 
 type CheckName = 'apiKeys' | 'jwt'
 
@@ -20,7 +20,7 @@ export function chooseChecks(contract: Contract): Choice {
   for (const name of new Set(setsOf(contract).flat())) {
     const advice = adviceOn(name, contract)
     if (advice === undefined) checks.set(name, checkFor(name, contract) as CheckName)
-    else left.set(name, `${kindOf(contract.securitySchemes.get(name))}: ${advice}`)
+    else left.set(name, `${schemeKind(contract.securitySchemes.get(name))}: ${advice}`)
   }
   return { checks, left }
 }

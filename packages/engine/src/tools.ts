@@ -4,13 +4,14 @@
 export { compileCode } from './compile/code/print.js'
 export { readContents } from './compile/contract/content.js'
 export { hiddenTexts } from './compile/contract/hidden-texts.js'
-export { withSchemaOfItem } from './compile/contract/items.js'
 export { effectiveParameters } from './compile/contract/parameters.js'
 export { ordersFields } from './compile/contract/read-uploads.js'
 export { readPrefix } from './compile/contract/servers.js'
 export { toOpenApi30 } from './compile/documents/openapi-3.0.js'
 export { withoutOpenApi32 } from './compile/documents/openapi-3.1.js'
+export { withSchemaOfItem } from './compile/kinds/stream.js'
 export { toContract } from './compile/read.js'
+export { createSchemaAt, refOf } from './compile/schemas/references.js'
 export { withDecisions } from './compile/source/decided.js'
 export { withoutDynamicRefs } from './compile/source/dynamic-refs.js'
 export { readSource } from './compile/source/files.js'
@@ -25,8 +26,7 @@ export type { Problem } from './document/contract-error.js'
 export { defaultLimits, ownErrorStatuses } from './document/defaults.js'
 export { sunsets } from './document/deprecation.js'
 export { filesOf, type ReadText, UnreadFile } from './document/file-text.js'
-export { framingOf } from './document/framing.js'
-export { keepAliveOf } from './document/keep-alive.js'
+export { framingOf, keepAliveOf } from './document/framing.js'
 export {
   type AnySchema,
   extendedBy,
@@ -42,7 +42,6 @@ export { accepts, essence, isJson, isRange, responseContent } from './document/m
 export { methodFields, methodsOfNode, operationsIn, problemOf } from './document/methods.js'
 export { pathParameterNames } from './document/names.js'
 export { patternSource } from './document/patterns.js'
-export { plainField } from './document/plain-field.js'
 export { decodePlan, encodePlan, type PlanBody } from './document/plan.js'
 export { pointerTo, resolvePointer } from './document/pointer.js'
 export { type Node, nodeOf, Reader } from './document/reader.js'
@@ -54,14 +53,15 @@ export {
   credentialPlace,
   effectiveSecurity,
   isPublic,
-  kindOf,
+  schemeKind,
   unmetSecurity,
 } from './document/security.js'
 export { isOpenApi30, isOpenApi32, versionProblem } from './document/versions.js'
+export { plainField } from './kinds/form.js'
+export { isStream, kindOf } from './kinds/index.js'
 export { documentPaths, replacedPaths } from './serve/base/own-paths.js'
 export { isStub } from './serve/base/stubs.js'
 export { serverErrors, undeclaredErrors } from './serve/response/additions.js'
 export { byStatus } from './serve/response/response-validation.js'
-export { formats } from './serve/schemas/formats.js'
-export { createSchemaAt, refOf } from './serve/schemas/references.js'
 export { unnamedCodes } from './serve/security/addition.js'
+export { formats } from './values/formats.js'

@@ -186,7 +186,7 @@ export interface OperationLimits {
   readonly body: number
   /** From the arrival of a request to its response; undefined: the server's own. */
   readonly timeoutMs: number | undefined
-  /** Of a stream: after how long a silence a keep-alive is sent; undefined: see keep-alive.ts. */
+  /** Of a stream: after how long a silence a keep-alive is sent; undefined: see framing.ts. */
   readonly keepAliveMs: number | undefined
   /** Of a stream: after how long without an item it is ended; undefined: never. */
   readonly silenceMs: number | undefined

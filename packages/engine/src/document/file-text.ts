@@ -20,7 +20,7 @@ export class UnreadFile extends Error {}
 export function filesOf(contract: string, folder: string = path.dirname(contract)): ReadText {
   return async (file) => {
     if (path.resolve(file) !== path.resolve(contract)) await checkIsWithin(folder, file)
-    return textOf(file)
+    return textOnDisk(file)
   }
 }
 
@@ -32,7 +32,7 @@ async function checkIsWithin(folder: string, file: string): Promise<void> {
 }
 
 // Without O_NONBLOCK, opening a FIFO waits for a writer.
-async function textOf(file: string): Promise<string> {
+async function textOnDisk(file: string): Promise<string> {
   const opened = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     if ((await opened.stat()).isFile()) return await opened.readFile('utf8')

@@ -1,7 +1,5 @@
 // Media types in the contract: with parameters, as ranges such as `image/*`, and the `+json` types.
 
-import type { Content } from './contract.js'
-
 /** Whether a name is a media type or a media type range. */
 export function isMediaType(name: string): boolean {
   return /^(\*\/\*|[^*/\s]+\/(\*|[^*/\s]+))$/.test(essence(name))
@@ -54,19 +52,6 @@ export function responseContent<Each extends { readonly mediaType: string }>(
 // `image/*` before `*/*`.
 function byWidth(a: { readonly mediaType: string }, b: { readonly mediaType: string }): number {
   return b.mediaType.length - a.mediaType.length
-}
-
-/**
- * A media type as it is sent: text in UTF-8, and CSV with a header row unless the contract says otherwise.
- * The types of streams have no other charset.
- */
-export function sentType(
-  { mediaType, kind }: Pick<Content, 'mediaType' | 'kind'>,
-  given = mediaType,
-): string {
-  if (kind === 'bytes' || kind === 'stream') return given
-  const type = /;\s*charset=/i.test(given) ? given : `${given}; charset=utf-8`
-  return kind !== 'csv' || /;\s*header=/i.test(type) ? type : `${type}; header=present`
 }
 
 /** Whether the `charset`, if any, is UTF-8 or its subset ASCII. */

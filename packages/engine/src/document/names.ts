@@ -1,6 +1,6 @@
 // Names where fewer characters are allowed than in OpenAPI.
 
-import { literalPattern } from '../lib/literal-pattern.js'
+import { literalPattern } from '../lib/texts.js'
 
 // JavaScript's reserved words, names every object inherits, and names the generated modules use.
 const taken = new Set([

@@ -1,17 +1,11 @@
 // What a contract says of responses: which are errors, and what they may contain.
 
-import { isDeepStrictEqual } from 'node:util'
 import type { Content, Operation, Response } from './contract.js'
-import { essence, responseContent } from './media-types.js'
+import { essence } from './media-types.js'
 
 /** The contents of responses. */
 export function contentsOf(responses: Iterable<Response>): Content[] {
   return [...responses].flatMap(({ contents }) => contents)
-}
-
-/** Whether a response may be a stream of items. */
-export function hasStreams(responses: Operation['responses']): boolean {
-  return contentsOf(responses.values()).some(({ kind }) => kind === 'stream')
 }
 
 /** The responses that are errors. */
@@ -49,21 +43,4 @@ export function refusesUnacceptable(operation: Pick<Operation, 'responses'>): bo
 /** Whether `Accept` may change the responses of an operation. */
 export function dependsOnAccept(operation: Pick<Operation, 'responses'>): boolean {
   return successContents(operation).length > 1 || refusesUnacceptable(operation)
-}
-
-/**
- * The contents that a body may be written as whose handler names no media type, in the order of the document:
- * in a success, all that are written from one value, because they have the same schema.
- */
-export function silentContents(response: Response, responses: Operation['responses']): readonly Content[] {
-  const { contents } = response
-  const silent = responseContent(contents, undefined)
-  if (silent === undefined) return []
-  if (!isWritten(silent) || errorsAmong(responses).includes(response)) return [silent]
-  return contents.filter((each) => isWritten(each) && isDeepStrictEqual(each.schema, silent.schema))
-}
-
-// From a value, as another could be from the same one.
-function isWritten({ kind }: Content): boolean {
-  return kind === 'json' || kind === 'csv'
 }

@@ -1,6 +1,6 @@
 // Which paths the router (find-my-way) takes for an operation, for clients that have to write one.
 
-import { literalPattern } from '../lib/literal-pattern.js'
+import { literalPattern } from '../lib/texts.js'
 import type { Contract, Operation } from './contract.js'
 import { pathParameterNames } from './names.js'
 

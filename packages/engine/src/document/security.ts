@@ -1,7 +1,7 @@
 // Security schemes and requirements (OpenAPI 3.1.1, sections 4.8.27 and 4.8.30): what a document says of
 // them, and where a credential of each is sent. A scheme that the server cannot read is never treated as met.
 
-import { capitalized } from '../lib/capitalized.js'
+import { capitalized } from '../lib/texts.js'
 import type { Contract, Operation, Requirement, SecurityScheme } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
 import { operationPlace } from './methods.js'
@@ -129,7 +129,7 @@ export function unmetSecurity(
     const lacks = lackOf(scheme, hasCheck(name))
     if (lacks === undefined) return []
     const verb = operation.security.every((each) => isIn(each, name)) ? 'requires' : 'accepts'
-    const text = `${operation.id} ${verb} ${name} (${kindOf(scheme)}), which ${lacks}`
+    const text = `${operation.id} ${verb} ${name} (${schemeKind(scheme)}), which ${lacks}`
     return [{ text, at: requirementPlace(operation, name) }]
   })
 }
@@ -152,7 +152,7 @@ export function requirementPlace(operation: Operation, scheme: string): Pointer 
 }
 
 /** What a scheme is, in words: `http bearer`, `apiKey in header`. */
-export function kindOf(scheme: SecurityScheme | undefined): string {
+export function schemeKind(scheme: SecurityScheme | undefined): string {
   if (scheme === undefined) return 'not declared'
   const { type, scheme: http, in: location } = scheme
   if (type === 'http') return `http ${String(http).toLowerCase()}`

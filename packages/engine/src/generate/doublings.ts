@@ -8,8 +8,8 @@ import type { Pointer, Problem } from '../document/contract-error.js'
 import { type AnySchema, schemasIn, subschemasOf } from '../document/keywords.js'
 import { toRegExp } from '../document/patterns.js'
 import { circularRefs, pointerKeys, pointerTo, resolvePointer } from '../document/pointer.js'
-import { type Choice, choiceOf, type Kind } from '../serve/schemas/choices.js'
-import { once } from '../serve/schemas/once.js'
+import { type Choice, choiceOf, type Kind } from '../values/choices.js'
+import { once } from '../values/once.js'
 
 /** A schema that doubles the work, and its place. */
 export interface Doubling extends Problem {

@@ -1,7 +1,7 @@
 // The components that are schemas of events. Such a schema describes the text of an event, but handlers and
 // clients have values: its type is that of the items of the streams it is for.
 
-import { eventSchemaOf, readEvents } from '../compile/contract/events.js'
+import { eventSchemaOf, readEvents } from '../compile/kinds/events.js'
 import { referencesIn } from '../document/component-kinds.js'
 import type { Pointer } from '../document/contract-error.js'
 import { framingOf } from '../document/framing.js'

@@ -7,7 +7,7 @@ import type { Schema } from '../document/contract.js'
 import type { Pointer, Problem } from '../document/contract-error.js'
 import { pointerTo } from '../document/pointer.js'
 import { schemaPlaces } from '../document/schema-places.js'
-import { stepsOfPart } from '../serve/schemas/steps.js'
+import { stepsOfPart } from '../values/steps.js'
 import {
   areTogether,
   createMembers,

@@ -59,12 +59,6 @@ export function namedType(
   return isList ? `${name}[]` : name
 }
 
-/** A literal type of a text. */
-export function quote(text: string): string {
-  const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
-  return `'${escaped.replaceAll("'", "\\'")}'`
-}
-
 const primitives = new Map([
   ['string', 'string'],
   ['boolean', 'boolean'],

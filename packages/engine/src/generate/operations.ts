@@ -2,13 +2,17 @@
 // openapi-typescript's operations, a parameter with a default is required, and the response is a union of the
 // declared statuses, each with its headers and body.
 
+import { declaredKindOf } from '../compile/kinds/index.js'
+import type { BytesTypes } from '../compile/kinds/kind.js'
 import type { Content, Contract, Operation, Response, SecurityScheme } from '../document/contract.js'
 import { essence, isRange } from '../document/media-types.js'
-import { errorsAmong, silentContents, successContents } from '../document/responses.js'
+import { errorsAmong, successContents } from '../document/responses.js'
 import { credentialPlace, isPublic } from '../document/security.js'
 import { onlyFile } from '../document/uploads.js'
+import { isStream, kindOf, silentContents } from '../kinds/index.js'
+import { quote } from '../lib/texts.js'
 import { serverErrors } from '../serve/response/additions.js'
-import { importOf, type Notation, namedType, notationOf, primitiveType, quote } from './notation.js'
+import { importOf, type Notation, namedType, notationOf, primitiveType } from './notation.js'
 import { sentRequestTypes } from './sent-requests.js'
 import { statusTypes } from './statuses.js'
 import { generateTypes } from './types.js'
@@ -180,9 +184,7 @@ ${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}${ite
 // By itself: in the response, a stream of items cannot be told from bytes, which may be iterated over, too.
 function itemType(operation: Operation, notation: Notation): string {
   const streams = returnable(operation).flatMap((response) =>
-    response.contents
-      .filter(({ kind }) => kind === 'stream')
-      .map((content) => sentType(operation, response, content, notation)),
+    response.contents.filter(isStream).map((content) => sentType(operation, response, content, notation)),
   )
   return streams.length === 0 ? '' : `\n    item: ${[...new Set(streams)].join(' | ')}`
 }
@@ -224,30 +226,23 @@ function bodyType({ id, body }: Operation, notation: Notation): string {
     if (upload === undefined) return requestType(id, content, notation)
     const names = [...upload.files.keys()]
     if (names.length === 0 || onlyFile(upload) !== undefined)
-      return requestType(id, content, notation, 'ByteStream')
+      return requestType(id, content, notation, { body: 'ByteStream', file: 'ByteStream' })
     return `WithArrivingFiles<${valueType(id, content, notation)}, ${names.map(quote).join(' | ')}>`
   })
   return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ') || 'never'
 }
 
-/** The type of a request body of one media type. @param bytes the type of a file */
-export function requestType(id: string, content: Content, notation: Notation, bytes = 'Uint8Array'): string {
-  return contentType(content, valueType(id, content, notation), bytes)
+const wholeFiles: BytesTypes = { body: 'Uint8Array', file: 'Uint8Array' }
+
+/** The type of a request body of one media type. */
+export function requestType(id: string, content: Content, notation: Notation, bytes = wholeFiles): string {
+  return declaredKindOf(content).type(content, valueType(id, content, notation), bytes)
 }
 
 function valueType(id: string, content: Content, notation: Notation): string {
   const body = `NonNullable<operations[${quote(id)}]['requestBody']>`
   const type = namedType(content, notation) ?? `${body}['content'][${quote(content.mediaType)}]`
   return notation.hasReadOrWriteOnly ? `Writable<${type}>` : type
-}
-
-function contentType({ kind, types, fields = new Map() }: Content, type: string, bytes: string): string {
-  if (kind === 'bytes') return bytes
-  if (kind === 'stream') return `Items<${type}>`
-  if (kind === 'text' && types === undefined) return 'string'
-  const files = [...fields].flatMap(([name, field]) => (field.kind === 'file' ? [quote(name)] : []))
-  if (files.length === 0) return type
-  return `WithFiles<${[type, files.join(' | '), ...(bytes === 'Uint8Array' ? [] : [bytes])].join(', ')}>`
 }
 
 // A handler throws the errors of `default`: their statuses are the server's.
@@ -270,7 +265,7 @@ function answerTypes(operation: Operation, response: Response, status: string, n
   if (contents.length === 0)
     return [`{ status: ${status}${headersType(names, isRequired)}; body?: undefined }`]
   const silent = silentContents(response, operation.responses)
-  const files = contents.filter((content) => content.kind === 'bytes' && !silent.includes(content))
+  const files = contents.filter((each) => kindOf(each).streams === 'bytes' && !silent.includes(each))
   return contents.flatMap((content) => {
     const alike = [silent, files].find((group) => group.includes(content)) ?? [content]
     if (content !== alike[0]) return []
@@ -300,9 +295,10 @@ function responseType(
   response: Response,
   content: Content,
   notation: Notation,
-  bytes = buffered,
+  body = buffered,
 ): string {
-  return contentType(content, sentType(operation, response, content, notation), bytes)
+  const bytes = { body, file: 'Uint8Array' } // no response is a form
+  return declaredKindOf(content).type(content, sentType(operation, response, content, notation), bytes)
 }
 
 // Of a stream, that of an item.

@@ -2,7 +2,9 @@
 // what their receivers respond.
 
 import type { Content, Contract, ReceiverResponse, SentRequest } from '../document/contract.js'
-import { type Notation, namedType, quote } from './notation.js'
+import { kindOf } from '../kinds/index.js'
+import { quote } from '../lib/texts.js'
+import { type Notation, namedType } from './notation.js'
 import { statusTypes } from './statuses.js'
 
 type Named = readonly [path: string, request: SentRequest]
@@ -82,8 +84,9 @@ function responseType(
 ): string {
   const at = `webhooks[${quote(path)}]['post']['responses'][${/^\d+$/.test(key) ? key : quote(key)}]['content']`
   const types = contents.map((each) => {
-    if (each.kind === 'json') return valueType(each, at, notation)
-    return each.kind === 'text' ? 'string' : 'Uint8Array'
+    const { receivedAs } = kindOf(each)
+    if (receivedAs === 'json') return valueType(each, at, notation)
+    return receivedAs === 'text' ? 'string' : 'Uint8Array'
   })
   const body = types.length > 0 ? `body: ${[...new Set(types)].join(' | ')}` : 'body?: undefined'
   return `{ status: ${status}; ${body} }`

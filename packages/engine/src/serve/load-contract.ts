@@ -59,7 +59,7 @@ function functionsOf(body: PlanBody, file: string): Pick<Contract, 'locate' | 'w
   const { extensions } = body
   // Copies: these are views of the whole plan.
   const [texts, written] = [copied(body.texts), copied(body.written)]
-  const readText: ReadText = async (name) => textOf(texts.get(nameIn(file, name)))
+  const readText: ReadText = async (name) => unpackedText(texts.get(nameIn(file, name)))
   return {
     locate: async (problems) => {
       const { locateProblems } = await import('../compile/read.js')
@@ -79,7 +79,7 @@ function copied(packed: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, Ui
 }
 
 // Rejects for a file that was not there: the `$ref` to it is in an example, which is data.
-async function textOf(packed: Uint8Array = Buffer.of()): Promise<string> {
+async function unpackedText(packed: Uint8Array = Buffer.of()): Promise<string> {
   return unpack(packed)
 }
 

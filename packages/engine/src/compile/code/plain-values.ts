@@ -6,7 +6,7 @@ import { type AnySchema, exactNumbers, isNode } from '../../document/keywords.js
 import { patternSource } from '../../document/patterns.js'
 import type { Reader } from '../../document/reader.js'
 import { integerRange } from '../../lib/exact-number.js'
-import { formats } from '../../serve/schemas/formats.js'
+import { formats } from '../../values/formats.js'
 import { literalOf } from './literals.js'
 
 /** Keywords that are known, by type, besides annotations. */

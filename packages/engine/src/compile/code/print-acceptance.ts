@@ -5,7 +5,7 @@
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, isNode } from '../../document/keywords.js'
 import type { Reader } from '../../document/reader.js'
-import { hasInheritedName } from '../../serve/schemas/inherited-names.js'
+import { hasInheritedName } from '../../values/inherited-names.js'
 import { literalOf } from './literals.js'
 import { countTests, KnownSchemas, Names, numberTests, plainTests, textTests } from './plain-values.js'
 

@@ -5,10 +5,11 @@ import type { Content, Contract, Operation } from '../../document/contract.js'
 import { defaultIdempotency, defaultLimits, ownErrorStatuses } from '../../document/defaults.js'
 import { missingCode } from '../../document/error-codes.js'
 import type { ExtensionReaders, OperationExtensionReaders } from '../../document/extension-readers.js'
-import { keepAliveOf } from '../../document/keep-alive.js'
+import { keepAliveOf } from '../../document/framing.js'
 import { operationPlace } from '../../document/methods.js'
 import { type Faults, found, type Node, type Reader } from '../../document/reader.js'
-import { contentsOf, hasStreams, refusesUnacceptable } from '../../document/responses.js'
+import { contentsOf, refusesUnacceptable } from '../../document/responses.js'
+import { hasStreams, isStream } from '../../kinds/index.js'
 
 /** The document's extensions that the engine reads. */
 export const ownExtensions = ['x-limits', 'x-idempotency'] as const
@@ -101,7 +102,7 @@ function uselessLimits(given: Node, body: Operation['body'], responses: Operatio
 
 // Whether it has streams, and none of a media type that has keep-alives.
 function isAlwaysSilent(responses: Operation['responses']): boolean {
-  const streams = contentsOf(responses.values()).filter(({ kind }) => kind === 'stream')
+  const streams = contentsOf(responses.values()).filter(isStream)
   const isSilent = ({ mediaType }: Content) => keepAliveOf(mediaType, { keepAliveMs: 1 }).afterMs > 1
   return streams.length > 0 && streams.every(isSilent)
 }

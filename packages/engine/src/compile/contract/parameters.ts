@@ -8,6 +8,7 @@ import { partsOf, schemasIn, subschemasOf } from '../../document/keywords.js'
 import { isJson } from '../../document/media-types.js'
 import { isToken, pathParameterNames } from '../../document/names.js'
 import { type Faults, found, type Node, nodeOf, type Reader } from '../../document/reader.js'
+import { kindOf } from '../../kinds/index.js'
 import { readContents } from './content.js'
 
 type Shape = 'primitive' | 'array' | 'object' | 'any'
@@ -114,7 +115,7 @@ function readQuerystring(reader: Reader, place: string, node: Node): Parameter {
   if (media === undefined || others.length > 0 || node.schema !== undefined)
     reader.problem(`${place} must have content with one media type, and no schema`)
   const [content] = readContents(reader, place, node.content, 'request')
-  if (content !== undefined && !['json', 'form', 'text'].includes(content.kind))
+  if (content !== undefined && kindOf(content).received?.query === undefined)
     reader.unsupported(
       `${place} has content of type ${content.mediaType}: only JSON, forms and text are supported`,
     )

@@ -5,7 +5,8 @@ import { isToken } from '../../document/names.js'
 import { found, type Node, type Reader } from '../../document/reader.js'
 import { isOfErrors } from '../../document/responses.js'
 import { misspelt } from '../../lib/misspelt.js'
-import { readContents, type Use } from './content.js'
+import type { Use } from '../kinds/kind.js'
+import { readContents } from './content.js'
 import { shapesOf } from './parameters.js'
 
 /** The responses of an operation, by status in lower case. */

@@ -105,7 +105,7 @@ function readRequest(
       requestBody === undefined ? [] : readContents(reader, `${place}: the request body`, content, 'request'),
   }))
   const { parameters, contents } = result
-  const json = contents.find(({ kind }) => kind === 'json')
+  const json = contents.find(({ mediaType }) => isJson(mediaType))
   const parts = url === undefined ? [] : readUrl(url)
   const other = parameters.find((each) => each.in !== 'header')
   const shaped = parameters.find((each) => each.form !== undefined)

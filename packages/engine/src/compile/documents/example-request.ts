@@ -8,7 +8,8 @@ import { operationIn } from '../../document/methods.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { successContents } from '../../document/responses.js'
 import { credentialPlace } from '../../document/security.js'
-import { capitalized } from '../../lib/capitalized.js'
+import { isStream } from '../../kinds/index.js'
+import { capitalized } from '../../lib/texts.js'
 import { effectiveParameters } from '../contract/parameters.js'
 
 export interface ExampleRequest {
@@ -68,7 +69,7 @@ export function exampleRequest(
 // The stream that a client gets unless it wants something else.
 function streamOf(operation: Operation): Content | undefined {
   const [first] = successContents(operation)
-  return first?.kind === 'stream' ? first : undefined
+  return first !== undefined && isStream(first) ? first : undefined
 }
 
 type Pairs = readonly (readonly [name: string, text: string])[]

@@ -7,7 +7,7 @@ import { isNode, mapMembers, mapValues, outermost } from '../../document/keyword
 import { essence } from '../../document/media-types.js'
 import { type Node, nodeOf, Reader } from '../../document/reader.js'
 import { isOpenApi32 } from '../../document/versions.js'
-import { withSchemaOfItem } from '../contract/items.js'
+import { withSchemaOfItem } from '../kinds/stream.js'
 import { resolved } from '../source/resolved.js'
 import { withSchemeNames } from '../source/scheme-names.js'
 import { withNamedSchemas } from './named-schemas.js'

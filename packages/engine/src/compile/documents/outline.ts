@@ -5,6 +5,7 @@ import type { Content, Contract, Operation, Response } from '../../document/cont
 import { isJson } from '../../document/media-types.js'
 import { operationsIn } from '../../document/methods.js'
 import { type Node, nodeOf, Reader } from '../../document/reader.js'
+import { isStream } from '../../kinds/index.js'
 import { effectiveParameters } from '../contract/parameters.js'
 import { withDates } from './page-document.js'
 import { shortSchema } from './short-schema.js'
@@ -172,7 +173,7 @@ function responseOf(
     return itemOf(name, header.required === true, header, reader)
   })
   const contents = contentsOf(response.content, reader).map((each) => {
-    const stream = read.find(({ mediaType, kind }) => kind === 'stream' && mediaType === each.mediaType)
+    const stream = read.find((known) => isStream(known) && known.mediaType === each.mediaType)
     return stream === undefined ? each : { ...each, type: streamText(stream, reader) }
   })
   return { status: key, description: proseOf(response.description ?? response.summary), headers, contents }

@@ -3,8 +3,8 @@
 
 import type { Contract, SecurityScheme } from '../../document/contract.js'
 import { type Node, nodeOf } from '../../document/reader.js'
-import { credentialPlace, kindOf } from '../../document/security.js'
-import { capitalized } from '../../lib/capitalized.js'
+import { credentialPlace, schemeKind } from '../../document/security.js'
+import { capitalized } from '../../lib/texts.js'
 import { baseMark } from '../../serve/documents/own-server.js'
 import type { PageParts } from '../../serve/documents/page-parts.js'
 import { type Tag, tagsOf } from '../contract/tags.js'
@@ -54,7 +54,7 @@ function schemesOf({ securitySchemes }: Contract): string[] {
   return [...securitySchemes].map(([name, scheme]) => {
     const state = scheme.deprecated === true ? 'Deprecated.' : ''
     const texts = [state, usageOf(scheme), ...getting(scheme), inLine(scheme.description ?? '')]
-    return `- \`${name}\` (${kindOf(scheme)}): ${texts.filter((each) => each !== '').join(' ')}`
+    return `- \`${name}\` (${schemeKind(scheme)}): ${texts.filter((each) => each !== '').join(' ')}`
   })
 }
 

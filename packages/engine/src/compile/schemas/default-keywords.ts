@@ -2,9 +2,11 @@
 
 import { _, type Ajv, type CodeKeywordDefinition } from 'ajv'
 import properties from 'ajv/dist/vocabularies/applicator/properties.js'
-import type { AnySchema } from '../../document/keywords.js'
-import { noteExcuse } from '../../serve/schemas/changes.js'
-import { changedIn, createNote, type Defaulting } from '../../serve/schemas/defaulted.js'
+import type { Schema } from '../../document/contract.js'
+import { type AnySchema, extendedBy, mapSubschemas } from '../../document/keywords.js'
+import { noteExcuse } from '../../values/changes.js'
+import { changedIn, createNote, type Defaulting } from '../../values/defaulted.js'
+import type { Resolve } from '../../values/references.js'
 import { call, make, ofSchema } from './generated-code.js'
 
 /** Makes an Ajv note what defaults are to fill in, and adds the `excused` keyword to it. */
@@ -29,4 +31,40 @@ export function addDefaults(ajv: Ajv): void {
     schemaType: 'array',
     code: (cxt) => void cxt.gen.code(call(cxt, noteExcuse, cxt.data, ofSchema(cxt).code)),
   })
+}
+
+/**
+ * A schema in which `required` lists no property with a default of the same schema or of its `allOf`, at any
+ * depth: `excused` lists them.
+ */
+export function withExcuses<Each extends AnySchema>(schema: Each, resolve: Resolve): Each
+export function withExcuses(schema: AnySchema, resolve: Resolve): AnySchema {
+  return typeof schema === 'object' ? excusing(schema, new Set(), resolve) : schema
+}
+
+function excusing(schema: Schema, around: ReadonlySet<string>, resolve: Resolve): Schema {
+  const names = new Set([...around, ...defaultedNames(schema, resolve)])
+  const inner = mapSubschemas(schema, ({ keyword, schema: each }) => {
+    if (keyword !== 'allOf') return excusing(each, new Set(), resolve)
+    const isExcused = [...extendedBy(each, resolve)].some((part) =>
+      requiredIn(part).some((name) => names.has(name)),
+    )
+    return isExcused ? excusing(resolve(each), names, resolve) : excusing(each, new Set(), resolve)
+  })
+  const required = requiredIn(schema)
+  const excused = required.filter((name) => names.has(name))
+  if (excused.length === 0) return inner
+  return { ...inner, required: required.filter((name) => !names.has(name)), excused }
+}
+
+function requiredIn({ required }: Schema): readonly string[] {
+  return Array.isArray(required) ? required : []
+}
+
+function defaultedNames(schema: Schema, resolve: Resolve): string[] {
+  const parts = [...extendedBy(schema, resolve)]
+  const all = parts.flatMap((part) => Object.entries((part.properties ?? {}) as Record<string, AnySchema>))
+  return all
+    .filter(([, each]) => typeof each === 'object' && resolve(each).default !== undefined)
+    .map(([name]) => name)
 }

@@ -6,12 +6,13 @@ import { stringify } from 'lossless-json'
 import type { Schema } from '../../document/contract.js'
 import type { Validator } from '../../document/judges.js'
 import { type AnySchema, type Subschema, subschemasOf } from '../../document/keywords.js'
-import { compileOnce } from '../../serve/schemas/compile-once.js'
-import { createExplain, everyError, explaining } from '../../serve/schemas/explain.js'
-import { describeViolations } from '../../serve/schemas/messages.js'
-import { createReferences, type Resolve, resolveIn } from '../../serve/schemas/references.js'
+import { createExplain, everyError, explaining } from '../../values/explain.js'
+import { describeViolations } from '../../values/messages.js'
+import { compileOnce } from '../../values/once.js'
+import { type Resolve, resolveIn } from '../../values/references.js'
 import { createAjv } from './ajv.js'
 import { compilableWithout } from './read-write-only.js'
+import { createReferences } from './references.js'
 
 /**
  * A function that returns the invalid defaults in a request schema: `the default 200 is invalid: query.limit

@@ -10,12 +10,13 @@ import contains from 'ajv/dist/vocabularies/applicator/contains.js'
 import items from 'ajv/dist/vocabularies/unevaluated/unevaluatedItems.js'
 import properties from 'ajv/dist/vocabularies/unevaluated/unevaluatedProperties.js'
 import type { Schema } from '../../document/contract.js'
+import { type AnySchema, applied, asksForUnevaluated, mapSchemas } from '../../document/keywords.js'
 import {
   createNoteEvaluated,
   createOtherItems,
   createOtherProperties,
   noteMatching,
-} from '../../serve/schemas/evaluated.js'
+} from '../../values/evaluated.js'
 import { call, make, ofParent } from './generated-code.js'
 
 /** Replaces the keywords of an Ajv, and adds `evaluates`, which withEvaluations sets. */
@@ -82,4 +83,26 @@ function judgeContains(cxt: KeywordCxt): void {
   cxt.setParams({ min, max })
   const isBelow = max === undefined ? _`` : _` && ${count} <= ${max}`
   cxt.pass(_`${count} >= ${min}${isBelow}`)
+}
+
+/** A schema that notes what it evaluates, wherever one around it, or itself, asks for that. */
+export function withEvaluations<Each extends AnySchema>(schema: Each, how = applied): Each {
+  return mapSchemas(
+    schema,
+    (each, { isAsked }) => (isAsked || asksForUnevaluated(each) ? noting(each) : each),
+    how,
+  )
+}
+
+// An alternative takes back what it has noted if it fails. Ajv skips an `if` without `then` and `else`.
+function noting(schema: Schema): Schema {
+  const { if: condition, not: excluded, ...others } = schema
+  const isAlone = others.then === undefined && others.else === undefined
+  return {
+    ...schema,
+    ...(excluded !== undefined && { not: { anyOf: [excluded] } }),
+    ...(condition !== undefined && { if: { anyOf: [condition] } }),
+    ...(condition !== undefined && isAlone && Object.fromEntries([['then', { evaluates: true }]])),
+    evaluates: true,
+  }
 }

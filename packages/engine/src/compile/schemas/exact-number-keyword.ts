@@ -1,12 +1,7 @@
 // The keyword `exactNumber` (exact-numbers.ts).
 
 import { _, type Ajv } from 'ajv'
-import {
-  createAllows,
-  createMessage,
-  type NumberMode,
-  type Rules,
-} from '../../serve/schemas/exact-numbers.js'
+import { createAllows, createMessage, type NumberMode, type Rules } from '../../values/exact-numbers.js'
 import { call, literal, make, ofSchema } from './generated-code.js'
 
 /**

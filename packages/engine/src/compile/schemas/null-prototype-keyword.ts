@@ -1,8 +1,10 @@
 // The keyword `nullPrototype` (inherited-names.ts).
 
 import type { Ajv } from 'ajv'
-import type { NumberMode } from '../../serve/schemas/exact-numbers.js'
-import { removePrototype } from '../../serve/schemas/inherited-names.js'
+import type { Schema } from '../../document/contract.js'
+import { type AnySchema, mapSchemas } from '../../document/keywords.js'
+import type { NumberMode } from '../../values/exact-numbers.js'
+import { hasInheritedName, removePrototype } from '../../values/inherited-names.js'
 import { call } from './generated-code.js'
 
 /** Adds the `nullPrototype` keyword to an Ajv: it removes the prototype of objects that are read. */
@@ -15,4 +17,20 @@ export function addNullPrototype(ajv: Ajv, mode: NumberMode): void {
       if (mode !== 'check') cxt.gen.code(call(cxt, removePrototype, cxt.data))
     },
   })
+}
+
+/**
+ * A schema with `nullPrototype` in every subschema that declares such a property.
+ * @throws {Error} if a property is called `__proto__`
+ */
+export function withNullPrototypes<Each extends AnySchema>(schema: Each): Each {
+  return mapSchemas(schema, (each, { isCondition }) => {
+    checkNames(each)
+    return hasInheritedName(each) && !isCondition ? { ...each, nullPrototype: true } : each
+  })
+}
+
+function checkNames({ properties = {} }: Schema): void {
+  if (Object.hasOwn(properties as object, '__proto__'))
+    throw new Error('a property is called __proto__, a name that JavaScript reserves')
 }

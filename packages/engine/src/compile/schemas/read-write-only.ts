@@ -4,10 +4,10 @@
 import type { Ajv } from 'ajv'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, extendedBy, isNode, mapSchemas, mapSubschemas } from '../../document/keywords.js'
-import { withExcuses } from '../../serve/schemas/defaulted.js'
-import { once } from '../../serve/schemas/once.js'
-import type { Resolve } from '../../serve/schemas/references.js'
+import { once } from '../../values/once.js'
+import type { Resolve } from '../../values/references.js'
 import { compilable } from './ajv.js'
+import { withExcuses } from './default-keywords.js'
 
 /** The keyword that is forbidden: `readOnly` in a request, `writeOnly` in a response. */
 export type Forbidden = 'readOnly' | 'writeOnly'

@@ -3,8 +3,8 @@
 import { _, type Ajv, type KeywordCxt } from 'ajv'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, mapSchemas, schemasIn } from '../../document/keywords.js'
-import { type Resolve, resolveIn } from '../../serve/schemas/references.js'
-import { count, extendSteps, stepsOfNote, takeNames, takeText } from '../../serve/schemas/steps.js'
+import { type Resolve, resolveIn } from '../../values/references.js'
+import { count, extendSteps, stepsOfNote, takeNames, takeText } from '../../values/steps.js'
 import { call, ofRuntime } from './generated-code.js'
 
 const keyword = 'steps'

@@ -3,7 +3,7 @@
 import { _, type Ajv, type CodeKeywordDefinition, type KeywordCxt } from 'ajv'
 import constKeyword from 'ajv/dist/vocabularies/validation/const.js'
 import enumKeyword from 'ajv/dist/vocabularies/validation/enum.js'
-import { isAmong } from '../../serve/schemas/canonical.js'
+import { isAmong } from '../../values/canonical.js'
 import { call, make, ofSchema, type Part } from './generated-code.js'
 
 /** Replaces both keywords of an Ajv. Those of schemas for numbers are in `exactNumber`. */

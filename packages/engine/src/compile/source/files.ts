@@ -54,20 +54,20 @@ export async function readSource(
 ): Promise<Source> {
   const texts = new Map<string, string>()
   const unread = new Map<string, string>()
-  const textOf = async (name: string) => {
+  const textOfFile = async (name: string) => {
     const text = texts.get(name) ?? (await readText(name).catch((error) => noteUnread(unread, name, error)))
     texts.set(name, text)
     return text
   }
   const place = createPlace(texts)
   const known = knownExtensions(extensions)
-  const root = await textOf(path.resolve(file))
+  const root = await textOfFile(path.resolve(file))
     .then((text) => rootOf(text))
     .catch(() => undefined) // $RefParser reports why
   const isWhole = root !== undefined && isSelfContained(root, known)
   const document = isWhole
     ? root
-    : await bundled(path.resolve(file), textOf, isOpenApi30(root), known, place).catch((error) => {
+    : await bundled(path.resolve(file), textOfFile, isOpenApi30(root), known, place).catch((error) => {
         if (error instanceof ContractError) throw error
         const hint = hintOf(texts)
         const lines = problems(error, file, place, unread).map((line) =>
@@ -125,7 +125,7 @@ function textOfBundle(document: object): string {
 // The document of a file and those that it refers to.
 async function bundled(
   file: string,
-  textOf: ReadText,
+  textOfFile: ReadText,
   isOld: boolean,
   extensions: readonly string[],
   place: Place,
@@ -134,7 +134,7 @@ async function bundled(
   const foreign: unknown[] = []
   const setAside = (value: unknown) => mark + (foreign.push(value) - 1)
   const read = ({ url }: { readonly url: string }) =>
-    textOf(toPath(url)).catch(() => Promise.reject(new Error(url)))
+    textOfFile(toPath(url)).catch(() => Promise.reject(new Error(url)))
   const values = new Map<string, object>()
   const parse = async ({ url, data }: { readonly url: string; readonly data: unknown }) => {
     const name = toPath(url)
@@ -144,7 +144,7 @@ async function bundled(
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
     const nesting = { ...outermost, isMap }
     const resolves = (ref: string) => resolvePointer(value, ref) !== undefined
-    const unread = await unreadRefs(refsInData(value, extensions, nesting), name, textOf)
+    const unread = await unreadRefs(refsInData(value, extensions, nesting), name, textOfFile)
     const isPlain = (ref: string) => unread.has(ref) || isPlainRef(ref, resolves)
     return withoutForeign(value, { setAside, isOld, extensions, isPlain }, nesting)
   }
@@ -232,11 +232,11 @@ function refsInData(value: unknown, extensions: readonly string[], nesting: Nest
 }
 
 // Those that name no file, as in MongoDB's `{ $ref: users, $id: 7 }`.
-async function unreadRefs(refs: readonly string[], from: string, textOf: ReadText): Promise<Set<string>> {
+async function unreadRefs(refs: readonly string[], from: string, textOfFile: ReadText): Promise<Set<string>> {
   const unread = new Set<string>()
   for (const ref of refs.filter((each) => !each.startsWith('#') && !isHttpUrl(each))) {
     try {
-      await textOf(fileOf(ref, from))
+      await textOfFile(fileOf(ref, from))
     } catch (error) {
       if (!(error instanceof UnreadFile)) unread.add(ref)
     }

@@ -2,9 +2,10 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
+import { ownError } from '../../document/request-error.js'
 import { sourceOf } from '../../document/routes.js'
 import { requestPath } from '../../lib/request-path.js'
-import { checkUrl, ownError } from './errors.js'
+import { checkUrl } from './errors.js'
 
 const allowedAt: unique symbol = Symbol('openapi.allowedAt')
 

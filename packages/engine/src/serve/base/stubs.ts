@@ -1,6 +1,6 @@
 // Stubs: the handlers of operations that are not implemented yet.
 
-import { ownError } from './errors.js'
+import { ownError } from '../../document/request-error.js'
 
 /** Marks a stub, for the compiler, too: the checks of its security schemes may be missing. */
 export const stubMark: unique symbol = Symbol('openapi.stub')

@@ -3,10 +3,10 @@
 import type { ValidateFunction } from 'ajv'
 import type { Problem } from '../../document/contract-error.js'
 import type { Accept, Read } from '../../document/judges.js'
-import type { Defaulting } from '../schemas/defaulted.js'
-import type { NumberMode } from '../schemas/exact-numbers.js'
-import type { Added, Resolve } from '../schemas/references.js'
-import type { Runtime } from '../schemas/runtime.js'
+import type { Defaulting } from '../../values/defaulted.js'
+import type { NumberMode } from '../../values/exact-numbers.js'
+import type { Added, Resolve } from '../../values/references.js'
+import type { Runtime } from '../../values/runtime.js'
 
 /** The module: functions, so that nothing is made before it is needed. */
 export interface Code {

@@ -5,11 +5,10 @@ import type { Content, Contract, SentRequest } from '../../document/contract.js'
 import type { Judges } from '../../document/judges.js'
 import type { AnySchema } from '../../document/keywords.js'
 import { isUtf8, responseContent } from '../../document/media-types.js'
+import { kindOf } from '../../kinds/index.js'
 import { GrowingBuffer } from '../request/body.js'
 import { BodyMemory } from '../request/body-memory.js'
 import { byStatus } from '../response/response-validation.js'
-import { parseJson } from '../schemas/json.js'
-import { decodeText, noText } from '../schemas/text.js'
 
 /** Reads a response, as `fetch` returns it; nothing else may have read its body. */
 export type ReadResponse<Declared = unknown> = (response: Response) => Promise<Declared>
@@ -57,7 +56,7 @@ async function readResponse(
   const { status, headers, body } = response
   const type = headers.get('content-type') ?? undefined
   const content = responseContent(contents ?? [], type)
-  if (content === undefined || !isUtf8(content.kind === 'bytes' ? '' : (type ?? ''))) {
+  if (content === undefined || (kindOf(content).isText && !isUtf8(type ?? ''))) {
     await body?.cancel() // else its connection would wait for somebody to read it
     if (contents === undefined) throw new Error('the status is not declared')
     if (contents.length === 0) return { status }
@@ -76,20 +75,17 @@ async function bytesOf(body: Response['body'], max: number): Promise<Buffer> {
   return buffer.bytes
 }
 
-function bodyReader({ kind, schema = true }: Content, compile: Compile): ReadBody {
-  if (kind === 'bytes') return (bytes) => new Uint8Array(bytes)
-  if (kind === 'text') return readText
-  const check = compile(schema)
+function bodyReader(content: Content, compile: Compile): ReadBody {
+  const { received, isOfValue } = kindOf(content)
+  if (received === undefined) throw new Error(`${content.mediaType} is not received`)
+  const check = content.schema === undefined ? undefined : compile(content.schema)
   return (bytes) => {
-    if (bytes.length === 0) throw new Error('the body is missing')
-    return check(parseJson(bytes))
+    if (isOfValue && bytes.length === 0) throw new Error('the body is missing')
+    const { value, faults } = received.read(bytes, content, content.mediaType)
+    if (faults[0] !== undefined) throw new Error(`the body ${faults[0].message}`)
+    if (check !== undefined) return check(value)
+    return value instanceof Uint8Array ? new Uint8Array(value) : value // a copy holds no more than its bytes
   }
-}
-
-function readText(bytes: Buffer): string {
-  const text = decodeText(bytes)
-  if (text === undefined) throw new Error(`the body ${noText}`)
-  return text
 }
 
 type Compile = (schema: AnySchema) => (value: unknown) => unknown

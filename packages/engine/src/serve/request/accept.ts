@@ -3,7 +3,8 @@
 // contract says that its own does.
 
 import type { Content } from '../../document/contract.js'
-import { essence, isRange, sentType } from '../../document/media-types.js'
+import { essence, isRange } from '../../document/media-types.js'
+import { sentType } from '../../kinds/index.js'
 
 /** Returns the media type that an `Accept` prefers; undefined if it accepts none of them. */
 export type Prefer = (accept: string | undefined) => string | undefined

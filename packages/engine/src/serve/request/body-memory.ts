@@ -3,7 +3,7 @@
 
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { RequestError } from '../base/errors.js'
+import { RequestError } from '../../document/request-error.js'
 import { type BodyInHand, bodyInHand, responseTo } from './request-parts.js'
 
 /** Not counted: as much as a connection takes anyway, and most bodies are smaller. */

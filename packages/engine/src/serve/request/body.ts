@@ -2,7 +2,8 @@
 // of heap beside its own, so a body in chunks of one byte would take that many times its size.
 
 import type { Readable } from 'node:stream'
-import { bodyTooLarge, type RequestError } from '../base/errors.js'
+import type { RequestError } from '../../document/request-error.js'
+import { bodyTooLarge } from '../base/errors.js'
 import { type BodyMemory, HeldBytes, uncountedBytes } from './body-memory.js'
 
 const nothing = Buffer.alloc(0)

@@ -1,7 +1,8 @@
 // The cookies of a request, for parameters and for the schemes of security alike (RFC 6265, section 4.2).
 
 import type { FastifyRequest } from 'fastify'
-import { splitPair, withoutBlanks } from './parameter-text.js'
+import { splitPair } from '../../lib/texts.js'
+import { withoutBlanks } from './parameter-text.js'
 
 /**
  * The values of each cookie by its name, both as they were sent. A name is never decoded, and only blanks and

@@ -8,15 +8,15 @@ import type { Content, Operation, Parameter, ParameterForm } from '../../documen
 import { isExplodedObject } from '../../document/exploded-object.js'
 import type { Judges, Validator } from '../../document/judges.js'
 import { jsonPointer } from '../../document/pointer.js'
-import { literalPattern } from '../../lib/literal-pattern.js'
+import { RequestError } from '../../document/request-error.js'
+import { kindOf } from '../../kinds/index.js'
+import type { Parsed, Received } from '../../kinds/kind.js'
 import { requestPath } from '../../lib/request-path.js'
-import { RequestError } from '../base/errors.js'
-import { parseJson } from '../schemas/json.js'
-import { errorAt, withPath } from '../schemas/messages.js'
-import { readText } from '../schemas/text.js'
+import { literalPattern, splitPair } from '../../lib/texts.js'
+import { parseJson } from '../../values/json.js'
+import { errorAt, withPath } from '../../values/messages.js'
 import { sentCookies } from './cookies.js'
-import { type Form, readForm } from './forms.js'
-import { decode, exceptFor, invalidText, splitPair, withoutBlanks } from './parameter-text.js'
+import { decode, exceptFor, invalidText, withoutBlanks } from './parameter-text.js'
 import { queryOfParameters } from './query-keys.js'
 import { type RequestPart, readCookies } from './request-parts.js'
 import { parametersSchema } from './request-schemas.js'
@@ -155,12 +155,14 @@ function createRead(
 // The whole query, with nothing of it left to other parameters.
 function createReadWhole({ name }: Parameter, content: Content, compile: Judges['request']): Read {
   const validate = content.schema === undefined ? undefined : compile(content.schema, 'json')
+  const { received } = kindOf(content)
+  if (received === undefined) throw new Error(`${name}: ${content.mediaType} is not received`)
   return (sent, values, request) => {
     sent.clear()
     const text = queryOfParameters(request)
     if (text === '') return []
     try {
-      const { value, faults } = readWhole(text, content)
+      const { value, faults } = readWhole(text, received, content)
       values[name] = value
       const found = faults.map((each) => withPath(each, (path) => jsonPointer([name]) + path))
       return [...found, ...(validate === undefined ? [] : exceptFor(errorsOf(validate, name, values), found))]
@@ -173,12 +175,12 @@ function createReadWhole({ name }: Parameter, content: Content, compile: Judges[
 }
 
 // Of a form, `+` is a blank (OpenAPI 3.2, URL Percent-Encoding).
-function readWhole(text: string, content: Content): Form {
-  if (content.kind === 'form') return readForm(Buffer.from(text), content.mediaType, content)
+function readWhole(text: string, { read, query }: Received, content: Content): Parsed {
+  const readText = (whole: string) => parsed(whole, (bytes) => read(bytes, content, content.mediaType))
+  if (query === 'encoded') return readText(text)
   const decoded = decode(text.replaceAll('+', '%2B'))
   if (decoded === undefined || decoded.includes('\0')) throw new StyleError(invalidText)
-  const value = content.kind === 'json' ? readJson(decoded) : readText(decoded, content.types)
-  return { value: value as Form['value'], faults: [] }
+  return readText(decoded)
 }
 
 // The schema of a JSON parameter is not part of the schema that Ajv takes defaults from.
@@ -261,7 +263,7 @@ function readStyled(text: string, name: string, form: ParameterForm, location: L
   const { decode } = location
   switch (style) {
     case 'json':
-      return readJson(decode(text))
+      return parsed(decode(text), parseJson)
     case 'label':
       if (!text.startsWith('.')) throw new StyleError('must begin with a dot')
       return readParts(text.slice(1), explode ? '.' : ',', form, decode)
@@ -337,9 +339,9 @@ function toObject(fields: readonly (readonly [name: string, value: string])[]): 
   return object
 }
 
-function readJson(text: string): unknown {
+function parsed<Value>(text: string, parse: (bytes: Buffer) => Value): Value {
   try {
-    return parseJson(Buffer.from(text))
+    return parse(Buffer.from(text))
   } catch (error) {
     if (!(error instanceof RequestError)) throw error
     throw new StyleError(error.message.replace(/^The body /, '').replace(/\.$/, ''))

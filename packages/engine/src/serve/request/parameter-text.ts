@@ -4,7 +4,8 @@
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
-import { errorAt } from '../schemas/messages.js'
+import { splitPair } from '../../lib/texts.js'
+import { errorAt } from '../../values/messages.js'
 
 /** Whether a URL may contain such text. Fast for most URLs, which have no percent sign. */
 export function mayContainInvalidText(url: string): boolean {
@@ -54,12 +55,6 @@ export function queryOf(url: string): string {
 function readPair(pair: string): [name: string, value: string | undefined] {
   const [name, value] = splitPair(pair)
   return [decode(name) ?? name, decode(value)]
-}
-
-/** Splits `name=value`. Without an equals sign, the value is empty. */
-export function splitPair(pair: string): [name: string, value: string] {
-  const at = pair.indexOf('=')
-  return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)]
 }
 
 /** Decodes a text like the query parser does. Undefined if it is not UTF-8. */

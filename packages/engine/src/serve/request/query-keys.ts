@@ -6,7 +6,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { credentialPlace } from '../../document/security.js'
-import { decode, queryOf, splitPair } from './parameter-text.js'
+import { splitPair } from '../../lib/texts.js'
+import { decode, queryOf } from './parameter-text.js'
 
 const taken: unique symbol = Symbol('openapi.takenKeys')
 

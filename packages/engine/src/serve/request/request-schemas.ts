@@ -3,9 +3,7 @@
 import type { Content, Operation, Parameter, ParameterForm, Schema } from '../../document/contract.js'
 import type { AnySchema } from '../../document/keywords.js'
 import { essence } from '../../document/media-types.js'
-import { Reader } from '../../document/reader.js'
-import { onlyFile } from '../../document/uploads.js'
-import { withBytes, withFiles, withoutFiles } from '../schemas/bytes.js'
+import { kindOf } from '../../kinds/index.js'
 
 /** By Fastify's name for each part; a body by its media types. */
 export interface RequestSchemas {
@@ -52,12 +50,8 @@ function isSeparate(form: ParameterForm | undefined): boolean {
   return form?.style === 'json' || form?.style === 'whole'
 }
 
-function bodySchema({ kind, fields, schema = true, upload }: Content, document: object): AnySchema {
+function bodySchema(content: Content, document: object): AnySchema {
+  const { schema = true } = content
   if (schema === false) return { not: {} } // Fastify ignores a schema of `false`
-  if (kind === 'bytes') return withBytes(schema)
-  if (kind !== 'multipart' || schema === true) return schema
-  const isFile = (name: string) => fields?.get(name)?.kind === 'file'
-  // Several files arrive while their handler runs (upload-files.ts).
-  const isLater = upload !== undefined && onlyFile(upload) === undefined
-  return (isLater ? withoutFiles : withFiles)(new Reader(document), schema, isFile)
+  return kindOf(content).received?.schemaOf?.(schema, content, document) ?? schema
 }

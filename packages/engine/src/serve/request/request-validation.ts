@@ -9,13 +9,11 @@ import { isExplodedObject } from '../../document/exploded-object.js'
 import type { Validator } from '../../document/judges.js'
 import { contentFor, isUtf8 } from '../../document/media-types.js'
 import { jsonPointer } from '../../document/pointer.js'
-import { ownError, type RequestError } from '../base/errors.js'
-import { errorsMax } from '../schemas/explain.js'
-import { parseJson } from '../schemas/json.js'
-import { beforeFile, errorAt, withPath } from '../schemas/messages.js'
-import { isTooComplex } from '../schemas/steps.js'
-import { decodeText, noText, readText } from '../schemas/text.js'
-import { readForm } from './forms.js'
+import { ownError, type RequestError } from '../../document/request-error.js'
+import { kindOf } from '../../kinds/index.js'
+import { errorsMax } from '../../values/explain.js'
+import { beforeFile, errorAt, withPath } from '../../values/messages.js'
+import { isTooComplex } from '../../values/steps.js'
 import { needlessNulls } from './needless-nulls.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
 import { parts, type RequestPart, readErrors, upload } from './request-parts.js'
@@ -55,10 +53,9 @@ function hasBytes(raw: IncomingMessage): Promise<boolean> {
 function bodyRefusal(request: FastifyRequest, operation: Operation): RequestError | undefined {
   if (operation.body === undefined) return invalid([violation('body', 'must be absent')])
   const content = contentOf(request, operation)
-  const isReadable = content?.kind === 'bytes' || isUtf8(request.headers['content-type'] ?? '')
-  if (content === undefined || !isReadable) {
+  if (content === undefined || (isText(content) && !isUtf8(request.headers['content-type'] ?? ''))) {
     const { contents } = operation.body
-    const encoding = contents.some(({ kind }) => kind !== 'bytes') ? ', in UTF-8' : ''
+    const encoding = contents.some(isText) ? ', in UTF-8' : ''
     const types = contents.map(({ mediaType }) => mediaType)
     return ownError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
   }
@@ -67,6 +64,10 @@ function bodyRefusal(request: FastifyRequest, operation: Operation): RequestErro
   return ownError('unsupported_media_type', 'The body must be sent without a content encoding.', {
     headers: { 'Accept-Encoding': 'identity' },
   })
+}
+
+function isText(content: Content): boolean {
+  return kindOf(content).isText
 }
 
 /** How the contract declares a body of the request's media type; undefined if it does not. */
@@ -84,21 +85,13 @@ export function parseBody(request: FastifyRequest, operation: Operation): void {
     request.body = undefined
     return
   }
-  readBody(request, request.body, contentOf(request, operation))
-}
-
-function readBody(request: FastifyRequest, bytes: Buffer, content: Content | undefined): void {
-  if (content?.kind === 'json') {
-    request.body = parseJson(bytes)
-  } else if (content?.kind === 'text') {
-    const text = decodeText(bytes)
-    if (text === undefined) noteErrors(request, 'body', [errorAt([], noText)])
-    else request.body = readText(text, content.types)
-  } else if (content?.kind === 'form' || content?.kind === 'multipart') {
-    const { value, faults } = readForm(bytes, request.headers['content-type'] ?? '', content)
-    request.body = value
-    noteErrors(request, 'body', faults)
-  }
+  const content = contentOf(request, operation)
+  if (content === undefined) return
+  const { received } = kindOf(content)
+  if (received === undefined) return
+  const { value, faults } = received.read(request.body, content, request.headers['content-type'] ?? '')
+  request.body = value
+  noteErrors(request, 'body', faults)
 }
 
 /** Adds the errors of a part that could not be read, for checkRequest to report. */

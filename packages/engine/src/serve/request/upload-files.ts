@@ -4,8 +4,8 @@
 import { Readable } from 'node:stream'
 import type { ErrorObject } from 'ajv'
 import type { Content, Upload as Declared, FileRules } from '../../document/contract.js'
-import type { RequestError } from '../base/errors.js'
-import { errorAt } from '../schemas/messages.js'
+import type { RequestError } from '../../document/request-error.js'
+import { isUnknownFile, malformed, partsMax, unknownField } from '../../kinds/form.js'
 import {
   closing,
   continuedBoundary,
@@ -14,11 +14,8 @@ import {
   headersEnd,
   headersMax,
   isClosing,
-  isUnknownFile,
-  malformed,
-  partsMax,
-  unknownField,
-} from './forms.js'
+} from '../../kinds/multipart.js'
+import { errorAt } from '../../values/messages.js'
 import type { Upload } from './upload.js'
 import { invalidBody, invalidPlaces } from './violations.js'
 

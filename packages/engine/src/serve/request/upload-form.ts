@@ -1,25 +1,21 @@
 // A form whose files reach their handler while they arrive. What comes before the first is read into memory
 // and parsed as any form is; from there on there may only be files (upload-files.ts).
 
+import { ownError } from '../../document/request-error.js'
 import { onlyFile } from '../../document/uploads.js'
-import { ownError } from '../base/errors.js'
-import { GrowingBuffer } from './body.js'
-import type { HeldBytes } from './body-memory.js'
+import { type Form, isUnknownFile, partsMax, unknownField, withType } from '../../kinds/form.js'
 import {
   boundaryOf,
   closing,
-  type Form,
   type Head,
   headersEnd,
   headersMax,
   isClosing,
-  isUnknownFile,
-  partsMax,
-  readForm,
   readHead,
-  unknownField,
-  withType,
-} from './forms.js'
+  readMultipart,
+} from '../../kinds/multipart.js'
+import { GrowingBuffer } from './body.js'
+import type { HeldBytes } from './body-memory.js'
 import type { Upload } from './upload.js'
 import {
   type ArrivingFile,
@@ -61,13 +57,13 @@ export async function readUploadForm(
     const { done, value } = await parts.chunks.next()
     if (!done) fields.add(value)
     else if (fields.isEmpty) return { value: undefined, faults: [] }
-    else if (only !== undefined) return readForm(fields.bytes, contentType, content)
-    else return withoutFiles(readForm(fields.bytes, contentType, content), content)
+    else if (only !== undefined) return readMultipart(fields.bytes, content, contentType)
+    else return withoutFiles(readMultipart(fields.bytes, content, contentType), content)
   }
   const { name, type } = fields.file
   upload.file = name
   const files = new ArrivingFiles(parts, fields.file, fields.rest())
-  const { value, faults } = readForm(fields.withShortFile(), contentType, content)
+  const { value, faults } = readMultipart(fields.withShortFile(), content, contentType)
   if (only !== undefined) return { value: { ...value, [only]: withType(files.only(), type) }, faults }
   const { [name]: _, ...others } = value
   return { value: iterating(others, files.all()), faults }
@@ -158,7 +154,7 @@ class Fields {
     return true
   }
 
-  // Whether no file was chosen for a part (forms.ts); undefined while too little of it has arrived to know.
+  // Whether no file was chosen for a part (form.ts); undefined while too little of it has arrived to know.
   #isUnchosen({ fileName }: Head, contentStart: number): boolean | undefined {
     if (fileName !== '') return false
     const { bytes } = this.#buffer

@@ -1,8 +1,8 @@
 // The error of an invalid request, which names what is wrong with each of its parts.
 
 import type { ErrorObject } from 'ajv'
-import { ownError, type RequestError, type Violation } from '../base/errors.js'
-import { describePlaces, errorAt, joinViolations, shownMax } from '../schemas/messages.js'
+import { ownError, type RequestError, type Violation } from '../../document/request-error.js'
+import { describePlaces, errorAt, joinViolations, shownMax } from '../../values/messages.js'
 
 export type WordedViolation = Violation & { readonly sentence: string }
 

@@ -2,7 +2,8 @@
 
 import type { Operation, Response } from '../../document/contract.js'
 import type { Accept, Judges } from '../../document/judges.js'
-import { essence, isRange, sentType } from '../../document/media-types.js'
+import { essence, isRange } from '../../document/media-types.js'
+import { kindOf, sentType } from '../../kinds/index.js'
 
 /** How the bodies of a status are accepted, if their handler names no media type, and the type as it is sent. */
 export interface Acceptance {
@@ -31,7 +32,8 @@ function acceptanceOf(
   judges: Pick<Judges, 'acceptance'>,
 ): Acceptance | undefined {
   const [content, ...others] = contents
-  if (content?.kind !== 'json' || content.schema === undefined || others.length > 0) return undefined
+  if (content?.schema === undefined || others.length > 0) return undefined
+  if (kindOf(content).receivedAs !== 'json') return undefined
   const { mediaType } = content
   if (!/^\d{3}$/.test(key) || essence(mediaType) !== mediaType || isRange(mediaType)) return undefined
   const accept = judges.acceptance(content.schema)

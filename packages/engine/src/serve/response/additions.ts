@@ -8,20 +8,14 @@ import { ownErrorStatuses } from '../../document/defaults.js'
 import { missingCode } from '../../document/error-codes.js'
 import { isRange } from '../../document/media-types.js'
 import { problemOf } from '../../document/methods.js'
+import { type OwnErrorCode, ownError, type RequestError } from '../../document/request-error.js'
 import {
   dependsOnAccept,
   errorsAmong,
   refusesUnacceptable,
   successesAmong,
 } from '../../document/responses.js'
-import {
-  type ErrorFacts,
-  factsOf,
-  type OwnErrorCode,
-  ownError,
-  type RequestError,
-  statusOf,
-} from '../base/errors.js'
+import { type ErrorFacts, factsOf, statusOf } from '../base/errors.js'
 import { deprecationHeaders } from './deprecation.js'
 import { hasEntityTags, revalidated } from './entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './error-forms.js'

@@ -6,8 +6,8 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
+import { ownError, RequestError } from '../../document/request-error.js'
 import { lastResponse } from '../../lib/last-response.js'
-import { ownError, RequestError } from '../base/errors.js'
 import { type ErrorHandlerOptions, errorResponses } from './error-response.js'
 
 // A peer that still sends would lose the response if the connection were reset at once.

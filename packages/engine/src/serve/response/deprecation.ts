@@ -4,8 +4,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Contract, Operation } from '../../document/contract.js'
 import { sunsets } from '../../document/deprecation.js'
+import { ownError } from '../../document/request-error.js'
 import { encoded } from '../../lib/relative-references.js'
-import { ownError } from '../base/errors.js'
 
 /** The headers of a deprecated operation, with the URL of the operations. */
 export type DeprecationHeaders = (operations: string) => Readonly<Record<string, string>>

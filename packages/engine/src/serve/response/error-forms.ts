@@ -7,9 +7,10 @@ import { stringify } from 'lossless-json'
 import type { Content, Contract, Operation, Response } from '../../document/contract.js'
 import { type AnySchema, partsOf } from '../../document/keywords.js'
 import { essence, isJson, isRange } from '../../document/media-types.js'
+import { Reader } from '../../document/reader.js'
 import { errorsAmong } from '../../document/responses.js'
+import { kindOf } from '../../kinds/index.js'
 import type { ErrorFacts } from '../base/errors.js'
-import { createSchemaAt } from '../schemas/references.js'
 import { type Fit, problemDetails } from './problem-details.js'
 import { byStatus, createResponseChecks, type ResponseCheck } from './response-validation.js'
 
@@ -108,8 +109,9 @@ function formOf(
 }
 
 // A body that says nothing where the schema has its fields would be valid in an open schema, and no use.
-function bodyFor({ mediaType, kind, schema }: Content, facts: ErrorFacts, fit: Fit, namesIn: NamesIn) {
-  if (kind !== 'json') return undefined
+function bodyFor(content: Content, facts: ErrorFacts, fit: Fit, namesIn: NamesIn) {
+  if (!kindOf(content).isOfValue) return undefined
+  const { mediaType, schema } = content
   const names = namesIn(schema)
   const isProblemType = essence(mediaType) === 'application/problem+json'
   const isOpen = names.size === 0
@@ -126,13 +128,14 @@ function bodyFor({ mediaType, kind, schema }: Content, facts: ErrorFacts, fit: F
 
 // The names of the properties that a schema declares, wherever it refers to.
 function createNamesIn(document: object): NamesIn {
-  const schemaAt = createSchemaAt(document)
+  const reader = new Reader(document)
   const known = new Map<AnySchema | undefined, ReadonlySet<string>>()
   const collect = (schema: AnySchema | undefined, seen: Set<AnySchema>): string[] => {
     if (typeof schema !== 'object' || seen.has(schema)) return []
     seen.add(schema)
-    return partsOf(schema).flatMap(({ properties = {}, $ref }) => {
-      const referred = typeof $ref === 'string' ? collect(schemaAt($ref), seen) : []
+    return partsOf(schema).flatMap((part) => {
+      const { properties = {}, $ref } = part
+      const referred = $ref === undefined ? [] : collect(reader.node(part), seen)
       return [...Object.keys(properties as object), ...referred]
     })
   }

@@ -4,7 +4,8 @@
 import type { FastifyBaseLogger, FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { ownErrorStatuses } from '../../document/defaults.js'
-import { factsOf, ownError, type RequestError, statusOf, toRequestError } from '../base/errors.js'
+import { ownError, type RequestError } from '../../document/request-error.js'
+import { factsOf, statusOf, toRequestError } from '../base/errors.js'
 import { hasRoute } from '../base/not-found.js'
 import { withAbsoluteLinks } from './absolute-links.js'
 import {

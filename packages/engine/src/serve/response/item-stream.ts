@@ -3,19 +3,10 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import type { KeepAlive } from '../../document/keep-alive.js'
+import type { KeepAlive } from '../../document/framing.js'
+import type { Items } from '../../kinds/stream.js'
 import { EndlessBody } from './endless-body.js'
 import { itemTurn } from './item-turns.js'
-
-/** The items of a stream, as a handler returns them. */
-export type Items = AsyncIterable<unknown> | Iterable<unknown>
-
-/** Whether a body is a stream of items. A text would be one of its characters. */
-export function isItems(body: unknown): body is Items {
-  return (
-    typeof body === 'object' && body !== null && (Symbol.asyncIterator in body || Symbol.iterator in body)
-  )
-}
 
 /** What the stream of a response is made of. */
 export interface ItemSource {

@@ -3,8 +3,9 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorObject } from 'ajv'
 import { tokensOf } from '../../document/pointer.js'
-import type { ErrorFacts, Violation } from '../base/errors.js'
-import type { ContentFault } from './response-validation.js'
+import type { Violation } from '../../document/request-error.js'
+import type { ContentFault } from '../../kinds/kind.js'
+import type { ErrorFacts } from '../base/errors.js'
 
 /** What is wrong with a body; undefined if nothing is. */
 export type Fit = (body: unknown) => ContentFault | undefined

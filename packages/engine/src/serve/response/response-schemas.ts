@@ -4,7 +4,8 @@
 import type { Content, Operation, Schema } from '../../document/contract.js'
 import { type AnySchema, exactNumbers, mapSchemas, schemasIn } from '../../document/keywords.js'
 import { Reader } from '../../document/reader.js'
-import { hasInheritedName } from '../schemas/inherited-names.js'
+import { kindOf } from '../../kinds/index.js'
+import { hasInheritedName } from '../../values/inherited-names.js'
 
 /** In Fastify's form: by status, then by media type. */
 export type ResponseSchemas = Readonly<
@@ -83,12 +84,10 @@ export function createResponseSchemas(
   }
 }
 
-// What of a body is written as JSON: of a stream each item, or the data of each event if it has one schema.
-function inJson({ mediaType, kind, schema, framing, data }: Content): Content | undefined {
-  if (kind !== 'stream') return kind === 'json' ? { mediaType, kind, schema } : undefined
-  if (framing !== 'sse') return { mediaType, kind, schema }
-  const properties = (schema as { properties?: { data?: Schema } }).properties
-  return data?.length === 1 && data[0]?.isJson ? { mediaType, kind, schema: properties?.data } : undefined
+// What of a body is written as JSON, if there is any.
+function inJson(content: Content): Pick<Content, 'mediaType' | 'schema'> | undefined {
+  const json = kindOf(content).sent?.inJson?.(content)
+  return json && { mediaType: content.mediaType, schema: json.schema }
 }
 
 function createWritableCheck(reader: Reader): (schema: AnySchema) => boolean {

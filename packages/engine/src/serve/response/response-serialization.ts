@@ -4,17 +4,17 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { stringify } from 'lossless-json'
 import type { Content, Operation, Response } from '../../document/contract.js'
-import { essence, responseContent, sentType } from '../../document/media-types.js'
-import { contentsOf, dependsOnAccept, silentContents, successesAmong } from '../../document/responses.js'
+import { essence, responseContent } from '../../document/media-types.js'
+import { contentsOf, dependsOnAccept, successesAmong } from '../../document/responses.js'
+import { kindOf, sentType, silentContents } from '../../kinds/index.js'
+import { Unwritable, type Write } from '../../kinds/kind.js'
+import type { Items } from '../../kinds/stream.js'
 import { createChoice } from '../request/accept.js'
 import type { Acceptance } from './acceptances.js'
-import { createCsvWriter, type WriteCsv } from './csv.js'
 import { headerText } from './header-text.js'
-import type { Items } from './item-stream.js'
 import { endWithResponse, mayStream } from './response-stream.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
 import { createStreamSerializer } from './stream-serialization.js'
-import { utf8Fault } from './utf-8.js'
 
 /** The response that a handler returns, its types erased. */
 export interface HandlerResponse {
@@ -95,26 +95,37 @@ type WriteBody = (
 
 function createBodyWriter(operation: Operation, check: ResponseCheck, isExact: boolean): WriteBody {
   const { id, isIdempotent } = operation
-  const csvWriters = csvWritersOf(operation)
+  const writers = writersOf(operation)
   const toStream = createStreamSerializer(operation, check, (reply, status, type, value) =>
     toJson(reply, status, type, value, isExact),
   )
   return (reply, status, content, type, body) => {
+    const writeWhole = writers.get(content)
     // The cast is safe: the check has found them iterable.
-    if (content.kind === 'stream') return toStream(reply, status, content, body as Items)
+    if (writeWhole === undefined) return toStream(reply, status, content, body as Items)
     if (body instanceof Readable) {
       if (isIdempotent) throw new ResponseError(`${id} ${status}`, 'a stream cannot be stored')
       return body
     }
-    return content.kind === 'json'
-      ? (toJson(reply, status, essence(type), body, isExact) ?? '')
-      : toTextOrBytes(csvWriters.get(content), body, id, status)
+    try {
+      return writeWhole(body, (value) => toJson(reply, status, essence(type), value, isExact))
+    } catch (error) {
+      throw error instanceof Unwritable
+        ? new ResponseError(`${id} ${status}`, `body ${error.message}`)
+        : error
+    }
   }
 }
 
-function csvWritersOf({ responses }: Operation): ReadonlyMap<Content, WriteCsv> {
-  const tables = contentsOf(responses.values()).filter(({ kind }) => kind === 'csv')
-  return new Map(tables.map((each) => [each, createCsvWriter(each)]))
+// Of bodies that are written as a whole: of a stream, each item is.
+function writersOf({ responses }: Operation): ReadonlyMap<Content, Write> {
+  const contents = contentsOf(responses.values())
+  return new Map(
+    contents.flatMap((each) => {
+      const write = kindOf(each).sent?.writer?.(each)
+      return write === undefined ? [] : [[each, write] as const]
+    }),
+  )
 }
 
 /** What the responses of a status are written with. */
@@ -138,24 +149,6 @@ function preferenceAmong([first, ...others]: readonly Content[]): StatusParts['p
   if (first === undefined || others.length === 0) return undefined
   const choose = createChoice([first, ...others])
   return ({ request }) => choose(request.headers.accept)
-}
-
-function toTextOrBytes(
-  writeCsv: WriteCsv | undefined,
-  body: unknown,
-  id: string,
-  status: number,
-): string | Uint8Array {
-  if (writeCsv === undefined) {
-    const fault = typeof body === 'string' ? utf8Fault(body) : undefined
-    if (fault !== undefined) throw new ResponseError(`${id} ${status}`, `body ${fault}`)
-    return body as string | Uint8Array // as validated
-  }
-  try {
-    return writeCsv(body as Parameters<WriteCsv>[0])
-  } catch (error) {
-    throw new ResponseError(`${id} ${status}`, `body cannot be written as CSV: ${(error as Error).message}`)
-  }
 }
 
 // Characters of a header that are one byte in ISO 8859-1, and two in UTF-8.

@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../../document/contract.js'
 import { contentsOf, successContents } from '../../document/responses.js'
+import { isStream, kindOf } from '../../kinds/index.js'
 import { responseTo } from '../request/request-parts.js'
 import { checkedBytes } from './checked-bytes.js'
 import { EndlessBody } from './endless-body.js'
@@ -16,15 +17,14 @@ import { addHeaders } from './list-headers.js'
 
 /** Whether a handler may return a stream. What is stored for an `Idempotency-Key` is none. */
 export function mayStream({ isIdempotent, responses }: Operation): boolean {
-  return (
-    !isIdempotent && contentsOf(responses.values()).some(({ kind }) => kind === 'stream' || kind === 'bytes')
-  )
+  const contents = contentsOf(responses.values())
+  return !isIdempotent && contents.some((each) => kindOf(each).streams !== undefined)
 }
 
 /** Whether all that a handler may return as a success are streams of items. */
 export function onlyStreams(operation: Operation): boolean {
   const contents = successContents(operation)
-  return contents.length > 0 && contents.every(({ kind }) => kind === 'stream')
+  return contents.length > 0 && contents.every(isStream)
 }
 
 /** Destroys a body once its response is over, whether it was sent or not. */

@@ -2,15 +2,14 @@
 // invalid response is a bug in the service: the client gets a 500 without details, the log has the operation,
 // the status and the JSON pointer.
 
-import { Readable } from 'node:stream'
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../../document/contract.js'
 import type { Judges } from '../../document/judges.js'
 import type { AnySchema } from '../../document/keywords.js'
 import { elementsOf, responseContent } from '../../document/media-types.js'
 import { contentsOf, errorsAmong } from '../../document/responses.js'
-import { withBytes } from '../schemas/bytes.js'
-import { isItems } from './item-stream.js'
+import { isStream, kindOf } from '../../kinds/index.js'
+import { because, type Compile, type ContentFault } from '../../kinds/kind.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -88,13 +87,6 @@ export type HeadBeside = (
  */
 export type ItemFault = (item: unknown) => { readonly at: string; readonly problem: string } | undefined
 
-/** Why a body is not the declared one. */
-export interface ContentFault {
-  readonly problem: string
-  /** Those of its schema, if it has one. */
-  readonly errors: readonly ErrorObject[]
-}
-
 /** Looks a status up: itself, its range (`4xx`), or `default`. */
 export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) => T | undefined {
   const found = new Map<number, T | undefined>()
@@ -134,8 +126,7 @@ export function createResponseChecks(
       ]
     })
     const contents = isImplemented ? contentsOf(responses.values()) : []
-    const streams = contents.filter(({ kind }) => kind === 'stream')
-    const itemFaults = new Map(streams.map((each) => [each, itemCheck(compileBody, each)]))
+    const itemFaults = new Map(contents.filter(isStream).map((each) => [each, itemCheck(compileBody, each)]))
     return responseCheck(id, new Map(checks), itemFaults)
   }
 }
@@ -218,12 +209,6 @@ function besideCheck(header: HeaderCheck, status: string, { always, sometimes }:
   return { ...header, isProved, isAsked: !isProved || (required && !always.has(key)) }
 }
 
-function because(problem: string): ContentFault {
-  return { problem, errors: [] }
-}
-
-type Compile = (schema: AnySchema) => (value: unknown) => readonly ErrorObject[] | undefined
-
 // The validator of a body, which returns its errors; undefined if the body is valid.
 function compiled(compile: (schema: AnySchema) => ValidateFunction): Compile {
   return (schema) => {
@@ -287,23 +272,8 @@ function bodyCheck(
   }
 }
 
-function contentCheck(
-  compile: Compile,
-  { kind, schema }: Content,
-): (body: unknown) => ContentFault | undefined {
-  if (kind === 'stream')
-    return (body) => (isItems(body) ? undefined : because('the body must be an iterable of items'))
-  const errorsOf = schema === undefined ? undefined : compile(kind === 'bytes' ? withBytes(schema) : schema)
-  return (body) => {
-    if (kind === 'text' && typeof body !== 'string') return because('the body must be text')
-    if (kind === 'bytes' && body instanceof Readable) return undefined
-    if (kind === 'bytes' && typeof body !== 'string' && !(body instanceof Uint8Array))
-      return because('the body must be text or bytes')
-    const errors = errorsOf?.(body)
-    if (errors === undefined) return undefined
-    const { instancePath = '', message = 'cannot be checked' } = errors[0] ?? {}
-    return { problem: `body at "${instancePath}" ${message}`, errors }
-  }
+function contentCheck(compile: Compile, content: Content): (body: unknown) => ContentFault | undefined {
+  return kindOf(content).sent?.check(content, compile) ?? (() => because('the body is only received'))
 }
 
 function itemCheck(compile: Compile, { schema = true }: Content): ItemFault {

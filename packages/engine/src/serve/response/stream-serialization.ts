@@ -2,9 +2,10 @@
 
 import type { FastifyReply } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
-import { keepAliveOf } from '../../document/keep-alive.js'
-import { FramingError, frameOf } from './framing.js'
-import { ItemStream, type Items } from './item-stream.js'
+import { keepAliveOf } from '../../document/framing.js'
+import { Unwritable } from '../../kinds/kind.js'
+import { frameOf, type Items } from '../../kinds/stream.js'
+import { ItemStream } from './item-stream.js'
 import { endWithResponse } from './response-stream.js'
 import { type ItemFault, type ResponseCheck, ResponseError } from './response-validation.js'
 
@@ -47,9 +48,9 @@ function createWrite(
     try {
       const fault = faultOf(item)
       if (fault === undefined) return frame(item)
-      throw new FramingError(fault.problem, fault.at)
+      throw new Unwritable(fault.problem, fault.at)
     } catch (error) {
-      if (error instanceof FramingError)
+      if (error instanceof Unwritable)
         throw new ResponseError(place, `body at "/${index}${error.at}" ${error.message}`)
       // What a getter throws, for example.
       throw new ResponseError(place, `body at "/${index}" cannot be written`, { cause: error })

@@ -3,8 +3,8 @@
 import type { Contract, Operation } from '../../document/contract.js'
 import type { Problem } from '../../document/contract-error.js'
 import { missingCode } from '../../document/error-codes.js'
+import type { RequestError } from '../../document/request-error.js'
 import { isPublic } from '../../document/security.js'
-import type { RequestError } from '../base/errors.js'
 import type { Addition } from '../response/additions.js'
 import type { Security } from './security.js'
 

@@ -2,7 +2,7 @@
 
 import type { Contract, Operation } from '../../document/contract.js'
 import type { Problem } from '../../document/contract-error.js'
-import { areSentAlike, kindOf, requirementPlace } from '../../document/security.js'
+import { areSentAlike, requirementPlace, schemeKind } from '../../document/security.js'
 import type { AnyCheck, Caller } from './check.js'
 
 type Schemes = Pick<Contract, 'securitySchemes'>
@@ -52,7 +52,7 @@ function areApart(one: string, other: string, checks: Forms): boolean {
 }
 
 function shown(name: string, { securitySchemes }: Schemes): string {
-  return `${name} (${kindOf(securitySchemes.get(name))})`
+  return `${name} (${schemeKind(securitySchemes.get(name))})`
 }
 
 function pairsOf(names: readonly string[]): [string, string][] {

@@ -3,7 +3,7 @@
 
 import type { SecurityScheme } from '../../document/contract.js'
 import type { CredentialPlace } from '../../document/security.js'
-import { capitalized } from '../../lib/capitalized.js'
+import { capitalized } from '../../lib/texts.js'
 
 /** The challenge of a scheme. */
 export interface Challenge {

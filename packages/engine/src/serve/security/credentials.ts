@@ -3,9 +3,9 @@
 
 import type { FastifyRequest } from 'fastify'
 import { type CredentialPlace, headerOf } from '../../document/security.js'
-import { capitalized } from '../../lib/capitalized.js'
+import { capitalized, splitPair } from '../../lib/texts.js'
 import { sentCookies } from '../request/cookies.js'
-import { decode, splitPair } from '../request/parameter-text.js'
+import { decode } from '../request/parameter-text.js'
 import { sentQueryKeys } from '../request/query-keys.js'
 import type { Credential, UsernamePassword } from './check.js'
 

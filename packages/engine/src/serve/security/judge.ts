@@ -2,7 +2,8 @@
 // schemes are all met, with their scopes. A check is asked only when its turn comes, and once.
 
 import type { FastifyRequest } from 'fastify'
-import { RequestError, statusOf } from '../base/errors.js'
+import { RequestError } from '../../document/request-error.js'
+import { statusOf } from '../base/errors.js'
 import type { Caller, Credential } from './check.js'
 import { malformed } from './credentials.js'
 import type { Alternative, Plan, Step } from './plan.js'

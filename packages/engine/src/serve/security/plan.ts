@@ -2,8 +2,8 @@
 // for each operation (create-plan.ts), so that a request costs no more than its check.
 
 import type { Contract } from '../../document/contract.js'
+import type { RequestError } from '../../document/request-error.js'
 import type { CredentialPlace } from '../../document/security.js'
-import type { RequestError } from '../base/errors.js'
 import type { Challenge } from './challenges.js'
 import type { Caller, Check, Credential } from './check.js'
 import type { IsForeign } from './cookie-guard.js'

@@ -1,6 +1,6 @@
 // The refusals of a request that meets no alternative of its operation: 401 and 403, with their challenges.
 
-import { RequestError } from '../base/errors.js'
+import { RequestError } from '../../document/request-error.js'
 import { challenges, scopeChallenge } from './challenges.js'
 import type { Caller, CheckError } from './check.js'
 import type { Alternative, Need, Plan, Step } from './plan.js'

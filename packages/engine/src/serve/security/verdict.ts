@@ -1,6 +1,6 @@
 // The verdict on a request: who sent it, or why it may not pass.
 
-import type { RequestError } from '../base/errors.js'
+import type { RequestError } from '../../document/request-error.js'
 import type { Caller } from './check.js'
 
 /** What is known of who sent a request. */

@@ -9,9 +9,9 @@ import type { Operation } from '../../../src/document/contract.js'
 import { Reader } from '../../../src/document/reader.js'
 import type { Contract } from '../../../src/serve/index.js'
 import { createResponseSchemas } from '../../../src/serve/response/response-schemas.js'
-import { runtime } from '../../../src/serve/schemas/runtime.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
 import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
+import { runtime } from '../../../src/values/runtime.js'
 
 type Schema = Readonly<Record<string, unknown>>
 

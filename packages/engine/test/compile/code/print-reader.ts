@@ -8,9 +8,9 @@ import t, { type Test } from 'tap'
 import { printReader } from '../../../src/compile/code/print-reader.js'
 import type { Judges, Read } from '../../../src/document/judges.js'
 import { Reader } from '../../../src/document/reader.js'
-import { runtime } from '../../../src/serve/schemas/runtime.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
 import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
+import { runtime } from '../../../src/values/runtime.js'
 
 type Schema = Readonly<Record<string, unknown>>
 type Part = Readonly<Record<string, unknown>>

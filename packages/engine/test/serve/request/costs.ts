@@ -4,7 +4,7 @@
 import t from 'tap'
 import { createJudges } from '../../../src/compile/code/compilers.js'
 import type { Schema } from '../../../src/document/contract.js'
-import { describeViolations } from '../../../src/serve/schemas/messages.js'
+import { describeViolations } from '../../../src/values/messages.js'
 
 // CPU, not time: other processes may be busy. The slowest takes a tenth.
 const limitMs = 400

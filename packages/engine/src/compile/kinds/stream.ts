@@ -1,0 +1,96 @@
+// Sequential media types (OpenAPI 3.2, section 4.14): which responses are streams of items, and the schema of
+// an item, wherever a document has it. Of a stream of events, see events.ts.
+
+import type { Content } from '../../document/contract.js'
+import { type Framing, framingOf } from '../../document/framing.js'
+import { type AnySchema, schemaKeywords } from '../../document/keywords.js'
+import { type Node, nodeOf, type Reader } from '../../document/reader.js'
+import { isBytes, isFile } from './bytes.js'
+import { eventSchemaOf, readEvents } from './events.js'
+import type { Declared, DeclaredKind, Use } from './kind.js'
+
+export const stream: DeclaredKind = {
+  read: (reader, declared, use) =>
+    isStream(reader, declared, use) ? readStream(reader, declared, use) : undefined,
+  type: (_, value) => `Items<${value}>`,
+}
+
+// In a request, what has no itemSchema is a body like any other.
+function isStream(reader: Reader, { mediaType, media }: Declared, use: Use): boolean {
+  if (media.itemSchema !== undefined) return true
+  if (use === 'request' || framingOf(mediaType) === undefined) return false
+  const schema = nodeOf(reader.dereferenced(media.schema))
+  return framingOf(mediaType) === 'sse' ? !isFile(schema) : !isBytes(schema, false)
+}
+
+const noStreams = {
+  request: 'is a stream of items, which is not supported in a request: remove itemSchema, and read the bytes',
+  error: 'is a stream of items, which is not supported for an error',
+}
+
+function readStream(
+  reader: Reader,
+  { place, mediaType, media }: Declared,
+  use: Use,
+): Content | readonly string[] {
+  const items = use === 'response' ? readItems(reader, mediaType, media) : noStreams[use]
+  if (media.itemSchema !== undefined && !reader.version.startsWith('3.2'))
+    reader.warn(`${place} ${mediaType} has itemSchema, of OpenAPI 3.2: other tools need openapi: 3.2.0`)
+  return typeof items === 'string'
+    ? [`${place} ${mediaType} ${items}`]
+    : { mediaType, kind: 'stream', ...items }
+}
+
+/** What the items of a stream are: see the fields of Content. */
+export type Items = Pick<Content, 'schema' | 'framing' | 'data'>
+
+/**
+ * The items that a Media Type Object describes, or why they cannot be validated.
+ * @param reader of the document, whose version decides what `schema` describes
+ */
+export function readItems(reader: Reader, mediaType: string, media: Node): Items | string {
+  const framing = framingOf(mediaType)
+  if (framing === undefined)
+    return 'itemSchema is for streams of items, such as application/x-ndjson and text/event-stream'
+  const schema = itemSchemaOf(reader, media, framing)
+  if ('problem' in schema) return schema.problem
+  if (framing === 'sse') return readEvents(reader, schema.item)
+  reader.checkRefs(schema.item)
+  return { framing, schema: schema.item }
+}
+
+type ItemSchema = { readonly item: AnySchema } | { readonly problem: string }
+
+// Before OpenAPI 3.2 there was no other way to describe an item than by `schema`.
+function itemSchemaOf(reader: Reader, { schema, itemSchema }: Node, framing: Framing): ItemSchema {
+  const item = itemSchema as AnySchema | undefined
+  if (schema === undefined) return { item: item ?? true }
+  if (!reader.version.startsWith('3.2'))
+    return item === undefined
+      ? { item: framing === 'sse' ? eventSchemaOf(reader, schema as AnySchema) : (schema as AnySchema) }
+      : { problem: 'has both schema and itemSchema: keep itemSchema' }
+  const whole = wholeOf(reader, schema)
+  if (whole === undefined)
+    return { problem: 'has a schema of all items that is more than an array of them: use itemSchema' }
+  return { item: item === undefined ? whole : { allOf: [item, whole] } }
+}
+
+// The schema of an item in that of the whole: an array, of which nothing else is said.
+function wholeOf(reader: Reader, schema: unknown): AnySchema | undefined {
+  const { type, items = true, ...others } = reader.node(schema)
+  const isMore = Object.keys(others).some((key) => schemaKeywords.has(key) || assertions.test(key))
+  return type === 'array' && !isMore ? (items as AnySchema) : undefined
+}
+
+const assertions = /^(const|enum|\$ref|\$dynamicRef|m(in|ax).*|uniqueItems)$/
+
+/**
+ * The Media Type Object with the schema of an item, as a handler returns it, in its `schema`.
+ * @param media of a document without references to media types
+ */
+export function withSchemaOfItem(reader: Reader, mediaType: string, media: unknown): unknown {
+  if (framingOf(mediaType) === undefined) return media
+  const { itemSchema: _, ...others } = nodeOf(media)
+  const items = readItems(reader, mediaType, nodeOf(media))
+  return typeof items === 'string' ? media : { ...others, schema: items.schema }
+}

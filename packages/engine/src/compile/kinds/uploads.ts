@@ -1,0 +1,90 @@
+// What the contract says of bytes and files that reach their handler while they arrive.
+
+import type { Content, FileRules, Lengths } from '../../document/contract.js'
+import { type Node, nodeOf, nodesOf, type Reader } from '../../document/reader.js'
+import { onlyFile } from '../../document/uploads.js'
+
+/** A form with what is validated of its files as they arrive, if that is all that it says of them. */
+export function withFiles(reader: Reader, place: string, content: Content): Content {
+  const { mediaType } = content
+  const parts = partsOf(nodeOf(reader.dereferenced(content.schema)))
+  const files = new Map<string, FileRules>()
+  for (const [name, { kind, isList }] of content.fields ?? [])
+    if (kind === 'file') files.set(name, rulesOf(parts, name, isList))
+  if (files.size === 0) return content
+  const upload = { files, isClosed: isClosed(parts), minLength: 0, maxLength: Number.POSITIVE_INFINITY }
+  if (onlyFile(upload) !== undefined || areCounted(parts, [...files.keys()])) return { ...content, upload }
+  reader.warn(
+    `${place}: the request body ${mediaType} is read into memory: its schema says more of its files than ` +
+      'their types, lengths and numbers, which are checked as they arrive',
+  )
+  return content
+}
+
+// A schema and those that its `allOf` adds.
+function partsOf(schema: Node): Node[] {
+  return [schema, ...nodesOf(schema.allOf).flatMap(partsOf)]
+}
+
+function isClosed(parts: readonly Node[]): boolean {
+  return parts.some((each) => each.additionalProperties === false || each.unevaluatedProperties === false)
+}
+
+function declarationsOf(parts: readonly Node[], name: string): Node[] {
+  return parts.flatMap(({ properties }) => {
+    const own = nodeOf(properties)
+    return Object.hasOwn(own, name) ? partsOf(nodeOf(own[name])) : []
+  })
+}
+
+function itemsOf(declarations: readonly Node[]): Node[] {
+  return declarations.flatMap(({ items }) => (items === undefined ? [] : partsOf(nodeOf(items))))
+}
+
+function rulesOf(parts: readonly Node[], name: string, isList: boolean): FileRules {
+  const declarations = declarationsOf(parts, name)
+  return {
+    isRequired: parts.some(({ required }) => [required].flat().includes(name)),
+    isList,
+    minItems: most(declarations, 'minItems'),
+    maxItems: isList ? least(declarations, 'maxItems') : 1,
+    ...lengthsIn(isList ? itemsOf(declarations) : declarations),
+  }
+}
+
+// `if`, `dependentRequired` or `uniqueItems` would be about files that may not have arrived.
+function areCounted(parts: readonly Node[], names: readonly string[]): boolean {
+  const declarations = names.flatMap((name) => declarationsOf(parts, name))
+  return (
+    parts.every((each) => saysOnly(each, ofForms)) &&
+    declarations.every((each) => saysOnly(each, [...ofFiles, ...ofLists])) &&
+    itemsOf(declarations).every((each) => saysOnly(each, ofFiles))
+  )
+}
+
+const ofForms = ['properties', 'required', 'additionalProperties', 'unevaluatedProperties']
+const ofFiles = ['format', 'contentMediaType', 'contentEncoding', 'minLength', 'maxLength']
+const ofLists = ['items', 'minItems', 'maxItems']
+const annotations = ['title', 'description', 'deprecated', 'example', 'examples', 'externalDocs', '$comment']
+const always = ['type', 'allOf', ...annotations]
+
+function saysOnly(schema: Node, keywords: readonly string[]): boolean {
+  return Object.keys(schema).every((each) => [...keywords, ...always].includes(each) || each.startsWith('x-'))
+}
+
+/** The lengths that a schema allows bytes. */
+export function lengthsOf(schema: Node): Lengths {
+  return lengthsIn(partsOf(schema))
+}
+
+function lengthsIn(parts: readonly Node[]): Lengths {
+  return { minLength: most(parts, 'minLength'), maxLength: least(parts, 'maxLength') }
+}
+
+function most(schemas: readonly Node[], keyword: string): number {
+  return Math.max(0, ...schemas.map((each) => Number(each[keyword] ?? 0)))
+}
+
+function least(schemas: readonly Node[], keyword: string): number {
+  return Math.min(...schemas.map((each) => Number(each[keyword] ?? Number.POSITIVE_INFINITY)))
+}

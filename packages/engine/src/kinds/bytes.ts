@@ -1,0 +1,29 @@
+// Bytes: what the server does not look into, but for its length.
+
+import { Readable } from 'node:stream'
+import { withBytes } from '../values/bytes.js'
+import { because, bySchema, type Kind, noFaults } from './kind.js'
+import { textOrBytes } from './text.js'
+
+export const bytes: Kind = {
+  isText: false,
+  isOfValue: false,
+  streams: 'bytes',
+  receivedAs: 'bytes',
+  received: {
+    read: (value) => ({ value, faults: noFaults }),
+    schemaOf: withBytes,
+  },
+  sent: {
+    typeOf: (mediaType) => mediaType,
+    check({ schema }, compile) {
+      const faultOf = bySchema(schema === undefined ? undefined : withBytes(schema), compile)
+      return (body) => {
+        if (body instanceof Readable) return undefined
+        const isWhole = typeof body === 'string' || body instanceof Uint8Array
+        return isWhole ? faultOf(body) : because('the body must be text or bytes')
+      }
+    },
+    writer: () => textOrBytes,
+  },
+}

@@ -1,0 +1,57 @@
+// The kinds of content: what is known of each, and what follows from it. A new media type is a file, a row
+// here, and how the contract declares it (compile/kinds/).
+
+import { isDeepStrictEqual } from 'node:util'
+import type { Content, Operation, Response } from '../document/contract.js'
+import { responseContent } from '../document/media-types.js'
+import { contentsOf, errorsAmong } from '../document/responses.js'
+import { bytes } from './bytes.js'
+import { csv } from './csv.js'
+import { form } from './form.js'
+import { json } from './json.js'
+import type { Kind } from './kind.js'
+import { multipart } from './multipart.js'
+import { stream } from './stream.js'
+import { text } from './text.js'
+
+const kinds: Readonly<Record<Content['kind'], Kind>> = {
+  json,
+  text,
+  csv,
+  form,
+  multipart,
+  bytes,
+  stream,
+}
+
+/** What is known of the kind of a content. */
+export function kindOf({ kind }: Pick<Content, 'kind'>): Kind {
+  return kinds[kind]
+}
+
+/** A media type as it is sent. @param given that of a handler, where the contract has a range */
+export function sentType(content: Pick<Content, 'mediaType' | 'kind'>, given = content.mediaType): string {
+  return kindOf(content).sent?.typeOf(given) ?? given
+}
+
+/** Whether a content is a stream of items. */
+export function isStream(content: Pick<Content, 'kind'>): boolean {
+  return kindOf(content).streams === 'items'
+}
+
+/** Whether a response may be a stream of items. */
+export function hasStreams(responses: Operation['responses']): boolean {
+  return contentsOf(responses.values()).some(isStream)
+}
+
+/**
+ * The contents that a body may be written as whose handler names no media type, in the order of the document:
+ * in a success, all that are written from one value, because they have the same schema.
+ */
+export function silentContents(response: Response, responses: Operation['responses']): readonly Content[] {
+  const { contents } = response
+  const silent = responseContent(contents, undefined)
+  if (silent === undefined) return []
+  if (!kindOf(silent).isOfValue || errorsAmong(responses).includes(response)) return [silent]
+  return contents.filter((each) => kindOf(each).isOfValue && isDeepStrictEqual(each.schema, silent.schema))
+}

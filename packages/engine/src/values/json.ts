@@ -1,0 +1,98 @@
+// Parses JSON without loss: integers beyond 2^53 become bigint. Duplicate names and numbers that would be
+// rounded, which JSON.parse accepts silently, are errors, and so are deep nesting and characters PostgreSQL
+// cannot store. JSON.parse makes the value, because nothing else makes it as fast and as small; json-text.ts
+// reads what it would lose.
+
+import { ownError, type RequestError } from '../document/request-error.js'
+import { type JsonText, JsonTextError, readJsonText } from './json-text.js'
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Parses a JSON text (RFC 8259) encoded in UTF-8.
+ * @throws {RequestError} `invalid_json`, with the position of the error
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  const text = decode(bytes)
+  const read = readText(text)
+  const { integers } = read
+  const value: unknown = JSON.parse(integers.length === 0 ? text : withMarks(text, read))
+  if (read.names === 0 && integers.length === 0) return value
+  const parts: Parts = { names: 0, integers }
+  const exact = finished(value, parts)
+  if (parts.names < read.names) throw duplicate(text)
+  return exact
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw ownError('invalid_json', 'The body is not valid UTF-8.')
+  }
+}
+
+function readText(text: string): JsonText {
+  try {
+    return readJsonText(text)
+  } catch (error) {
+    if (error instanceof JsonTextError) throw ownError('invalid_json', error.message)
+    throw error
+  }
+}
+
+// With a text for each integer that JSON.parse would round. It begins with NUL, as no other one may.
+function withMarks(text: string, { integers }: JsonText): string {
+  const pieces: string[] = []
+  let from = 0
+  for (const [i, { start, end }] of integers.entries()) {
+    pieces.push(text.slice(from, start), `"\\u0000${i}"`)
+    from = end
+  }
+  pieces.push(text.slice(from))
+  return pieces.join('')
+}
+
+interface Parts extends Pick<JsonText, 'integers'> {
+  /** Those that were counted. JSON.parse keeps one of each. */
+  names: number
+}
+
+// Puts the integers into a value, and counts its names.
+function finished(value: unknown, parts: Parts): unknown {
+  if (typeof value === 'string' && value.charCodeAt(0) === 0)
+    return parts.integers[Number(value.slice(1))]?.value
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) finishMember(value, i, parts)
+    return value
+  }
+  const names = Object.keys(value)
+  parts.names += names.length
+  for (const name of names) finishMember(value as Record<string, unknown>, name, parts)
+  return value
+}
+
+function finishMember<Key extends string | number>(
+  container: Record<Key, unknown>,
+  key: Key,
+  parts: Parts,
+): void {
+  const value = container[key]
+  if (typeof value !== 'object' && typeof value !== 'string') return
+  const exact = finished(value, parts)
+  if (exact !== value) container[key] = exact
+}
+
+// The error of a text that has a name twice in an object.
+function duplicate(text: string): RequestError {
+  const names = new Set<string>()
+  let found = '""'
+  readJsonText(text, (written, object) => {
+    const own = `${object}:${JSON.stringify(JSON.parse(written))}` // it may be written with escapes
+    if (found === '""' && names.has(own)) found = written
+    names.add(own)
+  })
+  const name = JSON.stringify((JSON.parse(found) as string).slice(0, 64))
+  return ownError('invalid_json', `The body has the name ${name} twice in one object.`)
+}

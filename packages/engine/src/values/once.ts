@@ -1,0 +1,31 @@
+// Results of schemas, each computed once.
+
+import type { ValidateFunction } from 'ajv'
+import { stringify } from 'lossless-json'
+import type { Schema } from '../document/contract.js'
+import type { AnySchema } from '../document/keywords.js'
+
+/** Computes a result once for each schema: many schemas share their parts. */
+export function once<Result>(compute: (schema: Schema) => Result): (schema: Schema) => Result {
+  const results = new WeakMap<Schema, Result>()
+  return (schema) => {
+    const known = results.get(schema)
+    if (known !== undefined) return known
+    const result = compute(schema)
+    results.set(schema, result)
+    return result
+  }
+}
+
+/** Compiles equal schemas once: most operations share headers, parameters and errors. */
+export function compileOnce<Each extends AnySchema, Validate extends ValidateFunction>(
+  compile: (schema: Each) => Validate,
+): typeof compile {
+  const compiled = new Map<string, Validate>()
+  return (schema) => {
+    const text = String(stringify(schema))
+    const validate = compiled.get(text) ?? compile(schema)
+    compiled.set(text, validate)
+    return validate
+  }
+}
