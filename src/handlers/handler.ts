@@ -59,7 +59,8 @@ interface ContextWith<Caller, Schemes extends string> {
   readonly sql: Sql
   /**
    * The request's own path as a relative reference, `pets` for `/v1/pets`: the start of links, such as
-   * `${self}/7`. Write links relative to that path; they are sent as absolute URLs.
+   * `${self}/7`. Write links relative to that path; they are sent as absolute URLs. Like `link` and `signal`,
+   * it is made when it is read, so a copy of the context by spread is without it.
    */
   readonly self: string
   /**
@@ -76,8 +77,7 @@ interface ContextWith<Caller, Schemes extends string> {
   readonly log: Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>
   /**
    * Aborted once the request is over: it timed out, its client has gone, or its response is sent. For what
-   * the handler waits for besides `sql`, which ends by itself: `fetch(url, { signal })`. It is made when it
-   * is read, so a copy of the context by spread is without it.
+   * the handler waits for besides `sql`, which ends by itself: `fetch(url, { signal })`.
    */
   readonly signal: AbortSignal
   /** Who sent the request. Undefined only without a credential, where the operation requires none. */

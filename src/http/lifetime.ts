@@ -6,7 +6,13 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { type RequestError, type Upload, uploadOf } from 'contract-engine'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  preParsingHookHandler,
+  RouteOptions,
+} from 'fastify'
 import type { Signal } from '../database/driver/sql.js'
 import { afterReading } from '../lib/after-reading.js'
 import { unavailable } from '../middleware/unavailable.js'
@@ -250,11 +256,7 @@ export class Lifetimes {
       request.lifetime = this.#begin(request.raw.socket, reply)
       done()
     })
-    // Admitted: what has not arrived is waited for.
-    app.addHook('preParsing', (request, _reply, payload, done) => {
-      if (request.lifetime?.hasArrived === false) request.lifetime.beginWait()
-      done(null, payload)
-    })
+    app.addHook('onRoute', waitForBodies)
     // The body has been read, or is about to be.
     app.addHook('preValidation', (request, _reply, done) => {
       const upload = uploadOf(request)
@@ -315,6 +317,17 @@ export class Lifetimes {
     request.lifetime?.end()
     for (const listener of this.#onEnd) listener(request, reply, isAborted)
   }
+}
+
+// Admitted: what has not arrived is waited for, where Fastify reads a body. Elsewhere a phase of hooks would be for
+// nothing.
+function waitForBodies(route: RouteOptions): void {
+  if ([route.method].flat().every((method) => method === 'GET' || method === 'HEAD')) return
+  const wait: preParsingHookHandler = (request, _reply, payload, done) => {
+    if (request.lifetime?.hasArrived === false) request.lifetime.beginWait()
+    done(null, payload)
+  }
+  route.preParsing = [wait, ...[route.preParsing ?? []].flat()] as preParsingHookHandler[] // ours are such
 }
 
 function timeoutError({ handlerTimeoutMs }: Timeouts): RequestError {

@@ -10,8 +10,6 @@ import type { Lifetime } from './lifetime.js'
 /** The second argument of a handler. */
 export class RequestContext implements Context {
   readonly #request: FastifyRequest
-  readonly self: string
-  readonly link: Context['link']
   readonly contentType: string | undefined
   readonly log: Context['log']
   readonly client: Context['client']
@@ -22,15 +20,22 @@ export class RequestContext implements Context {
     readonly sql: Sql,
     readonly services: Context['services'],
   ) {
-    const { url, body, mediaType, log, client, callers = {} } = request
-    const self = selfReference(url)
+    const { body, mediaType, log, client, callers = {} } = request
     this.#request = request
-    this.self = self
-    this.link = (rel, query) => `<${selfWith(url, self, query)}>; rel="${rel}"`
     this.contentType = body === undefined ? undefined : mediaType
     this.log = log
     this.client = client as Context['client'] // there, unless the operation requires none
     this.callers = callers
+  }
+
+  // Made when they are read: few handlers link.
+  get self(): string {
+    return selfReference(this.#request.url)
+  }
+
+  get link(): Context['link'] {
+    const { url } = this.#request
+    return (rel, query) => `<${selfWith(url, selfReference(url), query)}>; rel="${rel}"`
   }
 
   get signal(): AbortSignal {

@@ -118,14 +118,11 @@ function together(pool: ConnectionSource, keepHours: number): RespondOnce {
     ),
   )
   const respondApart = apart(pool, keepHours)
-  return async (call) => {
-    try {
-      return responseOf(await queue.add(call, call.signal))
-    } catch (error) {
+  return (call) =>
+    queue.add(call, call.signal).then(responseOf, (error) => {
       if (error !== refused) throw error
       return respondApart(call)
-    }
-  }
+    })
 }
 
 const refused = new Error('a request was refused, which shared a transaction')
