@@ -302,7 +302,7 @@ t.test('requests without a valid key', async (t) => {
     t.equal((await guess('192.0.2.2', service.auth.authorization)).status, 200)
     await exhaust('192.0.2.2')
     const refused = await guess('192.0.2.2')
-    t.match(refused, { status: 429, body: { code: 'rate_limit_exceeded' } })
+    t.match(refused, { status: 429, body: { code: 'unauthorized_limit_exceeded' } })
     t.match(limitHeaders(refused), { limit: anonymous.perMinute, remaining: 0, retryAfter: 60 })
     t.equal((await guess('192.0.2.3')).status, 401, 'another address has its own quota')
     t.equal((await guess('192.0.2.2', service.auth.authorization)).status, 200)
