@@ -25,7 +25,7 @@ interface Load {
   readonly inFlight: number
   readonly refused: number
   readonly streamsInFlight: number
-  readonly streamsRefused: number
+  readonly streamsRefused: ReadonlyMap<string, number>
 }
 
 /** What bodies hold, and those that were refused because they held too much. */
@@ -152,11 +152,12 @@ function measureStreams(registry: Registry, loadShedder: Load): void {
   })
   new Counter({
     name: 'animal_store_stream_refusals_total',
-    help: 'Streams refused with 503 because STREAMS_MAX was reached',
+    help: 'Streams refused with 503 because STREAMS_MAX was reached, by operation',
+    labelNames: ['operation'],
     registers: [registry],
     collect() {
       this.reset()
-      this.inc(loadShedder.streamsRefused)
+      for (const [operation, count] of loadShedder.streamsRefused) this.inc({ operation }, count)
     },
   })
 }
