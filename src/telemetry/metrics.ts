@@ -10,6 +10,7 @@ import type { Pools } from '../database/database.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import type { FindFault } from '../http/readiness.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
+import { lostLines } from '../lib/log.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import {
   measureConnections,
@@ -68,6 +69,7 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
   measureLoad(registry, loadShedder)
   measureStreams(registry, loadShedder)
   measureBodies(registry, parts.bodies)
+  measureLog(registry)
   measureStatements(registry, pools)
   measureStalls(registry, pools)
   measureConnections(registry, pools.keys)
@@ -178,6 +180,18 @@ function measureBodies(registry: Registry, bodies: Bodies): void {
     collect() {
       this.reset()
       this.inc(bodies.refused)
+    },
+  })
+}
+
+function measureLog(registry: Registry): void {
+  new Counter({
+    name: 'animal_store_log_lines_lost_total',
+    help: 'Lines of the log that were dropped, because its reader or its disk did not take them',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(lostLines())
     },
   })
 }
