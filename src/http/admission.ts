@@ -60,7 +60,7 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
     const isAmbiguous = closeIfAmbiguous(request.raw)
     const operation = request.matched?.config.operation
     if (operation !== undefined) loadShedder.check()
-    if (operation !== undefined && streaming.has(operation)) loadShedder.check('streams')
+    if (operation !== undefined && streaming.has(operation)) loadShedder.check('streams', operation.id)
     const admitting = admission.admit(request, reply, isAmbiguous || hasBadTarget)
     if (admitting === undefined) done()
     return admitting

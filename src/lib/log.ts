@@ -22,6 +22,14 @@ const prettify = process.stdout.isTTY
     })
   : undefined
 
+// Of the process, which has one log.
+let lost = 0
+
+/** The lines that were dropped, since nobody took them for so long. */
+export function lostLines(): number {
+  return lost
+}
+
 /** Creates the log of the process. Pending lines are written before the process exits. */
 export function createLog(level: string): Logger {
   let isFailing = false
@@ -40,7 +48,10 @@ export function createLog(level: string): Logger {
     if (!isFailing) reportFailure(error)
     isFailing = true
   })
-  out.on('drop', () => out.write('')) // retries, which pino does not do by itself
+  out.on('drop', (text: string) => {
+    lost += text.split('\n').length - 1
+    out.write('') // retries, which pino does not do by itself
+  })
   let lines: string[] = []
   const flush = () => {
     if (lines.length === 0) return

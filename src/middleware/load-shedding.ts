@@ -22,7 +22,7 @@ type Lane = 'work' | 'unknown keys' | 'streams' | `asked for ${string}`
 export class LoadShedder {
   readonly #inFlight = new Map<Lane, number>()
   #refused = 0
-  #streamsRefused = 0
+  readonly #streamsRefused = new Map<string, number>()
 
   /**
    * @param max of each lane but that of streams. A request that is still arriving is in no lane, so slow
@@ -48,8 +48,8 @@ export class LoadShedder {
     return this.#refused
   }
 
-  /** The number of streams refused because their maximum was reached. */
-  get streamsRefused(): number {
+  /** The number of streams refused because their maximum was reached, by operation. */
+  get streamsRefused(): ReadonlyMap<string, number> {
     return this.#streamsRefused
   }
 
@@ -57,10 +57,10 @@ export class LoadShedder {
    * Throws a 503 if no slot is free, before the request costs its client's quota, a look-up and a body.
    * `run` checks again: the slot may be taken by the time the body has arrived.
    */
-  check(lane: Lane = 'work'): void {
+  check(lane: Lane = 'work', operation = 'none'): void {
     const isOfStreams = lane === 'streams'
     if (this.#inFlightIn(lane) < (isOfStreams ? this.streamsMax : this.max)) return
-    if (isOfStreams) this.#streamsRefused++
+    if (isOfStreams) this.#streamsRefused.set(operation, (this.#streamsRefused.get(operation) ?? 0) + 1)
     else this.#refused++
     throw isOfStreams ? tooManyStreams : overload
   }
@@ -69,9 +69,9 @@ export class LoadShedder {
    * Runs a handler or a look-up in a slot, released when it settles, even if its request has ended before.
    * @throws a 503 if no slot is free
    */
-  run<Result>(work: () => Promise<Result>, lane: Lane = 'work'): Promise<Result> {
+  run<Result>(work: () => Promise<Result>, lane: Lane = 'work', operation?: string): Promise<Result> {
     return promised(() => {
-      this.check(lane)
+      this.check(lane, operation)
       this.#add(1, lane)
       const result = promised(work)
       const release = () => this.#add(-1, lane)
@@ -89,14 +89,14 @@ export class LoadShedder {
   }
 
   /** Resolves with a response that may be a stream, whose slot is then released when it ends. */
-  runStream(respond: () => Promise<SerializedResponse>): Promise<SerializedResponse> {
+  runStream(operation: string, respond: () => Promise<SerializedResponse>): Promise<SerializedResponse> {
     return new Promise((resolve, reject) => {
       const work = async () => {
         const response = await respond()
         resolve(response)
         if (response.body instanceof Readable) await finished(response.body).catch(() => {})
       }
-      this.run(work, 'streams').catch(reject)
+      this.run(work, 'streams', operation).catch(reject)
     })
   }
 }
@@ -128,10 +128,11 @@ export function shed<Resource>(loadShedder: LoadShedder): Around<Resource> {
 export function shedStreams<Resource>(loadShedder: LoadShedder): Around<Resource> {
   return (respond, operation) => {
     if (!mayStream(operation)) return respond
-    if (onlyStreams(operation)) return (...call) => loadShedder.runStream(() => respond(...call))
+    const { id } = operation
+    if (onlyStreams(operation)) return (...call) => loadShedder.runStream(id, () => respond(...call))
     return async (...call) => {
       const response = await respond(...call)
-      return response.body instanceof Readable ? loadShedder.runStream(async () => response) : response
+      return response.body instanceof Readable ? loadShedder.runStream(id, async () => response) : response
     }
   }
 }

@@ -11,6 +11,7 @@ import type { Arrivals } from '../http/accept-first.js'
 import type { Lifetimes } from '../http/lifetime.js'
 import type { FindFault } from '../http/readiness.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
+import { lostLines } from '../lib/log.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import {
   measureConnections,
@@ -26,7 +27,7 @@ interface Load {
   readonly inFlight: number
   readonly refused: number
   readonly streamsInFlight: number
-  readonly streamsRefused: number
+  readonly streamsRefused: ReadonlyMap<string, number>
 }
 
 /** What bodies hold, and those that were refused because they held too much. */
@@ -71,6 +72,7 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
   measureLoad(registry, loadShedder)
   measureStreams(registry, loadShedder)
   measureBodies(registry, parts.bodies)
+  measureLog(registry)
   measureStatements(registry, pools)
   measureStalls(registry, pools)
   measureConnections(registry, pools.keys)
@@ -167,11 +169,12 @@ function measureStreams(registry: Registry, loadShedder: Load): void {
   })
   new Counter({
     name: 'animal_store_stream_refusals_total',
-    help: 'Streams refused with 503 because STREAMS_MAX was reached',
+    help: 'Streams refused with 503 because STREAMS_MAX was reached, by operation',
+    labelNames: ['operation'],
     registers: [registry],
     collect() {
       this.reset()
-      this.inc(loadShedder.streamsRefused)
+      for (const [operation, count] of loadShedder.streamsRefused) this.inc({ operation }, count)
     },
   })
 }
@@ -192,6 +195,18 @@ function measureBodies(registry: Registry, bodies: Bodies): void {
     collect() {
       this.reset()
       this.inc(bodies.refused)
+    },
+  })
+}
+
+function measureLog(registry: Registry): void {
+  new Counter({
+    name: 'animal_store_log_lines_lost_total',
+    help: 'Lines of the log that were dropped, because its reader or its disk did not take them',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(lostLines())
     },
   })
 }

@@ -1,12 +1,13 @@
 // docker-compose.yml matches the service, and its parts match each other.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { readConfig } from '../../src/config.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { composed } from '../fixtures/compose.js'
+import { temporaryDirectory } from '../fixtures/directory.js'
 
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
 
@@ -80,6 +81,46 @@ t.test('the pages call containers, profiles and variables that exist', async (t)
     if (name !== undefined) t.ok(name in services, `${page}: ${text}`)
     for (const [, variable] of variables.matchAll(/([A-Z_]+)=/g)) t.match(file, `\${${variable}:-`, text)
   }
+})
+
+t.test(
+  'what a stack is started with is in .env, so that a later command from another shell keeps it',
+  async (t) => {
+    const lines = shellLines.filter(({ line }) => /printf .*>> \.env$/.test(line))
+    const set = lines.flatMap(({ line }) => [...line.matchAll(/([A-Z_]+)=/g)].map(([, name = '']) => name))
+    t.strictSame(set.sort(), ['COMPOSE_PROFILES', 'PORTS', 'REPLICAS', 'SHUTDOWN_DELAY_MS', 'TRUST_PROXY'])
+    const file = read('docker-compose.yml')
+    for (const name of set.filter((each) => each !== 'COMPOSE_PROFILES'))
+      t.ok(file.includes(`\${${name}:-`), name)
+    t.match(service?.deploy?.replicas, /^\$\{REPLICAS:-1\}$/)
+    for (const { page, text, variables, args } of commands) {
+      t.equal(variables, '', `${page}: ${text}`)
+      t.notMatch(args, / --scale/, `${page}: ${text}`)
+    }
+    t.notOk(shellLines.find(({ line }) => /^export (PORTS|TRUST_PROXY|SHUTDOWN_DELAY_MS)/.test(line)))
+  },
+)
+
+t.test('a rollout stops the old instances in turn, once as many new ones are healthy', async (t) => {
+  const folder = temporaryDirectory(t, { log: '' })
+  const log = path.join(folder, 'log')
+  const docker = (fails: string) =>
+    `#!/bin/sh\necho "$@" >> ${log}\ncase "$*" in ${fails}) exit 1 ;; 'compose ps'*) printf 'a\\nb\\n' ;; esac\n`
+  const rollOut = (fails: string) => {
+    writeFileSync(log, '')
+    writeFileSync(path.join(folder, 'docker'), docker(fails), { mode: 0o755 })
+    writeFileSync(path.join(folder, 'sleep'), '#!/bin/sh\n', { mode: 0o755 })
+    const env = { PATH: `${folder}:${process.env.PATH}` }
+    const { status } = spawnSync(path.join(projectRoot, 'deploy/compose/rollout'), { env })
+    return [status, ...readFileSync(log, 'utf8').trim().split('\n')]
+  }
+  const migrate = 'compose run --rm --build --no-TTY migrations'
+  const start = 'compose up --detach --wait --no-deps --no-recreate --scale service=4 service'
+  const before = ['compose ps --quiet service', migrate, start]
+  const stops = ['stop --time 30 a', 'rm a', 'stop --time 30 b', 'rm b']
+  t.strictSame(rollOut('none'), [0, ...before, ...stops])
+  t.strictSame(rollOut("'compose up'*"), [1, ...before], 'the old ones stay')
+  t.strictSame(rollOut("'compose run'*"), [1, ...before.slice(0, 2)])
 })
 
 t.test(

@@ -367,6 +367,7 @@ t.test('an outage that someone has to mend', async (t) => {
 
   await t.test('a table is locked against all: the instance is not ready', async (t) => {
     const held = await holdPets(admin)
+    await until(async () => (await ready())[0] === 503)
     t.strictSame([await ready(), await reported('no_answer')], [[503, undefined], 0])
     await held.release()
     await until(well)

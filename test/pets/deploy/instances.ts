@@ -197,6 +197,7 @@ async function isFree(port: number): Promise<boolean> {
 // The instances' lines of a file, and the port of the balancer's own.
 function atPlaces(text: string, port: number, places: readonly Place[]): string {
   return text
+    .replace(/^ {4}(user|group|chroot) .*\n/gm, '') // for whoever runs this
     .replace(/(bind |listen ):?3000/, (_, verb) => `${verb}127.0.0.1:${port}`)
     .replace(/127\.0\.0\.1:300([1-4])\b/g, (_, n) => `127.0.0.1:${places[n - 1]?.port}`)
     .replace(/port 1300([1-4])\b/g, (_, n) => `port ${places[n - 1]?.metricsPort}`)
