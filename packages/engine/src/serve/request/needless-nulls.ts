@@ -14,19 +14,34 @@ export function needlessNulls(
   const places = errors.map(({ instancePath }) => instancePath).filter((each) => isNullField(body, each))
   if (places.length === 0 || validate === undefined) return new Set()
   const without = new Set(places)
-  const left = validate.explain(copied(body, '', without))
+  const left = validate.explain(withoutFields(body as object, without))
   const needed = new Set(left.flatMap(missing))
   return new Set(places.filter((each) => !needed.has(each)))
 }
 
-// Without the fields at these places.
-function copied(value: unknown, at: string, without: ReadonlySet<string>): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  const placeOf = (key: string | number) => at + jsonPointer([key])
-  if (Array.isArray(value)) return value.map((each, i) => copied(each, placeOf(i), without))
-  const kept = Object.entries(value).filter(([name]) => !without.has(placeOf(name)))
-  return Object.fromEntries(kept.map(([name, each]) => [name, copied(each, placeOf(name), without)]))
+// A copy of what is on the way to these places. Not by recursion: a body may be nested deeply.
+function withoutFields(body: object, places: ReadonlySet<string>): object {
+  const copies = new Map<object, Container>()
+  const copyOf = (value: object): Container => {
+    const known = copies.get(value) ?? ((Array.isArray(value) ? [...value] : { ...value }) as Container)
+    return copies.set(value, known) && known
+  }
+  const root = copyOf(body)
+  for (const place of places) {
+    const tokens = tokensOf(place)
+    const last = tokens.pop() as string // a field has a name
+    let [value, copy] = [body as Container, root]
+    for (const token of tokens) {
+      value = value[token] as Container
+      copy[token] = copyOf(value)
+      copy = copy[token] as Container
+    }
+    delete copy[last]
+  }
+  return root
 }
+
+type Container = Record<string, unknown>
 
 function missing({ instancePath, params: { missingProperty } }: ErrorObject): string[] {
   return missingProperty === undefined ? [] : [instancePath + jsonPointer([missingProperty])]
