@@ -32,11 +32,12 @@ const options = {
 
 /** Bundles the programs, if anything has changed. Rejects if one cannot be bundled; esbuild has printed why. */
 async function bundle() {
-  if (isCurrent()) return
+  const version = await engineVersion() // of all its code, much of which is not bundled
+  if (isCurrent(version)) return
   const began = Date.now()
   const { build } = require('esbuild') // a production install has none, and runs what is there
   const plugins = [withGlueValidator, latePackages, mapsOfPackages]
-  const define = { bundledEngineVersion: JSON.stringify(await engineVersion()) } // the plan is of this engine
+  const define = { bundledEngineVersion: JSON.stringify(version) } // the plan is of this engine
   const { metafile } = await build({ ...options, entryPoints: programs(), plugins, define })
   cpSync(staticFiles, path.join(folder, 'static'), { recursive: true })
   const outputs = Object.keys(metafile.outputs)
@@ -44,7 +45,7 @@ async function bundle() {
   const sources = [...Object.keys(metafile.inputs).filter((file) => !isOfPackage(file)), ...otherSources()]
   if (sources.some((file) => timeOf(file) >= began)) return // edited meanwhile: the next build bundles it
   const times = [...sources, ...outputs].map((file) => [file, timeOf(file)])
-  writeFileSync(recordFile, JSON.stringify(Object.fromEntries(times)))
+  writeFileSync(recordFile, JSON.stringify({ version, times: Object.fromEntries(times) }))
 }
 
 async function engineVersion() {
@@ -60,10 +61,10 @@ function programs() {
 }
 
 // Whether each file that the bundle was made of, and each of its own, is as it was.
-function isCurrent() {
+function isCurrent(version) {
   try {
-    const times = JSON.parse(readFileSync(recordFile, 'utf8'))
-    return Object.entries(times).every(([file, time]) => timeOf(file) === time)
+    const { version: bundled, times } = JSON.parse(readFileSync(recordFile, 'utf8'))
+    return bundled === version && Object.entries(times).every(([file, time]) => timeOf(file) === time)
   } catch (_) {
     return false
   }
