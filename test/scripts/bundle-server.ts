@@ -27,6 +27,14 @@ t.test(
   },
 )
 
+t.test('the bundle is made again when the version of the engine is another, as that of the plan is', (t) => {
+  const { version } = JSON.parse(readFileSync(path.join(projectRoot, 'dist/.service.json'), 'utf8'))
+  const plan = readFileSync(path.join(projectRoot, 'dist/generated/contract.plan'), 'latin1')
+  const head = JSON.parse(/\{.*\}/.exec(plan)?.[0] ?? '{}')
+  t.equal(version, head.engine)
+  t.end()
+})
+
 t.test('an error has the name of its class, which log lines show', async (t) => {
   const sources = ['src', 'packages/engine/src'].flatMap((folder) =>
     readdirSync(path.join(projectRoot, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
