@@ -5,6 +5,7 @@ import { expectedOf, readFeatures, runCase, type Way, withoutPlace } from 'contr
 import { loadingProved } from 'contract-engine/testing/plans'
 import t, { type Test } from 'tap'
 import { readyServer } from '../scripts/generate/server.js'
+import { listEach } from '../scripts/lib/schemes.js'
 import {
   loadServiceContract,
   operationExtensions,
@@ -14,11 +15,8 @@ import {
 } from '../src/auth/plans.js'
 import { projectRoot } from '../src/lib/paths.js'
 
-// A check for each scheme, of a form of its own.
-const build: Way<ServiceContract>['build'] = (contract, handlerOf, log) => {
-  const listed = new Map([...contract.securitySchemes.keys()].map((name) => [name, name]))
-  return readyServer(contract, handlerOf, log, { listed })
-}
+const build: Way<ServiceContract>['build'] = (contract, handlerOf, log) =>
+  readyServer(contract, handlerOf, log, { listed: listEach(contract) })
 const readers = { readers: serviceExtensions, operationReaders: operationExtensions }
 const fromPlan = (t: Test) => loadingProved(t, readServiceContract, loadServiceContract, readers)
 

@@ -14,7 +14,8 @@ if (status === null) console.error(`The compiler was killed: ${signal ?? error}`
 if (status === 0) copyChanged(path.join(__dirname, statics), path.join(__dirname, 'dist', statics))
 process.exit(status ?? 1)
 
-// The bundle of a service is made again when a file is newer; the times that a copy keeps differ between versions of Node.
+// The bundle of a service is made again when a file is newer; the times that a copy keeps differ between
+// versions of Node.
 function copyChanged(from, to) {
   mkdirSync(to, { recursive: true })
   for (const name of readdirSync(from)) {

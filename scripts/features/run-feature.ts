@@ -1,4 +1,4 @@
-// Tries a feature of OpenAPI as generate does: it refuses the contract with a line, or a server of it is called.
+// Tries a feature of OpenAPI as generate does: it refuses the contract with a line, or a server is called.
 
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -15,6 +15,7 @@ import { projectRoot } from '../../src/lib/paths.js'
 import { checkContract } from '../generate/contract.js'
 import { readyServer } from '../generate/server.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
+import { listEach } from '../lib/schemes.js'
 
 /** The features of the page. */
 export const featuresFile = path.join(projectRoot, 'packages/engine/test/features.yaml')
@@ -27,9 +28,8 @@ export function runFeature(feature: Feature): Promise<Result> {
     try {
       let outcomes: Outcome[] = []
       const { contract } = await checkContract(path.join(directory, 'openapi.yaml'), async (contract) => {
-        // A check for each scheme, of a form of its own.
-        const listed = new Map([...contract.securitySchemes.keys()].map((name) => [name, name]))
-        outcomes = await runCalls(feature, contract, (...parts) => readyServer(...parts, { listed }))
+        const own = { listed: listEach(contract) }
+        outcomes = await runCalls(feature, contract, (...parts) => readyServer(...parts, own))
         return { noted: [], planned: [] }
       })
       generateOperations(contract)

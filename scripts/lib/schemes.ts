@@ -29,6 +29,11 @@ export function defaultList(contract: Contract): Listed {
   return new Map([...chooseChecks(contract).checks].map(([name, check]) => [name, `${check}()`]))
 }
 
+/** A list with a check for each scheme of a contract, of a form of its own. */
+export function listEach({ securitySchemes }: Contract): Listed {
+  return new Map([...securitySchemes.keys()].map((name) => [name, name]))
+}
+
 /** The list of a module: the properties of the object that it exports as `schemes`. */
 export function listedIn(text: string): Listed {
   const source = ts.createSourceFile(schemesFile, text, ts.ScriptTarget.Latest, true)

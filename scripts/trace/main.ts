@@ -1,4 +1,5 @@
-// The hook sees what is loaded after it is registered: the engine and the service, which trace.ts imports, too.
+// The hook sees what is loaded after it is registered: the engine and the service, which trace.ts imports,
+// too.
 
 import { register } from 'node:module'
 

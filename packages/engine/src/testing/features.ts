@@ -1,4 +1,5 @@
-// A feature of OpenAPI as a contract and calls of its server, in rows of YAML: what it refuses, receives and sends.
+// A feature of OpenAPI as a contract and calls of its server, in rows of YAML: what it refuses, receives and
+// sends.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -134,20 +135,17 @@ const anything = {
   '4XX': { description: 'An error.' },
 }
 
-/** How a feature is run; by default by the engine alone. */
+/** How a feature is run. */
 export interface Way<Read extends Contract> {
   readonly read: (file: string, readText: (file: string) => Promise<string>) => Promise<Read>
   readonly build: Build<Read>
 }
 
-/** Runs a feature with the engine alone, or in another way, without what only generate checks. */
-export async function runCase<Read extends Contract = Contract>(
+/** Runs a feature without what only generate checks. */
+export async function runCase<Read extends Contract>(
   feature: Feature,
-  way: Partial<Way<Read>> = {},
+  { read, build }: Way<Read>,
 ): Promise<Result> {
-  // Both are of the engine, or neither.
-  const alone = { read: readContract, build: buildReady } as unknown as Way<Read>
-  const { read, build } = { ...alone, ...way }
   const texts: Record<string, string> = { ...feature.files, 'openapi.yaml': contractOf(feature) }
   const readText = async (file: string) => {
     const text = texts[path.basename(file)]
@@ -165,7 +163,7 @@ export async function runCase<Read extends Contract = Contract>(
   }
 }
 
-/** Builds a server of a contract with these handlers, and with checks of its security that any credential passes. */
+/** Builds a server of a contract with these handlers, and with checks that any credential passes. */
 export type Build<Read extends Contract = Contract> = (
   contract: Read,
   handlerOf: (operation: Operation) => unknown,
@@ -210,6 +208,9 @@ const buildReady: Build = async (contract, handlerOf, log) => {
   await app.ready()
   return app
 }
+
+/** By the engine alone. */
+export const engineAlone: Way<Contract> = { read: readContract, build: buildReady }
 
 // Only declared headers, and bytes as text.
 async function shown(request: Node, { parameters }: Operation): Promise<Node> {

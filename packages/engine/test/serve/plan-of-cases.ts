@@ -1,14 +1,21 @@
-// Each case of the engine, and each feature, by way of a plan, whose functions are printed: the same contract, the same
-// responses. What Ajv compiles within the process is their oracle.
+// Each case of the engine, and each feature, by way of a plan, whose functions are printed: the same contract,
+// the same responses. What Ajv compiles within the process is their oracle.
 
 import t, { type Test } from 'tap'
 import { readContract } from '../../src/compile/index.js'
 import { loadContract } from '../../src/serve/index.js'
-import { expectedOf, type Result, readFeatures, runCase, withoutPlace } from '../../src/testing/features.js'
+import {
+  engineAlone,
+  expectedOf,
+  type Result,
+  readFeatures,
+  runCase,
+  withoutPlace,
+} from '../../src/testing/features.js'
 import { loadingProved } from '../../src/testing/plans.js'
 import { casesFile, featuresFile } from '../fixtures/features.js'
 
-const loading = (t: Test) => ({ read: loadingProved(t, readContract, loadContract) })
+const loading = (t: Test) => ({ ...engineAlone, read: loadingProved(t, readContract, loadContract) })
 const cases = await readFeatures(casesFile)
 const features = await readFeatures(featuresFile)
 
@@ -23,5 +30,5 @@ for (const each of [...cases, ...features.filter(({ refused }) => refused === un
 for (const each of features.filter(({ refused }) => refused !== undefined))
   t.test(`${each.area}: ${each.feature}, from its plan as from its files`, async (t) => {
     const told = ({ refused, outcomes }: Result) => ({ refused: refused?.map(withoutPlace), outcomes })
-    t.strictSame(told(await runCase(each, loading(t))), told(await runCase(each)))
+    t.strictSame(told(await runCase(each, loading(t))), told(await runCase(each, engineAlone)))
   })
