@@ -18,7 +18,12 @@ interface Service {
 }
 
 // Connects as a role with a connection limit, which superusers are exempt from.
-async function openAs(t: Test, admin: RootSql, limit: number): Promise<Service> {
+async function openAs(
+  t: Test,
+  admin: RootSql,
+  limit: number,
+  timeoutMs = handlerTimeoutMs,
+): Promise<Service> {
   const cluster = await readCluster()
   const role = `${admin.options.database}_role`
   const password = 'secret'
@@ -29,7 +34,7 @@ async function openAs(t: Test, admin: RootSql, limit: number): Promise<Service> 
   const logger = pino({}, { write: (line: string) => void log.push(JSON.parse(line)) })
   const make = (options: object) =>
     connectTo(cluster, admin.options.database, { ...options, username: role, password })
-  const pools = createPools(make, handlerTimeoutMs, logger)
+  const pools = createPools(make, timeoutMs, logger)
   t.teardown(async () => {
     await endPools(pools)
     await admin.unsafe(`drop owned by ${role}`)
@@ -296,7 +301,7 @@ const outages: readonly Outage[] = [
 
 t.test('an outage that someone has to mend', async (t) => {
   const admin = await createDatabase(t)
-  const { pools, role } = await openAs(t, admin, -1)
+  const { pools, role } = await openAs(t, admin, -1, 10_000) // statements of tables that are locked end
   const maintenance = connectTo(await readCluster(), undefined, { max: 1 })
   t.teardown(() => maintenance.end())
   const service = await startService(t, { sql: admin, pools, env: { METRICS_PORT: '9464' } })
