@@ -58,6 +58,7 @@ const rooms = {
   'serve/outgoing': ['document', 'values', 'kinds', 'serve/request', 'serve/response'],
   'serve/documents': ['document', 'serve/base', 'serve/response'],
   serve: ['document', 'values', 'kinds', 'serve'],
+  mount: ['document', 'serve'],
   'compile/kinds': ['document', 'kinds'],
   'compile/source': ['document', 'compile/contract'],
   'compile/contract': ['document', 'kinds', 'serve/outgoing', 'compile/kinds'],
@@ -74,7 +75,7 @@ const rooms = {
   testing: [],
 }
 
-const doors = `${engine}(compile/index|serve/index|tools)[.]ts$`
+const doors = `${engine}(index|compile/index|tools)[.]ts$`
 
 // A room within another has its own rule; what is beside the rooms of a folder composes them.
 const within = (room) =>
@@ -91,7 +92,7 @@ const roomRules = Object.entries(rooms).map(([room, others]) => ({
       ...(['diff', 'testing'].includes(room) ? [doors] : []),
     ],
     // What is asked for once in a while, such as the line of a fault or the text of a page, is loaded then.
-    ...(room.startsWith('serve') && { dynamic: false }),
+    ...(/^(serve|mount)/.test(room) && { dynamic: false }),
   },
 }))
 

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { ContractError } from '../serve/index.js'
+import { ContractError } from '../index.js'
 import { type ReadText, readSource } from '../tools.js'
 import type { Source } from './annotations.js'
 import type { Change } from './comparison.js'

@@ -16,7 +16,7 @@ import {
   notFoundHandler,
   notImplemented,
   type Operation,
-} from '../serve/index.js'
+} from '../index.js'
 import { ownErrorStatuses } from '../tools.js'
 import { type Answer, type CallOptions, send } from './send.js'
 

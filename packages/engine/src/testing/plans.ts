@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
 import { compileContract } from '../compile/index.js'
-import type { Contract, LoadOptions } from '../serve/index.js'
+import type { Contract, LoadOptions } from '../index.js'
 import { isOpenApi32 } from '../tools.js'
 
 type Read<Result> = (file: string, readText?: (file: string) => Promise<string>) => Promise<Result>

@@ -1,6 +1,6 @@
 // Contracts whose functions are printed when they are compiled, and loaded as a module.
 
-import type { Code, Contract } from '../serve/index.js'
+import type { Code, Contract } from '../index.js'
 import { compileCode } from '../tools.js'
 
 /** The module of a contract's code. */

@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { parse, stringify } from 'yaml'
 import { readContract } from '../compile/index.js'
-import type { Contract } from '../serve/index.js'
+import type { Contract } from '../index.js'
 import { type Kind, mapMembers, type Node, type Place, placeIn, pointerTo, wholeDocument } from '../tools.js'
 import { text } from './references-document.js'
 

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { compileContract } from '../../src/compile/index.js'
 import type { ExtensionReader } from '../../src/document/extension-readers.js'
-import { loadContract } from '../../src/serve/index.js'
+import { loadContract } from '../../src/index.js'
 
 const text = `openapi: 3.1.0
 info: { title: Toys, version: 1.0.0 }

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { runCommand } from '../../src/generate/command.js'
-import { loadContract } from '../../src/serve/index.js'
+import { loadContract } from '../../src/index.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const contract = `openapi: 3.1.0

@@ -3,7 +3,7 @@
 
 import t, { type Test } from 'tap'
 import { readContract } from '../../src/compile/index.js'
-import { loadContract } from '../../src/serve/index.js'
+import { loadContract } from '../../src/index.js'
 import {
   engineAlone,
   expectedOf,

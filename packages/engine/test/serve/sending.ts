@@ -4,7 +4,7 @@ import { createHook } from 'node:async_hooks'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { RequestError } from '../../src/serve/index.js'
+import { RequestError } from '../../src/index.js'
 import { buildEngine, contractWith, done } from '../../src/testing/engine.js'
 
 async function sendTo(t: Test, respond: () => unknown, prepare: (app: FastifyInstance) => void) {

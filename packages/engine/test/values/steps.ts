@@ -6,7 +6,7 @@ import t from 'tap'
 import { createJudges } from '../../src/compile/code/compilers.js'
 import { readContract } from '../../src/compile/index.js'
 import type { Schema } from '../../src/document/contract.js'
-import { errorHandler, mount } from '../../src/serve/index.js'
+import { errorHandler, mount } from '../../src/index.js'
 import { createResponseChecks } from '../../src/serve/response/response-validation.js'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })

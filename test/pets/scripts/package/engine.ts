@@ -325,8 +325,8 @@ t.test('its pages link only to pages that are in the package', (t) => {
 })
 
 t.test('the page names everything that a server can import', async (t) => {
-  const program = ts.createProgram([path.join(built, 'dist/src/serve/index.d.ts')], { noLib: true })
-  const [door] = program.getSourceFiles().filter(({ fileName }) => fileName.endsWith('serve/index.d.ts'))
+  const program = ts.createProgram([path.join(built, 'dist/src/index.d.ts')], { noLib: true })
+  const [door] = program.getSourceFiles().filter(({ fileName }) => fileName.endsWith('src/index.d.ts'))
   const checker = program.getTypeChecker()
   const symbol = door && checker.getSymbolAtLocation(door)
   const names = symbol ? checker.getExportsOfModule(symbol).map(({ name }) => name) : []

@@ -1,6 +1,4 @@
-// Deserializes parameters: `style`, `explode` and `content` of OpenAPI 3.1.1 (sections 4.8.12.2 to 4.8.12.6,
-// after RFC 6570), and cookies. Parameters are split as they were sent and decoded afterwards, because an
-// encoded delimiter belongs to a value.
+// Deserializes the parameters of a request, cookies among them: which texts each has, and what they stand for.
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
@@ -8,13 +6,12 @@ import type { Content, Operation, Parameter, ParameterForm } from '../../documen
 import { isExplodedObject } from '../../document/exploded-object.js'
 import type { Judges, Validator } from '../../document/judges.js'
 import { jsonPointer } from '../../document/pointer.js'
-import { RequestError } from '../../document/request-error.js'
 import { kindOf } from '../../kinds/index.js'
 import type { Parsed, Received } from '../../kinds/kind.js'
 import { requestPath } from '../../lib/request-path.js'
 import { literalPattern, splitPair } from '../../lib/texts.js'
-import { parseJson } from '../../values/json.js'
 import { errorAt, withPath } from '../../values/messages.js'
+import { type Decode, once, parsed, readStyled, StyleError, toObject } from '../../values/styles.js'
 import { sentCookies } from './cookies.js'
 import { decode, exceptFor, invalidText, withoutBlanks } from './parameter-text.js'
 import { queryOfParameters } from './query-keys.js'
@@ -24,7 +21,6 @@ import { noteErrors } from './request-validation.js'
 
 type Values = Record<string, unknown>
 type Sent = Map<string, string[]>
-type Decode = (text: string) => string
 type StyledParameter = Parameter & { readonly form: ParameterForm }
 
 /** A location of parameters (OpenAPI's `in`), and how to read them from a request. */
@@ -196,18 +192,6 @@ function errorsOf(validate: Validator, name: string, values: Values): ErrorObjec
   return validate.explain(values[name]).map((each) => withPath(each, (path) => jsonPointer([name]) + path))
 }
 
-/** A parameter that is not written in its style. */
-class StyleError extends Error {
-  constructor(
-    message: string,
-    readonly path: readonly string[] = [],
-  ) {
-    super(message)
-  }
-}
-
-const once = 'must be given once'
-
 // For an object whose fields are sent as separate parameters: returns the field of a parameter's name.
 function createFieldOf(
   { name, in: location, form }: StyledParameter,
@@ -255,97 +239,7 @@ function readOne(sent: Sent, name: string, form: ParameterForm, location: Locati
   if (isExploded && shape === 'primitiveOrArray') return oneOrList(texts.map(location.decode))
   const [text = '', ...others] = texts
   if (others.length > 0) throw new StyleError(once)
-  return readStyled(text, name, form, location)
-}
-
-function readStyled(text: string, name: string, form: ParameterForm, location: Location): unknown {
-  const { style, explode, shape } = form
-  const { decode } = location
-  switch (style) {
-    case 'json':
-      return parsed(decode(text), parseJson)
-    case 'label':
-      if (!text.startsWith('.')) throw new StyleError('must begin with a dot')
-      return readParts(text.slice(1), explode ? '.' : ',', form, decode)
-    case 'matrix':
-      return readMatrix(text, name, form, decode)
-    case 'spaceDelimited':
-      return readParts(text, /%20|\+/, form, decode)
-    case 'pipeDelimited':
-      return readParts(text, /\||%7C/i, form, decode)
-    default:
-      // RFC 9110, section 5.6.1.2: a recipient ignores empty elements of a list.
-      if (location.in === 'header' && shape === 'array')
-        return text
-          .split(',')
-          .map(decode)
-          .filter((each) => each !== '')
-      return readParts(text, ',', form, decode)
-  }
-}
-
-// Splits a text into the elements of a list, or the fields of an object: `name=value` if exploded, else names
-// and values in turn.
-function readParts(
-  text: string,
-  delimiter: string | RegExp,
-  { shape, explode }: ParameterForm,
-  decode: Decode,
-): unknown {
-  if (shape === 'primitive') return decode(text)
-  const parts = text.split(delimiter)
-  if (shape === 'array') return parts.map(decode)
-  if (text === '') return toObject([])
-  return toObject(explode ? parts.map((part) => readField(part, decode)) : pairsOf(parts.map(decode)))
-}
-
-function readField(text: string, decode: Decode): [name: string, value: string] {
-  if (!text.includes('=')) throw new StyleError('must be fields, each written name=value')
-  const [name, value] = splitPair(text)
-  return [decode(name), decode(value)]
-}
-
-function pairsOf(texts: readonly string[]): [name: string, value: string][] {
-  if (texts.length % 2 > 0) throw new StyleError('must be names and values in turn')
-  return texts.flatMap((name, index) => (index % 2 > 0 ? [] : [[name, texts[index + 1] ?? '']]))
-}
-
-// RFC 6570, section 3.2.7: each part has a name, and no equals sign if its value is empty.
-function readMatrix(text: string, name: string, form: ParameterForm, decode: Decode): unknown {
-  const { explode, shape } = form
-  const fields = text
-    .split(';')
-    .slice(1)
-    .map(splitPair)
-    .map(([field, value]) => [decode(field), value] as const)
-  if (explode && shape === 'object' && text.startsWith(';')) {
-    return toObject(fields.map(([field, value]) => [field, decode(value)]))
-  }
-  if (!text.startsWith(';') || fields.some(([field]) => field !== name)) {
-    throw new StyleError(`must be written ;${name}=…`)
-  }
-  if (explode && shape === 'array') return fields.map(([, value]) => decode(value))
-  if (fields.length > 1) throw new StyleError(once)
-  return readParts(fields[0]?.[1] ?? '', ',', form, decode)
-}
-
-// Without a prototype, like Fastify's own: no name is special.
-function toObject(fields: readonly (readonly [name: string, value: string])[]): Values {
-  const object: Values = Object.create(null)
-  for (const [name, value] of fields) {
-    if (name in object) throw new StyleError(once, [name])
-    object[name] = value
-  }
-  return object
-}
-
-function parsed<Value>(text: string, parse: (bytes: Buffer) => Value): Value {
-  try {
-    return parse(Buffer.from(text))
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error
-    throw new StyleError(error.message.replace(/^The body /, '').replace(/\.$/, ''))
-  }
+  return readStyled(text, name, form, location.decode, location.in === 'header')
 }
 
 // Finds each parameter in its path segment, without the text around it, any character of which may be

@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { pageDocument } from '../../../src/compile/documents/page-document.js'
 import { plainTextOf } from '../../../src/compile/documents/plain-text.js'
-import { errorHandler, mount, notFoundHandler, operationAt } from '../../../src/serve/index.js'
+import { errorHandler, mount, notFoundHandler, operationAt } from '../../../src/index.js'
 import { contractOf } from '../../../src/testing/engine.js'
 
 const done = { 204: { description: 'None.' } }

@@ -2,8 +2,8 @@
 
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
+import { contractFiles, errorHandler, mount, RequestError } from '../../../src/index.js'
 import type { AddressOptions } from '../../../src/serve/base/address.js'
-import { contractFiles, errorHandler, mount, RequestError } from '../../../src/serve/index.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
 import { sendRaw } from '../../../src/testing/send.js'
 

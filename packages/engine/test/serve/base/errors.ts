@@ -3,13 +3,7 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import {
-  type Contract,
-  errorHandler,
-  mount,
-  notFoundHandler,
-  RequestError,
-} from '../../../src/serve/index.js'
+import { type Contract, errorHandler, mount, notFoundHandler, RequestError } from '../../../src/index.js'
 import { contractOf, contractWith, done } from '../../../src/testing/engine.js'
 
 const item = { in: 'path', name: 'id', required: true, schema: { type: 'string' } }

@@ -2,7 +2,7 @@
 
 import Fastify from 'fastify'
 import t from 'tap'
-import { errorHandler, mount, notFoundHandler } from '../../../src/serve/index.js'
+import { errorHandler, mount, notFoundHandler } from '../../../src/index.js'
 import { contractOf, startEngine } from '../../../src/testing/engine.js'
 import { pathParameterNames } from '../../../src/tools.js'
 

@@ -2,7 +2,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import t from 'tap'
-import { createOutgoing, type OutgoingRequest, type Signing } from '../../../src/serve/index.js'
+import { createOutgoing, type OutgoingRequest, type Signing } from '../../../src/index.js'
 import { contractOf } from '../../../src/testing/engine.js'
 import { listen } from '../../../src/testing/listen.js'
 

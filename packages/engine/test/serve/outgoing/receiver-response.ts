@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { generateOperations, generateTypes } from '../../../src/generate/index.js'
-import { createOutgoing } from '../../../src/serve/index.js'
+import { createOutgoing } from '../../../src/index.js'
 import { contractOf } from '../../../src/testing/engine.js'
 import { listen } from '../../../src/testing/listen.js'
 import { until } from '../../../src/testing/until.js'

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import t from 'tap'
-import type { RequestError } from '../../../src/serve/index.js'
+import type { RequestError } from '../../../src/index.js'
 import { readBody } from '../../../src/serve/request/body.js'
 import { BodyMemory } from '../../../src/serve/request/body-memory.js'
 

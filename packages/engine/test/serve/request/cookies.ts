@@ -2,7 +2,7 @@
 
 import Fastify from 'fastify'
 import t from 'tap'
-import { type Check, errorHandler, mount, notFoundHandler, verdictOf } from '../../../src/serve/index.js'
+import { type Check, errorHandler, mount, notFoundHandler, verdictOf } from '../../../src/index.js'
 import { contractWith } from '../../../src/testing/engine.js'
 
 const name = '__Host-session'

@@ -2,14 +2,8 @@
 
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
+import { type Contract, createSecurity, errorHandler, mount, notFoundHandler } from '../../../src/index.js'
 import { selfReference, selfWith } from '../../../src/lib/relative-references.js'
-import {
-  type Contract,
-  createSecurity,
-  errorHandler,
-  mount,
-  notFoundHandler,
-} from '../../../src/serve/index.js'
 import { contractWith } from '../../../src/testing/engine.js'
 
 const secret = 'sEcr3t'

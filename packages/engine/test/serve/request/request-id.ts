@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createRequestIdCheck } from '../../../src/serve/index.js'
+import { createRequestIdCheck } from '../../../src/index.js'
 import { contractOf } from '../../../src/testing/engine.js'
 
 t.test("a client's id may be what the contract allows, in ASCII", async (t) => {

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import Fastify, { type FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import { generateOperations } from '../../../src/generate/index.js'
-import { mount } from '../../../src/serve/index.js'
+import { mount } from '../../../src/index.js'
 import { BodyMemory } from '../../../src/serve/request/body-memory.js'
 import {
   anyError,

@@ -4,7 +4,7 @@ import http from 'node:http'
 import net from 'node:net'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { clientErrorHandler, type ErrorBodyOf } from '../../../src/serve/index.js'
+import { clientErrorHandler, type ErrorBodyOf } from '../../../src/index.js'
 import { contractOf } from '../../../src/testing/engine.js'
 import { sendRaw } from '../../../src/testing/send.js'
 

@@ -9,7 +9,7 @@ import {
   notFoundHandler,
   notImplemented,
   RequestError,
-} from '../../../src/serve/index.js'
+} from '../../../src/index.js'
 import { errorForms } from '../../../src/serve/response/error-forms.js'
 import { contractOf } from '../../../src/testing/engine.js'
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { generateOperations } from '../../../src/generate/index.js'
-import { type RangeHeaders, rangeOf, type Validators } from '../../../src/serve/index.js'
+import { type RangeHeaders, rangeOf, type Validators } from '../../../src/index.js'
 import { contractWith, startEngine } from '../../../src/testing/engine.js'
 
 const bytes = Buffer.from('0123456789')

@@ -1,7 +1,7 @@
 // What cases.yaml cannot say of responses: bytes, and errors that a handler throws.
 
 import t from 'tap'
-import { type Operation, RequestError } from '../../../src/serve/index.js'
+import { type Operation, RequestError } from '../../../src/index.js'
 import { createResponseChecks } from '../../../src/serve/response/response-validation.js'
 import { anyError, contractWith, startEngine } from '../../../src/testing/engine.js'
 

@@ -12,7 +12,7 @@ import {
   RequestError,
   securityAddition,
   verdictOf,
-} from '../../../src/serve/index.js'
+} from '../../../src/index.js'
 import { contractOf } from '../../../src/testing/engine.js'
 import { sendRaw } from '../../../src/testing/send.js'
 import { methodsOfNode, unnamedCodes } from '../../../src/tools.js'

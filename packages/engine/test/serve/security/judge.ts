@@ -13,7 +13,7 @@ import {
   RequestError,
   type UsernamePassword,
   verdictOf,
-} from '../../../src/serve/index.js'
+} from '../../../src/index.js'
 import { contractOf } from '../../../src/testing/engine.js'
 
 interface Named extends Caller {

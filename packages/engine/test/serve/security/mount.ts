@@ -13,7 +13,7 @@ import {
   notImplemented,
   RequestError,
   verdictOf,
-} from '../../../src/serve/index.js'
+} from '../../../src/index.js'
 import { contractOf, contractWith, done } from '../../../src/testing/engine.js'
 import { sendRaw } from '../../../src/testing/send.js'
 

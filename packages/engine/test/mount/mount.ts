@@ -11,7 +11,7 @@ import {
   mount,
   notFoundHandler,
   notImplemented,
-} from '../../src/serve/index.js'
+} from '../../src/index.js'
 import { buildEngine, contractOf, startEngine } from '../../src/testing/engine.js'
 import { queryIsMissing } from '../fixtures/query-method.js'
 

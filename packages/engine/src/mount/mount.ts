@@ -1,0 +1,148 @@
+// Mounts a contract on a Fastify instance: fastify-openapi-glue makes a route of every operation, with the
+// options that routeOptions returns. Read them for the life of a request. Whatever the contract or the
+// handlers lack is collected, and stops the startup.
+
+import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
+import glue from 'fastify-openapi-glue'
+import type { Contract, Operation } from '../document/contract.js'
+import { ContractError } from '../document/contract-error.js'
+import { essence } from '../document/media-types.js'
+import { problemOf } from '../document/methods.js'
+import { addressOf } from '../serve/base/address.js'
+import { notFoundHandler } from '../serve/base/not-found.js'
+import { isStub } from '../serve/base/stubs.js'
+import { glueSpecification, isOfGlue } from '../serve/glue/glue-specification.js'
+import { BodyMemory } from '../serve/request/body-memory.js'
+import { receiveBody } from '../serve/request/receive.js'
+import { decorateRequests } from '../serve/request/request-parts.js'
+import { addSunsetWarnings } from '../serve/response/deprecation.js'
+import { errorForms } from '../serve/response/error-forms.js'
+import { errorHandler } from '../serve/response/error-response.js'
+import { securityAddition } from '../serve/security/addition.js'
+import { ambiguities } from '../serve/security/ambiguities.js'
+import { createSecurity, Security } from '../serve/security/security.js'
+import { createCompilers, handlerOf, type MountParts, type Shared } from './parts.js'
+import { located } from './problems.js'
+import { routeOptions } from './route-options.js'
+
+/**
+ * Adds every operation of a contract to a Fastify instance, in a scope of its own.
+ * @throws {ContractError} here or when the server is ready: an operation has no handler or cannot be served
+ */
+export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
+  await app.register(async (scope) => {
+    const { contract } = parts
+    const shared = sharedIn(scope, parts)
+    scope.setErrorHandler(parts.errorHandler ?? errorHandler(contract, parts))
+    decorateRequests(scope)
+    receiveBodies(scope, parts)
+    await addRoutes(scope, shared)
+    noteSecurity(shared)
+    scope.addHook('onReady', async () => {
+      const problems = await located([...shared.problems.values()], contract)
+      if (problems.length > 0) throw new ContractError(problems, await contract.locate(problems))
+    })
+    addSunsetWarnings(scope, contract)
+  })
+}
+
+function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Shared<Resource> {
+  const { contract, security: checks = {}, cookieOrigins, additions = [], address } = parts
+  const security =
+    checks instanceof Security ? checks : createSecurity(contract, checks, { cookieOrigins, address })
+  return {
+    ...parts,
+    ...createCompilers(contract),
+    security,
+    additions: [securityAddition(security), ...additions],
+    problems: new Map(),
+    errorForms: errorForms(contract, parts.errorBody),
+    addresses: new Map(
+      [...byPrefix(contract).keys()].map((own) => [own, addressOf(app, contract, address, own)]),
+    ),
+    refuseUnknown: notFoundHandler(app, contract),
+    prefixOf: ({ prefix }) => app.prefix.replace(/\/$/, '') + decodeURI(prefix),
+  }
+}
+
+// Most contracts have one prefix.
+function byPrefix({ operations }: Contract): ReadonlyMap<string, readonly Operation[]> {
+  const groups = new Map<string, Operation[]>()
+  for (const operation of operations.values()) {
+    const group = groups.get(operation.prefix) ?? []
+    groups.set(operation.prefix, group)
+    group.push(operation)
+  }
+  return groups
+}
+
+async function addRoutes<Resource>(app: FastifyInstance, shared: Shared<Resource>): Promise<void> {
+  const { contract } = shared
+  for (const operation of contract.operations.values()) checkIsFree(app, operation, shared)
+  for (const [own, operations] of byPrefix(contract)) {
+    const prefix = decodeURI(own)
+    await app.register(glue, {
+      specification: glueSpecification(contract, operations),
+      prefix,
+      // glue knows only the contract's operations, and adds method and url
+      operationResolver: (id: string) =>
+        routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
+    })
+    const others = operations.filter(({ method }) => !isOfGlue(method))
+    if (others.length > 0) await app.register(async (scope) => addOthers(scope, others, shared), { prefix })
+  }
+}
+
+// QUERY and the additional operations of OpenAPI 3.2, of which glue 4.11 makes no routes.
+function addOthers<Resource>(
+  app: FastifyInstance,
+  operations: readonly Operation[],
+  shared: Shared<Resource>,
+): void {
+  for (const operation of operations) {
+    const method = operation.method as HTTPMethods
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
+    app.route({ ...routeOptions(operation, shared), method, url: operation.route } as RouteOptions)
+  }
+}
+
+// Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed
+// because glue warns of a type without a parser.
+function receiveBodies<Resource>(
+  app: FastifyInstance,
+  { contract, bodies: memory = new BodyMemory() }: MountParts<Resource>,
+): void {
+  const declaredBodies = [...contract.operations.values()].flatMap(({ body }) => body ?? [])
+  const declared = declaredBodies.flatMap(({ mediaTypes }) => mediaTypes.map(essence))
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser([...new Set(declared), '*'], (request, payload, done) =>
+    receiveBody(request, payload, memory, done),
+  )
+}
+
+// Fastify's own error does not name the operation.
+function checkIsFree(
+  app: FastifyInstance,
+  operation: Operation,
+  { prefixOf }: Pick<Shared<never>, 'prefixOf'>,
+): void {
+  const url = prefixOf(operation) + operation.route
+  if (!app.hasRoute({ method: operation.method as HTTPMethods, url })) return
+  const { id, method } = operation
+  throw new ContractError([
+    problemOf(operation, `${id}: ${method} ${url} is a route of the application already`),
+  ])
+}
+
+// Across operations: which schemes one credential would meet, and checks of schemes that there are not.
+function noteSecurity<Resource>(shared: Shared<Resource>): void {
+  const { contract, problems, security } = shared
+  const implemented = [...contract.operations.values()].filter((each) => !isStub(handlerOf(each, shared)))
+  for (const problem of ambiguities(implemented, contract, security.checks))
+    problems.set(problem.text, problem)
+  for (const name of security.checks.keys()) {
+    if (contract.securitySchemes.has(name)) continue
+    const text = `there is a check of ${name}, which is no security scheme of the contract`
+    problems.set(text, { text, at: ['components', 'securitySchemes'] })
+  }
+}

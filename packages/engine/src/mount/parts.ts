@@ -1,0 +1,89 @@
+// What an application gives to mount a contract, and what its operations share.
+
+import type { FastifyRequest } from 'fastify'
+import type { Contract, Operation } from '../document/contract.js'
+import { ContractError } from '../document/contract-error.js'
+import type { Address, AddressOptions } from '../serve/base/address.js'
+import type { BodyMemory } from '../serve/request/body-memory.js'
+import type { Addition } from '../serve/response/additions.js'
+import type { DeprecationHeaders } from '../serve/response/deprecation.js'
+import type { ErrorBodyOf, ErrorForms } from '../serve/response/error-forms.js'
+import type { ErrorHandler } from '../serve/response/error-response.js'
+import { createResponseSchemas } from '../serve/response/response-schemas.js'
+import { createResponseChecks } from '../serve/response/response-validation.js'
+import type { AnyHandler, RouteHandlerParts } from '../serve/route-handler.js'
+import type { CheckList } from '../serve/security/check.js'
+import type { CookieOptions } from '../serve/security/cookie-guard.js'
+import type { Security } from '../serve/security/security.js'
+import type { Problems } from './problems.js'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation?: Operation
+    address?: Address
+    /** Sent with every response of the operation, errors included. */
+    deprecation?: DeprecationHeaders | undefined
+  }
+}
+
+/** What an application gives. */
+export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
+  /** The handler of each operation, by the operation's name. */
+  readonly handlers: object
+  /**
+   * The check of each security scheme that operations with a handler require, by the scheme's name; or the
+   * security made of them, for an application that authenticates requests before they reach their operation.
+   */
+  readonly security?: CheckList | Security
+  /** Whose pages may use credentials in cookies; a `Security` has been told by itself. */
+  readonly cookieOrigins?: CookieOptions['cookieOrigins']
+  /** What the bodies of all requests in flight may hold together. By default any number of bytes. */
+  readonly bodies?: BodyMemory
+  /** What the server adds to the responses, to be checked against the contract. By default nothing. */
+  readonly additions?: readonly Addition[]
+  /** Where callers reach the operations. By default each request says it. */
+  readonly address?: AddressOptions | undefined
+  /** Makes the bodies of errors, if the contract has another form for them than the engine. */
+  readonly errorBody?: ErrorBodyOf | undefined
+  /** Responds to the errors of operations. By default `errorHandler(contract, { errorBody })`. */
+  readonly errorHandler?: ErrorHandler
+}
+
+/** What the operations of a contract share. */
+export type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security' | 'additions'> &
+  ReturnType<typeof createCompilers> & {
+    /** By the prefix of operations. */
+    readonly addresses: ReadonlyMap<string, Address>
+    readonly security: Security
+    /** All but the engine's own. */
+    readonly additions: readonly Addition[]
+    readonly problems: Problems
+    readonly errorForms: ErrorForms
+    /** Of an operation, percent-decoded: that of the application, and its own. */
+    readonly prefixOf: (operation: Operation) => string
+    readonly refuseUnknown: (request: FastifyRequest) => never
+  }
+
+/** What makes validators and writers of schemas. */
+export function createCompilers({ specification, judges: create }: Contract) {
+  const judges = create()
+  return {
+    judges,
+    responseCheckOf: createResponseChecks(judges),
+    responseSchemasOf: createResponseSchemas(specification),
+  }
+}
+
+/**
+ * The handler of an operation. The compiler has checked that it takes what its operation declares; validation
+ * ensures it.
+ * @throws {ContractError} if there is none
+ */
+export function handlerOf(
+  { id, name }: Operation,
+  { handlers }: Pick<MountParts<never>, 'handlers'>,
+): AnyHandler {
+  const handler = (handlers as Readonly<Record<string, AnyHandler | undefined>>)[name]
+  if (handler === undefined) throw new ContractError(`${id} has no handler`)
+  return handler
+}

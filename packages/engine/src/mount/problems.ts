@@ -1,0 +1,56 @@
+// What a contract or its handlers lack: collected while an application starts, and told all at once.
+
+import type { Contract, Operation } from '../document/contract.js'
+import { ContractError, type Problem } from '../document/contract-error.js'
+import type { AnySchema } from '../document/keywords.js'
+import { problemOf } from '../document/methods.js'
+
+/** A problem; one that was found when a schema was compiled may be located more exactly. */
+export type Found = Problem & { readonly isOfSchema?: boolean }
+/** By their text, so that a problem of several operations is reported once. */
+export type Problems = Map<string, Found>
+
+/** The result of a step, or undefined: its error becomes a problem of the operation. */
+export function collect<Result>(
+  operation: Operation,
+  { problems }: { readonly problems: Problems },
+  run: () => Result,
+): Result | undefined {
+  try {
+    return run()
+  } catch (error) {
+    const found =
+      error instanceof ContractError
+        ? error.problems
+        : [problemOf(operation, `${operation.id}: ${(error as Error).message}`)]
+    for (const { text, at } of found)
+      if (!problems.has(text)) problems.set(text, { text, at, isOfSchema: true })
+    return undefined
+  }
+}
+
+/** In the document with its references, which say where a faulty schema is written. */
+export async function located(
+  problems: readonly Found[],
+  { document }: Contract,
+): Promise<readonly Problem[]> {
+  const faults = new Set(problems.slice(0, locatedMax).filter(({ isOfSchema }) => isOfSchema))
+  if (faults.size === 0) return problems
+  const [{ placeOfFault }, { toOpenApi31 }, { isCompilable }] = [
+    await import('../compile/fault-place.js'),
+    await import('../compile/source/upgrade.js'),
+    await import('../compile/code/compilers.js'),
+  ]
+  const whole = toOpenApi31(document)
+  return problems.map((each) => {
+    const { text, at } = each
+    return { text, at: faults.has(each) ? placeOfFault(whole, at, fails) : at }
+  })
+
+  function fails(one: object, schema: AnySchema): boolean {
+    return !isCompilable(one, schema)
+  }
+}
+
+// Of more problems, the operation is named: compiling its schemas one by one takes long.
+const locatedMax = 20

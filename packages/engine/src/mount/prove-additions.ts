@@ -1,0 +1,174 @@
+// Validates at startup what the parts of a server add to an operation's responses: headers, and errors with
+// their bodies. A response that breaks the contract becomes a 500: if the server's own headers did, the
+// operation could respond nothing else.
+
+import type { Contract, Operation, Response } from '../document/contract.js'
+import type { Problem } from '../document/contract-error.js'
+import { missingCode } from '../document/error-codes.js'
+import { isRange } from '../document/media-types.js'
+import { problemOf } from '../document/methods.js'
+import type { RequestError } from '../document/request-error.js'
+import { errorsAmong, successesAmong } from '../document/responses.js'
+import { type ErrorFacts, factsOf } from '../serve/base/errors.js'
+import {
+  type AddedHeaders,
+  type Addition,
+  errorsOf,
+  lowerCase,
+  variantsOf,
+} from '../serve/response/additions.js'
+import type { ErrorForm, ErrorResponse } from '../serve/response/error-forms.js'
+import { byStatus, type ResponseCheck, ResponseError } from '../serve/response/response-validation.js'
+
+/** A problem for each error of an addition whose code the contract's `ErrorCode` does not have. */
+export function missingCodes(
+  operation: Operation,
+  contract: Contract,
+  additions: readonly Addition[],
+): readonly Problem[] {
+  if (!contract.describesErrors) return []
+  return errorsOf(operation, contract, additions)
+    .filter(({ code }) => !contract.errorStatuses.has(code))
+    .map(({ code, statusCode }) => missingCode(code, statusCode))
+}
+
+interface CheckedParts {
+  readonly check: ResponseCheck
+  readonly form: ErrorForm
+  /** The errors of a stub may have a form that nothing makes yet. */
+  readonly isImplemented: boolean
+}
+
+/** A problem, the response that has it, and that response's key if it is declared. */
+type AdditionFault = readonly [problem: string, place: string, key?: string | undefined]
+
+/**
+ * The problems that the additions would have with an operation, by their text: each with the first response
+ * that has it, and where it is.
+ */
+export function additionProblems(
+  operation: Operation,
+  parts: CheckedParts,
+  contract: Contract,
+  additions: readonly Addition[],
+): ReadonlyMap<string, Problem> {
+  const variants = variantsOf(operation, contract, additions)
+  const found: readonly AdditionFault[] = [
+    ...unknownHeaders(operation, additions),
+    ...missingHeaders(operation, variants),
+    ...headFaults(operation, variants, parts.check),
+    ...errorFaults(operation, errorsOf(operation, contract, additions), variants, parts, contract),
+  ]
+  const problems = new Map<string, Problem>()
+  for (const [problem, place, key] of found)
+    if (!problems.has(problem)) problems.set(problem, problemIn(operation, `${place}: ${problem}`, key))
+  return problems
+}
+
+// Of the headers of each response that the operation declares by its status.
+function headFaults(
+  { id, responses }: Operation,
+  variants: readonly AddedHeaders[],
+  check: ResponseCheck,
+): AdditionFault[] {
+  const statuses = [...responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
+  return variants.flatMap((common) =>
+    statuses.flatMap((status) =>
+      faultIn(`${id} ${status}`, () => check.head(status, valueIn(common), 'server')),
+    ),
+  )
+}
+
+// Of the body of each error, or else of its headers.
+function errorFaults(
+  { id, responses }: Operation,
+  errors: readonly RequestError[],
+  variants: readonly AddedHeaders[],
+  { check, form, isImplemented }: CheckedParts,
+  contract: Contract,
+): AdditionFault[] {
+  const declared = byStatus(new Map(errorsAmong(responses).map((each) => [each.status, each])))
+  return errors.flatMap((error): AdditionFault[] => {
+    const facts = factsOf(error, contract, { requestId: anyRequestId, operation: id })
+    const place = `${id} ${facts.status}`
+    const response = declared(facts.status)
+    const problem = bodyProblem(tryForm(form, facts), response, check)
+    if (problem !== undefined)
+      return isImplemented ? [[problem, `${place} (${error.code})`, response?.key]] : []
+    if (response === undefined) return []
+    const own = lowerCase(error.headers)
+    return variants.flatMap((common) =>
+      faultIn(place, () => check.head(facts.status, valueIn({ ...common, ...own }))),
+    )
+  })
+}
+
+const anyRequestId = '00000000-0000-4000-8000-000000000000'
+
+function tryForm(form: ErrorForm, facts: ErrorFacts): ErrorResponse | Error {
+  try {
+    return form(facts)
+  } catch (error) {
+    return error as Error
+  }
+}
+
+// Of an error in another form than the one that the operation declares.
+function bodyProblem(
+  sent: ErrorResponse | Error,
+  response: Response | undefined,
+  check: ResponseCheck,
+): string | undefined {
+  if (sent instanceof Error) return `errorBody failed: ${sent.message}`
+  const { status, body, isDeclared } = sent
+  const content = response?.contents.find(({ mediaType }) => !isRange(mediaType))
+  if (isDeclared || content === undefined) return undefined
+  const fault = check.fault(status, body, content.mediaType)
+  const reason = fault?.problem ?? 'its schema has neither code nor message, neither title nor detail'
+  return `an error of the server has another form, so errorBody must make it: ${reason}`
+}
+
+function problemIn(operation: Operation, text: string, key: string | undefined): Problem {
+  const { at } = problemOf(operation, text)
+  return { text, at: key === undefined ? at : [...at, 'responses', key] }
+}
+
+// The required headers that a successful response lacks: a handler cannot set them, or the server sets them
+// in some variants only. An error may be declared, in a shared response, where nothing responds with it.
+function missingHeaders(
+  { id, responses }: Operation,
+  variants: readonly AddedHeaders[],
+): [problem: string, place: string][] {
+  return successesAmong(responses).flatMap(({ status, headers }) => {
+    const missing = headers.filter(({ name, required, setByServer }) => {
+      const having = variants.filter((each) => each[name.toLowerCase()] !== undefined).length
+      return required && having < variants.length && (setByServer || having > 0)
+    })
+    return missing.map(({ name }): [string, string] => [
+      `header ${name} is missing, as the server sends it`,
+      `${id} ${status}`,
+    ])
+  })
+}
+
+function faultIn(place: string, run: () => void): AdditionFault[] {
+  try {
+    run()
+    return []
+  } catch (error) {
+    if (error instanceof ResponseError) return [[`${error.problem}, as the server sends it`, place]]
+    throw error
+  }
+}
+
+function unknownHeaders({ id, responses }: Operation, additions: readonly Addition[]): [string, string][] {
+  const known = new Set(additions.flatMap(({ headers }) => headers))
+  return [...responses.values()]
+    .flatMap(({ headers }) => headers)
+    .filter(({ name, setByServer }) => setByServer && !known.has(name.toLowerCase()))
+    .map(({ name }) => [`header ${name} is marked x-set-by-server, but the server does not set it`, id])
+}
+
+function valueIn(headers: AddedHeaders): (name: string) => unknown {
+  return (name) => headers[name]
+}

@@ -1,0 +1,159 @@
+// The options of an operation's route: its hooks, its schemas and their compilers, and its handler.
+
+import type { onSendHookHandler, RouteOptions } from 'fastify'
+import type { Contract, Operation } from '../document/contract.js'
+import type { AnySchema } from '../document/keywords.js'
+import { problemOf } from '../document/methods.js'
+import { ownError } from '../document/request-error.js'
+import { unmetSecurity } from '../document/security.js'
+import { takesUploads } from '../document/uploads.js'
+import type { Address } from '../serve/base/address.js'
+import { isStub } from '../serve/base/stubs.js'
+import { createParameterReader } from '../serve/request/parameter-styles.js'
+import { receivedBy, responseTo } from '../serve/request/request-parts.js'
+import { requestSchemas } from '../serve/request/request-schemas.js'
+import { checkMediaType, checkRequest, parseBody } from '../serve/request/request-validation.js'
+import { uploadOf } from '../serve/request/upload.js'
+import { createAcceptances } from '../serve/response/acceptances.js'
+import { ownAddition, provedHeaders } from '../serve/response/additions.js'
+import { deprecationHeaders, sunsetCheck } from '../serve/response/deprecation.js'
+import type { ErrorForm } from '../serve/response/error-forms.js'
+import type { ResponseCheck } from '../serve/response/response-validation.js'
+import { type AnyHandler, createRouteHandler, type ResponseParts } from '../serve/route-handler.js'
+import {
+  acceptCheck,
+  type Check,
+  deprecationCheck,
+  hook,
+  ignoreRange,
+  renamePathParameters,
+  routeCheck,
+  securityCheck,
+} from './checks.js'
+import { handlerOf, type Shared } from './parts.js'
+import { collect } from './problems.js'
+import { additionProblems, missingCodes } from './prove-additions.js'
+
+type RouteOptionsOfGlue = Omit<RouteOptions, 'method' | 'url'>
+
+/** The options of the route of an operation; what it lacks is noted as a problem. */
+export function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>): RouteOptionsOfGlue {
+  const { contract, problems, security } = shared
+  const handler = handlerOf(operation, shared)
+  const isImplemented = !isStub(handler)
+  const unmet = unmetSecurity(operation, contract, (name) => security.checks.has(name))
+  const lacking = [...operation.unsupported.map((text) => problemOf(operation, text)), ...unmet]
+  if (isImplemented) for (const problem of lacking) problems.set(problem.text, problem)
+  const responseCheck = checkOf(operation, isImplemented, shared)
+  const errorForm = responseCheck && shared.errorForms.of(operation, responseCheck)
+  if (responseCheck && errorForm) checkAdditions(operation, responseCheck, errorForm, isImplemented, shared)
+  const proved = provedHeaders(operation, contract, shared.additions)
+  const deprecation = deprecationHeaders(operation, contract)
+  const address = addressFor(operation, shared)
+  const check = routeCheck(operation, contract, shared.refuseUnknown)
+  const authorize = securityCheck(operation, unmet[0]?.text, security)
+  const first = [
+    check,
+    authorize,
+    ...(deprecation ? [deprecationCheck(deprecation, address)] : []), // errors have them from `config`
+  ]
+  return {
+    config: { operation, address, deprecation, responseCheck, errorForm },
+    bodyLimit: operation.limits.body,
+    // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
+    exposeHeadRoute: !hasHead(operation, contract),
+    ...(isImplemented && responseCheck && errorForm
+      ? implemented(operation, handler, { check: responseCheck, errorForm, proved }, first, shared)
+      : refused(operation, first)),
+  }
+}
+
+// Responds 501 before the body is read: nothing checks it.
+function refused({ id }: Operation, first: readonly Check[]) {
+  const refuse: Check = () => {
+    throw ownError('not_implemented', `${id} is not implemented.`)
+  }
+  return { schema: {}, onRequest: hook(...first, refuse), handler: async () => {} }
+}
+
+function implemented<Resource>(
+  operation: Operation,
+  handler: AnyHandler,
+  responses: Omit<ResponseParts, 'isExact' | 'acceptances'>,
+  first: readonly Check[],
+  shared: Shared<Resource>,
+) {
+  const { contract, judges } = shared
+  const prefix = shared.prefixOf(operation)
+  const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
+  const acceptances = response === undefined ? new Map() : createAcceptances(operation, judges)
+  const readParameters = collect(operation, shared, () =>
+    createParameterReader(operation, prefix, judges.request),
+  )
+  const checkType: Check = (request, reply) => {
+    request[receivedBy] = operation
+    request[responseTo] = reply.raw
+    return checkMediaType(request, operation)
+  }
+  const parse: Check = (request) => parseBody(request, operation)
+  return {
+    schema: { ...requestSchemas(operation, contract.specification), ...(response && { response }) },
+    validatorCompiler: validatorCompiler(operation, shared),
+    serializerCompiler: ({ schema }: { schema: unknown }) => judges.writer(schema as object),
+    attachValidation: true, // checkRequest reports what it found
+    onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), checkType),
+    preValidation: hook(renamePathParameters(operation), ignoreRange(operation), parse, readParameters),
+    preHandler: hook((request) => checkRequest(request, operation)),
+    ...(takesUploads(operation) && { onSend: closeIfUnread }),
+    handler: createRouteHandler(
+      operation,
+      handler,
+      { ...responses, isExact: response === undefined, acceptances },
+      { ...shared, address: addressFor(operation, shared) },
+    ),
+  }
+}
+
+// The rest of a body that its handler did not read is not received: where the next request begins is unknown.
+const closeIfUnread: onSendHookHandler = (request, reply, payload, done) => {
+  if (uploadOf(request)?.hasArrived === false) reply.header('Connection', 'close')
+  done(null, payload)
+}
+
+// Fastify compiles once all routes are added, and would stop at the first schema that fails.
+function validatorCompiler<Resource>(operation: Operation, shared: Shared<Resource>) {
+  return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
+    collect(operation, shared, () => shared.judges.request(schema as AnySchema, httpPart)) ?? (() => true)
+}
+
+function checkOf<Resource>(
+  operation: Operation,
+  isImplemented: boolean,
+  shared: Shared<Resource>,
+): ResponseCheck | undefined {
+  return collect(operation, shared, () => shared.responseCheckOf(operation, isImplemented))
+}
+
+// What the server adds to the responses of an operation must be as it declares them.
+function checkAdditions<Resource>(
+  operation: Operation,
+  check: ResponseCheck,
+  form: ErrorForm,
+  isImplemented: boolean,
+  { contract, additions, problems }: Shared<Resource>,
+): void {
+  for (const { text, at } of missingCodes(operation, contract, additions)) problems.set(text, { text, at })
+  const parts = { check, form, isImplemented }
+  const found = additionProblems(operation, parts, contract, [ownAddition, ...additions])
+  for (const [problem, each] of found) if (!problems.has(problem)) problems.set(problem, each)
+}
+
+function hasHead({ prefix, path }: Operation, { operations }: Contract): boolean {
+  const isHead = (each: Operation) => each.method === 'HEAD' && each.prefix + each.path === prefix + path
+  return [...operations.values()].some(isHead)
+}
+
+// Each operation has one of its prefix.
+function addressFor<Resource>({ prefix }: Operation, { addresses }: Shared<Resource>): Address {
+  return addresses.get(prefix) as Address
+}
