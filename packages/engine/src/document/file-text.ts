@@ -2,6 +2,7 @@
 // without a key, so a `$ref` reaches only regular files in the contract's folder: no other file of the
 // machine, by its path or by a link, and nothing whose end may never come.
 
+import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import path from 'node:path'
@@ -35,9 +36,24 @@ async function checkIsWithin(folder: string, file: string): Promise<void> {
 async function textOnDisk(file: string): Promise<string> {
   const opened = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    if ((await opened.stat()).isFile()) return await opened.readFile('utf8')
+    if ((await opened.stat()).isFile()) return decoded(await opened.readFile())
   } finally {
     await opened.close()
   }
   throw new UnreadFile('is no regular file, so it is not read')
+}
+
+// Decoding writes U+FFFD for what is not UTF-8, which a file may hold itself. In its place is a lone surrogate,
+// which no UTF-8 does: whoever parses the text refuses it, and knows the line.
+function decoded(bytes: Buffer): string {
+  const text = bytes.toString('utf8')
+  if (isUtf8(bytes)) return text
+  let at = text.indexOf('\ufffd')
+  while (isAt(bytes, text.slice(0, at + 1))) at = text.indexOf('\ufffd', at + 1)
+  return `${text.slice(0, at)}\ud800${text.slice(at + 1)}`
+}
+
+function isAt(bytes: Buffer, start: string): boolean {
+  const expected = Buffer.from(start)
+  return expected.equals(bytes.subarray(0, expected.length))
 }

@@ -1,7 +1,7 @@
 // Media Type Objects of request bodies and responses: which ones the server can serve (kinds/).
 
 import type { Content } from '../../document/contract.js'
-import { essence, isMediaType } from '../../document/media-types.js'
+import { isMediaType, normalType } from '../../document/media-types.js'
 import type { Reader } from '../../document/reader.js'
 import { readContent } from '../kinds/index.js'
 import type { Declared, Use } from '../kinds/kind.js'
@@ -28,10 +28,9 @@ export function readContents(reader: Reader, place: string, content: unknown, us
 function checkTypes(reader: Reader, declared: readonly Declared[]): void {
   const known = new Set<string>()
   for (const { place, mediaType } of declared) {
-    const name = essence(mediaType)
-    if (!isMediaType(name)) reader.unsupported(`${place} ${mediaType} is not a media type`)
-    if (known.has(name))
-      reader.unsupported(`${place} ${mediaType} is declared twice: parameters do not distinguish media types`)
+    if (!isMediaType(mediaType)) reader.unsupported(`${place} ${mediaType} is not a media type`)
+    const name = normalType(mediaType)
+    if (known.has(name)) reader.unsupported(`${place} ${mediaType} is declared twice`)
     known.add(name)
   }
 }

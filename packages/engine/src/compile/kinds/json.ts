@@ -1,12 +1,12 @@
 // JSON: a value of any schema.
 
 import type { Schema } from '../../document/contract.js'
-import { isJson, isRange } from '../../document/media-types.js'
+import { isJson } from '../../document/media-types.js'
 import type { DeclaredKind } from './kind.js'
 
 export const json: DeclaredKind = {
   read(reader, { mediaType, media }) {
-    if (!isJson(mediaType) || isRange(mediaType)) return undefined
+    if (!isJson(mediaType)) return undefined
     reader.checkRefs(media.schema)
     return { mediaType, kind: 'json', schema: media.schema as Schema | boolean }
   },

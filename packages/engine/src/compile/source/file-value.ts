@@ -51,12 +51,12 @@ function atPlace(text: string, line: number, column: number): Error {
   return new Error(`${text} at line ${line}, column ${column}:`)
 }
 
-// Decoding replaces each byte that is not UTF-8 by U+FFFD.
+// See file-text.ts.
 function checkUtf8(text: string): void {
-  const at = text.indexOf('\ufffd')
+  const at = text.search(/\p{Surrogate}/u)
   if (at < 0) return
   const before = text.slice(0, at).split('\n')
-  throw atPlace('the file is not UTF-8, or holds U+FFFD', before.length, (before.at(-1) ?? '').length + 1)
+  throw atPlace('the file is not UTF-8', before.length, (before.at(-1) ?? '').length + 1)
 }
 
 // No text of YAML or JSON begins a line with these.

@@ -3,7 +3,7 @@
 // contract says that its own does.
 
 import type { Content } from '../../document/contract.js'
-import { essence, isRange } from '../../document/media-types.js'
+import { essence, isRange, mediaParameters, splitAt } from '../../document/media-types.js'
 import { sentType } from '../../kinds/index.js'
 
 /** Returns the media type that an `Accept` prefers; undefined if it accepts none of them. */
@@ -144,7 +144,6 @@ function readAccepted(text: string): Accepted | undefined {
 // Wider than RFC 9110, section 12.4.2: Java sends `q=.2`.
 const weight = /^(\d+(\.\d*)?|\.\d+)$/
 const mediaRange = /^(?:(\*)\/(\*)|([!#$%&'+.^_`|~\w-]+)\/([!#$%&'*+.^_`|~\w-]+))$/
-const parameter = /^([!#$%&'*+.^_`|~\w-]+)=(?:([!#$%&'*+.^_`|~\w-]+)|"((?:[^"\\]|\\.)*)")$/
 const none = new Map<string, string>()
 
 function readMediaRange(text: string): MediaRange | undefined {
@@ -152,34 +151,6 @@ function readMediaRange(text: string): MediaRange | undefined {
   if (match === null) return undefined
   const [, anyType, anySubtype, type = anyType, subtype = anySubtype] = match
   if (type === undefined || subtype === undefined) return undefined
-  const parameters = text.includes(';') ? readParameters(text) : none
+  const parameters = text.includes(';') ? mediaParameters(text) : none
   return parameters && { type, subtype, parameters }
-}
-
-function readParameters(text: string): Map<string, string> | undefined {
-  const parameters = new Map<string, string>()
-  for (const each of splitAt(text, ';').slice(1)) {
-    if (each === '') continue
-    const [, key, token, quoted = ''] = parameter.exec(each) ?? []
-    if (key === undefined) return undefined
-    parameters.set(key.toLowerCase(), (token ?? quoted.replace(/\\(.)/g, '$1')).toLowerCase())
-  }
-  return parameters
-}
-
-// The parts of a list, without those separators that are in quotes.
-function splitAt(text: string, separator: ',' | ';'): string[] {
-  if (!text.includes('"')) return text.split(separator).map((each) => each.trim())
-  const parts: string[] = []
-  let [start, isQuoted] = [0, false]
-  for (let i = 0; i < text.length; i++) {
-    const character = text[i]
-    if (isQuoted && character === '\\') i++
-    else if (character === '"') isQuoted = !isQuoted
-    else if (character === separator && !isQuoted) {
-      parts.push(text.slice(start, i).trim())
-      start = i + 1
-    }
-  }
-  return [...parts, text.slice(start).trim()]
 }

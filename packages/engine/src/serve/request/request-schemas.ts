@@ -2,7 +2,6 @@
 
 import type { Content, Operation, Parameter, ParameterForm, Schema } from '../../document/contract.js'
 import type { AnySchema } from '../../document/keywords.js'
-import { essence } from '../../document/media-types.js'
 import { kindOf } from '../../kinds/index.js'
 
 /** By Fastify's name for each part; a body by its media types. */
@@ -19,10 +18,10 @@ export interface RequestSchemas {
 export function requestSchemas(operation: Operation, document: object): RequestSchemas {
   const params = parametersSchema(operation, 'path')
   const headers = parametersSchema(operation, 'header')
-  // Fastify compares a body's media type with these names verbatim.
+  // Of a body, Fastify compares these names with the media type that checkMediaType gives it.
   const bodies = (operation.body?.contents ?? [])
     .filter(({ schema }) => schema !== undefined)
-    .map((each) => [essence(each.mediaType), { schema: bodySchema(each, document) }])
+    .map((each) => [each.mediaType, { schema: bodySchema(each, document) }])
   return {
     ...(params && { params }),
     querystring: parametersSchema(operation, 'query') ?? { type: 'object' },

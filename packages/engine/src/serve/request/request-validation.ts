@@ -28,7 +28,9 @@ export function checkMediaType(request: FastifyRequest, operation: Operation): v
   const { headers, raw } = request
   const isChunked = headers['transfer-encoding'] !== undefined
   if (!isChunked && Number(headers['content-length'] ?? 0) === 0) return
-  const refusal = bodyRefusal(request, operation)
+  const content = declaredContent(request, operation)
+  if (content !== undefined) nameAsDeclared(request, content)
+  const refusal = bodyRefusal(request, operation, content)
   if (refusal === undefined) return
   if (!isChunked) throw refusal
   return refuseIfBytes(raw, refusal)
@@ -50,9 +52,24 @@ function hasBytes(raw: IncomingMessage): Promise<boolean> {
   })
 }
 
-function bodyRefusal(request: FastifyRequest, operation: Operation): RequestError | undefined {
+// By all of the Content-Type: declarations may differ in their parameters alone.
+function declaredContent({ headers, mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
+  if (mediaType === undefined) return undefined
+  return contentFor(body?.contents ?? [], headers['content-type'] ?? mediaType)
+}
+
+// Fastify looks the validator of a body up by its media type, without parameters.
+function nameAsDeclared(request: FastifyRequest, { mediaType, schema }: Content): void {
+  if (mediaType !== request.mediaType && schema !== undefined)
+    Object.defineProperty(request, 'mediaType', { value: mediaType })
+}
+
+function bodyRefusal(
+  request: FastifyRequest,
+  operation: Operation,
+  content: Content | undefined,
+): RequestError | undefined {
   if (operation.body === undefined) return invalid([violation('body', 'must be absent')])
-  const content = contentOf(request, operation)
   if (content === undefined || (isText(content) && !isUtf8(request.headers['content-type'] ?? ''))) {
     const { contents } = operation.body
     const encoding = contents.some(isText) ? ', in UTF-8' : ''
@@ -70,7 +87,7 @@ function isText(content: Content): boolean {
   return kindOf(content).isText
 }
 
-/** How the contract declares a body of the request's media type; undefined if it does not. */
+/** How the contract declares a body that checkMediaType has accepted; undefined if there is none. */
 export function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
   return mediaType === undefined ? undefined : contentFor(body?.contents ?? [], mediaType)
 }
@@ -194,5 +211,5 @@ function validatorOf(request: FastifyRequest, httpPart: string): Validator | und
   type Validators = Validator | Record<string, Validator> | undefined
   // Fastify's type does not include the map, nor Ajv's type of the function.
   const found = request.getValidationFunction(httpPart as 'body') as unknown as Validators
-  return typeof found === 'object' ? found[request.mediaType?.toLowerCase() ?? ''] : found
+  return typeof found === 'object' ? found[request.mediaType ?? ''] : found
 }

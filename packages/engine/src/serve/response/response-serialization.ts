@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { stringify } from 'lossless-json'
 import type { Content, Operation, Response } from '../../document/contract.js'
-import { essence, responseContent } from '../../document/media-types.js'
+import { responseContent } from '../../document/media-types.js'
 import { contentsOf, dependsOnAccept, successesAmong } from '../../document/responses.js'
 import { kindOf, sentType, silentContents } from '../../kinds/index.js'
 import { Unwritable, type Write } from '../../kinds/kind.js'
@@ -77,19 +77,18 @@ export function createSerializer(
     const content = responseContent(parts?.contents ?? [], given)
     if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
     const type = sentType(content, given)
-    const written = write(reply, status, content, type, body)
+    const written = write(reply, status, content, body)
     const sent = written instanceof Readable ? written : toSend(written, headers)
     headers['content-type'] = type
     return { status, headers, body: sent }
   }
 }
 
-/** Writes a body that has been validated. @param type the media type as it is sent */
+/** Writes a body that has been validated. */
 type WriteBody = (
   reply: FastifyReply,
   status: number,
   content: Content,
-  type: string,
   body: unknown,
 ) => string | Uint8Array | Readable
 
@@ -99,7 +98,7 @@ function createBodyWriter(operation: Operation, check: ResponseCheck, isExact: b
   const toStream = createStreamSerializer(operation, check, (reply, status, type, value) =>
     toJson(reply, status, type, value, isExact),
   )
-  return (reply, status, content, type, body) => {
+  return (reply, status, content, body) => {
     const writeWhole = writers.get(content)
     // The cast is safe: the check has found them iterable.
     if (writeWhole === undefined) return toStream(reply, status, content, body as Items)
@@ -108,7 +107,7 @@ function createBodyWriter(operation: Operation, check: ResponseCheck, isExact: b
       return body
     }
     try {
-      return writeWhole(body, (value) => toJson(reply, status, essence(type), value, isExact))
+      return writeWhole(body, (value) => toJson(reply, status, content.mediaType, value, isExact))
     } catch (error) {
       throw error instanceof Unwritable
         ? new ResponseError(`${id} ${status}`, `body ${error.message}`)

@@ -43,12 +43,13 @@ const unreadable: [title: string, file: string | Buffer, message: string][] = [
   [
     'is not UTF-8',
     Buffer.from('openapi: 3.1.0\ninfo: {title: L\u00efst}\n', 'latin1'),
-    ':2:16: the file is not UTF-8, or holds U+FFFD',
+    ':2:16: the file is not UTF-8',
   ],
+  ['is UTF-16', Buffer.from('\ufeffopenapi: 3.1.0\n', 'utf16le'), ':1:1: the file is not UTF-8'],
   [
-    'is UTF-16',
-    Buffer.from('\ufeffopenapi: 3.1.0\n', 'utf16le'),
-    ':1:1: the file is not UTF-8, or holds U+FFFD',
+    'is not UTF-8 behind a replacement character of its own',
+    Buffer.concat([Buffer.from('openapi: 3.1.0\ninfo: {title: \ufffd, x: '), Buffer.from([0xff])]),
+    ':2:21: the file is not UTF-8',
   ],
   ['holds an infinity', 'openapi: 3.1.0\nx-a: {maximum: .inf}\n', ':2:16: .inf is not a JSON number'],
   ['holds what no double does', 'openapi: 3.1.0\nx-a: [1e400]\n', ':2:7: 1e400 is not a JSON number'],
