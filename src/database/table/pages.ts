@@ -13,9 +13,17 @@ import { type Columns, canRead, type Field } from './rows.js'
 export type Operator = '=' | '<' | '<=' | '>' | '>=' | 'like' | 'ilike' | '@>' | '&&' | 'in'
 
 /** The filters of a list, by their names: the field that equals it, or a field with an operator. */
-export type FiltersOf<Fields> = Readonly<
-  Record<string, NameOf<Fields> | readonly [field: NameOf<Fields>, operator: Operator]>
->
+export type AnyFilters = Readonly<Record<string, string | readonly [field: string, operator: Operator]>>
+
+// Whatever is declared is inferred as it is, and then compared: a wrong name is one message, where it stands,
+// and none in the handlers.
+type Filterable<Fields> = NameOf<Fields> | readonly [field: NameOf<Fields>, operator: Operator]
+
+type CheckedFilters<Fields, Filters> = {
+  readonly [Name in keyof Filters]: Filters[Name] extends Filterable<Fields>
+    ? Filters[Name]
+    : Filterable<Fields>
+}
 
 type NameOf<Fields> = keyof Fields & string
 
@@ -33,17 +41,17 @@ export type Order<Shown> = readonly [Ordered<Shown>, ...Ordered<Shown>[]]
 /** One order, or several by their names. */
 export type Orders<Shown> = Order<Shown> | Readonly<Record<string, Order<Shown>>>
 
-export interface PagesOptions<Orders, Filters, By> {
+export interface PagesOptions<Fields, Orders, Filters, By> {
   /** The order of the rows, or those that a request names as `order`, the first if it names none. */
   readonly order: Orders
   /** Fields of the rows, or those that only a new row takes. One that is not set filters nothing. */
-  readonly filters?: Filters
+  readonly filters?: CheckedFilters<Fields, Filters>
   /** A condition on all rows of the list, in SQL: a constant, never from a request. */
   readonly where?: string
   /**
    * What `next` has: by default the values of the order's fields, so that deleting rows and changing them
-   * harms no client that pages. Of `row` it has the last field's alone, as releases before 1.1 understand it:
-   * its row must be there still. Both are understood.
+   * harms no client that pages. Of `row` it has the last field's alone, as in earlier releases: its row must
+   * be there still. Both are understood.
    */
   readonly position?: By
 }
@@ -54,11 +62,10 @@ type LastOf<Order> = Order extends readonly [...unknown[], infer Last]
     : Last
   : never
 
-/** The order's, or those of the orders. */
-type LastValue<Shown, Orders> = Shown[LastOf<
-  Orders extends readonly unknown[] ? Orders : Orders[keyof Orders]
-> &
-  keyof Shown]
+type LastName<Orders> = LastOf<Orders extends readonly unknown[] ? Orders : Orders[keyof Orders]>
+
+/** The value of the last field of the order, or of one of the orders. */
+type LastValue<Shown, Orders> = Shown[LastName<Orders> & keyof Shown]
 
 /** The type of `next`: the value of an order by one field, else a text. */
 export type PositionOf<Shown, Orders, By> = By extends 'row'
@@ -70,7 +77,7 @@ export type PositionOf<Shown, Orders, By> = By extends 'row'
 type NamesOf<Orders> = Orders extends readonly unknown[] ? never : keyof Orders
 
 /** A page that a client asks for. The names are those of the contract's parameters. */
-export type PageRequest<Fields, Position, Filters extends FiltersOf<Fields>, Names = never> = {
+export type PageRequest<Fields, Position, Filters extends AnyFilters, Names = never> = {
   readonly limit: number
   /** `next` of the page before; undefined for the first page. */
   readonly after?: Position | undefined
@@ -78,29 +85,26 @@ export type PageRequest<Fields, Position, Filters extends FiltersOf<Fields>, Nam
   readonly order?: Names | undefined
 } & { readonly [Name in keyof Filters]?: FilterValue<Fields, Filters[Name]> | undefined }
 
-// A parameter of the contract that the list does not know would filter nothing. The compiler prints the text.
-type Known<Request, Filters> = {
-  readonly [Name in Exclude<
-    keyof Request,
-    keyof Filters | 'limit' | 'after' | 'order'
-  >]: 'the list has no such filter'
-}
+// What a request must be besides, in words: the compiler prints the text. A parameter of the contract that the
+// list does not know would filter nothing, and a link that its `after` cannot have would be refused.
+type Fitting<Request, Filters, Next> = [UnknownNames<Request, Filters>] extends [never]
+  ? Request extends { readonly after?: infer After }
+    ? [Next] extends [After]
+      ? unknown
+      : 'a page of this order begins after a string'
+    : unknown
+  : `the list has no filter ${UnknownNames<Request, Filters>}`
 
-// A contract whose `after` cannot have what `next` has would refuse the link. The compiler prints the text.
-type Linked<Request, Next> = Request extends { readonly after?: infer After }
-  ? Next extends After
-    ? unknown
-    : { readonly after?: 'a page of this order begins after a string' }
-  : unknown
+type UnknownNames<Request, Filters> = Exclude<keyof Request, keyof Filters | 'limit' | 'after' | 'order'> &
+  string
 
-type FilterValue<Fields, Filter> =
-  Filter extends NameOf<Fields>
-    ? NonNullable<Fields[Filter]>
-    : Filter extends readonly [infer Name extends NameOf<Fields>, infer By]
-      ? By extends 'in'
-        ? readonly NonNullable<Fields[Name]>[]
-        : NonNullable<Fields[Name]>
-      : never
+type FilterValue<Fields, Filter> = Filter extends readonly [infer Name, infer By]
+  ? By extends 'in'
+    ? readonly FieldValue<Fields, Name>[]
+    : FieldValue<Fields, Name>
+  : FieldValue<Fields, Filter>
+
+type FieldValue<Fields, Name> = Name extends keyof Fields ? NonNullable<Fields[Name]> : unknown
 
 export interface Page<Shown, Position> {
   readonly items: Shown[]
@@ -124,9 +128,9 @@ export function createPages<
   Shown extends object,
   Fields,
   const Declared extends Orders<Shown>,
-  Filters extends FiltersOf<Fields>,
+  Filters extends AnyFilters,
   By extends Position['by'],
->(source: Source, fieldOf: (name: string) => Field, options: PagesOptions<Declared, Filters, By>) {
+>(source: Source, fieldOf: (name: string) => Field, options: PagesOptions<Fields, Declared, Filters, By>) {
   type Next = PositionOf<Shown, Declared, By>
   type After = Next | LastValue<Shown, Declared>
   const filters = Object.entries(options.filters ?? {}).map(([name, by]) => filterOf(name, by, fieldOf))
@@ -141,7 +145,7 @@ export function createPages<
 
   return async <Request extends PageRequest<Fields, After, Filters, NamesOf<Declared>>>(
     sql: Sql,
-    request: Request & Known<Request, Filters> & Linked<Request, Next>,
+    request: Request & Fitting<Request, Filters, Next>,
   ): Promise<Page<Shown, Next>> => {
     const { limit, after, order } = request
     const values = filters.map(({ name, write }) => writtenOrNull(request[name], write))

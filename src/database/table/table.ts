@@ -11,7 +11,7 @@ import { type Changes, type Changing, type Precondition, refuseValue, remove, up
 import type { AnyColumns, ColumnsOf, StoredValue } from './columns.js'
 import { entityTags } from './entity-tag.js'
 import { andWhere, type Source } from './page-statement.js'
-import { createPages, type FiltersOf, type Orders, type PagesOptions, type Scalar } from './pages.js'
+import { type AnyFilters, createPages, type Orders, type PagesOptions, type Scalar } from './pages.js'
 import {
   canRead,
   type Field,
@@ -62,10 +62,10 @@ type ShownColumns<Shown, Taken> = {
 // What a list is filtered by, and what is changed: fields of the rows, and those that only a new row takes.
 type Stored<Shown, Taken> = Shown & Omit<Taken, keyof Shown>
 
-// A change that the table does not know would change nothing. The compiler prints the text.
-type KnownChanges<Given, Fields> = {
-  readonly [Name in Exclude<keyof Given, keyof Fields>]: 'the table has no such field'
-}
+// A field that the table does not know would change nothing. The compiler prints the text.
+type KnownChanges<Given, Fields> = [Exclude<keyof Given, keyof Fields>] extends [never]
+  ? unknown
+  : `the table has no field ${Exclude<keyof Given, keyof Fields> & string}`
 
 /**
  * Declares a table whose rows show `Shown`, and of which a new one takes `Taken`.
@@ -102,9 +102,9 @@ export function table<Shown extends object, Taken extends object>(
     /** Returns a function that lists the rows page by page. */
     pages<
       const Declared extends Orders<Shown>,
-      Filters extends FiltersOf<Stored<Shown, Taken>> = Record<never, never>,
+      const Filters extends AnyFilters = Record<never, never>,
       By extends 'values' | 'row' = 'values',
-    >(options: PagesOptions<Declared, Filters, By>) {
+    >(options: PagesOptions<Stored<Shown, Taken>, Declared, Filters, By>) {
       return createPages<Shown, Stored<Shown, Taken>, Declared, Filters, By>(source, fieldOf, options)
     },
     /**

@@ -299,6 +299,22 @@ t.test('lists go on while their rows are deleted', async (t) => {
     t.strictSame(await list(reads.sql, { limit: 100, after: String(first.next) }), expected)
   })
 
+  t.test('and a link of the release before goes on from a row that is hidden by now', async (t) => {
+    await fill()
+    const list = kept.pages({ order: ['-size', 'id'] })
+    const { items } = await list(reads.sql, { limit: 50 })
+    const { id } = items.at(-1) as Note
+    const expected = await list(reads.sql, { limit: 50, after: String(id) })
+    await hide(writes.sql, id)
+    t.strictSame(await list(reads.sql, { limit: 50, after: String(id) }), expected)
+    await remove(writes.sql, id)
+    await t.rejects(
+      list(reads.sql, { limit: 50, after: String(id) }),
+      { code: 'invalid_request' },
+      'and is lost',
+    )
+  })
+
   t.test('and a constant condition of a list holds on each of its pages', async (t) => {
     await fill()
     const list = notes.pages({

@@ -4,6 +4,7 @@ import { stringify } from 'lossless-json'
 import t from 'tap'
 import {
   arrayOf,
+  enumeration,
   int4,
   int8,
   nullable,
@@ -243,6 +244,28 @@ t.test('a position has all digits of a value, also where the row shows fewer', a
     ids,
     Array.from({ length: 20 }, (_, i) => BigInt(20 - i)),
   )
+})
+
+t.test('a position is in the order of its column, as of an enum type', async (t) => {
+  const sql = await createDatabase(t)
+  await sql`create type grade as enum ('low', 'high', 'best')`
+  await sql`create table marks (id bigint generated always as identity, grade grade not null)`
+  await sql`insert into marks (grade) select g from unnest(enum_range(null::grade)) as g, generate_series(1, 3)`
+  const marks = table<{ id: bigint; grade: string }, object>('marks', {
+    shows: { id: int8(), grade: enumeration('grade') },
+    takes: {},
+  })
+  const { reads } = await openPools(t, sql)
+  const list = marks.pages({ order: ['-grade', '-id'] })
+  const grades: string[] = []
+  let after: string | undefined
+  do {
+    const { items, next } = await list(reads.sql, { limit: 2, after })
+    grades.push(...items.map(({ grade }) => grade))
+    after = next
+  } while (after !== undefined)
+  const expected = ['best', 'high', 'low'].flatMap((grade) => Array<string>(3).fill(grade))
+  t.strictSame(grades, expected)
 })
 
 t.test('a row that cannot be computed is not taken for a position that no row has', async (t) => {

@@ -43,7 +43,14 @@ export function slips(
   body: { readonly id?: never; readonly name?: string },
 ) {
   const list = right.pages({ order: ['id'], filters: { status: 'status' } })
+  const wrong = right.pages({
+    order: ['id'],
+    // @ts-expect-error no such field, which is told here alone: the calls below compile
+    filters: { status: 'sttus', note: 'note' },
+  })
   return [
+    wrong(sql, query),
+    wrong(sql, { limit: 1, note: 'a' }),
     table<Shown, Taken>('a', {
       // @ts-expect-error a field without a column
       shows: { id: int8(), name: text(), note: nullable(text()), size: int4(), owner: json() },
