@@ -39,6 +39,7 @@ import { Streams } from './http/streams.js'
 import { trustedProxies } from './http/trusted-proxies.js'
 import { purgeRegularly } from './middleware/idempotency.js'
 import { LoadShedder, shed, shedStreams } from './middleware/load-shedding.js'
+import { requireIfMatch } from './middleware/preconditions.js'
 import { transactional } from './middleware/writes.js'
 import { createCounters } from './rate-limit/counters.js'
 import { planSections } from './rate-limit/page-section.js'
@@ -130,6 +131,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     // What wraps each handler, outermost first.
     around: [
       shed(loadShedder),
+      requireIfMatch(),
       transactional(pools.writes, { keepHours, sharesTransactions }),
       shedStreams(loadShedder),
     ],

@@ -23,8 +23,12 @@ function operationOf(method: string, path: string): Operation | undefined {
   return operations.find((each) => each.method === method && each.path === path)
 }
 
-function requestSchema({ body }: Operation): unknown {
-  return body?.contents.find(({ kind }) => kind === 'json')?.schema
+function requestContent({ body }: Operation) {
+  return body?.contents.find(({ kind }) => kind === 'json')
+}
+
+function requestSchema(operation: Operation): unknown {
+  return requestContent(operation)?.schema
 }
 
 function responseSchema({ responses }: Operation): unknown {
@@ -56,8 +60,31 @@ async function sendSample(service: Service, operation: Operation): Promise<Sent>
   const url = await urlOf(service, operation)
   const body = requestSample(requestSchema(operation))
   const target = query.length === 0 ? url : `${url}?${new URLSearchParams(query)}`
-  const answer = await send(target, operation.method, { ...service.auth, ...headers }, stringify(body))
+  const own = {
+    'content-type': requestContent(operation)?.mediaType ?? 'application/json',
+    ...anyVersion(operation),
+  }
+  const answer = await send(
+    target,
+    operation.method,
+    { ...service.auth, ...own, ...headers },
+    stringify(body),
+  )
   return { url, body, answer }
+}
+
+// What a sample refers to is not stored.
+async function dropReferences({ sql }: Service): Promise<void> {
+  const references = await sql`
+    select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop
+    from pg_constraint where contype = 'f' and conparentid = 0`
+  for (const { drop } of references) await sql.unsafe(drop)
+}
+
+// For an operation that changes only what its client has seen.
+function anyVersion({ parameters }: Operation): Record<string, string> {
+  const takes = parameters.some((each) => each.in === 'header' && each.name.toLowerCase() === 'if-match')
+  return takes ? { 'if-match': '*' } : {}
 }
 
 function pairOf({ name, schema }: Operation['parameters'][number]): [name: string, value: string] {
@@ -102,12 +129,13 @@ function readersOf({ method, path }: Operation) {
 }
 
 t.test('what clients send', async (t) => {
-  const service = await startService(t)
   for (const operation of operations) {
     const names = keptFields(operation)
     if (names.length === 0) continue
     const { name, method } = operation
     t.test(`with ${name} is kept`, async (t) => {
+      const service = await startService(t) // of its own: a value may be there once only
+      await dropReferences(service)
       const sent = await sendSample(service, operation)
       const compare = (found: unknown, schema: unknown, where: string) => {
         for (const each of names.filter((each) => each in fieldsOf(schema)))

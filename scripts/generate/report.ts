@@ -9,7 +9,7 @@ export interface Outcome {
   readonly sunsets: readonly string[]
 }
 
-type State = Difference['state'] | Written['state']
+type State = Difference['state'] | Written['state'] | 'proposed'
 
 const words: Record<State, readonly [style: Style, words: string]> = {
   stale: ['red', 'is stale'],
@@ -17,6 +17,7 @@ const words: Record<State, readonly [style: Style, words: string]> = {
   orphaned: ['red', 'is orphaned'],
   written: ['green', 'written'],
   added: ['green', 'added: a stub that responds with 501 until you implement it'],
+  proposed: ['green', 'added: a proposal, yours from now on'],
   removed: ['dim', 'removed'],
 }
 const orphanedHandler = 'is orphaned: the contract has no such operation. Remove or rename the file'

@@ -4,6 +4,7 @@
 import { type Addition, type Security, securityAddition } from 'contract-engine'
 import type { ServiceContract } from '../auth/plans.js'
 import { idempotencyAddition } from '../middleware/idempotency-errors.js'
+import { preconditionAddition } from '../middleware/preconditions.js'
 import { rateLimitAdditions } from '../rate-limit/headers.js'
 import { httpAddition } from './headers.js'
 
@@ -14,5 +15,6 @@ export function additionsTo(contract: ServiceContract, security: Security): read
     securityAddition(security),
     ...rateLimitAdditions(contract, security),
     idempotencyAddition,
+    preconditionAddition,
   ]
 }

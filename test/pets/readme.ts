@@ -1,12 +1,12 @@
 // Runs the blocks of README.md and of each page of docs/ in order, and compares their output with that shown.
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t, { type Test } from 'tap'
-import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { startProcess } from '../fixtures/process.js'
+import { copyCheckout } from './fixtures/copy.js'
 import { type Block, blocksOf, pages, readPage } from './fixtures/pages.js'
 import { startRegistry } from './fixtures/registry.js'
 import { openShell } from './fixtures/shell.js'
@@ -14,9 +14,6 @@ import { openShell } from './fixtures/shell.js'
 // The addresses of the service and of its metrics in the pages.
 const shownOrigin = '127.0.0.1:3000'
 const shownMetrics = '127.0.0.1:9464'
-
-// Files that are not in a checkout.
-const ignored = ['.git', ...readFileSync(path.join(projectRoot, '.gitignore'), 'utf8').split(/\/?\n/)]
 
 t.jobs = 2
 
@@ -67,12 +64,9 @@ t.test('… in the output shown matches any text within its line', async (t) => 
   t.notMatch('anything', patternOf(''))
 })
 
-// A fresh checkout that shares this one's node_modules, after the first `npm start`, which builds.
+// A fresh checkout under Git, after the first `npm start`, which builds.
 function copyProject(scratch: string): string {
-  const project = path.join(scratch, 'project')
-  cpSync(projectRoot, project, { recursive: true, filter: (file) => !isIgnored(path.basename(file)) })
-  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(project, 'node_modules'))
-  cpSync(path.join(projectRoot, 'dist'), path.join(project, 'dist'), { recursive: true })
+  const project = copyCheckout(scratch)
   writeFileSync(path.join(scratch, '.gitconfig'), '[user]\nname = Reader\nemail = reader@localhost\n')
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: project, env: environment(scratch), stdio: 'pipe' })
@@ -81,10 +75,6 @@ function copyProject(scratch: string): string {
   git('add', '--all')
   git('commit', '--quiet', '--message', 'Begin')
   return project
-}
-
-function isIgnored(name: string): boolean {
-  return ignored.some((each) => (each.startsWith('*') ? name.endsWith(each.slice(1)) : name === each))
 }
 
 // The environment of a reader's shell, without the npm and git settings of the user who runs the test.

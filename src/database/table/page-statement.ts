@@ -4,12 +4,8 @@ import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
 import { inOrder, type Numbered, takeNumbers } from '../numbered.js'
-import { type Field, inJson, readColumns } from './rows.js'
-
-/** A field that rows are in the order of. */
-export interface OrderedField extends Field {
-  readonly isDescending: boolean
-}
+import { type OrderedField, type Position, positionFields } from './position.js'
+import { type Columns, type Field, inJson, readColumns } from './rows.js'
 
 /** A condition on a column. */
 export interface Condition {
@@ -23,16 +19,23 @@ export interface Condition {
 export interface AskedPage {
   /** The text of each condition's value. */
   readonly values: readonly (string | null)[]
-  /** The text of the order's last field in the row before the page; null for the first page. */
-  readonly after: string | null
+  /** The texts of the position; none for the first page. */
+  readonly after: readonly string[]
   readonly limit: number
 }
 
-/** The table, and what a page shows of it. */
+/** The table, and what of it is shown. */
 export interface Source {
   /** The table's name, quoted. */
   readonly from: string
   readonly shown: readonly Field[]
+  /** The rows that there are, in SQL: others are as if they were deleted. */
+  readonly where: readonly string[]
+}
+
+/** Behind a condition on rows: those that are always true of what is shown. */
+export function andWhere({ where }: Pick<Source, 'where'>): string {
+  return where.map((each) => ` and (${each})`).join('')
 }
 
 // Smaller batches than the default, and more of them: some pages are read while others are sent.
@@ -40,19 +43,23 @@ const limits = { inputs: 12, inFlightMax: 3 }
 
 /**
  * Returns the function that reads pages by one statement, whose text depends only on these arguments. It
- * returns undefined if no row is at the position that it needs to know.
+ * returns undefined if the row is gone that it needs to know.
+ * @param by how a page's position is given; undefined for first pages
  */
 export function pageStatement<Row>(
-  { from, shown }: Source,
+  source: Source,
   order: readonly OrderedField[],
   conditions: readonly Condition[],
-  hasPosition: boolean,
-): (sql: Sql, page: AskedPage) => Promise<Row[] | undefined> {
-  const { join, isKnown } = hasPosition ? positionIn(from, order) : anywhere
-  const rows = selectOf(shown, `from ${from} as rows ${whereAndOrder(order, conditions, hasPosition)}`)
+  by: Position['by'] | undefined,
+): (sql: Sql, page: AskedPage) => Promise<Columns<Row> | undefined> {
+  const { from, shown } = source
+  const { join, isKnown } = by === 'row' ? positionIn(from, order) : anywhere
+  const keyset = keysetOf(order, by === 'row' ? 'position.last' : 'asked.after')
+  const where = whereAndOrder(source, conditions, keyset, by !== undefined)
+  const rows = selectOf(shown, `from ${from} as rows ${where}`)
   const asked = [
     ...conditions.map(({ type }, i) => `value${i} ${type}`),
-    ...(hasPosition ? [`after ${order.at(-1)?.codec.type}`] : []),
+    ...positionFields(order, by).map(({ codec }, i) => `after${i} ${codec.type}`),
     'page_limit integer',
     'number integer',
   ]
@@ -87,22 +94,22 @@ interface ReadColumns extends Numbered {
 
 // The names are those that the statement gives to what is asked.
 function recordOf({ values, after, limit }: AskedPage, number: number): object {
-  const record: Record<string, unknown> = { number, page_limit: limit, after }
+  const record: Record<string, unknown> = { number, page_limit: limit }
   for (let i = 0; i < values.length; i++) record[`value${i}`] = values[i]
+  for (let i = 0; i < after.length; i++) record[`after${i}`] = after[i]
   return record
 }
 
-// What a statement needs to know the order's values in the row before the page. In an order by one field,
-// that is its value, and the row may be gone.
+// Where the values are given, it does not matter whether there is such a row.
 const anywhere = { join: '', isKnown: 'true' }
 
+// Else the row before the page has them, also if it is no longer shown.
 function positionIn(from: string, order: readonly OrderedField[]): typeof anywhere {
   const { column } = order.at(-1) as OrderedField // an order has one
-  if (order.length === 1) return anywhere
   const lasts = order.map(({ column }, i) => `${column} as last${i}`)
   const join = `
     left join lateral (
-      select ${lasts.join(', ')} from ${from} as rows where rows.${column} = asked.after limit 1
+      select ${lasts.join(', ')} from ${from} as rows where rows.${column} = asked.after0 limit 1
     ) as position on true`
   return { join, isKnown: 'position.last0 is not null' }
 }
@@ -115,13 +122,17 @@ interface Term {
 }
 
 function whereAndOrder(
-  order: readonly OrderedField[],
+  source: Source,
   conditions: readonly Condition[],
+  keyset: readonly Term[],
   hasPosition: boolean,
 ): string {
-  const prefix = prefixOf(order, conditions)
-  const keyset = keysetOf(order)
-  const where = [...rangeOf(prefix, hasPosition ? keyset : []), ...conditions.flatMap(othersOf)]
+  const prefix = prefixOf(keyset, conditions)
+  const where = [
+    ...rangeOf(prefix, hasPosition ? keyset : []),
+    ...conditions.flatMap(othersOf),
+    ...source.where.map((each) => `(${each})`),
+  ]
   const terms = [...prefix, ...keyset].map(
     ({ column, isDescending }) => column + (isDescending ? ' desc' : ''),
   )
@@ -131,17 +142,17 @@ function whereAndOrder(
 // Columns that equal a value come first: an index on them and the order has the page in one piece. They are a
 // range, because PostgreSQL would know of `=` that it needs no order by them, and may scan an index on the
 // others with all rows of other values.
-function prefixOf(order: readonly OrderedField[], conditions: readonly Condition[]): Term[] {
-  const isDescending = order[0]?.isDescending === true
+function prefixOf(keyset: readonly Term[], conditions: readonly Condition[]): Term[] {
+  const isDescending = keyset[0]?.isDescending === true
   return conditions.flatMap(({ column, operator }, i) =>
     operator === '=' ? [{ column: `rows.${column}`, value: `asked.value${i}`, isDescending }] : [],
   )
 }
 
-function keysetOf(order: readonly OrderedField[]): Term[] {
+function keysetOf(order: readonly OrderedField[], valueName: string): Term[] {
   return order.map(({ column, isDescending }, i) => ({
     column: `rows.${column}`,
-    value: order.length === 1 ? 'asked.after' : `position.last${i}`,
+    value: `${valueName}${i}`,
     isDescending,
   }))
 }

@@ -5,22 +5,25 @@ import { RequestError } from 'contract-engine'
 import type { Sql } from '../database.js'
 import { isDataException, wrongValue } from '../unavailable.js'
 import { arrayOf, type Column } from './columns.js'
-import {
-  type AskedPage,
-  type Condition,
-  type OrderedField,
-  pageStatement,
-  type Source,
-} from './page-statement.js'
-import { canRead, type Field } from './rows.js'
+import { type Condition, pageStatement, type Source } from './page-statement.js'
+import { type OrderedField, type Position, positionFields, readPosition, writePosition } from './position.js'
+import { type Columns, canRead, type Field } from './rows.js'
 
 /** Compares a field with a filter. `in` takes a list. */
 export type Operator = '=' | '<' | '<=' | '>' | '>=' | 'like' | 'ilike' | '@>' | '&&' | 'in'
 
 /** The filters of a list, by their names: the field that equals it, or a field with an operator. */
-export type FiltersOf<Fields> = Readonly<
-  Record<string, NameOf<Fields> | readonly [field: NameOf<Fields>, operator: Operator]>
->
+export type AnyFilters = Readonly<Record<string, string | readonly [field: string, operator: Operator]>>
+
+// Whatever is declared is inferred as it is, and then compared: a wrong name is one message, where it stands,
+// and none in the handlers.
+type Filterable<Fields> = NameOf<Fields> | readonly [field: NameOf<Fields>, operator: Operator]
+
+type CheckedFilters<Fields, Filters> = {
+  readonly [Name in keyof Filters]: Filters[Name] extends Filterable<Fields>
+    ? Filters[Name]
+    : Filterable<Fields>
+}
 
 type NameOf<Fields> = keyof Fields & string
 
@@ -32,42 +35,76 @@ export type Scalar<Shown> = {
 /** A field that rows are in the order of, `-` for descending. */
 export type Ordered<Shown> = Scalar<Shown> | `-${Scalar<Shown>}`
 
-export interface PagesOptions<Order, Filters> {
-  /** The fields that rows are in the order of. The last is unique: a page begins after its value. */
-  readonly order: Order
+/** The fields that rows are in the order of, the last of them unique. */
+export type Order<Shown> = readonly [Ordered<Shown>, ...Ordered<Shown>[]]
+
+/** One order, or several by their names. */
+export type Orders<Shown> = Order<Shown> | Readonly<Record<string, Order<Shown>>>
+
+export interface PagesOptions<Fields, Orders, Filters, By> {
+  /** The order of the rows, or those that a request names as `order`, the first if it names none. */
+  readonly order: Orders
   /** Fields of the rows, or those that only a new row takes. One that is not set filters nothing. */
-  readonly filters?: Filters
+  readonly filters?: CheckedFilters<Fields, Filters>
+  /** A condition on all rows of the list, in SQL: a constant, never from a request. */
+  readonly where?: string
+  /**
+   * What `next` has: by default the values of the order's fields, so that deleting rows and changing them
+   * harms no client that pages. Of `row` it has the last field's alone, as in earlier releases: its row must
+   * be there still. Both are understood.
+   */
+  readonly position?: By
 }
 
-/** The type of the field that a page begins after. */
-export type PositionOf<Shown, Order> = Order extends readonly [...unknown[], infer Last]
-  ? Last extends keyof Shown
-    ? Shown[Last]
-    : Last extends `-${infer Name extends keyof Shown & string}`
-      ? Shown[Name]
-      : never
+type LastOf<Order> = Order extends readonly [...unknown[], infer Last]
+  ? Last extends `-${infer Name}`
+    ? Name
+    : Last
   : never
 
+type LastName<Orders> = LastOf<Orders extends readonly unknown[] ? Orders : Orders[keyof Orders]>
+
+/** The value of the last field of the order, or of one of the orders. */
+type LastValue<Shown, Orders> = Shown[LastName<Orders> & keyof Shown]
+
+/** The type of `next`: the value of an order by one field, else a text. */
+export type PositionOf<Shown, Orders, By> = By extends 'row'
+  ? LastValue<Shown, Orders>
+  : Orders extends readonly [unknown]
+    ? LastValue<Shown, Orders>
+    : string
+
+type NamesOf<Orders> = Orders extends readonly unknown[] ? never : keyof Orders
+
 /** A page that a client asks for. The names are those of the contract's parameters. */
-export type PageRequest<Fields, Position, Filters extends FiltersOf<Fields>> = {
+export type PageRequest<Fields, Position, Filters extends AnyFilters, Names = never> = {
   readonly limit: number
-  /** Of the last row of the page before; undefined for the first page. */
+  /** `next` of the page before; undefined for the first page. */
   readonly after?: Position | undefined
+  /** The name of an order, if there are several. */
+  readonly order?: Names | undefined
 } & { readonly [Name in keyof Filters]?: FilterValue<Fields, Filters[Name]> | undefined }
 
-// A parameter of the contract that the list does not know would filter nothing. The compiler prints the text.
-type Known<Request, Filters> = {
-  readonly [Name in Exclude<keyof Request, keyof Filters | 'limit' | 'after'>]: 'the list has no such filter'
-}
+// What a request must be besides, in words: the compiler prints the text. A parameter of the contract that the
+// list does not know would filter nothing, and a link that its `after` cannot have would be refused.
+type Fitting<Request, Filters, Next> = [UnknownNames<Request, Filters>] extends [never]
+  ? Request extends { readonly after?: infer After }
+    ? [Next] extends [After]
+      ? unknown
+      : 'a page of this order begins after a string'
+    : unknown
+  : `the list has no filter ${UnknownNames<Request, Filters>}`
 
-type FilterValue<Fields, Filter> =
-  Filter extends NameOf<Fields>
-    ? NonNullable<Fields[Filter]>
-    : Filter extends readonly [infer Name extends NameOf<Fields>, infer By]
-      ? By extends 'in'
-        ? readonly NonNullable<Fields[Name]>[]
-        : NonNullable<Fields[Name]>
-      : never
+type UnknownNames<Request, Filters> = Exclude<keyof Request, keyof Filters | 'limit' | 'after' | 'order'> &
+  string
+
+type FilterValue<Fields, Filter> = Filter extends readonly [infer Name, infer By]
+  ? By extends 'in'
+    ? readonly FieldValue<Fields, Name>[]
+    : FieldValue<Fields, Name>
+  : FieldValue<Fields, Filter>
+
+type FieldValue<Fields, Name> = Name extends keyof Fields ? NonNullable<Fields[Name]> : unknown
 
 export interface Page<Shown, Position> {
   readonly items: Shown[]
@@ -84,35 +121,94 @@ interface Filter extends Condition {
 /**
  * Creates the function that lists a table's rows page by page.
  * @param fieldOf finds a field of the table by its name
- * @throws {RequestError} when it is called: `invalid_request` for a value that PostgreSQL cannot read, or, in
- * an order by several fields, an `after` that no row has
+ * @throws {RequestError} when it is called: `invalid_request` for a value that PostgreSQL cannot read, or an
+ * `after` that is no position of this order
  */
 export function createPages<
   Shown extends object,
   Fields,
-  const Order extends readonly Ordered<Shown>[],
-  Filters extends FiltersOf<Fields>,
->(source: Source, fieldOf: (name: string) => Field, options: PagesOptions<Order, Filters>) {
-  type Position = PositionOf<Shown, Order>
-  const order = options.order.map((name) => orderedBy(name, fieldOf))
+  const Declared extends Orders<Shown>,
+  Filters extends AnyFilters,
+  By extends Position['by'],
+>(source: Source, fieldOf: (name: string) => Field, options: PagesOptions<Fields, Declared, Filters, By>) {
+  type Next = PositionOf<Shown, Declared, By>
+  type After = Next | LastValue<Shown, Declared>
   const filters = Object.entries(options.filters ?? {}).map(([name, by]) => filterOf(name, by, fieldOf))
-  const position = order.at(-1) as OrderedField // an order has one
-  const select = selector<Shown>(source, order, filters)
+  const { where, position } = options
+  const listed = where === undefined ? source : { ...source, where: [...source.where, where] }
+  const lists = ordersOf(options.order, fieldOf).map(([name, order]) => {
+    const isText = position !== 'row' && (name !== undefined || order.length > 1)
+    return [name, createList<Shown>(listed, order, filters, isText)] as const
+  })
+  const byName = new Map(lists)
+  const [[, first]] = lists as [(typeof lists)[number]] // its type has one
 
-  return async <Request extends PageRequest<Fields, Position, Filters>>(
+  return async <Request extends PageRequest<Fields, After, Filters, NamesOf<Declared>>>(
     sql: Sql,
-    request: Request & Known<Request, Filters>,
-  ): Promise<Page<Shown, Position>> => {
-    const { limit } = request
+    request: Request & Fitting<Request, Filters, Next>,
+  ): Promise<Page<Shown, Next>> => {
+    const { limit, after, order } = request
     const values = filters.map(({ name, write }) => writtenOrNull(request[name], write))
-    const after = writtenOrNull(request.after, position.codec.write)
-    // One more than `limit`, to know whether there is a next page.
-    const rows = await select(sql, { values, after, limit: limit + 1 })
-    if (rows === undefined) throw notOfARow(position)
-    if (rows.length <= limit) return { items: rows, next: undefined }
-    const items = rows.slice(0, limit)
-    return { items, next: items.at(-1)?.[position.name as keyof Shown] as Position }
+    const list = order === undefined ? first : byName.get(order as string)
+    if (list === undefined) throw new Error(`the list has no order ${order}`) // the contract allows more
+    return list(sql, values, after, limit) as Promise<Page<Shown, Next>> // by the same options
   }
+}
+
+// Undefined is the name of the only one.
+function ordersOf(
+  declared: readonly string[] | Readonly<Record<string, readonly string[]>>,
+  fieldOf: (name: string) => Field,
+): [name: string | undefined, order: OrderedField[]][] {
+  const orderOf = (names: readonly string[]) => names.map((name) => orderedBy(name, fieldOf))
+  if (isOne(declared)) return [[undefined, orderOf(declared)]]
+  return Object.entries(declared).map(([name, names]) => [name, orderOf(names)])
+}
+
+function isOne(declared: readonly string[] | object): declared is readonly string[] {
+  return Array.isArray(declared)
+}
+
+// The pages in one order.
+function createList<Shown>(
+  source: Source,
+  order: readonly OrderedField[],
+  filters: readonly Filter[],
+  isText: boolean,
+) {
+  const last = order.at(-1) as OrderedField // an order has one
+  const places = order.map(({ name }) => source.shown.findIndex((field) => field.name === name))
+  const select = selector<Shown>(source, order, filters)
+  const nextOf = ({ rows, stored }: Columns<Shown>, i: number): unknown => {
+    if (!isText) return rows[i]?.[last.name as keyof Shown]
+    return writePosition(
+      order,
+      places.map((place) => String(stored[place]?.[i])),
+    )
+  }
+
+  return async (
+    sql: Sql,
+    values: readonly (string | null)[],
+    after: unknown,
+    limit: number,
+  ): Promise<Page<Shown, unknown>> => {
+    // One more than `limit`, to know whether there is a next page.
+    const found = await select(sql, { values, limit: limit + 1 }, positionAt(order, after, isText))
+    if (found === undefined) throw notOfAPage(order)
+    if (found.rows.length <= limit) return { items: found.rows, next: undefined }
+    return { items: found.rows.slice(0, limit), next: nextOf(found, limit - 1) }
+  }
+}
+
+// A text that is no position of the order is that of its last field, as in links of the release before.
+function positionAt(order: readonly OrderedField[], after: unknown, isText: boolean): Position | undefined {
+  if (after === undefined) return undefined
+  const isLink = (isText || order.length > 1) && typeof after === 'string'
+  const read = isLink ? readPosition(order, after) : undefined
+  if (read !== undefined) return read
+  const text = order.at(-1)?.codec.write(after) ?? ''
+  return { by: order.length === 1 ? 'values' : 'row', texts: [text] }
 }
 
 function orderedBy(name: string, fieldOf: (name: string) => Field): OrderedField {
@@ -135,33 +231,49 @@ function writtenOrNull(value: unknown, write: Column<unknown>['write']): string 
   return value === undefined ? null : write(value)
 }
 
-// The statement depends on which filters are set, and whether there is a position.
+// The statement depends on which filters are set, and on what the position is.
 function selector<Shown>(source: Source, order: readonly OrderedField[], filters: readonly Filter[]) {
   const statements = new Map<string, ReturnType<typeof pageStatement<Shown>>>()
-  const { codec: position } = order.at(-1) as OrderedField // an order has one
-  return (sql: Sql, page: AskedPage): Promise<Shown[] | undefined> => {
-    const set = filters.filter((_, i) => page.values[i] !== null)
-    const kind = [page.after !== null, ...set.map(({ name }) => name)].join()
+  return (sql: Sql, asked: Asked, position: Position | undefined): Promise<Columns<Shown> | undefined> => {
+    const set = filters.filter((_, i) => asked.values[i] !== null)
+    const kind = [position?.by, ...set.map(({ name }) => name)].join()
     let read = statements.get(kind)
     if (read === undefined) {
-      read = pageStatement(source, order, set, page.after !== null)
+      read = pageStatement(source, order, set, position?.by)
       statements.set(kind, read)
     }
-    const values = page.values.filter((text) => text !== null)
-    return read(sql, { ...page, values }).catch(async (error) => {
+    const values = asked.values.filter((text) => text !== null)
+    const after = position?.texts ?? []
+    return read(sql, { limit: asked.limit, values, after }).catch(async (error) => {
       if (!isDataException(error)) throw error
-      if (!(await canRead(sql, position.type, page.after))) return undefined
-      for (const [i, { type }] of set.entries())
-        if (!(await canRead(sql, type, values[i] as string))) throw wrongQuery(error) // each has a text
+      const types = positionFields(order, position?.by).map(({ codec }) => codec.type)
+      if (!(await canReadAll(sql, types, after))) return undefined
+      const conditions = set.map(({ type }) => type)
+      if (!(await canReadAll(sql, conditions, values))) throw wrongQuery(error)
       throw error // a row's
     })
   }
+}
+
+interface Asked {
+  readonly values: readonly (string | null)[]
+  readonly limit: number
+}
+
+// One after the other: in a transaction they share a connection.
+async function canReadAll(sql: Sql, types: readonly string[], texts: readonly string[]): Promise<boolean> {
+  for (const [i, type] of types.entries()) if (!(await canRead(sql, type, texts[i] ?? null))) return false
+  return true
 }
 
 function wrongQuery(cause: unknown): RequestError {
   return new RequestError('invalid_request', `query has ${wrongValue(cause)}`, { cause })
 }
 
-function notOfARow({ name }: OrderedField): RequestError {
-  return new RequestError('invalid_request', `query.after must be the ${name} of an item of the list`)
+function notOfAPage(order: readonly OrderedField[]): RequestError {
+  const isAlone = order.length === 1
+  const expected = isAlone
+    ? `the ${order[0]?.name} of an item of the list`
+    : 'of a link to a page in this order'
+  return new RequestError('invalid_request', `query.after must be ${expected}`)
 }

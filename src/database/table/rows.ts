@@ -80,14 +80,20 @@ export function readRow<Row>(
   return row as Row // a column for each of its fields
 }
 
+/** Rows, and what is stored of each field in each row, in the order of the fields. */
+export interface Columns<Row> {
+  readonly rows: Row[]
+  readonly stored: readonly (readonly StoredValue[] | null)[]
+}
+
 /** Reads rows from JSON that has the list of each field's values, or null if there are no rows. */
-export function readColumns<Row>(fields: readonly Field[], json: string): Row[] {
-  const lists = parseStored<readonly (readonly StoredValue[] | null)[]>(json, (parsed) =>
+export function readColumns<Row>(fields: readonly Field[], json: string): Columns<Row> {
+  const stored = parseStored<Columns<Row>['stored']>(json, (parsed) =>
     fields.every(({ codec }, i) => !codec.isInteger || parsed[i]?.every(isExact) !== false),
   )
-  const rows = (lists[0] ?? []).map(() => ({}))
-  for (let i = 0; i < fields.length; i++) readColumn(fields[i] as Field, lists[i] ?? [], rows)
-  return rows as Row[] // a column for each of its fields
+  const rows = (stored[0] ?? []).map(() => ({}))
+  for (let i = 0; i < fields.length; i++) readColumn(fields[i] as Field, stored[i] ?? [], rows)
+  return { rows: rows as Row[], stored } // a column for each of its fields
 }
 
 // A column at a time: its type reads all values before the next does.

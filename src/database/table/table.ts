@@ -1,16 +1,17 @@
 // A table, declared once. It makes the statements that insert, find and list its rows, one for all calls that
-// need it at the same time. Plain SQL stays the way for everything else.
+// need it at the same time, and those that change or delete one. Plain SQL stays the way for everything else.
 
-import { RequestError } from 'contract-engine'
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
 import { writeArray } from '../driver/values.js'
 import { inOrder, type Numbered, takeNumbers } from '../numbered.js'
-import { isDataException, wrongValue } from '../unavailable.js'
+import { isDataException } from '../unavailable.js'
+import { type Changes, type Changing, type Precondition, refuseValue, remove, update } from './changes.js'
 import type { AnyColumns, ColumnsOf, StoredValue } from './columns.js'
-import type { Source } from './page-statement.js'
-import { createPages, type FiltersOf, type Ordered, type PagesOptions, type Scalar } from './pages.js'
+import { entityTags } from './entity-tag.js'
+import { andWhere, type Source } from './page-statement.js'
+import { type AnyFilters, createPages, type Orders, type PagesOptions, type Scalar } from './pages.js'
 import {
   canRead,
   type Field,
@@ -35,15 +36,36 @@ export interface Declaration<Shown, Taken> {
   readonly shows: ShownColumns<Shown, Taken>
   /** What a new row takes. */
   readonly takes: ColumnsOf<Taken>
+  /**
+   * The rows that there are, in SQL: `deleted_at is null`. Others are found, listed and changed by nothing
+   * that this table makes.
+   */
+  readonly where?: string
+  /** What a deletion sets instead of removing the row, in SQL: `deleted_at = now()`. */
+  readonly deletion?: string
+  /**
+   * A field that counts the changes of a row: its entity tag. Without one that is a digest of all that the row
+   * shows.
+   */
+  readonly version?: Counter<Shown>
 }
+
+type Counter<Shown> = {
+  [Name in Scalar<Shown>]: Shown[Name] extends number | bigint ? Name : never
+}[Scalar<Shown>]
 
 // A spread of what is taken must not disclose it. The compiler prints the text.
 type ShownColumns<Shown, Taken> = {
   readonly [Name in Exclude<keyof Taken, keyof Shown>]?: 'a row does not show this field'
 } & ColumnsOf<Shown>
 
-// What a list is filtered by: fields of the rows, and those that only a new row takes.
+// What a list is filtered by, and what is changed: fields of the rows, and those that only a new row takes.
 type Stored<Shown, Taken> = Shown & Omit<Taken, keyof Shown>
+
+// A field that the table does not know would change nothing. The compiler prints the text.
+type KnownChanges<Given, Fields> = [Exclude<keyof Given, keyof Fields>] extends [never]
+  ? unknown
+  : `the table has no field ${Exclude<keyof Given, keyof Fields> & string}`
 
 /**
  * Declares a table whose rows show `Shown`, and of which a new one takes `Taken`.
@@ -51,13 +73,19 @@ type Stored<Shown, Taken> = Shown & Omit<Taken, keyof Shown>
  */
 export function table<Shown extends object, Taken extends object>(
   name: string,
-  { shows, takes }: Declaration<Shown, Taken>,
+  { shows, takes, where, deletion, version }: Declaration<Shown, Taken>,
 ) {
   const shown = fieldsOf(shows as AnyColumns)
   const taken = fieldsOf(takes as AnyColumns)
-  const source = { from: name.split('.').map(identifier).join('.'), shown }
+  const from = name.split('.').map(identifier).join('.')
+  const source = { from, shown, where: where === undefined ? [] : [where] }
   const fields = new Map([...taken, ...shown].map((field) => [field.name, field]))
   const fieldOf = (name: string) => fields.get(name) as Field // its type allows no other
+  const tagOf = entityTags<Shown>(shown, version)
+  const counted = version === undefined ? undefined : fieldOf(version).column
+  const counting = counted && `${counted} = rows.${counted} + 1`
+  const changeable = [...fields.values()].filter((field) => field.name !== version) // it counts by itself
+  const changing: Changing<Shown> = { ...source, tagOf, counting, deletion }
   return {
     name,
     shows,
@@ -73,11 +101,38 @@ export function table<Shown extends object, Taken extends object>(
     },
     /** Returns a function that lists the rows page by page. */
     pages<
-      const Order extends readonly [Ordered<Shown>, ...Ordered<Shown>[]],
-      Filters extends FiltersOf<Stored<Shown, Taken>> = Record<never, never>,
-    >(options: PagesOptions<Order, Filters>) {
-      return createPages<Shown, Stored<Shown, Taken>, Order, Filters>(source, fieldOf, options)
+      const Declared extends Orders<Shown>,
+      const Filters extends AnyFilters = Record<never, never>,
+      By extends 'values' | 'row' = 'values',
+    >(options: PagesOptions<Stored<Shown, Taken>, Declared, Filters, By>) {
+      return createPages<Shown, Stored<Shown, Taken>, Declared, Filters, By>(source, fieldOf, options)
     },
+    /**
+     * Returns a function that changes some fields of the row with a value of a unique field, and returns it as
+     * it is stored then, or undefined if there is none.
+     * @throws {RequestError} when it is called: `precondition_failed` if `ifMatch` does not name the row's
+     * entity tag, `invalid_request` for a value that its column does not store
+     */
+    updateBy<Name extends Scalar<Shown>>(name: Name) {
+      const run = update<Shown[Name], Shown>(changing, fieldOf(name), changeable)
+      type Fields = Changes<Stored<Shown, Taken>>
+      return <Given extends Fields>(
+        sql: Sql,
+        value: Shown[Name],
+        changes: Given & KnownChanges<Given, Stored<Shown, Taken>>,
+        condition?: Precondition,
+      ): Promise<Shown | undefined> => run(sql, value, changes, condition)
+    },
+    /**
+     * Returns a function that deletes the row with a value of a unique field, and returns what it was, or
+     * undefined if there is none.
+     * @throws {RequestError} when it is called: as `updateBy`
+     */
+    deleteBy<Name extends Scalar<Shown>>(name: Name) {
+      return remove<Shown[Name], Shown>(changing, fieldOf(name))
+    },
+    /** The entity tag of a row, for the header `ETag`. */
+    etag: tagOf,
     /** What a statement of your own selects or returns, for `read`: `returning ${pets.shown(sql)}`. */
     shown: (sql: Sql) => sql.unsafe(selected(shown)),
     /** Reads the rows that a statement has selected or returned as `shown`. */
@@ -97,24 +152,19 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
   return async (sql: Sql, rows: readonly Taken[]): Promise<Shown[]> => {
     const number = takeNumbers(1)
     const given = [writeRows(taken, rows), number]
-    const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, given, prepared).catch(explainValue)
+    const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, given, prepared).catch(refuseValue)
     return readRows(shown, inOrder(number, rows.length, stored, 0))
   }
 }
 
-// The contract allows more than the table stores: the request is refused, not at fault.
-function explainValue(cause: unknown): never {
-  if (!isDataException(cause)) throw cause
-  throw new RequestError('invalid_request', `body has ${wrongValue(cause)}`, { cause })
-}
-
-function search<Value, Shown>({ from, shown }: Source, { column, codec }: Field) {
+function search<Value, Shown>(source: Source, { column, codec }: Field) {
+  const { from, shown } = source
   // LIMIT makes PostgreSQL find each row by itself, by the index, and not read the table to join it.
   const statement = `
     select ($2::integer + asked.ordinal - 1)::integer as number, (
       select json_build_array(${listed(shown, inJson)})::text
       from ${from} as rows
-      where rows.${column} = asked.value
+      where rows.${column} = asked.value${andWhere(source)}
       limit 1
     ) as json
     from unnest($1::${codec.type}[]) with ordinality as asked (value, ordinal)`

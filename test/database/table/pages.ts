@@ -4,9 +4,11 @@ import { stringify } from 'lossless-json'
 import t from 'tap'
 import {
   arrayOf,
+  enumeration,
   int4,
   int8,
   nullable,
+  numericAsNumber,
   optional,
   text,
   timestamptz,
@@ -78,9 +80,9 @@ t.test('pages', async (t) => {
   const all: Part[] = []
   for (const each of news) all.push(await parts.insert(writes.sql, each))
 
-  const walk = async (list: (after: bigint | undefined) => Promise<Page<Part, bigint>>) => {
+  const walk = async <Position>(list: (after: Position | undefined) => Promise<Page<Part, Position>>) => {
     const rows: Part[] = []
-    let after: bigint | undefined
+    let after: Position | undefined
     do {
       const { items, next } = await list(after)
       rows.push(...items)
@@ -89,29 +91,41 @@ t.test('pages', async (t) => {
     return rows
   }
 
-  const orders = [
-    { order: ['id'], by: [byId] },
-    { order: ['-id'], by: [down(byId)] },
-    { order: ['size', 'id'], by: [bySize, byId] },
-    { order: ['-madeAt', '-id'], by: [down(byTime), down(byId)] },
-    { order: ['-madeAt', 'size', '-id'], by: [down(byTime), bySize, down(byId)] },
-  ] as const
-  for (const { order, by } of orders) {
-    t.test(`in the order of ${order.join(', ')}`, async (t) => {
-      const list = parts.pages({
-        order,
-        filters: {
-          shop: 'shop',
-          note: 'note',
-          owner: 'owner',
-          sizes: ['size', 'in'],
-          from: ['madeAt', '>='],
-          name: ['name', 'like'],
-          tags: ['tags', '@>'],
-        },
-      })
+  const filters = {
+    shop: 'shop',
+    note: 'note',
+    owner: 'owner',
+    sizes: ['size', 'in'],
+    from: ['madeAt', '>='],
+    name: ['name', 'like'],
+    tags: ['tags', '@>'],
+  } as const
+  const [one, down1] = [parts.pages({ order: ['id'], filters }), parts.pages({ order: ['-id'], filters })]
+  const named = parts.pages({
+    order: { size: ['size', 'id'], '-madeAt': ['-madeAt', '-id'], mixed: ['-madeAt', 'size', '-id'] },
+    filters,
+  })
+  type Filter = Omit<Parameters<typeof named>[1], 'limit' | 'after' | 'order'>
+  type Walk = (filter: Filter, limit: number) => Promise<Part[]>
+  const asOnly =
+    (list: typeof one): Walk =>
+    (filter, limit) =>
+      walk<bigint>((after) => list(reads.sql, { ...filter, after, limit }))
+  const byName =
+    (order: 'size' | '-madeAt' | 'mixed' | undefined): Walk =>
+    (filter, limit) =>
+      walk<string>((after) => named(reads.sql, { ...filter, after, limit, order }))
+  const orders: [title: string, rowsOf: Walk, ...by: Compare[]][] = [
+    ['id', asOnly(one), byId],
+    ['-id', asOnly(down1), down(byId)],
+    ['the first of several', byName(undefined), bySize, byId],
+    ['size, id', byName('size'), bySize, byId],
+    ['-madeAt, -id', byName('-madeAt'), down(byTime), down(byId)],
+    ['-madeAt, size, -id', byName('mixed'), down(byTime), bySize, down(byId)],
+  ]
+  for (const [title, rowsOf, ...by] of orders) {
+    t.test(`in the order of ${title}`, async (t) => {
       const ofOwner = (owner: bigint) => all.filter((_, i) => news[i]?.owner === owner)
-      type Filter = Omit<Parameters<typeof list>[1], 'limit'>
       const kinds: readonly (readonly [Filter, readonly Part[]])[] = [
         [{}, all],
         ...shops.map(
@@ -128,11 +142,7 @@ t.test('pages', async (t) => {
       ]
       for (const [filter, rows] of kinds)
         for (const limit of [1, 7, 100])
-          t.strictSame(
-            await walk((after) => list(reads.sql, { ...filter, after, limit })),
-            sorted(rows, ...by),
-            `${stringify(filter)}, ${limit}`,
-          )
+          t.strictSame(await rowsOf(filter, limit), sorted(rows, ...by), `${stringify(filter)}, ${limit}`)
     })
   }
 
@@ -143,17 +153,64 @@ t.test('pages', async (t) => {
     t.strictSame(await list(reads.sql, { after: 1n, limit: 1 }), { items: [], next: undefined })
   })
 
-  t.test('begin only after a row that there is in an order by several', async (t) => {
+  t.test('begin after the row of a link of the release before, in an order by several', async (t) => {
+    const order = ['madeAt', 'id'] as const
+    const list = parts.pages({ order, filters: { owner: 'owner' } })
+    const old = parts.pages({ order, position: 'row' })
+    const first = await list(reads.sql, { limit: 7 })
+    const last = first.items.at(-1)?.id as bigint
+    const second = await list(reads.sql, { limit: 7, after: first.next })
+    t.strictSame(await list(reads.sql, { limit: 7, after: String(last) }), second)
+    t.strictSame(await old(reads.sql, { limit: 7 }), { items: first.items, next: last })
+    const both = [last, first.next as unknown as bigint] // a contract has one type for both
+    for (const after of both)
+      t.strictSame((await old(reads.sql, { limit: 7, after })).items, second.items, 'both read both')
+    const byName = parts.pages({ order: { id: ['id'], size: ['size', 'id'] } })
+    t.match((await byName(reads.sql, { limit: 1, after: '3', order: 'id' })).items, [{ id: 4n }])
+  })
+
+  t.test('refuse a position that is none of their order', async (t) => {
     const list = parts.pages({ order: ['madeAt', 'id'], filters: { owner: 'owner' } })
-    const message = 'query.after must be the id of an item of the list'
-    const lost = list(reads.sql, { limit: 1, after: 1_000_000n })
-    // A wrong one does not harm those that are read with it.
-    const right = Promise.all([1, 2, 3].map((limit) => list(reads.sql, { limit, after: all[0]?.id })))
-    await t.rejects(lost, { code: 'invalid_request', message })
-    t.strictSame(
-      (await right).map(({ items }) => items.length),
-      [1, 2, 3],
-    )
+    const message = 'query.after must be of a link to a page in this order'
+    const { next } = await parts.pages({ order: ['-madeAt', 'id'] })(reads.sql, { limit: 1 })
+    const textOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const wrong = [
+      ...['1000000', '', 'x', '%', '\0', String(next)],
+      ...[
+        null,
+        1,
+        {},
+        [],
+        ['madeAt', 'id'],
+        [
+          ['madeAt', '2026-01-01'],
+          ['id', 1],
+        ],
+      ].map(textOf),
+      textOf([
+        ['madeAt', '2026-13-01'],
+        ['id', '1'],
+      ]),
+      textOf([
+        ['madeAt', '2026-01-01'],
+        ['id', 'x'],
+      ]),
+      textOf([
+        ['madeAt', '2026-01-01\0'],
+        ['id', '1'],
+      ]),
+      textOf([['madeAt', '2026-01-01']]),
+    ]
+    for (const after of wrong) {
+      const lost = list(reads.sql, { limit: 1, after })
+      // A wrong one does not harm those that are read with it.
+      const right = Promise.all([1, 2, 3].map((limit) => list(reads.sql, { limit, after: '1' })))
+      await t.rejects(lost, { code: 'invalid_request', message }, after)
+      t.strictSame(
+        (await right).map(({ items }) => items.length),
+        [1, 2, 3],
+      )
+    }
   })
 
   t.test('refuse a value that PostgreSQL cannot read', async (t) => {
@@ -164,6 +221,51 @@ t.test('pages', async (t) => {
     await t.rejects(lost, { code: 'invalid_request', message })
     t.equal((await right).items.length, 1)
   })
+})
+
+t.test('a position has all digits of a value, also where the row shows fewer', async (t) => {
+  const sql = await createDatabase(t)
+  await sql`create table prices (id bigint generated always as identity, price numeric not null)`
+  await sql`insert into prices (price) select 0.1 + 1e-20 * i from generate_series(1, 20) as i`
+  const prices = table<{ id: bigint; price: number }, object>('prices', {
+    shows: { id: int8(), price: numericAsNumber() },
+    takes: {},
+  })
+  const { reads } = await openPools(t, sql)
+  const list = prices.pages({ order: ['-price', 'id'] })
+  const ids: bigint[] = []
+  let after: string | undefined
+  do {
+    const { items, next } = await list(reads.sql, { limit: 3, after })
+    ids.push(...items.map(({ id }) => id))
+    after = next
+  } while (after !== undefined)
+  t.strictSame(
+    ids,
+    Array.from({ length: 20 }, (_, i) => BigInt(20 - i)),
+  )
+})
+
+t.test('a position is in the order of its column, as of an enum type', async (t) => {
+  const sql = await createDatabase(t)
+  await sql`create type grade as enum ('low', 'high', 'best')`
+  await sql`create table marks (id bigint generated always as identity, grade grade not null)`
+  await sql`insert into marks (grade) select g from unnest(enum_range(null::grade)) as g, generate_series(1, 3)`
+  const marks = table<{ id: bigint; grade: string }, object>('marks', {
+    shows: { id: int8(), grade: enumeration('grade') },
+    takes: {},
+  })
+  const { reads } = await openPools(t, sql)
+  const list = marks.pages({ order: ['-grade', '-id'] })
+  const grades: string[] = []
+  let after: string | undefined
+  do {
+    const { items, next } = await list(reads.sql, { limit: 2, after })
+    grades.push(...items.map(({ grade }) => grade))
+    after = next
+  } while (after !== undefined)
+  const expected = ['best', 'high', 'low'].flatMap((grade) => Array<string>(3).fill(grade))
+  t.strictSame(grades, expected)
 })
 
 t.test('a row that cannot be computed is not taken for a position that no row has', async (t) => {

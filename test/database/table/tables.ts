@@ -61,7 +61,17 @@ async function valuesOf(sql: Sql, name: string, field: string, codec: Column<unk
     settled.flatMap((each) => (each.status === 'fulfilled' ? [String(each.value[0]?.text)] : [])),
   )
   if (fitting.size === 0) throw new Error(`${column}: no value of ${codec.type} is one of ${found.type}`)
-  return [...[...fitting].map(codec.read), ...nullOf(codec)]
+  return [...[...fitting].flatMap((text) => readable(text, codec)), ...nullOf(codec)]
+}
+
+// A null in an array is no value of one whose elements are never null.
+function readable(text: string, { type, read }: Column<unknown>): unknown[] {
+  try {
+    return [read(text)]
+  } catch (error) {
+    if (type.endsWith('[]') && (error as Error).message === 'it is null') return []
+    throw error
+  }
 }
 
 // Those of each enum type.

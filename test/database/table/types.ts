@@ -37,9 +37,20 @@ const written = table<Shown, Taken & { readonly id?: never }>('written', {
 })
 
 // Never called: only compiled.
-export function slips(sql: Sql, query: { readonly limit: number; readonly status?: 'new' | 'old' }) {
+export function slips(
+  sql: Sql,
+  query: { readonly limit: number; readonly status?: 'new' | 'old' },
+  body: { readonly id?: never; readonly name?: string },
+) {
   const list = right.pages({ order: ['id'], filters: { status: 'status' } })
+  const wrong = right.pages({
+    order: ['id'],
+    // @ts-expect-error no such field, which is told here alone: the calls below compile
+    filters: { status: 'sttus', note: 'note' },
+  })
   return [
+    wrong(sql, query),
+    wrong(sql, { limit: 1, note: 'a' }),
     table<Shown, Taken>('a', {
       // @ts-expect-error a field without a column
       shows: { id: int8(), name: text(), note: nullable(text()), size: int4(), owner: json() },
@@ -117,8 +128,40 @@ export function slips(sql: Sql, query: { readonly limit: number; readonly status
     // @ts-expect-error a page begins after an id, which is a bigint
     list(sql, { limit: 1, after: '1' }),
     right.pages({ order: ['-size', 'name'] })(sql, { limit: 1, after: 'a' }),
-    // @ts-expect-error a page begins after the last field of the order
+    // @ts-expect-error a position of several fields is a text
+    right.pages({ order: ['-size', 'id'] })(sql, { limit: 1, after: 1n }),
+    // @ts-expect-error nor is it of another type
     right.pages({ order: ['-size', 'name'] })(sql, { limit: 1, after: 1 }),
+    right.pages({ order: ['-size', 'id'], position: 'row' })(sql, { limit: 1, after: 1n }),
+    right.pages({ order: { id: ['id'], size: ['-size', 'id'] } })(sql, {
+      limit: 1,
+      order: 'size',
+      after: 'a',
+    }),
+    // @ts-expect-error no such order
+    right.pages({ order: { id: ['id'] } })(sql, { limit: 1, order: 'nmae' }),
+    // @ts-expect-error no such field
+    right.pages({ order: { id: ['di'] } }),
+    // @ts-expect-error the list has one order
+    list(sql, { limit: 1, order: 'id' }),
+    right.updateBy('id')(sql, 1n, { name: 'a', status: null, note: null, phone: '1' }),
+    // @ts-expect-error no such field
+    right.updateBy('id')(sql, 1n, { nmae: 'a' }),
+    // @ts-expect-error never null
+    right.updateBy('id')(sql, 1n, { name: null }),
+    // @ts-expect-error another type
+    right.updateBy('id')(sql, 1n, { size: 'a' }),
+    // @ts-expect-error the key is a bigint
+    right.updateBy('id')(sql, '1', {}),
+    // @ts-expect-error no scalar
+    right.deleteBy('owner'),
+    written.updateBy('id')(sql, 1n, body),
+    table<Shown, Taken>('f', {
+      shows: { ...shows, status: optional(text()) },
+      takes: { ...takes, status: optional(text()) },
+      // @ts-expect-error no number
+      version: 'name',
+    }),
   ]
 }
 

@@ -1,0 +1,111 @@
+// The fields of a resource: what the contract says of each, and the column that stores it.
+
+import { type Node, nodeOf, type Reader } from 'contract-engine/tools'
+import { type ColumnType, columnTypeOf } from './column-types.js'
+import { snakeCase } from './words.js'
+
+/** A field of a resource. */
+export interface ResourceField {
+  readonly name: string
+  /** Of its column. */
+  readonly column: string
+  readonly schema: Node
+  readonly type: ColumnType
+  /** Whether rows show it, and whether it is always there then. */
+  readonly shown: Presence | undefined
+  /** Whether a new row takes it, and whether it is always there then. */
+  readonly taken: Presence | undefined
+  readonly isNullable: boolean
+  /** `x-unique`: true, or the code of the error. */
+  readonly unique: string | true | undefined
+  /** `x-references`: the table and the column that it refers to. */
+  readonly references: Reference | undefined
+}
+
+export type Presence = 'always' | 'sometimes'
+
+export interface Reference {
+  readonly table: string
+  readonly column: string
+  /** The code of the error, if there is no such row. */
+  readonly code: string | undefined
+}
+
+/**
+ * The fields of a resource, in their order.
+ * @param shown the schema of what is shown
+ * @param taken the schema of what a new one takes; undefined if nothing adds one
+ */
+export function fieldsOf(reader: Reader, shown: unknown, taken: unknown): ResourceField[] {
+  const [ofShown, ofTaken] = [declaredIn(reader, shown), declaredIn(reader, taken)]
+  return [...new Set([...ofShown.keys(), ...ofTaken.keys()])].map((name) => {
+    const [of, given] = [ofShown.get(name), ofTaken.get(name)]
+    const schema = { ...given?.schema, ...of?.schema } // an extension may be in either
+    return {
+      name,
+      column: snakeCase(name),
+      schema,
+      type: columnTypeOf(reader, schema),
+      shown: of && (of.schema.writeOnly === true ? undefined : presenceOf(of)),
+      taken: given && (given.schema.readOnly === true ? undefined : presenceOf(given)),
+      isNullable: isNullable(reader, schema),
+      unique: uniqueOf(schema['x-unique']),
+      references: referenceOf(schema['x-references']),
+    }
+  })
+}
+
+/** Whether a column has a value in every row. */
+export function isAlways({ shown, taken, isNullable }: ResourceField): boolean {
+  return (shown ?? taken) === 'always' && !isNullable
+}
+
+/** The names of the fields that a schema declares, those of `allOf` included. */
+export function namesIn(reader: Reader, schema: unknown): string[] {
+  return [...declaredIn(reader, schema).keys()]
+}
+
+interface Declared {
+  readonly schema: Node
+  readonly isRequired: boolean
+}
+
+function declaredIn(reader: Reader, given: unknown): ReadonlyMap<string, Declared> {
+  const parts = partsOf(reader, given)
+  const required = new Set(parts.flatMap((each) => each.required ?? []))
+  const fields = parts.flatMap((each) => Object.entries(nodeOf(each.properties)))
+  return new Map(
+    fields.map(([name, each]) => [name, { schema: reader.node(each), isRequired: required.has(name) }]),
+  )
+}
+
+function partsOf(reader: Reader, given: unknown): readonly Node[] {
+  const schema = reader.node(given)
+  const { allOf } = schema
+  return [schema, ...(Array.isArray(allOf) ? allOf.flatMap((each) => partsOf(reader, each)) : [])]
+}
+
+// One with a default is always there, unless only the service sets it.
+function presenceOf({ schema, isRequired }: Declared): Presence {
+  const isFilled = schema.default !== undefined && schema.readOnly !== true
+  return isRequired || isFilled ? 'always' : 'sometimes'
+}
+
+function isNullable(reader: Reader, { type, nullable, enum: values, anyOf, oneOf }: Node): boolean {
+  const others = [anyOf, oneOf].flatMap((each) => (Array.isArray(each) ? each : []))
+  const isNull = (each: unknown) => [reader.node(each).type].flat().includes('null')
+  const allows = nullable === true || [type].flat().includes('null') || others.some(isNull)
+  return allows && (!Array.isArray(values) || values.includes(null))
+}
+
+function uniqueOf(value: unknown): string | true | undefined {
+  return value === true || typeof value === 'string' ? value : undefined
+}
+
+// `shops`, or `{ table: shops, column: id, code: unknown_shop }`.
+function referenceOf(value: unknown): Reference | undefined {
+  if (typeof value === 'string') return { table: value, column: 'id', code: undefined }
+  const { table, column = 'id', code } = nodeOf(value)
+  if (typeof table !== 'string') return undefined
+  return { table, column: String(column), code: typeof code === 'string' ? code : undefined }
+}

@@ -1,0 +1,89 @@
+// The files of a resource, which are its team's from then on: they are written once, and never over another.
+
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { type Contract, ContractError } from 'contract-engine'
+import { generateStub, handlersFolder } from '../handlers.js'
+import { handlerTexts } from './handlers.js'
+import { migrationText } from './migration.js'
+import { type Resource, readResource } from './resource.js'
+import { tableText } from './table.js'
+import { testText } from './test-file.js'
+
+const migrationsFolder = 'src/database/migrations'
+
+export interface Proposed {
+  /** The files that were written. */
+  readonly files: readonly string[]
+  /** The operations that are left as stubs, a line each, with the reason. */
+  readonly others: readonly string[]
+}
+
+/**
+ * Writes the files of a resource to the project in a folder: all of them, or none.
+ * @throws {ContractError} if there is no such resource, or a file is there already that is no stub
+ */
+export async function proposeResource(root: string, contract: Contract, name: string): Promise<Proposed> {
+  const resource = readResource(contract, name)
+  const texts = textsOf(root, resource)
+  const stubs = new Map(
+    Object.values(resource.operations).map((each) => [
+      `${handlersFolder}/${each.name}.ts`,
+      generateStub(each),
+    ]),
+  )
+  const inTheWay: string[] = []
+  for (const file of texts.keys())
+    if (!(await isFree(path.join(root, file), stubs.get(file)))) inTheWay.push(file)
+  const folder = `${migrationsFolder}/${resource.folder}`
+  if (existsSync(path.join(root, folder))) inTheWay.push(folder)
+  if (inTheWay.length > 0)
+    throw new ContractError(
+      inTheWay.map((file) => `${file} is there already: nothing was written`).join('\n'),
+    )
+  for (const [file, text] of texts) {
+    const target = path.join(root, file)
+    await mkdir(path.dirname(target), { recursive: true })
+    await writeFile(target, text, { flag: stubs.has(file) ? 'w' : 'wx' })
+  }
+  const files = [...texts.keys()]
+  await format(root, files)
+  return { files, others: resource.others }
+}
+
+function textsOf(root: string, resource: Resource): ReadonlyMap<string, string> {
+  const { folder } = resource
+  const test = testText(resource)
+  return new Map([
+    [`${migrationsFolder}/${folder}/${nextNumber(root)}-${folder}.sql`, migrationText(resource)],
+    [`${handlersFolder}/${folder}/${folder}.ts`, tableText(resource)],
+    ...[...handlerTexts(resource)].map(([name, text]) => [`${handlersFolder}/${name}.ts`, text] as const),
+    ...(test === undefined ? [] : [[`test/handlers/${folder}.ts`, test] as const]),
+  ])
+}
+
+// A stub that nobody has edited is not there.
+async function isFree(file: string, stub: string | undefined): Promise<boolean> {
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  return text === undefined || text === stub
+}
+
+function nextNumber(root: string): string {
+  const files = readdirSync(path.join(root, migrationsFolder), { recursive: true, encoding: 'utf8' })
+  const numbers = files.map((file) => Number(/^(\d{4})-/.exec(path.basename(file))?.[1] ?? 0))
+  return String(Math.max(0, ...numbers) + 1).padStart(4, '0')
+}
+
+// As the project is, where it has Biome's settings.
+async function format(root: string, files: readonly string[]): Promise<void> {
+  const biome = path.join(root, 'node_modules/.bin/biome')
+  if (!existsSync(path.join(root, 'biome.json')) || !existsSync(biome)) return
+  const sources = files.filter((file) => file.endsWith('.ts'))
+  const run = promisify(execFile)(biome, ['check', '--write', '--vcs-enabled=false', ...sources], {
+    cwd: root,
+  })
+  await run.catch(() => {}) // what it cannot mend is the lint's to say
+}

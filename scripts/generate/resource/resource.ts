@@ -1,0 +1,120 @@
+// A resource of the contract: a schema, the operations that add, get, list, change and delete what is of it,
+// and its fields.
+
+import { type Contract, ContractError, type Operation } from 'contract-engine'
+import { nodeOf, Reader } from 'contract-engine/tools'
+import { fieldsOf, isAlways, type ResourceField } from './fields.js'
+import { type ListParts, listParts } from './list.js'
+import { misfit } from './misfit.js'
+import {
+  type Found,
+  jsonSchemaIn,
+  type Operations,
+  operationsOf,
+  parameterOf,
+  type Role,
+  refName,
+} from './operations.js'
+import { camelCase, inWords, kebabCase, snakeCase, withArticle } from './words.js'
+
+/** A resource, with what is needed to write its files. */
+export interface Resource {
+  /** The name of its schema, and of its type. */
+  readonly schema: string
+  /** `shop`, in words. */
+  readonly one: string
+  /** `shops`, in words. */
+  readonly many: string
+  /** Of the folder and the files: `pet-shops`. */
+  readonly folder: string
+  /** Of the constant: `petShops`. */
+  readonly constant: string
+  /** Of the table: `pet_shops`. */
+  readonly table: string
+  readonly fields: readonly ResourceField[]
+  /** The field by which its rows are found. */
+  readonly key: ResourceField
+  /** Those whose handlers are proposed. */
+  readonly operations: Operations
+  readonly list: ListParts | undefined
+  readonly hasReadOrWriteOnly: boolean
+  /** A code of the contract with the status 404. */
+  readonly lost: string | undefined
+  /** The other operations of its paths, each with the reason why its handler is not proposed. */
+  readonly others: readonly string[]
+  readonly reader: Reader
+}
+
+/**
+ * Reads a resource.
+ * @throws {ContractError} if there is no such schema, no operation that adds, gets or lists what is of it, or
+ * no field by which one is found
+ */
+export function readResource(contract: Contract, name: string): Resource {
+  const reader = new Reader(contract.specification)
+  const schemas = nodeOf(nodeOf(reader.document.components).schemas)
+  if (schemas[name] === undefined)
+    throw new ContractError(`no schema ${name}: there are ${Object.keys(schemas).join(', ')}`)
+  const found = operationsOf(contract, reader, name)
+  if (found === undefined)
+    throw new ContractError(
+      `no operation adds, gets or lists ${withArticle(name)}: POST or GET of a path like /things`,
+    )
+  return resourceOf(contract, reader, name, found)
+}
+
+function resourceOf(contract: Contract, reader: Reader, name: string, found: Found): Resource {
+  const { operations: all, place } = found
+  const schema = nodeOf(nodeOf(reader.document.components).schemas)[name]
+  const fields = fieldsOf(reader, schema, all.create && jsonSchemaIn(all.create.body?.contents))
+  const key = keyOf(fields, all)
+  const list = all.list && listParts(reader, all.list, fields, key)
+  const reasons = (Object.entries(all) as [Role, Operation][]).map(([role, operation]) => {
+    const reason = misfit(reader, role, operation, fields) ?? (role === 'list' ? list?.reason : undefined)
+    return { role, operation, reason }
+  })
+  const fitting = reasons.filter(({ reason }) => reason === undefined)
+  const noun = place.split('/').at(-1) ?? name
+  const collection = /[a-z]/i.test(noun) ? noun : name // a file of a migration has an ASCII name
+  return {
+    ...{ schema: name, fields, key, reader, list },
+    operations: Object.fromEntries(fitting.map(({ role, operation }) => [role, operation])),
+    ...{ one: inWords(name), many: inWords(collection) },
+    ...{ folder: kebabCase(collection), constant: camelCase(collection), table: snakeCase(collection) },
+    hasReadOrWriteOnly: contract.hasReadOrWriteOnly,
+    lost: lostCode(contract, name),
+    others: [
+      ...reasons.flatMap(({ operation, reason }) =>
+        reason === undefined ? [] : [`${operation.id}: ${reason}`],
+      ),
+      ...found.others.map(
+        ({ id }) => `${id}: its response is not ${withArticle(name)}, nor an array of such`,
+      ),
+    ],
+  }
+}
+
+/** The name of the schema of what a new one takes; undefined if it has none. */
+export function takenName({ operations: { create } }: Resource): string | undefined {
+  return refName(jsonSchemaIn(create?.body?.contents))
+}
+
+// The field that the path's parameter names: `{id}`, or `{shopId}` for `id`.
+function keyOf(fields: readonly ResourceField[], { get, change, remove }: Operations): ResourceField {
+  const one = get ?? change ?? remove
+  const parameter = one === undefined ? 'id' : parameterOf(one)
+  const key =
+    fields.find(({ name }) => name === parameter) ??
+    fields.find(({ name }) => parameter.toLowerCase().endsWith(name.toLowerCase()) && /id$/i.test(name)) ??
+    fields.find(({ name }) => name === 'id')
+  if (key?.shown !== undefined && key.type.isScalar && isAlways(key)) return key
+  throw new ContractError(`no required field is what {${parameter}} stands for: a key of the rows`)
+}
+
+// The resource's own, or else one that is not of paths.
+function lostCode({ errorStatuses, describesErrors }: Contract, name: string): string | undefined {
+  const own = `${snakeCase(name)}_not_found`
+  const lost = [...errorStatuses].filter(([, status]) => status === 404).map(([code]) => code)
+  if (!describesErrors) return 'route_not_found'
+  return lost.find((code) => code === own) ?? lost.find((code) => code !== 'route_not_found') ?? lost[0]
+}

@@ -1,0 +1,139 @@
+// A row is changed as its client has seen it: from the ETag of a read to the statement that changes it.
+
+import path from 'node:path'
+import { RequestError } from 'contract-engine'
+import t from 'tap'
+import type { AppParts } from '../../src/app.js'
+import { apiKeys } from '../../src/auth/api-keys.js'
+import { readServiceContract } from '../../src/auth/plans.js'
+import type { Sql } from '../../src/database/database.js'
+import { int8, optional, text } from '../../src/database/table/columns.js'
+import { table } from '../../src/database/table/table.js'
+import { projectRoot } from '../../src/lib/paths.js'
+import { preconditionAddition } from '../../src/middleware/preconditions.js'
+import { createDatabase, startService } from '../fixtures/service.js'
+
+interface Note {
+  readonly id: bigint
+  readonly title: string
+  readonly remark?: string
+}
+
+const contract = await readServiceContract(path.join(projectRoot, 'test/fixtures/notes.yaml'))
+const notes = table<Note, Omit<Note, 'id'>>('notes', {
+  shows: { id: int8(), title: text(), remark: optional(text()) },
+  takes: { title: text(), remark: optional(text()) },
+})
+const find = notes.findBy('id')
+const change = notes.updateBy('id')
+const remove = notes.deleteBy('id')
+
+interface Call {
+  readonly params: { readonly id: bigint }
+  readonly headers: { readonly 'if-match'?: string }
+  readonly body: { readonly title: string }
+}
+
+function shown(note: Note | undefined) {
+  if (note === undefined) throw new RequestError('note_not_found', 'There is none.', { status: 404 })
+  return { status: 200, headers: { ETag: notes.etag(note) }, body: note }
+}
+
+const handlers = {
+  addNote: async ({ body }: Call, { sql }: { sql: Sql }) => ({
+    status: 201,
+    body: await notes.insert(sql, body),
+  }),
+  getNote: async ({ params }: Call, { sql }: { sql: Sql }) => shown(await find(sql, params.id)),
+  changeNote: async ({ params, headers, body }: Call, { sql }: { sql: Sql }) =>
+    shown(await change(sql, params.id, body, { ifMatch: headers['if-match'] })),
+  deleteNote: async ({ params, headers }: Call, { sql }: { sql: Sql }) => {
+    shown(await remove(sql, params.id, { ifMatch: headers['if-match'] }))
+    return { status: 204 }
+  },
+} as unknown as AppParts['handlers'] // of another contract than the project's
+
+t.test('a note', async (t) => {
+  const sql = await createDatabase(t)
+  await sql`create table notes (
+    id bigint generated always as identity primary key, title varchar(20) not null, remark text)`
+  const { call } = await startService(t, { sql, contract, handlers, schemes: { key: apiKeys() } })
+  const add = async () => (await call('POST', '/notes', { body: { title: 'a', remark: 'b' } })).body
+  const merge = { 'content-type': 'application/merge-patch+json' }
+  const patch = (id: bigint, body: object, headers: Record<string, string> = {}) =>
+    call('PATCH', `/notes/${id}`, { headers: { ...merge, ...headers }, body })
+  const tagOf = async (id: bigint) => (await call('GET', `/notes/${id}`)).headers.get('etag') ?? ''
+
+  t.test('is not changed without If-Match, where the contract declares 428', async (t) => {
+    const { id } = await add()
+    t.match(await patch(id, { title: 'c' }), {
+      status: 428,
+      body: { code: 'precondition_required', status: 428 },
+    })
+    t.match(await call('GET', `/notes/${id}`), { status: 200, body: { title: 'a' } })
+    t.match(await patch(id, { title: 1 }), { status: 400 }, 'and its body is judged before')
+    t.match(await call('PATCH', `/notes/${id}`, { headers: { ...merge, authorization: 'x' }, body: {} }), {
+      status: 401,
+    })
+    t.match(
+      await call('DELETE', `/notes/${id}`),
+      { status: 204 },
+      'and is deleted without, where it does not',
+    )
+  })
+
+  t.test('is changed by the ETag of its read, once', async (t) => {
+    const { id } = await add()
+    const seen = { 'if-match': await tagOf(id) }
+    const changed = await patch(id, { remark: null }, seen)
+    t.strictSame([changed.status, changed.text], [200, `{"id":${id},"title":"a"}`])
+    t.equal(changed.headers.get('etag'), await tagOf(id), 'and has the one of its next read')
+    t.match(await patch(id, { remark: 'c' }, seen), { status: 412, body: { code: 'precondition_failed' } })
+    t.match(await call('DELETE', `/notes/${id}`, { headers: seen }), { status: 412 })
+    t.match(await call('DELETE', `/notes/${id}`, { headers: { 'if-match': await tagOf(id) } }), {
+      status: 204,
+    })
+    t.match(await patch(id, {}, { 'if-match': '*' }), { status: 404 })
+  })
+
+  t.test('of two changes at once by the same ETag, has one', async (t) => {
+    const { id } = await add()
+    const seen = { 'if-match': await tagOf(id) }
+    const both = await Promise.all(['c', 'd'].map((title) => patch(id, { title }, seen)))
+    t.strictSame(both.map(({ status }) => status).sort(), [200, 412])
+    const won = both.find(({ status }) => status === 200)
+    t.match(await call('GET', `/notes/${id}`), { body: won?.body })
+  })
+
+  t.test('is not sent again to a client that has its ETag', async (t) => {
+    const { id } = await add()
+    const known = { headers: { 'if-none-match': await tagOf(id) } }
+    t.match(await call('GET', `/notes/${id}`, known), { status: 304, text: '' })
+    await patch(id, { title: 'c' }, { 'if-match': '*' })
+    t.match(await call('GET', `/notes/${id}`, known), { status: 200, body: { title: 'c' } })
+  })
+
+  t.test('refuses what its column does not store, and a key that no row can have', async (t) => {
+    const { id } = await add()
+    const any = { 'if-match': '*' }
+    t.match(await patch(id, { title: 'x'.repeat(21) }, any), {
+      status: 400,
+      body: { code: 'invalid_request' },
+    })
+    t.match(await patch(2n ** 63n - 1n, { title: 'x' }, any), { status: 404 })
+    t.match(await call('GET', `/notes/${id}`), { body: { title: 'a' } })
+  })
+})
+
+t.test('the errors of If-Match are those of the operations that declare it', async (t) => {
+  const codes = [...contract.operations.values()].map((operation) => [
+    operation.id,
+    ...(preconditionAddition.errors?.(operation, contract) ?? []).map(({ code }) => code),
+  ])
+  t.strictSame(codes.sort(), [
+    ['addNote'],
+    ['changeNote', 'precondition_failed', 'precondition_required'],
+    ['deleteNote', 'precondition_failed'],
+    ['getNote'],
+  ])
+})
