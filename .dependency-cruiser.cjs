@@ -69,6 +69,7 @@ const rooms = {
   ],
   compile: ['document', 'values', 'kinds', 'serve', 'compile'],
   generate: ['document', 'values', 'kinds', 'serve', 'compile'],
+  mock: ['document', 'values', 'kinds', 'serve', 'compile'],
   // By the doors, as others.
   diff: [],
   testing: [],
