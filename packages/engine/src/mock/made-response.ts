@@ -172,12 +172,20 @@ function* bodies({ schema, kind }: Content, parts: HeaderParts): Generator<unkno
 
 const itemsMax = 3
 
-function* itemLists({ schema = true }: Content, parts: HeaderParts): Generator<unknown> {
-  const accepted = Array.from({ length: itemsMax }, (_, i) => {
-    for (const value of valuesOf(schema, parts, i)) if (parts.accepts(schema, value)) return [value]
+function* itemLists({ schema = true, framing }: Content, parts: HeaderParts): Generator<unknown> {
+  const isValid = (item: unknown) => parts.accepts(schema, item)
+  yield Array.from({ length: itemsMax }, (_, i) => {
+    for (const value of valuesOf(schema, parts, i)) if (isValid(value)) return [value]
     return []
-  }).flat()
-  yield accepted
+  })
+    .flat()
+    .map((item) => (framing === 'sse' ? withoutOrders(item as object, isValid) : item))
+}
+
+// A made `retry` would tell clients how soon they come back, and a made `id` what they have read.
+function withoutOrders(event: object, isValid: (item: unknown) => boolean): unknown {
+  const others = Object.fromEntries(Object.entries(event).filter(([name]) => !/^(?:id|retry)$/.test(name)))
+  return isValid(others) ? others : event
 }
 
 function exactType(range: string): string {

@@ -136,7 +136,7 @@ function madeErrorBody(contract: Contract): ErrorBodyOf {
   }
 
   function formOf(operation: Operation) {
-    const check = checkOf(operation, true)
+    const check = checkOf(operation, false)
     const form = forms.of(operation, check)
     const entry = { check, isOwn: (facts: ErrorFacts) => form(facts).isDeclared }
     known.set(operation.id, entry)
