@@ -45,3 +45,18 @@ for (const file of [...files, contractFile]) {
     }
   })
 }
+
+t.test("each declared response of the service's own contract can be preferred", async (t) => {
+  const contract = await readContract(contractFile, undefined, extensions, extensions)
+  const { app } = await buildMock(withoutRequests(contract))
+  t.teardown(() => app.close())
+  for (const { id, method, prefix, path: own, responses } of contract.operations.values()) {
+    const url = prefix + own.replaceAll(/\{[^}]*\}/g, '1')
+    for (const status of [...responses.keys()].filter((each) => each !== 'default')) {
+      const asked = { method: method as 'GET', url, headers: { prefer: `code=${status}` } }
+      const { statusCode, headers, payload } = await app.inject(asked)
+      t.equal(String(statusCode), status, `${id} ${payload}`)
+      t.equal(headers['preference-applied'], `code=${status}`)
+    }
+  }
+})

@@ -27,17 +27,18 @@ const unmade =
   /^(?:content-(?:type|length|encoding|range)|transfer-encoding|connection|trailer|vary|date|set-cookie)$/i
 const added = /^(?:deprecation|sunset|link|allow|www-authenticate|retry-after|etag|cache-control)$/i
 
-/** The headers that a handler of the operation would set. */
+/** The headers that a handler of the operation would set; of an error, also what the server must. */
 export function madeHeaders(
   operation: Operation,
   response: Response,
   parts: HeaderParts,
 ): Readonly<Record<string, string>> {
+  const isTagged = hasEntityTags(operation) && /^[2d]/.test(response.status)
   const made = response.headers.filter(
     (each) =>
-      !each.setByServer &&
+      (!each.setByServer || each.required) &&
       (each.required || !unmade.test(each.name)) &&
-      !(hasEntityTags(operation) && /^(?:etag|cache-control)$/i.test(each.name)) &&
+      !(isTagged && /^(?:etag|cache-control)$/i.test(each.name)) &&
       !(operation.deprecation !== undefined && /^(?:deprecation|sunset|link)$/i.test(each.name)),
   )
   return valuesFor(operation, response, made, parts)

@@ -63,17 +63,28 @@ interface Choice {
 // A preference that names what the contract does not have is passed over, as RFC 7240 says (section 2).
 function choiceOf(operation: Operation, wish: Wish, reader: Reader): Choice {
   const { responses } = operation
-  const asked = wish.code === undefined ? undefined : byStatus(responses)(wish.code)
+  const declared = isFinal(wish.code) ? byStatus(responses)(wish.code) : undefined
+  const asked = empty.has(wish.code) && declared?.contents.length !== 0 ? undefined : declared
   const code = asked === undefined ? undefined : wish.code
-  const ordered = [...successesAmong(responses).sort(byKey), ...errorsAmong(responses)]
+  const successes = successesAmong(responses).filter(({ status }) => !status.startsWith('1'))
+  const ordered = [...successes.sort(byKey), ...errorsAmong(responses)]
   const candidates = asked === undefined ? ordered : [asked]
   const named =
     wish.example === undefined ? undefined : exampleIn(operation, candidates, wish.example, reader)
   const response = named?.response ?? (candidates[0] as Response)
+  const status = code ?? statusOf(response)
   const content = named?.content ?? contentOf(response, wish.accept)
   const applied = { code, example: named === undefined ? undefined : wish.example }
-  return { response, status: code ?? statusOf(response), content, applied }
+  return { response, status, content, applied }
 }
+
+// One that ends a response, and so many that all of them can be kept.
+function isFinal(code: number | undefined): code is number {
+  return code !== undefined && code >= 200 && code <= 599
+}
+
+// Their responses have no content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5), so none is of a declared one.
+const empty: ReadonlySet<number | undefined> = new Set([204, 205, 304])
 
 // 200 before 202, and both before 2XX and default.
 function byKey(a: Response, b: Response): number {

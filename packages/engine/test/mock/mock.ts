@@ -119,6 +119,17 @@ const document = {
       },
     },
     '/failing': { get: { operationId: 'failing', responses: { 404: missing } } },
+    '/lenient': {
+      get: {
+        operationId: 'lenient',
+        responses: {
+          default: {
+            description: 'It.',
+            content: json(Pet),
+          },
+        },
+      },
+    },
     '/events': { get: { operationId: 'events', responses: stream('text/event-stream', event) } },
     '/lines': { get: { operationId: 'lines', responses: stream('application/jsonl', Pet) } },
     '/sequence': { get: { operationId: 'sequence', responses: stream('application/json-seq', Pet) } },
@@ -198,6 +209,19 @@ const cases: readonly Case[] = [
     ask: { url: '/pets/7', ...prefer('example=nobody') },
     status: 200,
     body: rex,
+    headers: { 'preference-applied': undefined },
+  },
+  { title: 'no interim status', ask: { url: '/pets/7', ...prefer('code=103') }, status: 200, body: rex },
+  {
+    title: 'no status that is none',
+    ask: { url: '/pets/7', ...prefer('code=99999') },
+    status: 200,
+    body: rex,
+  },
+  {
+    title: 'no status without content where content is declared',
+    ask: { url: '/lenient', ...prefer('code=204') },
+    status: 200,
     headers: { 'preference-applied': undefined },
   },
   {
