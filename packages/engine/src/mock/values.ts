@@ -28,6 +28,8 @@ export function* valuesOf(schema: unknown, parts: ValueParts, turn = 0): Generat
 const depthMax = 5
 const endMax = 30
 const valuesMax = 2_000
+// A schema that contains itself many times would have more than can be made.
+const stepsMax = 5_000
 
 /** One attempt at a value. Undefined stands for none: the schema allows nothing. */
 class Draft {
@@ -65,7 +67,7 @@ class Draft {
 
   value(schemas: readonly unknown[], depth: number, turn: number): unknown {
     this.#count++
-    if (depth > endMax) return undefined
+    if (depth > endMax || this.#count > stepsMax) return undefined
     const [schema] = schemas
     const isChecked = this.#isExact && schemas.length === 1 && isComposed(schema)
     for (let way = 0; way < (isChecked ? waysMax : 1); way++) {
@@ -76,11 +78,7 @@ class Draft {
   }
 
   #valueBy(schemas: readonly unknown[], depth: number, turn: number): unknown {
-    const parts = flatParts(
-      schemas,
-      this.#reader,
-      (ways) => ways[(turn + this.#choose(ways.length)) % ways.length],
-    )
+    const parts = flatParts(schemas, this.#reader, (ways) => this.#wayOf(ways, depth, turn))
     if (parts === undefined) return undefined
     const types = typesOf(parts)
     const given = this.#given(parts, types)
@@ -91,6 +89,12 @@ class Draft {
     if (type === 'integer' || type === 'number') return numberBy(parts, type === 'integer', turn)
     if (type === 'boolean') return true
     return type === 'null' ? null : textBy(parts, turn, this.#choose)
+  }
+
+  // Deep down the last way, which is null where there is one: so a tree comes to its leaves.
+  #wayOf(ways: readonly unknown[], depth: number, turn: number): unknown {
+    if (depth > depthMax) return ways.at(-1 - this.#choose(ways.length))
+    return ways[(turn + this.#choose(ways.length)) % ways.length]
   }
 
   // What the contract says itself, the exact before the exemplary.

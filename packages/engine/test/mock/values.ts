@@ -20,17 +20,26 @@ const schemas = {
   ),
   Cat: kind({ lives: { type: 'integer' } }),
   Dog: kind({ name: { type: 'string', example: 'Rex' } }),
+  Tree: object(
+    Object.fromEntries(
+      ['a', 'b', 'c'].map((name) => [
+        name,
+        { oneOf: [{ $ref: '#/components/schemas/Tree' }, { type: 'null' }] },
+      ]),
+    ),
+    { required: ['a', 'b', 'c'] },
+  ),
   Never: false,
 }
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const discriminator = { propertyName: 'kind', mapping: { meow: '#/components/schemas/Cat' } }
 
-async function partsOf(schema: unknown) {
+async function partsOf(schema: unknown, more: object = {}) {
   const content = { 'application/json': { schema } }
   const responses = { 200: { description: 'It.', content } }
   const contract = await contractOf({
     paths: { '/it': { get: { operationId: 'it', responses } } },
-    components: { schemas },
+    components: { schemas: { ...schemas, ...more } },
   })
   const [response] = contract.operations.get('it')?.responses.values() ?? []
   return { parts: makingParts(contract), schema: response?.contents[0]?.schema ?? true }
@@ -41,6 +50,8 @@ async function firstOf(schema: unknown): Promise<unknown> {
   for (const value of valuesOf(read, parts)) if (parts.accepts(read, value)) return value
   return undefined
 }
+
+const list = (length: number): unknown => (length === 0 ? null : { rest: list(length - 1) })
 
 const cases: readonly (readonly [title: string, schema: unknown, value: unknown])[] = [
   ['an example of the schema', { type: 'integer', example: 42 }, 42],
@@ -87,7 +98,7 @@ const cases: readonly (readonly [title: string, schema: unknown, value: unknown]
     { oneOf: [ref('Cat'), ref('Dog')], discriminator },
     { kind: 'meow', lives: 1 },
   ],
-  ['a schema within itself, to its end', ref('List'), { rest: { rest: null } }],
+  ['a schema within itself, to its end', ref('List'), list(6)],
   [
     'one way where two would match',
     {
@@ -107,6 +118,16 @@ for (const [title, schema, value] of cases) {
     t.strictSame(await firstOf(schema), value, 'and again')
   })
 }
+
+t.test('a tree comes to its leaves, and one without leaves to an end', async (t) => {
+  t.match(await firstOf(ref('Tree')), { a: Object, b: Object, c: Object })
+  const endless = { required: ['a', 'b'], properties: { a: ref('Endless'), b: ref('Endless') } }
+  const { parts } = await partsOf(true, { Endless: { type: 'object', ...endless } })
+  t.strictSame(
+    [...valuesOf(ref('Endless'), parts)].filter((each) => parts.accepts(ref('Endless'), each)),
+    [],
+  )
+})
 
 t.test('each format has a text that is of it', async (t) => {
   for (const format of Object.keys(formats))
