@@ -70,6 +70,7 @@ const rooms = {
   ],
   compile: ['document', 'values', 'kinds', 'serve', 'compile'],
   generate: ['document', 'values', 'kinds', 'serve', 'compile'],
+  mock: ['document', 'values', 'kinds', 'serve', 'mount', 'compile'],
   // By the doors, as others.
   diff: [],
   testing: [],
@@ -89,7 +90,7 @@ const roomRules = Object.entries(rooms).map(([room, others]) => ({
     path: engine,
     pathNot: [
       `${engine}(${[room, ...others, 'lib'].join('|')})/`,
-      ...(['diff', 'testing'].includes(room) ? [doors] : []),
+      ...(['diff', 'testing', 'mock'].includes(room) ? [doors] : []),
     ],
     // What is asked for once in a while, such as the line of a fault or the text of a page, is loaded then.
     ...(/^(serve|mount)/.test(room) && { dynamic: false }),

@@ -1,0 +1,121 @@
+// `contract-engine mock`: serves a contract before there are handlers, or with those that there are.
+
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { readContract } from '../compile/index.js'
+import { ContractError } from '../document/contract-error.js'
+import { filesOf } from '../document/file-text.js'
+import { refuseInProduction } from './mock-parts.js'
+import { buildMock } from './server.js'
+
+const usage = `Usage: contract-engine mock CONTRACT [--port PORT] [--host HOST] [--handlers FILE]
+
+Serves a contract: each operation responds with its declared success, with the contract's examples, or else
+with values made from its schemas. Requests are validated, any credential of a declared form is accepted.
+A request may prefer another response:
+
+  Prefer: code=404      one with this status
+  Prefer: example=NAME  this example
+
+  --port PORT       by default 4010; 0 for any
+  --host HOST       by default 127.0.0.1
+  --handlers FILE   a module that exports functions by the names of their operations, as for \`mount\`:
+                    these respond themselves
+  --root FOLDER     the folder that the files of the contract are in; by default that of CONTRACT
+  --extension NAME  an extension of the document, x-…, that others than the engine read
+  --help            this
+
+For development alone: with NODE_ENV=production it refuses to start.
+
+Exit codes: 0 stopped, 1 the contract cannot be served, 2 wrong usage.
+`
+
+const options = {
+  port: { type: 'string', default: '4010' },
+  host: { type: 'string', default: '127.0.0.1' },
+  handlers: { type: 'string' },
+  root: { type: 'string' },
+  extension: { type: 'string', multiple: true, default: [] as string[] },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const
+
+/** What the command has of its process. */
+export interface Surroundings {
+  readonly stdout: { write(text: string): unknown }
+  readonly stderr: { write(text: string): unknown }
+  readonly env: NodeJS.ProcessEnv
+}
+
+/**
+ * Runs the command: resolves to its exit code, when it is stopped or cannot serve.
+ * @param stop ends it; by default what interrupts the process
+ */
+export async function runCommand(
+  args: readonly string[],
+  { stdout, stderr, env }: Surroundings,
+  stop: AbortSignal = interruption(),
+): Promise<number> {
+  const fail = (text: string, code: number) => {
+    stderr.write(`${text}\n`)
+    return code
+  }
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+    if (values.help) {
+      stdout.write(usage)
+      return 0
+    }
+    const [file, ...others] = positionals
+    const port = Number(values.port)
+    if (file === undefined || others.length > 0) return fail(usage, 2)
+    if (!/^\d+$/.test(values.port) || port > 65_535)
+      return fail(`${usage}\n--port must be from 0 to 65535`, 2)
+    refuseInProduction(env)
+    await serve(file, { ...values, port }, { stdout, stderr }, stop)
+    return 0
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (code.startsWith('ERR_PARSE_ARGS')) return fail(`${usage}\n${message}`, 2)
+    if (error instanceof ContractError || code.startsWith('EADDR') || code === 'ERR_MODULE_NOT_FOUND')
+      return fail(message, 1)
+    throw error
+  }
+}
+
+interface Served {
+  readonly port: number
+  readonly host: string
+  readonly handlers?: string
+  readonly root?: string
+  readonly extension: readonly string[]
+}
+
+async function serve(
+  file: string,
+  { port, host, handlers: module, root, extension }: Served,
+  { stdout, stderr }: Omit<Surroundings, 'env'>,
+  stop: AbortSignal,
+): Promise<void> {
+  const readers = Object.fromEntries(extension.map((name) => [name, (value: unknown) => value]))
+  const contract = await readContract(file, filesOf(file, root), readers, readers)
+  const handlers = module === undefined ? {} : await import(pathToFileURL(path.resolve(module)).href)
+  const { app, left } = await buildMock(contract, { handlers })
+  const skipped = left.map(({ text, at }) => ({ text: `responds 501: ${text}`, at }))
+  for (const line of await contract.locate(skipped)) stderr.write(`${line}\n`)
+  const origin = await app.listen({ port, host })
+  const { size } = contract.operations
+  stdout.write(`${contract.title} at ${origin}${contract.prefix}: ${size} operations; ${origin}/docs\n`)
+  await new Promise<void>((resolve) => {
+    if (stop.aborted) resolve()
+    stop.addEventListener('abort', () => resolve())
+  })
+  app.server.closeAllConnections()
+  await app.close()
+}
+
+function interruption(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort())
+  return controller.signal
+}

@@ -1,0 +1,5 @@
+// The engine's door for mocks: a server of a contract in which operations without a handler respond with what
+// the contract declares. For development and tests; a server that does not import it loads none of it.
+
+export { type MockOptions, mockParts } from './mock-parts.js'
+export { buildMock, type MockServer } from './server.js'

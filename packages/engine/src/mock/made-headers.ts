@@ -1,0 +1,120 @@
+// The headers of a made response: those that it declares, with the contract's examples or values of their
+// schemas. Those that the server of a contract adds by itself are added here, too.
+
+import type { Contract, Header, Operation, Response } from '../document/contract.js'
+import { elementsOf } from '../document/media-types.js'
+import { operationIn } from '../document/methods.js'
+import { type Node, nodeOf, type Reader } from '../document/reader.js'
+import { isOfErrors } from '../document/responses.js'
+import type { Addition } from '../index.js'
+import { hasEntityTags } from '../serve/response/entity-tags.js'
+import { examplesOf } from './examples.js'
+import { type ValueParts, valuesOf } from './values.js'
+
+/** What headers are made with. */
+export interface HeaderParts extends ValueParts {
+  readonly judges: ReturnType<Contract['judges']>
+}
+
+/** The Response Object of a response, in the document. */
+export function responseNode(reader: Reader, operation: Operation, { key }: Response): Node {
+  const item = reader.node(nodeOf(reader.document.paths)[operation.path])
+  return reader.node(nodeOf(nodeOf(operationIn(item, operation.method)).responses)[key])
+}
+
+// Of the connection, or of what the engine itself writes.
+const unmade =
+  /^(?:content-(?:type|length|encoding|range)|transfer-encoding|connection|trailer|vary|date|set-cookie)$/i
+const added = /^(?:deprecation|sunset|link|allow|www-authenticate|retry-after|etag|cache-control)$/i
+
+/** The headers that a handler of the operation would set; of an error, also what the server must. */
+export function madeHeaders(
+  operation: Operation,
+  response: Response,
+  parts: HeaderParts,
+): Readonly<Record<string, string>> {
+  const isTagged = hasEntityTags(operation) && /^[2d]/.test(response.status)
+  const made = response.headers.filter(
+    (each) =>
+      (!each.setByServer || each.required) &&
+      (each.required || !unmade.test(each.name)) &&
+      !(isTagged && /^(?:etag|cache-control)$/i.test(each.name)) &&
+      !(operation.deprecation !== undefined && /^(?:deprecation|sunset|link)$/i.test(each.name)),
+  )
+  return valuesFor(operation, response, made, parts)
+}
+
+function valuesFor(
+  operation: Operation,
+  response: Response,
+  headers: readonly Header[],
+  parts: HeaderParts,
+): Readonly<Record<string, string>> {
+  const nodes = nodeOf(responseNode(parts.reader, operation, response).headers)
+  const values = headers.flatMap((header) => {
+    const text = sampleOf(header, parts.reader.node(nodes[header.name]), parts)
+    return text === undefined ? [] : [[header.name, text] as const]
+  })
+  return Object.fromEntries(values)
+}
+
+function sampleOf(header: Header, node: Node, parts: HeaderParts): string | undefined {
+  const { schema } = header
+  const judge = parts.judges.responseHeader(schema)
+  const isList = [schema.type].flat().includes('array')
+  const isValid = (text: string) => judge({ value: isList ? elementsOf(text) : text })
+  for (const { value } of examplesOf(node, parts.reader)) {
+    const text = headerText(value)
+    if (text !== undefined && isValid(text)) return text
+  }
+  for (const value of valuesOf(schema, parts)) {
+    const text = headerText(value)
+    if (text !== undefined && isValid(text)) return text
+  }
+  return undefined
+}
+
+// In the style `simple`; of an object nothing is made.
+function headerText(value: unknown): string | undefined {
+  if (Array.isArray(value)) return value.map(String).join(', ')
+  if (typeof value === 'object') return undefined
+  const text = String(value)
+  return /^[\t -~\x80-\xff]*$/.test(text) ? text : undefined
+}
+
+/**
+ * What another server would add to the responses of a contract: the headers that are marked so, and those that
+ * an error of the server must have.
+ */
+export function madeAddition(
+  { operations }: Contract,
+  parts: HeaderParts,
+): Required<Pick<Addition, 'headers' | 'always'>> {
+  const all = [...operations.values()].flatMap(({ responses }) => [...responses.values()])
+  const marked = all.flatMap(({ headers }) => headers.filter((each) => each.setByServer))
+  const known = new Map<Operation, Readonly<Record<string, string>>>()
+  return {
+    headers: [...new Set(marked.map(({ name }) => name.toLowerCase()))],
+    always: (operation) => {
+      const headers = known.get(operation) ?? addedHeaders(operation, parts)
+      known.set(operation, headers)
+      return [headers]
+    },
+  }
+}
+
+function addedHeaders(operation: Operation, parts: HeaderParts): Readonly<Record<string, string>> {
+  const { responses } = operation
+  const statuses = [...responses.keys()]
+  const found: Record<string, string> = {}
+  for (const response of responses.values()) {
+    const isError = isOfErrors(response.status, statuses)
+    const headers = response.headers.filter(
+      ({ name, required, setByServer }) =>
+        !added.test(name) && !unmade.test(name) && (isError ? required : setByServer) && !(name in found),
+    )
+    if (/^(?:429|503)$/.test(response.status)) continue // which no mock responds by itself
+    Object.assign(found, valuesFor(operation, response, headers, parts))
+  }
+  return found
+}

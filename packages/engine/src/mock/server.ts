@@ -1,0 +1,106 @@
+// A server of a contract that needs no handler: what the engine's page shows, with the parts of a mock, and with
+// CORS, because a page of a development server is of another origin.
+
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Contract, Operation } from '../document/contract.js'
+import { ContractError, type Problem } from '../document/contract-error.js'
+import { operationPlace } from '../document/methods.js'
+import {
+  clientErrorHandler,
+  contractFiles,
+  documentation,
+  errorHandler,
+  mount,
+  notFoundHandler,
+  notImplemented,
+} from '../index.js'
+import { addedBy, type MockOptions, mockParts } from './mock-parts.js'
+
+export interface MockServer {
+  /** Ready for requests. */
+  readonly app: FastifyInstance
+  /** Why some operations respond 501: what the contract says of them cannot be served yet. */
+  readonly left: readonly Problem[]
+}
+
+/**
+ * Builds a server that responds as the contract says.
+ * @throws {ContractError} if the contract cannot be served, or in production
+ */
+export async function buildMock(contract: Contract, options: MockOptions = {}): Promise<MockServer> {
+  const left: Problem[] = []
+  const stubs = new Map<string, unknown>()
+  for (;;) {
+    try {
+      return { app: await ready(contract, options, Object.fromEntries(stubs)), left }
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error
+      const found = [...contract.operations.values()].flatMap((each) => {
+        const problem = stubs.has(each.name) ? undefined : error.problems.find((one) => isOf(one, each))
+        return problem === undefined ? [] : [{ operation: each, problem }]
+      })
+      if (found.length === 0) throw error
+      for (const { operation, problem } of found) {
+        stubs.set(operation.name, notImplemented(operation.id))
+        left.push(problem)
+      }
+    }
+  }
+}
+
+function isOf({ text, at }: Problem, operation: Operation): boolean {
+  const place = operationPlace(operation)
+  const isWithin = place.every((key, i) => at[i] === key)
+  return isWithin || text.startsWith(`${operation.id} `) || text.startsWith(`${operation.id}: `)
+}
+
+async function ready(
+  written: Contract,
+  options: MockOptions,
+  stubs: Readonly<Record<string, unknown>>,
+): Promise<FastifyInstance> {
+  const parts = mockParts(written, options)
+  const { contract, errorBody, additions = [] } = parts
+  const respondToError = errorHandler(contract, { errorBody })
+  const app = Fastify({
+    logger: { level: 'warn' },
+    routerOptions: { maxParamLength: contract.limits.url },
+    frameworkErrors: respondToError,
+    clientErrorHandler: clientErrorHandler(contract),
+  })
+  app.addHook('onRequest', allowOrigins)
+  app.addHook('onRequest', async (request, reply) => {
+    const { operation } = request.routeOptions.config
+    if (operation !== undefined) reply.headers(addedBy(additions, operation, contract))
+  })
+  app.setErrorHandler(respondToError)
+  app.setNotFoundHandler(notFoundHandler(app, contract))
+  contractFiles(app, contract)
+  documentation(app, contract)
+  try {
+    await mount(app, { ...parts, handlers: { ...parts.handlers, ...stubs } })
+    await app.ready()
+    return app
+  } catch (error) {
+    await app.close()
+    throw error
+  }
+}
+
+// Any page may call it, with cookies, too: there is nothing to protect.
+async function allowOrigins(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const { origin } = request.headers
+  if (origin === undefined) return undefined
+  reply.headers({
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Allow-Credentials': 'true',
+    'Access-Control-Expose-Headers': '*',
+  })
+  const method = request.headers['access-control-request-method']
+  if (request.method !== 'OPTIONS' || method === undefined) return undefined
+  reply.headers({
+    'Access-Control-Allow-Methods': method,
+    'Access-Control-Allow-Headers': request.headers['access-control-request-headers'] ?? '*',
+  })
+  return reply.code(204).send()
+}

@@ -1,0 +1,279 @@
+// Values of a schema, the most telling first: with the contract's own examples and every field, then with less.
+// The same schema has the same values in the same order. Who asks takes the first that its validator accepts.
+
+import type { AnySchema } from '../document/keywords.js'
+import { type Node, nodeOf, type Reader } from '../document/reader.js'
+import { flatParts } from './flat-schema.js'
+import { fitsScalar, greatest, least, numberBy, textBy } from './scalars.js'
+
+/** Whether a value is valid by a schema, which is compiled for it. */
+export type Accepts = (schema: AnySchema, value: unknown) => boolean
+
+export interface ValueParts {
+  readonly reader: Reader
+  readonly accepts: Accepts
+}
+
+const draftsMax = 60
+
+/** @param turn that of an item in a list: another alternative, another number */
+export function* valuesOf(schema: unknown, parts: ValueParts, turn = 0): Generator<unknown> {
+  for (let i = 0; i < draftsMax; i++) {
+    const value = new Draft(parts, i).value([schema], 0, turn)
+    if (value !== undefined) yield value
+  }
+}
+
+// Deeper, what need not be there is left out; a draft has no more values than that.
+const depthMax = 5
+const endMax = 30
+const valuesMax = 2_000
+// A schema that contains itself many times would have more than can be made.
+const stepsMax = 5_000
+
+/** One attempt at a value. Undefined stands for none: the schema allows nothing. */
+class Draft {
+  readonly #reader: Reader
+  readonly #accepts: Accepts
+  readonly #number: number
+  #state: number
+  #count = 0
+
+  constructor({ reader, accepts }: ValueParts, number: number) {
+    this.#reader = reader
+    this.#accepts = accepts
+    this.#number = number
+    this.#state = number
+  }
+
+  // What each draft tries: the first everything, the second scalars that are given, others less, or by chance.
+  get #takesExamples(): 'all' | 'scalars' | 'none' {
+    return this.#number === 0 ? 'all' : this.#number < 6 ? 'scalars' : 'none'
+  }
+
+  get #isSparse(): boolean {
+    return this.#number % 3 === 1
+  }
+
+  get #isExact(): boolean {
+    return this.#number >= 2
+  }
+
+  #choose = (ways: number): number => {
+    if (this.#number < 2 || ways < 2) return 0
+    this.#state = (this.#state * 1103515245 + 12345) % 2 ** 31
+    return Math.floor((this.#state / 2 ** 31) * ways)
+  }
+
+  value(schemas: readonly unknown[], depth: number, turn: number): unknown {
+    this.#count++
+    if (depth > endMax || this.#count > stepsMax) return undefined
+    const [schema] = schemas
+    const isChecked = this.#isExact && schemas.length === 1 && isComposed(schema)
+    for (let way = 0; way < (isChecked ? waysMax : 1); way++) {
+      const value = this.#valueBy(schemas, depth, turn + way)
+      if (!isChecked || (value !== undefined && this.#accepts(schema as AnySchema, value))) return value
+    }
+    return this.#valueBy(schemas, depth, turn)
+  }
+
+  #valueBy(schemas: readonly unknown[], depth: number, turn: number): unknown {
+    const parts = flatParts(schemas, this.#reader, (ways) => this.#wayOf(ways, depth, turn))
+    if (parts === undefined) return undefined
+    const types = typesOf(parts)
+    const given = this.#given(parts, types)
+    if (given !== undefined) return given.value
+    const type = types[types.length > 1 && types[0] === 'null' ? 1 : this.#choose(types.length)]
+    if (type === 'object') return this.#object(parts, depth)
+    if (type === 'array') return this.#array(parts, depth)
+    if (type === 'integer' || type === 'number') return numberBy(parts, type === 'integer', turn)
+    if (type === 'boolean') return true
+    return type === 'null' ? null : textBy(parts, turn, this.#choose)
+  }
+
+  // Deep down the last way, which is null where there is one: so a tree comes to its leaves.
+  #wayOf(ways: readonly unknown[], depth: number, turn: number): unknown {
+    if (depth > depthMax) return ways.at(-1 - this.#choose(ways.length))
+    return ways[(turn + this.#choose(ways.length)) % ways.length]
+  }
+
+  // What the contract says itself, the exact before the exemplary.
+  #given(parts: readonly Node[], types: readonly string[]): { readonly value: unknown } | undefined {
+    const exact = parts.find((each) => 'const' in each)
+    if (exact !== undefined) return { value: exact.const }
+    const examples = this.#takesExamples === 'none' ? [] : parts.flatMap(examplesIn)
+    const value = examples.find(
+      (each) => (this.#takesExamples === 'all' && isContainer(each)) || fitsScalar(each, parts, types),
+    )
+    if (value !== undefined) return { value }
+    const lists = parts.flatMap(({ enum: values }) => (Array.isArray(values) ? [values as unknown[]] : []))
+    const [first] = lists
+    if (first === undefined) return undefined
+    const common = first.filter(
+      (each) => lists.every((list) => list.includes(each)) && isOfTypes(each, types),
+    )
+    const some = common.length > 0 ? common : first
+    return { value: some[this.#choose(some.length)] }
+  }
+
+  #array(parts: readonly Node[], depth: number): unknown[] {
+    const min = greatest(parts, 'minItems') ?? 0
+    const max = least(parts, 'maxItems') ?? Number.POSITIVE_INFINITY
+    const contained = parts.filter((each) => 'contains' in each)
+    const few = Math.max(min, contained.length === 0 ? 1 : (greatest(parts, 'minContains') ?? 1))
+    const isShort =
+      min === 0 &&
+      (depth >= depthMax || this.#count > valuesMax || (this.#isSparse && contained.length === 0))
+    const prefix = Math.max(
+      0,
+      ...parts.map(({ prefixItems }) => (Array.isArray(prefixItems) ? prefixItems.length : 0)),
+    )
+    const count = isShort ? 0 : Math.min(Math.max(few, prefix), max)
+    const items: unknown[] = []
+    for (let i = 0; i < count; i++) {
+      const schemas = [...itemSchemas(parts, i), ...contained.map((each) => each.contains)]
+      const item = this.value(schemas.length === 0 ? [true] : schemas, depth + 1, i)
+      if (item === undefined) break
+      items.push(item)
+    }
+    return items
+  }
+
+  #object(parts: readonly Node[], depth: number): object {
+    const required = new Set(parts.flatMap((each) => stringsIn(each.required)))
+    const declared = [...new Set(parts.flatMap(({ properties }) => Object.keys(nodeOf(properties))))]
+    const isFull = () => depth < depthMax && this.#count < valuesMax && !this.#isSparse
+    const max = least(parts, 'maxProperties') ?? Number.POSITIVE_INFINITY
+    const fields = new Map<string, unknown>()
+    for (const name of [...declared, ...[...required].filter((each) => !declared.includes(each))]) {
+      if (!required.has(name) && (!isFull() || fields.size + required.size > max)) continue
+      this.#addField(fields, name, parts, required.has(name), depth)
+    }
+    this.#addOthers(fields, parts, declared.length === 0 && isFull() && max > 0, depth)
+    return Object.fromEntries(fields)
+  }
+
+  #addField(
+    fields: Map<string, unknown>,
+    name: string,
+    parts: readonly Node[],
+    isRequired: boolean,
+    depth: number,
+  ) {
+    const schemas = fieldSchemas(parts, name)
+    if (schemas.some((each) => this.#reader.node(each).writeOnly === true)) return
+    const value = this.value(schemas.length === 0 ? [true] : schemas, depth + 1, 0)
+    if (value === undefined) return
+    // What is doubtful is left out, once the whole was refused.
+    const isDoubtful = this.#isExact && !isRequired
+    if (isDoubtful && !schemas.every((each) => this.#accepts(each as AnySchema, value))) return
+    fields.set(name, value)
+  }
+
+  // Fields without a name in the schema: as many as there must be, or one that shows what they are.
+  #addOthers(fields: Map<string, unknown>, parts: readonly Node[], isShown: boolean, depth: number): void {
+    const hasOthers = parts.some(
+      ({ additionalProperties: each }) => typeof each === 'object' && each !== null,
+    )
+    const patterns = parts.flatMap(({ patternProperties }) => Object.keys(nodeOf(patternProperties)))
+    const min = Math.max(
+      greatest(parts, 'minProperties') ?? 0,
+      isShown && (hasOthers || patterns.length > 0) ? 1 : 0,
+    )
+    for (let i = 0; fields.size < min && i < min + 20; i++) {
+      const name = this.#nameOf(parts, patterns[0], i)
+      if (!fields.has(name)) this.#addField(fields, name, parts, true, depth)
+    }
+  }
+
+  #nameOf(parts: readonly Node[], pattern: string | undefined, i: number): string {
+    const names = parts.flatMap(({ propertyNames }) => propertyNames ?? [])
+    const asText = pattern === undefined ? [] : [{ type: 'string', pattern }]
+    if (names.length + asText.length === 0) return i === 0 ? 'key' : `key${i + 1}`
+    const name = this.value([...names, ...asText, { type: 'string' }], endMax - 2, i)
+    return typeof name === 'string' ? name : 'key'
+  }
+}
+
+const waysMax = 8
+
+function isComposed(schema: unknown): boolean {
+  const names = ['oneOf', 'anyOf', 'not', 'if', 'dependentSchemas', 'dependentRequired', 'allOf', '$ref']
+  return typeof schema === 'object' && schema !== null && names.some((each) => each in schema)
+}
+
+function isContainer(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+function examplesIn({ example, examples, default: fallback }: Node): unknown[] {
+  const all = [example, ...(Array.isArray(examples) ? examples : []), fallback]
+  return all.filter((each) => each !== undefined)
+}
+
+function stringsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : []
+}
+
+const allTypes = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null']
+
+// Those that all parts allow; without any, those that the keywords are of.
+function typesOf(parts: readonly Node[]): readonly string[] {
+  const lists = parts.flatMap(({ type }) => (type === undefined ? [] : [[type].flat().map(String)]))
+  const [first, ...others] = lists
+  if (first === undefined) return impliedTypes(parts)
+  const isIn = (list: readonly string[], type: string) =>
+    list.includes(type) || (type === 'integer' && list.includes('number'))
+  const narrow = first.flatMap((each) => (each === 'number' ? ['number', 'integer'] : [each]))
+  const common = narrow.filter((each) => others.every((list) => isIn(list, each)))
+  const isNumber = common.includes('number') && common.includes('integer') && !first.includes('integer')
+  const types = isNumber ? common.filter((each) => each !== 'integer') : common
+  return types.length === 0 ? first : [...types].sort((a, b) => Number(a === 'null') - Number(b === 'null'))
+}
+
+const signs: readonly (readonly [type: string, keywords: readonly string[]])[] = [
+  [
+    'object',
+    ['properties', 'required', 'additionalProperties', 'patternProperties', 'minProperties', 'propertyNames'],
+  ],
+  ['array', ['items', 'prefixItems', 'minItems', 'contains']],
+  ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
+]
+
+function impliedTypes(parts: readonly Node[]): readonly string[] {
+  const found = signs.filter(([, keywords]) => parts.some((each) => keywords.some((name) => name in each)))
+  const isGiven = parts.some((each) => examplesIn(each).length > 0 || 'enum' in each)
+  return found.length > 0 ? found.map(([type]) => type) : isGiven ? ['string', ...allTypes] : ['string']
+}
+
+function isOfTypes(value: unknown, types: readonly string[]): boolean {
+  if (value === null) return types.includes('null')
+  if (Array.isArray(value)) return types.includes('array')
+  if (typeof value !== 'number') return types.includes(typeof value)
+  return types.includes('number') || (types.includes('integer') && Number.isInteger(value))
+}
+
+function itemSchemas(parts: readonly Node[], i: number): unknown[] {
+  return parts.flatMap(({ prefixItems, items }) => {
+    const own = Array.isArray(prefixItems) && i < prefixItems.length ? prefixItems[i] : items
+    return own === undefined ? [] : [own]
+  })
+}
+
+// By each part: that of the name, those of patterns, or else that of all others.
+function fieldSchemas(parts: readonly Node[], name: string): unknown[] {
+  return parts.flatMap(({ properties, patternProperties, additionalProperties }) => {
+    const own = Object.hasOwn(nodeOf(properties), name) ? [nodeOf(properties)[name]] : []
+    const matching = Object.entries(nodeOf(patternProperties)).filter(([pattern]) => isMatch(pattern, name))
+    const all = [...own, ...matching.map(([, each]) => each)]
+    return all.length > 0 || additionalProperties === undefined ? all : [additionalProperties]
+  })
+}
+
+function isMatch(pattern: string, name: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').test(name)
+  } catch {
+    return false
+  }
+}

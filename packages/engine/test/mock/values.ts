@@ -1,0 +1,152 @@
+// Values of schemas: the first that the contract's own validator accepts.
+
+import t from 'tap'
+import { makingParts } from '../../src/mock/made-response.js'
+import { valuesOf } from '../../src/mock/values.js'
+import { contractOf } from '../../src/testing/engine.js'
+import { Random, randomPart, randomSchema } from '../../src/testing/random-schemas.js'
+import { formats } from '../../src/values/formats.js'
+
+const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })
+const text = { type: 'string' }
+const Node = object({ name: text, next: { $ref: '#/components/schemas/Node' } }, { required: ['name'] })
+const kind = (more: object) =>
+  object({ kind: { type: 'string' }, ...more }, { required: ['kind', ...Object.keys(more)] })
+const schemas = {
+  Node,
+  List: object(
+    { rest: { oneOf: [{ $ref: '#/components/schemas/List' }, { type: 'null' }] } },
+    { required: ['rest'] },
+  ),
+  Cat: kind({ lives: { type: 'integer' } }),
+  Dog: kind({ name: { type: 'string', example: 'Rex' } }),
+  Tree: object(
+    Object.fromEntries(
+      ['a', 'b', 'c'].map((name) => [
+        name,
+        { oneOf: [{ $ref: '#/components/schemas/Tree' }, { type: 'null' }] },
+      ]),
+    ),
+    { required: ['a', 'b', 'c'] },
+  ),
+  Never: false,
+}
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const discriminator = { propertyName: 'kind', mapping: { meow: '#/components/schemas/Cat' } }
+
+async function partsOf(schema: unknown, more: object = {}) {
+  const content = { 'application/json': { schema } }
+  const responses = { 200: { description: 'It.', content } }
+  const contract = await contractOf({
+    paths: { '/it': { get: { operationId: 'it', responses } } },
+    components: { schemas: { ...schemas, ...more } },
+  })
+  const [response] = contract.operations.get('it')?.responses.values() ?? []
+  return { parts: makingParts(contract), schema: response?.contents[0]?.schema ?? true }
+}
+
+async function firstOf(schema: unknown): Promise<unknown> {
+  const { parts, schema: read } = await partsOf(schema)
+  for (const value of valuesOf(read, parts)) if (parts.accepts(read, value)) return value
+  return undefined
+}
+
+const list = (length: number): unknown => (length === 0 ? null : { rest: list(length - 1) })
+
+const cases: readonly (readonly [title: string, schema: unknown, value: unknown])[] = [
+  ['an example of the schema', { type: 'integer', example: 42 }, 42],
+  ['examples of 3.1', { type: 'string', examples: ['Rex', 'Misty'] }, 'Rex'],
+  ['a default', { type: 'string', default: 'brown' }, 'brown'],
+  ['no example that the schema forbids', { type: 'integer', example: 'many', minimum: 3 }, 3],
+  ['a constant', { const: 'x' }, 'x'],
+  ['the first of an enum', { type: 'string', enum: ['b', 'a'] }, 'b'],
+  ['a value before null', { type: ['null', 'integer'] }, 1],
+  ['every field', object({ a: { type: 'integer' }, b: { type: 'boolean' } }), { a: 1, b: true }],
+  ['no field that is only sent', object({ a: text, b: { ...text, writeOnly: true } }), { a: 'text' }],
+  ['the example of an object whole', { ...object({ a: text, b: text }), example: { a: 'x' } }, { a: 'x' }],
+  [
+    'the parts of allOf together',
+    { allOf: [object({ a: text }), object({ b: text })] },
+    { a: 'text', b: 'text' },
+  ],
+  [
+    'limits of all parts',
+    {
+      allOf: [
+        { type: 'integer', minimum: 5 },
+        { type: 'number', maximum: 5 },
+      ],
+    },
+    5,
+  ],
+  ['a multiple within exclusive limits', { type: 'integer', exclusiveMinimum: 10, multipleOf: 4 }, 12],
+  ['a fraction between', { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 }, 0.5],
+  ['a text that is long enough', { ...text, minLength: 10 }, 'texttextte'],
+  ['a text that is short enough', { ...text, maxLength: 2 }, 'a'],
+  ['as many items as there must be', { type: 'array', items: text, minItems: 2 }, ['text', 'text 2']],
+  ['no item twice', { type: 'array', items: { type: 'integer' }, minItems: 3, uniqueItems: true }, [1, 2, 3]],
+  ['what a list must contain', { type: 'array', contains: { const: 7 } }, [7]],
+  ['a tuple', { type: 'array', prefixItems: [text, { type: 'boolean' }], items: false }, ['text', true]],
+  ['a map', { type: 'object', additionalProperties: { type: 'integer' } }, { key: 1 }],
+  [
+    'names by their pattern',
+    { type: 'object', minProperties: 1, patternProperties: { '^x-[a-z]$': text } },
+    { 'x-a': 'text' },
+  ],
+  [
+    'the way of a discriminator',
+    { oneOf: [ref('Cat'), ref('Dog')], discriminator },
+    { kind: 'meow', lives: 1 },
+  ],
+  ['a schema within itself, to its end', ref('List'), list(6)],
+  [
+    'one way where two would match',
+    {
+      oneOf: [
+        object({ a: text }),
+        object({ a: text, b: text }, { required: ['b'], additionalProperties: false }),
+      ],
+    },
+    { a: 'text' },
+  ],
+  ['nothing of a schema that allows nothing', ref('Never'), undefined],
+]
+
+for (const [title, schema, value] of cases) {
+  t.test(`made: ${title}`, async (t) => {
+    t.strictSame(await firstOf(schema), value)
+    t.strictSame(await firstOf(schema), value, 'and again')
+  })
+}
+
+t.test('a tree comes to its leaves, and one without leaves to an end', async (t) => {
+  t.match(await firstOf(ref('Tree')), { a: Object, b: Object, c: Object })
+  const endless = { required: ['a', 'b'], properties: { a: ref('Endless'), b: ref('Endless') } }
+  const { parts } = await partsOf(true, { Endless: { type: 'object', ...endless } })
+  t.strictSame(
+    [...valuesOf(ref('Endless'), parts)].filter((each) => parts.accepts(ref('Endless'), each)),
+    [],
+  )
+})
+
+t.test('each format has a text that is of it', async (t) => {
+  for (const format of Object.keys(formats))
+    t.type(await firstOf({ type: 'string', format }), 'string', format)
+})
+
+t.test('a value is found for a random schema, unless no value matches it', async (t) => {
+  let found = 0
+  for (let seed = 1; seed <= 60; seed++) {
+    const random = new Random(seed)
+    const content = { 'application/json': { schema: { $ref: '#/components/schemas/Body' } } }
+    const contract = await contractOf({
+      paths: { '/it': { get: { operationId: 'it', responses: { 200: { description: 'It.', content } } } } },
+      components: { schemas: { Body: randomSchema(random), Part: randomPart(random) } },
+    }).catch(() => undefined)
+    if (contract === undefined) continue
+    const parts = makingParts(contract)
+    const schema = { $ref: '#/components/schemas/Body' }
+    found += Number([...valuesOf(schema, parts)].some((each) => parts.accepts(schema, each)))
+  }
+  t.ok(found > 45, `${found} of 60`)
+})
