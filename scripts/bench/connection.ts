@@ -8,6 +8,7 @@ import net from 'node:net'
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 const empty = Buffer.alloc(0)
 const headEnd = Buffer.from('\r\n\r\n')
+const closes = /\r\nconnection: *close/i
 const lastChunk = Buffer.from('0\r\n\r\n')
 
 export class Connection {
@@ -63,7 +64,10 @@ export class Connection {
     const received = this.#unread.length === 0 ? bytes : Buffer.concat([this.#unread, bytes])
     const status = statusOf(received)
     this.#unread = status === undefined ? Buffer.from(received) : empty
-    if (status !== undefined) this.#pending?.resolve(status)
+    if (status === undefined) return
+    // The next request would meet the close, which may be late.
+    if (closes.test(received.toString('latin1', 0, received.indexOf(headEnd)))) this.#socket = undefined
+    this.#pending?.resolve(status)
   }
 }
 
