@@ -1,20 +1,40 @@
-// The session of a language model's tools, for real: the only one that needs nothing but npm.
+// Those sessions of scripts/generated-clients that need nothing but npm or pip, for real.
 
 import t from 'tap'
 import { runProgram } from '../../../fixtures/process.js'
 
 const unreachable =
-  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT)\b/
+  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT|No matching distribution)\b/
 
-t.test('the tools page through 50 animals, and create each once', async (t) => {
-  const args = ['--only', 'openapi-mcp-generator', '--verbose']
-  const environment = { PATH: process.env.PATH ?? '', npm_config_fetch_retries: '0' }
-  const { code, stdout } = await runProgram('scripts/generated-clients/main.ts', args, environment)
-  if (/: (skipped|failed: npm): /.test(stdout) && (code === 0 || unreachable.test(stdout))) {
-    t.pass(stdout, { skip: 'npm cannot install the generator' })
-    return
-  }
-  t.equal(code, 0, stdout)
-  for (const step of ['create 50 once', 'all pages', 'create and read 9223372036854775807', '429'])
-    t.match(stdout, `  ${step}\n`)
-})
+// What each does, and what it prints.
+const sessions: readonly (readonly [string, string, readonly RegExp[]])[] = [
+  [
+    'openapi-mcp-generator',
+    'the tools page through 50 animals, and create each once',
+    [/^ {2}create 50 once$/m, /^ {2}all pages$/m, /^ {2}create and read 9223372036854775807$/m, /^ {2}429$/m],
+  ],
+  [
+    'fastmcp',
+    'the tools are exact with nothing beside them, and a model is told that it calls too often',
+    [/^ {2}create 9223372036854775807$/m, /^ {2}all pages$/m, /^ {2}unknown$/m, /^ {2}Rate limited/m],
+  ],
+  ['helpers-npm', 'helpers and caches of npm do what the page says', [/^ {2}\| got /m, /^ {2}\| undici /m]],
+  [
+    'helpers-python',
+    'helpers and caches of pip do what the page says',
+    [/^ {2}\| urllib3 /m, /^ {2}\| hishel /m],
+  ],
+]
+
+for (const [name, title, shown] of sessions)
+  t.test(title, async (t) => {
+    const environment = { PATH: process.env.PATH ?? '', npm_config_fetch_retries: '0' }
+    const args = ['--only', name, '--verbose']
+    const { code, stdout } = await runProgram('scripts/generated-clients/main.ts', args, environment)
+    if (/: (skipped|failed: \S*(npm|pip)): /.test(stdout) && (code === 0 || unreachable.test(stdout))) {
+      t.pass(stdout, { skip: 'it cannot be installed' })
+      return
+    }
+    t.equal(code, 0, stdout)
+    for (const line of shown) t.match(stdout, line)
+  })
