@@ -170,6 +170,32 @@ export const generators: readonly Generator[] = [
       ['venv/bin/python', 'session.py'],
     ],
   },
+  {
+    name: 'streams-npm',
+    programs: ['npm'],
+    steps: () => [installPackages, ['npx', 'openapi-ts'], ['npx', 'orval'], ['npx', 'tsx', 'session.ts']],
+  },
+  {
+    name: 'streams-go',
+    programs: ['go'],
+    steps: () => [
+      ['cp', path.join(projectRoot, 'scripts/generated-clients/streams-npm/streams.yaml'), 'streams.yaml'],
+      ['mkdir', 'toys'],
+      [
+        'go',
+        ...['run', 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2'],
+        ...['-generate', 'types,client', '-package', 'toys', '-o', 'toys/client.go', 'streams.yaml'],
+      ],
+      [
+        'go',
+        ...['run', 'github.com/ogen-go/ogen/cmd/ogen@v1.24.0', '--config', 'ogen.yml'],
+        ...['--target', 'ogen', '--package', 'ogen', 'streams.yaml'],
+      ],
+      ['go', 'get', 'github.com/ogen-go/ogen@v1.24.0'],
+      ['go', 'mod', 'tidy'],
+      ['go', 'run', '.'],
+    ],
+  },
   // Not of clients, but of the helpers that callers put around theirs.
   {
     name: 'helpers-npm',

@@ -1,10 +1,10 @@
-// Those sessions of scripts/generated-clients that need nothing but npm or pip, for real.
+// Those sessions of scripts/generated-clients that need nothing but npm, pip or Go, for real.
 
 import t from 'tap'
 import { runProgram } from '../../../fixtures/process.js'
 
 const unreachable =
-  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT|No matching distribution)\b/
+  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT|No matching distribution|dial tcp)\b/
 
 // What each does, and what it prints.
 const sessions: readonly (readonly [string, string, readonly RegExp[]])[] = [
@@ -18,6 +18,12 @@ const sessions: readonly (readonly [string, string, readonly RegExp[]])[] = [
     'the tools are exact with nothing beside them, and a model is told that it calls too often',
     [/^ {2}create 9223372036854775807$/m, /^ {2}all pages$/m, /^ {2}unknown$/m, /^ {2}Rate limited/m],
   ],
+  [
+    'streams-npm',
+    'hey-api and orval read streams as the page says',
+    [/^ {2}sseMaxRetryAttempts ends that$/m],
+  ],
+  ['streams-go', 'oapi-codegen and ogen read streams as the page says', [/^ {2}ogen returns a refusal$/m]],
   ['helpers-npm', 'helpers and caches of npm do what the page says', [/^ {2}\| got /m, /^ {2}\| undici /m]],
   [
     'helpers-python',
@@ -31,7 +37,7 @@ for (const [name, title, shown] of sessions)
     const environment = { PATH: process.env.PATH ?? '', npm_config_fetch_retries: '0' }
     const args = ['--only', name, '--verbose']
     const { code, stdout } = await runProgram('scripts/generated-clients/main.ts', args, environment)
-    if (/: (skipped|failed: \S*(npm|pip)): /.test(stdout) && (code === 0 || unreachable.test(stdout))) {
+    if (/: (skipped|failed: \S*(npm|pip|go)): /.test(stdout) && (code === 0 || unreachable.test(stdout))) {
       t.pass(stdout, { skip: 'it cannot be installed' })
       return
     }
