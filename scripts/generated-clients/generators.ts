@@ -212,6 +212,14 @@ export const generators: readonly Generator[] = [
     ],
   },
   {
+    name: 'helpers-go',
+    programs: ['go'],
+    steps: () => [
+      ['go', 'mod', 'tidy'],
+      ['go', 'run', '.', callersPage],
+    ],
+  },
+  {
     name: 'openapi-mcp-generator',
     programs: ['curl', 'npm', 'sed'],
     steps: () => [

@@ -7,7 +7,7 @@ import { caches } from './caches.mjs'
 import { helpers } from './helpers.mjs'
 import { readers } from './readers.mjs'
 import { page, refusedWith, servedBy } from './service.mjs'
-import { secondsOf } from './time.mjs'
+import { secondsOf, untilDone } from './time.mjs'
 
 const shown = readFileSync(process.argv[2] ?? '', 'utf8').split('\n')
 const day = 86_400
@@ -80,7 +80,7 @@ async function revalidates(make) {
     return isSame ? { status: 304, headers: page.headers } : changed
   }
   const { requests, result } = await servedBy(answer, (url) =>
-    secondsOf(async () => [await get(url, headers), await get(url, headers), await get(url, headers)]),
+    untilDone(async () => [await get(url, headers), await get(url, headers), await get(url, headers)]),
   )
   if (result.error) return `fails: ${result.error.message}`
   if (result.value[1] !== result.value[0]) return 'shows another body'

@@ -9,7 +9,7 @@ const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'D
 const clock = FakeTimers.install({ now: Date.now(), toFake })
 
 const dayMs = 86_400_000
-const settledMs = 30
+const settledMs = 60
 let changedAt = 0
 
 /** Says that a request has come or gone: what follows from it takes no time of the clock. */
@@ -20,22 +20,37 @@ export function happened() {
 /** Runs `act` until it ends, or for two days, and returns the seconds that passed. */
 export async function secondsOf(act) {
   const begin = Date.now()
-  let isDone = false
-  const result = Promise.resolve()
-    .then(act)
-    .then(
-      (value) => ({ value }),
-      (error) => ({ error }),
-    )
-    .finally(() => {
-      isDone = true
-    })
+  const outcome = settle(act)
   happened()
-  while (!isDone && Date.now() - begin < 2 * dayMs) {
-    while (!isDone && performance.now() - changedAt < settledMs)
-      await new Promise((resolve) => later(resolve, 5))
-    if (!isDone) await clock.nextAsync()
+  while (!outcome.isDone && Date.now() - begin < 2 * dayMs) {
+    while (!outcome.isDone && performance.now() - changedAt < settledMs) await pause(5)
+    if (!outcome.isDone) await clock.nextAsync()
     await new Promise((resolve) => soon(resolve))
   }
-  return { seconds: Math.round((Date.now() - begin) / 100) / 10, ...(isDone ? await result : {}) }
+  return { ...outcome, seconds: Math.round((Date.now() - begin) / 100) / 10 }
+}
+
+/** Runs `act` until it ends, in the time that it takes: what waits for files does not wait for a server. */
+export async function untilDone(act) {
+  const outcome = settle(act)
+  while (!outcome.isDone) {
+    await pause(5)
+    await clock.tickAsync(5)
+  }
+  return outcome
+}
+
+function settle(act) {
+  const outcome = { isDone: false }
+  Promise.resolve()
+    .then(act)
+    .then(
+      (value) => Object.assign(outcome, { isDone: true, value }),
+      (error) => Object.assign(outcome, { isDone: true, error }),
+    )
+  return outcome
+}
+
+function pause(ms) {
+  return new Promise((resolve) => later(resolve, ms))
 }

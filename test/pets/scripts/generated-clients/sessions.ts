@@ -30,6 +30,7 @@ const sessions: readonly (readonly [string, string, readonly RegExp[]])[] = [
     'helpers and caches of pip do what the page says',
     [/^ {2}\| urllib3 /m, /^ {2}\| hishel /m],
   ],
+  ['helpers-go', 'a helper of Go does what the page says', [/^ {2}\| go-retryablehttp /m]],
 ]
 
 for (const [name, title, shown] of sessions)
