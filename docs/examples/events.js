@@ -2,6 +2,8 @@
 //
 //   for await (const { id, event, data } of events('/v1/pets/feed', key)) show(JSON.parse(data))
 
+const leastMs = 1_000
+
 /**
  * The events of a URL. After a cut, a 429 or a 503 it goes on behind the last event, until a 204 or the end of the
  * loop. Rejects at any other response.
@@ -22,8 +24,8 @@ export async function* events(url, key, signal) {
       }
     else if (response !== undefined && ![429, 503].includes(response.status))
       throw new Error(`${response.status}: ${await response.text()}`)
-    const toldMs = 1_000 * Number(response?.headers.get('Retry-After') ?? 0)
-    await new Promise((resolve) => setTimeout(resolve, Math.max(waitMs, toldMs)))
+    const toldMs = 1_000 * (Number.parseInt(response?.headers.get('Retry-After'), 10) || 0)
+    await new Promise((resolve) => setTimeout(resolve, Math.max(waitMs, toldMs, leastMs)))
   }
 }
 
