@@ -85,7 +85,7 @@ export interface components {
                 ETag: components["headers"]["ETag"];
                 Deprecation: components["headers"]["Deprecation"];
                 Sunset: components["headers"]["Sunset"];
-                Link: components["headers"]["NextLink"];
+                Link: components["headers"]["UnchangedLink"];
                 [name: string]: unknown;
             };
             content?: never;
@@ -374,6 +374,11 @@ export interface components {
          * @example <http://localhost:3000/v1/pets>; rel="successor-version"
          */
         SuccessorLink: string;
+        /**
+         * @description As in the 200 of the same operation.
+         * @example <http://localhost:3000/v1/pets?limit=20&after=20>; rel="next"
+         */
+        UnchangedLink: string;
         /**
          * @description The authentication scheme (RFC 6750), with `error="invalid_token"` if the request had an invalid key.
          * @example Bearer realm="Animal Store Service"

@@ -30,7 +30,7 @@ function runUnit(t: Test, port: number) {
   const folder = temporaryDirectory(t)
   const programs = {
     'systemd-notify': 'echo "$1"',
-    curl: 'PATH=$REAL; exec curl --max-time 0.2 "$@"',
+    curl: 'exec /usr/bin/env "PATH=$REAL" curl --max-time 0.2 "$@"',
   }
   for (const [name, line] of Object.entries({ ...programs, sleep: 'exec /bin/sleep 0.05' }))
     writeFileSync(path.join(folder, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
@@ -60,7 +60,7 @@ t.test('systemd is told nothing of a process that does not respond', async (t) =
   const lines: string[] = []
   await new Promise<void>((resolve, reject) => {
     listen(t, () => ++asked === 3 && resolve())
-      .then((port) => runUnit(t, port).on('line', (line) => lines.push(line)))
+      .then((port) => runUnit(t, port).on('line', (line) => resolve(void lines.push(line))))
       .catch(reject)
   })
   t.strictSame(lines, [])

@@ -3,7 +3,7 @@
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { buildClient } from 'contract-client/internal/client'
@@ -12,6 +12,7 @@ import { until } from 'contract-engine/testing/until'
 import t, { type Test } from 'tap'
 import { clientTable } from '../../../scripts/generate/client.js'
 import { freePort } from '../../../scripts/lib/port.js'
+import { projectRoot } from '../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
 
@@ -150,6 +151,76 @@ t.test('an EventSource reads each event once', { skip: browserIsMissing }, async
   await play(feed, () => page.evaluate('window.read.length'))
   const expected = ids.map((id) => [id, `{"id":${BigInt(id) + 2n ** 60n}}`])
   t.strictSame(await page.evaluate('window.read'), expected)
+})
+
+// A feed for those with a key, which is busy at every other request, and ends behind two events.
+async function startGuardedFeed(t: Test) {
+  const asked: Record<string, string | undefined>[] = []
+  const guarded = await contractOf({
+    openapi: '3.2.0',
+    security: [{ key: [] }],
+    paths: {
+      '/feed': {
+        get: {
+          operationId: 'watchToys',
+          parameters: [{ in: 'header', name: 'Last-Event-ID', schema: { type: 'string' } }],
+          responses: {
+            200: { description: 'Toys.', content: { 'text/event-stream': { itemSchema } } },
+            503: { description: 'Busy.', headers: { 'Retry-After': { schema: { type: 'integer' } } } },
+          },
+        },
+      },
+    },
+    components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+  })
+  const app = await buildEngine(guarded, () => async ({ headers }: HandlerRequest) => {
+    asked.push(headers as Record<string, string | undefined>)
+    if (asked.length % 2 === 1) return { status: 503, headers: { 'Retry-After': 1 } }
+    return { status: 200, body: twoFrom(Number(asked.at(-1)?.['last-event-id'] ?? 0)) }
+  })
+  t.teardown(() => app.close())
+  return { asked, origin: await app.listen({ port: 0, host: '127.0.0.1' }) }
+}
+
+async function* twoFrom(after: number) {
+  for (const id of [after + 1, after + 2])
+    yield { event: 'toy', id: String(id), retry: 10, data: { id: BigInt(id) + 2n ** 60n, name: 'Zoë' } }
+}
+
+t.test('a page with a key reads by fetch what no EventSource does', { skip: browserIsMissing }, async (t) => {
+  const { asked, origin } = await startGuardedFeed(t)
+  const page = await openPage(t)
+  const reader = readFileSync(path.join(projectRoot, 'docs/examples/events.js'), 'utf8')
+  await page.route(`${origin}/page`, (route) => route.fulfill({ contentType: 'text/html', body: '' }))
+  await page.route(`${origin}/events.js`, (route) =>
+    route.fulfill({ contentType: 'text/javascript', body: reader }),
+  )
+  await page.goto(`${origin}/page`)
+  const ended = await page.evaluate(`new Promise((resolve) => {
+    const source = new EventSource('/feed')
+    source.onerror = () => resolve([source.readyState, EventSource.CLOSED])
+  })`)
+  t.strictSame(ended, [2, 2], 'without a key it ends for good')
+  const read = await page.evaluate(`(async () => {
+    const { events } = await import('/events.js')
+    const read = []
+    for await (const { event, id, data } of events('/feed', 'secret')) if (read.push([event, id, data]) === 4) return read
+  })()`)
+  const expected = ['1', '2', '3', '4'].map((id) => [
+    'toy',
+    id,
+    `{"id":${BigInt(id) + 2n ** 60n},"name":"Zoë"}`,
+  ])
+  t.strictSame(read, expected)
+  t.strictSame(
+    asked.map((headers) => headers['last-event-id']),
+    [undefined, undefined, '2', '2'],
+    'and goes on behind its last event, after a 503 too',
+  )
+  const refused = page.evaluate(
+    `import('/events.js').then(({ events }) => events('/nothing', 'secret').next())`,
+  )
+  await t.rejects(refused, /404: /)
 })
 
 // As httpx-sse's own page reconnects.

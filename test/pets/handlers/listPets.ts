@@ -224,6 +224,21 @@ t.test(`a list of ${total} animals`, async (t) => {
     ])
   })
 
+  t.test('has the links of the 200 in a 304, of a list as of an animal', async (t) => {
+    const shop = await startWith(t, 2)
+    for (const [path, rel] of [
+      ['/pets?limit=1', 'next'],
+      [`/pets/${(await idsOf(shop))[0]}`, 'successor-version'],
+    ] as const) {
+      const { headers } = await shop.call('GET', path)
+      const etag = headers.get('etag') ?? ''
+      const again = await shop.call('GET', path, { headers: { 'if-none-match': etag } })
+      t.equal(again.status, 304)
+      t.match(again.headers.get('link'), new RegExp(`rel="${rel}"$`))
+      t.equal(again.headers.get('link'), headers.get('link'))
+    }
+  })
+
   t.test('links to the host that the request names', async (t) => {
     for (const target of [`${prefix}/pets?limit=2`, `http://store.example${prefix}/pets?limit=2`]) {
       const response = await sendRaw(

@@ -1,3 +1,3 @@
 import { suites } from '../../../dist/test/fixtures/suites.js'
 
-await suites.run('nightly/models')
+await suites.run('nightly/sessions')

@@ -1,0 +1,5 @@
+module session
+
+go 1.24
+
+require github.com/hashicorp/go-retryablehttp v0.7.8

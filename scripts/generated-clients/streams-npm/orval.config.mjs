@@ -1,0 +1,6 @@
+export default {
+  toys: {
+    input: './streams.yaml',
+    output: { target: 'orval.ts', client: 'fetch' },
+  },
+}
