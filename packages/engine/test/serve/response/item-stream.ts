@@ -28,9 +28,9 @@ const animal = {
 }
 const ref = { $ref: '#/components/schemas/Animal' }
 const data = { type: 'string', contentMediaType: 'application/json', contentSchema: ref }
-const limits = { 'x-limits': { keepAliveMs: 100 } }
+const lively = { 'x-limits': { keepAliveMs: 100 } }
 const silence = { 'x-limits': { keepAliveMs: 100, silenceMs: 250 } }
-const stream = (mediaType: string, itemSchema?: object, more: object = limits) => ({
+const stream = (mediaType: string, itemSchema?: object, more: object = {}) => ({
   method: 'get',
   ...more,
   responses: { 200: { description: 'All.', content: { [mediaType]: { itemSchema } } }, default: anyError },
@@ -51,6 +51,10 @@ const contract = await contractWith(
     mixed: stream('text/event-stream', {
       oneOf: [named({ const: 'added' }, data), named({ const: 'said' }, { type: 'string' }), done],
     }),
+    livelyLines: stream('application/x-ndjson', ref, lively),
+    livelyJsonl: stream('application/jsonl', {}, lively),
+    livelySequence: stream('application/json-seq', ref, lively),
+    livelyEvents: stream('text/event-stream', { required: ['data'], properties: { data } }, lively),
     silent: stream('text/event-stream', {}, silence),
     silentLines: stream('application/x-ndjson', {}, silence),
     silentJsonl: stream('application/jsonl', {}, silence),
@@ -61,7 +65,8 @@ const contract = await contractWith(
 
 type Body = () => unknown
 type Silent = 'silent' | 'silentLines' | 'silentJsonl' | 'silentSequence'
-type Name = 'lines' | 'jsonl' | 'sequence' | 'texts' | 'events' | 'mixed' | Silent
+type Lively = 'livelyLines' | 'livelyJsonl' | 'livelySequence' | 'livelyEvents'
+type Name = 'lines' | 'jsonl' | 'sequence' | 'texts' | 'events' | 'mixed' | Lively | Silent
 
 function start(t: Test, name: Name, body: Body): Promise<Engine> {
   const handler: Handler = async () => ({ status: 200, body: body() })
@@ -229,7 +234,7 @@ const badItems: readonly [name: Exclude<Name, Silent>, item: unknown, problem: s
   ['mixed', { event: 'said', data: { id: 1n } }, /^mixed 200: body at "\/1/],
   ['mixed', { data: 'DONE' }, /^mixed 200: body at "\/1/],
 ]
-const good: Record<Exclude<Name, Silent>, unknown> = {
+const good: Record<Exclude<Name, Lively | Silent>, unknown> = {
   ...{ lines: { id: 1n }, jsonl: 1, sequence: { id: 1n }, texts: { data: 'a' } },
   ...{ events: { data: { id: 1n } }, mixed: { data: '[DONE]' } },
 }
@@ -340,8 +345,12 @@ for (const name of ['lines', 'jsonl', 'sequence', 'texts', 'events'] as const) {
 }
 
 t.test('an item is sent when it is there, and silences have keep-alives', async (t) => {
-  const keepAlives = { events: ':\n', lines: '\n', sequence: '\x1e' }
-  for (const [name, text] of Object.entries(keepAlives) as [keyof typeof keepAlives, string][]) {
+  const cases = [
+    ['livelyEvents', ':\n', good.events],
+    ['livelyLines', '\n', good.lines],
+    ['livelySequence', '\x1e', good.sequence],
+  ] as const
+  for (const [name, text, item] of cases) {
     let next: (value: unknown) => void = () => {}
     const { origin } = await start(t, name, async function* () {
       for (;;)
@@ -353,7 +362,7 @@ t.test('an item is sent when it is there, and silences have keep-alives', async 
     const chunk = `\r\n${text.length}\r\n${text}\r\n`
     await until(() => client.received().split(chunk).length > 2)
     t.match(client.received(), /^HTTP\/1\.1 200 OK\r\n/, 'the head is there before the first item')
-    next(good[name])
+    next(item)
     await until(() => client.received().includes('"id":1'))
     await until(() => client.chunks.at(-1)?.includes(`${text.length}\r\n${text}\r\n`) === true)
     client.socket.destroy()
@@ -361,11 +370,11 @@ t.test('an item is sent when it is there, and silences have keep-alives', async 
 })
 
 t.test('lines of JSON Lines have no keep-alive: each would be a value', async (t) => {
-  const { origin } = await start(t, 'jsonl', async function* () {
+  const { origin } = await start(t, 'livelyJsonl', async function* () {
     await new Promise((resolve) => setTimeout(resolve, 400)) // a silence is what is tested
     yield 1
   })
-  const client = await listen(origin, 'jsonl')
+  const client = await listen(origin, 'livelyJsonl')
   await client.closed
   t.match(client.received(), /\r\n\r\n2\r\n1\n\r\n0\r\n\r\n$/)
 })
