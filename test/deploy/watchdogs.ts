@@ -30,7 +30,7 @@ function runUnit(t: Test, port: number) {
   const folder = temporaryDirectory(t)
   const programs = {
     'systemd-notify': 'echo "$1"',
-    curl: 'exec /usr/bin/env -S "PATH=$REAL" curl --max-time 0.2 "$@"',
+    curl: 'PATH=$REAL; exec curl --max-time 0.2 "$@"', // a path may have spaces
   }
   for (const [name, line] of Object.entries({ ...programs, sleep: 'exec /bin/sleep 0.05' }))
     writeFileSync(path.join(folder, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
