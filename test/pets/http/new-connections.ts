@@ -45,8 +45,7 @@ t.test('a login that has ended', async (t) => {
   const metrics = await listenForScrapes(service)
   const ready = async () => (await send(`${service.origin}/readyz`)).body
   const fails = async () => (await scrape(metrics)).get('animal_store_new_connection_fails{to="database"}')
-  const told = () =>
-    service.log.filter(({ msg }) => /new connection/.test(String(msg))).map(({ msg }) => msg)
+  const told = () => service.log.filter(({ msg }) => /new connection/.test(String(msg))).map(({ msg }) => msg)
   await until(async () => (await ready()).status === 'ok')
   t.equal(await fails(), 0)
   t.strictSame(told(), [])
