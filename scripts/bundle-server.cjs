@@ -33,15 +33,19 @@ const options = {
 /** Bundles the programs, if anything has changed. Rejects if one cannot be bundled; esbuild has printed why. */
 async function bundle() {
   const version = await engineVersion() // of all its code, much of which is not bundled
-  if (isCurrent(version)) return
+  const before = lastRecord()
+  if (isCurrent(version, before)) return
   const began = Date.now()
   const { build } = require('esbuild') // a production install has none, and runs what is there
   const plugins = [withGlueValidator, latePackages, mapsOfPackages]
   const define = { bundledEngineVersion: JSON.stringify(version) } // the plan is of this engine
   const { metafile } = await build({ ...options, entryPoints: programs(), plugins, define })
+  // New files, and those of the bundle before stay: running instances have the old ones open, or load them when they are
+  // asked for something.
+  rmSync(path.join(folder, 'static'), { recursive: true, force: true })
   cpSync(staticFiles, path.join(folder, 'static'), { recursive: true })
   const outputs = Object.keys(metafile.outputs)
-  removeAllBut(outputs)
+  removeAllBut([...outputs, ...Object.keys(before.times)])
   const sources = [...Object.keys(metafile.inputs).filter((file) => !isOfPackage(file)), ...otherSources()]
   if (sources.some((file) => timeOf(file) >= began)) return // edited meanwhile: the next build bundles it
   const times = [...sources, ...outputs].map((file) => [file, timeOf(file)])
@@ -61,12 +65,15 @@ function programs() {
 }
 
 // Whether each file that the bundle was made of, and each of its own, is as it was.
-function isCurrent(version) {
+function isCurrent(version, { version: bundled, times }) {
+  return bundled === version && Object.entries(times).every(([file, time]) => timeOf(file) === time)
+}
+
+function lastRecord() {
   try {
-    const { version: bundled, times } = JSON.parse(readFileSync(recordFile, 'utf8'))
-    return bundled === version && Object.entries(times).every(([file, time]) => timeOf(file) === time)
+    return JSON.parse(readFileSync(recordFile, 'utf8'))
   } catch (_) {
-    return false
+    return { version: undefined, times: {} }
   }
 }
 

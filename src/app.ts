@@ -32,6 +32,7 @@ import { addGracefulClose } from './http/graceful-close.js'
 import { createSecurityHeaders } from './http/headers.js'
 import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts } from './http/lifetime.js'
+import { stopTrials, tryNewConnections } from './http/new-connections.js'
 import { RefusedConnections } from './http/refused-connections.js'
 import { RequestContext } from './http/request-context.js'
 import { addSecurityTxt } from './http/security-txt.js'
@@ -106,13 +107,16 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const isClosing = addGracefulClose(app)
 
   // The service's own routes, then the contract's, which validate request and response of the handler.
+  const trials = tryNewConnections(pools, counters.redis, app.log)
+  app.addHook('onClose', () => stopTrials(trials))
   const findFault = await addHealth(app, contract, {
     ...{ pools, counters, isClosing },
+    connectError: () => trials.get('database')?.error,
     timeoutMs: pools.keys.options.readTimeoutMs,
   })
   addSecurityTxt(app, contract, config)
   const load = { loadShedder, bodies, lifetimes, arrivals, refusedConnections }
-  const measured = { config, contract, pools, counters, ...load }
+  const measured = { config, contract, pools, counters, trials, ...load }
   const isMeasured = config.metricsPort !== undefined
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
   contractFiles(app, contract, address)

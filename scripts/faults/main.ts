@@ -22,6 +22,7 @@ import { holdMigrationLock, migrateBehindReader } from './scenarios/migrations.j
 import { floodWithoutKey } from './scenarios/neighbours.js'
 import { forgetConnections, losePackets } from './scenarios/network.js'
 import { restartPooler } from './scenarios/pooler.js'
+import { shareReads } from './scenarios/reads.js'
 import { failOverRedis, loseRedis } from './scenarios/redis.js'
 import { failOver, loseStandby, replaceCertificate, stallCommits } from './scenarios/replication.js'
 import { deploy, killService, refuseSpans, stopAmidHeads, stopService } from './scenarios/service.js'
@@ -83,6 +84,7 @@ const scenarios: readonly (readonly [name: string, scenario: Scenario, skip?: st
   ['refuse-spans', (environment) => refuseSpans(environment, 4)],
   ['stall-commits', (environment) => stallCommits(environment, 30_000)],
   ['lose-writes', (environment) => loseWrites(environment, 15_000), noHaproxy],
+  ['share-reads', (environment) => shareReads(environment, 10_000), noHaproxy],
 ]
 
 async function main(args: readonly string[], { interruption }: Surroundings): Promise<number> {

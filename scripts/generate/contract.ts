@@ -4,7 +4,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { ContractError } from 'contract-engine'
-import { hiddenTexts, type Problem, replacedPaths } from 'contract-engine/tools'
+import { hiddenTexts, type Problem, proxyWarnings, replacedPaths } from 'contract-engine/tools'
 import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
 import { healthPaths, securityTxtPath } from '../../src/http/service-paths.js'
 import { isLarge, type LintResult, lintFile } from './lint.js'
@@ -83,9 +83,10 @@ async function readChecked(file: string, check: CheckServer): Promise<Read> {
   try {
     const { noted, planned } = await check(contract)
     const replaced = replacedPaths(contract, [...Object.values(healthPaths), securityTxtPath])
+    const ofTools = [...hiddenTexts(contract), ...proxyWarnings(contract), ...replaced]
     return {
       contract,
-      noted: await contract.locate([...contract.warnings, ...hiddenTexts(contract), ...replaced, ...noted]),
+      noted: await contract.locate([...contract.warnings, ...ofTools, ...noted]),
       planned: await contract.locate(planned),
     }
   } catch (error) {

@@ -14,6 +14,7 @@ export class DatabaseProxy {
   #held: string | undefined
   #onHeld = () => {}
   #isSilent = false
+  #delayMs = 0
   #isOpen = true
 
   private constructor(address: DatabaseAddress) {
@@ -36,6 +37,11 @@ export class DatabaseProxy {
     return new Promise((resolve) => {
       this.#onHeld = resolve
     })
+  }
+
+  /** Forwards what the database sends so much later from now on. */
+  slow(delayMs: number): void {
+    this.#delayMs = delayMs
   }
 
   /** Drops all packets in both directions from now on. No connection is closed, and new ones are accepted. */
@@ -73,6 +79,7 @@ export class DatabaseProxy {
     }
     client.on('data', (bytes) => forward(bytes, upstream))
     upstream.on('data', (bytes) => {
+      if (this.#delayMs > 0) return void setTimeout(forward, this.#delayMs, bytes, client)
       if (this.#held === undefined || !bytes.includes(this.#held)) return forward(bytes, client)
       this.#onHeld()
       upstream.pause()

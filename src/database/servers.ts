@@ -75,6 +75,13 @@ export class Servers {
     return this.#isPooled === true
   }
 
+  /** The same servers, for a connection that is only tried: it changes neither the current one nor the order. */
+  get aside(): Servers {
+    const copy = new Servers(this.all, this.target, this.#isPooled, this.migrations)
+    copy.#first = this.#first
+    return copy
+  }
+
   /** The order in which a new connection tries the servers. */
   inOrder(): readonly PostgresServer[] {
     return [...this.all.slice(this.#first), ...this.all.slice(0, this.#first)]

@@ -4,6 +4,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import tls from 'node:tls'
+import { type CertificateLife, lifeOf, shortestLife } from '../lib/certificate-life.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { type FromFiles, readNamed } from './from-files.js'
 import { codeOf } from './unavailable.js'
@@ -60,6 +61,8 @@ export function readTls(parameters: URLSearchParams, variable: string): TlsOf {
   return (host) => ({ ssl: new ServerTls(read, common, variable, verification(mode, authority, host)) })
 }
 
+type Check = NonNullable<tls.ConnectionOptions['checkServerIdentity']>
+
 /** The TLS options of a server. postgres.js takes the fields when it connects. */
 export class ServerTls implements tls.ConnectionOptions, FromFiles {
   declare secureContext: tls.SecureContext
@@ -67,6 +70,8 @@ export class ServerTls implements tls.ConnectionOptions, FromFiles {
   readonly #files: readonly NamedFile[]
   readonly #common: tls.SecureContextOptions
   readonly #variable: string
+  #server: CertificateLife | undefined
+  #client: CertificateLife | undefined
 
   constructor(
     files: readonly NamedFile[],
@@ -78,7 +83,27 @@ export class ServerTls implements tls.ConnectionOptions, FromFiles {
     this.#common = common
     this.#variable = variable
     Object.assign(this, verification)
+    const { checkServerIdentity: check } = verification
+    if (check !== undefined) Object.assign(this, { checkServerIdentity: this.#noting(check) })
     this.refresh()
+  }
+
+  /** That of the last server whose certificate was accepted, if one was verified. */
+  get serverLife(): CertificateLife | undefined {
+    return this.#server
+  }
+
+  /** That of this side's own certificate, if it has one. */
+  get clientLife(): CertificateLife | undefined {
+    return this.#client
+  }
+
+  // Called for a certificate of a known authority; for one that has ended it is not, and the last stays.
+  #noting(check: Check): Check {
+    return (host, certificate) => {
+      this.#server = shortestLife(certificate)
+      return check(host, certificate)
+    }
   }
 
   refresh(): void {
@@ -86,6 +111,8 @@ export class ServerTls implements tls.ConnectionOptions, FromFiles {
     if (this.#contents?.every((each, i) => each === contents[i])) return
     this.secureContext = this.#contextOf(contents)
     this.#contents = contents
+    const own = contents[this.#files.findIndex(({ option }) => option === 'cert')]
+    this.#client = own === undefined ? undefined : lifeOf(new X509Certificate(own))
   }
 
   #contextOf(contents: readonly string[]): tls.SecureContext {

@@ -43,7 +43,12 @@ const sqlState = /^[0-9A-Z]{5}$/
 
 /** Whether PostgreSQL refuses a connection: SQLSTATE class 53 (too many connections), or a rejected login. */
 export function isConnectionRefused(error: unknown): boolean {
-  return /^53...$/.test(codeOf(error)) || isLoginRefused(error)
+  return isConnectionLimit(error) || isLoginRefused(error)
+}
+
+/** Whether the server lacks a resource, as all of its connections are taken: SQLSTATE class 53. */
+export function isConnectionLimit(error: unknown): boolean {
+  return /^53...$/.test(codeOf(error))
 }
 
 /** Whether PostgreSQL rejects the role or its password: SQLSTATE 28000, 28P01. */

@@ -12,6 +12,8 @@ import { singleFlight } from '../lib/shared-calls.js'
 export interface ReadinessParts {
   readonly pools: Readonly<Record<keyof Pools, Pick<Pool, 'probe' | 'sql'>>>
   readonly isClosing: () => boolean
+  /** Why a new connection to the database could not be opened, when one was last tried. */
+  readonly connectError: () => Error | undefined
   /** The longest that a statement of a request may take. */
   readonly timeoutMs: number
 }
@@ -50,7 +52,7 @@ const causes: readonly (readonly [cause: string, codes: RegExp])[] = [
  * found: one that is not ready stays so until a check has ended well, and one that was ready is slow.
  */
 export function createReadiness(
-  { pools: { keys, reads, writes }, isClosing, timeoutMs }: ReadinessParts,
+  { pools: { keys, reads, writes }, isClosing, connectError, timeoutMs }: ReadinessParts,
   migrations: readonly string[],
 ): FindFault {
   let hasStarted = false
@@ -75,7 +77,9 @@ export function createReadiness(
     ])
   let found: Fault | undefined = faultOf(noAnswer(patienceMs), () => true)
   const checkOnce = singleFlight(async () => {
-    const faults = (await checkAll()).filter((each) => each !== undefined)
+    const faults = [...(await checkAll()), newConnectionFault(connectError())].filter(
+      (each) => each !== undefined,
+    )
     found =
       faults.find(({ isReady }) => !isReady) ?? faults.find(({ cause }) => cause !== 'slow') ?? faults[0]
     hasStarted ||= found?.isReady !== false
@@ -88,6 +92,11 @@ export function createReadiness(
     if (fault?.isReady === false || !isClosing()) return fault
     return { cause: 'closing', error: undefined, isReady: false }
   })
+}
+
+// Of an instance whose open connections may serve for as long as they last.
+function newConnectionFault(error: Error | undefined): Fault | undefined {
+  return error && { cause: 'new_connection', error, isReady: true }
 }
 
 // What the check finds; undefined once patience is over.

@@ -30,6 +30,14 @@ export interface Counters extends ClientCounter, LastCounts {
   readonly address: AddressCounter
   /** Where requests are counted now. */
   state(): CountersState
+  /** Undefined if they are counted in this process. */
+  readonly redis: RedisParts | undefined
+}
+
+/** Redis, for those who watch it. */
+export interface RedisParts {
+  readonly connection: Pick<RedisConnection, 'certificates' | 'tryConnecting'>
+  readonly shared: Pick<RedisCounter, 'ontime'>
 }
 
 /**
@@ -52,6 +60,7 @@ export async function createCounters(
     lastOfAddress: (network) => counter.lastOfAddress(network),
     address: await createAddressCounter(app, anonymous.perMinute, counter),
     state: () => (counter instanceof FallbackCounter ? counter.state : 'memory'),
+    redis: counter instanceof FallbackCounter ? counter : undefined,
   }
 
   async function openRedis(url: string): Promise<FallbackCounter> {
@@ -69,7 +78,7 @@ class FallbackCounter implements ClientCounter, AddressStore, LastCounts {
   readonly #lastSeen = new LastSeen()
 
   constructor(
-    readonly connection: Pick<RedisConnection, 'isUp' | 'markDown'>,
+    readonly connection: RedisConnection,
     readonly shared: RedisCounter,
     readonly local: MemoryCounter,
   ) {}

@@ -1,6 +1,9 @@
 // ioredis clients that fail fast: for one server, a cluster, or the master that sentinels name.
 
+import { once } from 'node:events'
+import tls from 'node:tls'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
+import { type CertificateLife, shortestLife } from '../lib/certificate-life.js'
 import type { RedisUrl } from '../lib/redis-url.js'
 
 // To connect, and for the reply to one command while others are replied to.
@@ -11,13 +14,23 @@ export const retryDelayMs = 250
 // Of the default reply mapping, 'legacy': named, because inferring it over all commands takes tsc 4 seconds.
 type Options = Omit<RedisOptions, 'replyMapping'>
 
+/** The lives of the certificates that hosts have shown, by their names. */
+export type CertificateLives = Map<string, CertificateLife>
+
 /**
  * Creates a client, which does not connect yet.
  * @param timeoutMs after which a connection that sends nothing while a reply is due is closed
+ * @param lives to which it adds those of its servers
  */
-export function createRedisClient(place: RedisUrl, keyPrefix: string, timeoutMs: number): Redis | Cluster {
+export function createRedisClient(
+  place: RedisUrl,
+  keyPrefix: string,
+  timeoutMs: number,
+  lives: CertificateLives,
+): Redis | Cluster {
   const { kind, hosts, login, sentinelLogin, isEncrypted, database, master } = place
-  const options = { keyPrefix, ...connectionOptions(timeoutMs, isEncrypted), ...login }
+  const noting = isEncrypted ? { tls: notingLives(lives) } : {}
+  const options = { keyPrefix, ...connectionOptions(timeoutMs, isEncrypted), ...noting, ...login }
   if (kind === 'cluster')
     return new Cluster<'legacy'>([...hosts], { ...clusterOptions, redisOptions: options })
   const server = { ...options, ...serverOptions, db: database }
@@ -28,10 +41,32 @@ export function createRedisClient(place: RedisUrl, keyPrefix: string, timeoutMs:
     name: master as string, // readRedisUrl requires it
     sentinelUsername: sentinelLogin.username as string,
     sentinelPassword: sentinelLogin.password as string,
-    ...(isEncrypted && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    ...(isEncrypted && { sentinelTLS: notingLives(lives), enableTLSForSentinelMode: true }),
     sentinelRetryStrategy: () => retryDelayMs,
     sentinelCommandTimeout: commandTimeoutMs,
   })
+}
+
+function notingLives(lives: CertificateLives): Pick<tls.ConnectionOptions, 'checkServerIdentity'> {
+  return {
+    checkServerIdentity(host, certificate) {
+      const life = shortestLife(certificate)
+      if (life !== undefined) lives.set(host, life)
+      return tls.checkServerIdentity(host, certificate)
+    },
+  }
+}
+
+/** Connects, or rejects with the first error: ioredis retries sentinels forever without rejecting. */
+export async function connectOnce(redis: Redis | Cluster): Promise<void> {
+  const attempt = new AbortController()
+  const failed = once(redis, 'error', { signal: attempt.signal }).then(([error]) => Promise.reject(error))
+  failed.catch(() => {})
+  try {
+    await Promise.race([redis.connect(), failed])
+  } finally {
+    attempt.abort()
+  }
 }
 
 const clusterOptions: ClusterOptions = {

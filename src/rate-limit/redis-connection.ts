@@ -1,7 +1,6 @@
 // The connection to Redis, and whether it is up. The first failed request marks it down; later requests do
 // not wait for Redis until it has replied to a probe.
 
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, type Redis } from 'ioredis'
 import type { Logger } from 'pino'
@@ -9,6 +8,8 @@ import { boundedText } from '../lib/bounded-text.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { type RedisUrl, readRedisUrl } from '../lib/redis-url.js'
 import {
+  type CertificateLives,
+  connectOnce,
   createRedisClient,
   findConnectError,
   isConnectionClosed,
@@ -40,7 +41,10 @@ export interface RedisConfig {
 
 export class RedisConnection {
   readonly redis: Redis | Cluster
+  /** Of the servers and sentinels, if they have certificates. */
+  readonly certificates: CertificateLives = new Map()
   readonly #place: RedisUrl
+  readonly #keyPrefix: string
   #isUp = true
   #isClosed = false
   #probeTimer: NodeJS.Timeout | undefined
@@ -58,10 +62,20 @@ export class RedisConnection {
     readonly log: Logger,
   ) {
     this.#place = readRedisUrl(url) as RedisUrl // the configuration has validated it
-    this.redis = createRedisClient(this.#place, keyPrefixOf(title), config.redisTimeoutMs)
-    this.redis.defineCommand('probeCounting', { numberOfKeys: 2, lua: probe })
-    for (const event of ['error', 'node error', 'sentinelError'])
-      this.redis.on(event as 'error', (error: Error) => this.#handleError(error))
+    this.#keyPrefix = keyPrefixOf(title)
+    this.redis = this.#createClient((error) => this.#handleError(error))
+  }
+
+  #createClient(onerror: (error: Error) => void): Redis | Cluster {
+    const redis = createRedisClient(
+      this.#place,
+      this.#keyPrefix,
+      this.config.redisTimeoutMs,
+      this.certificates,
+    )
+    redis.defineCommand('probeCounting', { numberOfKeys: 2, lua: probe })
+    for (const event of ['error', 'node error', 'sentinelError']) redis.on(event as 'error', onerror)
+    return redis
   }
 
   get isUp(): boolean {
@@ -100,6 +114,26 @@ export class RedisConnection {
     this.#scheduleProbe()
   }
 
+  /**
+   * While Redis is up, opens a connection beside the one in use, and closes it. Rejects as a reconnection
+   * would: for a name, a certificate or a password that has ended.
+   */
+  async tryConnecting(): Promise<void> {
+    if (!this.#isUp) return
+    let cause: Error | undefined
+    const redis = this.#createClient((error) => {
+      if (!isConnectionClosed(error)) cause = error
+    })
+    try {
+      await connectOnce(redis)
+      await sendProbe(redis, defaultHashTag)
+    } catch (error) {
+      throw isConnectionClosed(error as Error) ? (cause ?? error) : error
+    } finally {
+      redis.disconnect()
+    }
+  }
+
   /** Closes the connection and stops probing. */
   close(): void {
     this.#isClosed = true
@@ -108,17 +142,7 @@ export class RedisConnection {
   }
 
   async #connect(): Promise<void> {
-    // ioredis retries sentinels forever without rejecting: the first error event ends the attempt.
-    const attempt = new AbortController()
-    const failed = once(this.redis, 'error', { signal: attempt.signal }).then(([error]) =>
-      Promise.reject(error),
-    )
-    failed.catch(() => {})
-    try {
-      await Promise.race([this.redis.connect(), failed])
-    } finally {
-      attempt.abort()
-    }
+    await connectOnce(this.redis)
     await this.#sendProbe() // EVAL
     await this.#sendProbe() // EVALSHA, which needs another permission
   }
@@ -181,9 +205,14 @@ export class RedisConnection {
   }
 
   #sendProbe(): Promise<unknown> {
-    const key = `{${this.#failedHashTag}}:probe`
-    return (this.redis as (Redis | Cluster) & Scripts).probeCounting(key, `${key}:missing`)
+    return sendProbe(this.redis, this.#failedHashTag)
   }
+}
+
+// Cast: the command is defined on each client.
+function sendProbe(redis: Redis | Cluster, hashTag: string): Promise<unknown> {
+  const key = `{${hashTag}}:probe`
+  return (redis as (Redis | Cluster) & Scripts).probeCounting(key, `${key}:missing`)
 }
 
 function errorOf(promise: Promise<unknown>): Promise<Error | undefined> {

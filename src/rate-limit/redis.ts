@@ -144,6 +144,8 @@ interface CountCall {
 }
 
 export class RedisCounter implements ClientCounter, AddressStore {
+  /** Told how long each round trip took, also one that failed. */
+  ontime: ((ms: number) => void) | undefined
   readonly #redis: (Redis | Cluster) & Scripts
   readonly #countInRedis = oncePerIteration<CountCall, ClientWindows | Error>((calls) =>
     this.#countAll(calls),
@@ -169,7 +171,7 @@ export class RedisCounter implements ClientCounter, AddressStore {
   async read(client: Client): Promise<ClientWindows> {
     const call = { client, cost: 1, known: undefined }
     const admission = this.#admission(call, 0)
-    const reply = await this.#redis.admitClient(...admission.args)
+    const reply = await this.#timed(this.#redis.admitClient(...admission.args))
     return windowsOf(call, this.#checkAdmitted(admission, reply), 1)
   }
 
@@ -178,22 +180,23 @@ export class RedisCounter implements ClientCounter, AddressStore {
     const keys = keysOf(client, 'rejected-second', 'rejections', 'ban')
     const lengths = [secondMs, withinSeconds * 1000, banSeconds * 1000]
     const call = numberCall()
-    const reply = await this.#redis.rejectClient(...keys, rejections, ...lengths, call)
+    const reply = await this.#timed(this.#redis.rejectClient(...keys, rejections, ...lengths, call))
     const [ban, ttl] = checkReply<CountReply>(call, reply, [any, banSeconds * 1000])
     return ban === 0 ? undefined : state(ban, ttl, 1)
   }
 
   async increment(network: string, windowMs: number, cost = 1, max = 0): Promise<AddressWindow> {
     const call = numberCall()
-    const reply = await this.#redis.countAddress(`address:{${network}}`, windowMs, cost, max, call)
-    const [current, ttl, counted] = checkReply<AddressReply>(call, reply, [any, windowMs, 1])
-    return { current, ttl: ttl + lastMs, isCounted: counted === 1 }
+    const counted = this.#redis.countAddress(`address:{${network}}`, windowMs, cost, max, call)
+    const reply = await this.#timed(counted)
+    const [current, ttl, isCounted] = checkReply<AddressReply>(call, reply, [any, windowMs, 1])
+    return { current, ttl: ttl + lastMs, isCounted: isCounted === 1 }
   }
 
   async #countAll(calls: readonly CountCall[]): Promise<(ClientWindows | Error)[]> {
     const groups = alike(calls)
     const admissions = groups.map((same) => this.#admission(same.at(-1) as CountCall, same.length))
-    const replies = await this.#admitAll(admissions)
+    const replies = await this.#timed(this.#admitAll(admissions))
     checkCount(groups.length, replies.length)
     const results = new Map<CountCall, ClientWindows | Error>()
     for (const [i, same] of groups.entries()) {
@@ -202,6 +205,16 @@ export class RedisCounter implements ClientCounter, AddressStore {
         results.set(call, outcome instanceof Error ? outcome : windowsOf(call, outcome, index + 1))
     }
     return calls.map((call) => results.get(call) as ClientWindows | Error)
+  }
+
+  async #timed<Result>(reply: Promise<Result>): Promise<Result> {
+    if (this.ontime === undefined) return reply
+    const startedAt = performance.now()
+    try {
+      return await reply
+    } finally {
+      this.ontime(performance.now() - startedAt)
+    }
   }
 
   #outcomeOf(admission: Admission, [error, reply]: Reply): AdmitReply | Error {

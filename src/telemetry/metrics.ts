@@ -9,10 +9,12 @@ import type { Config } from '../config.js'
 import type { Pools } from '../database/database.js'
 import type { Arrivals } from '../http/accept-first.js'
 import type { Lifetimes } from '../http/lifetime.js'
+import type { NewConnections } from '../http/new-connections.js'
 import type { FindFault } from '../http/readiness.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
 import { lostLines } from '../lib/log.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
+import { measureCertificates, measureNewConnections } from './connection-metrics.js'
 import {
   measureConnections,
   measureReplicationLag,
@@ -47,6 +49,7 @@ export interface MeasuredParts {
   readonly lifetimes: Lifetimes
   readonly arrivals: Arrivals
   readonly refusedConnections: RefusedConnections
+  readonly trials: NewConnections
   readonly findFault: FindFault
 }
 
@@ -69,6 +72,8 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
   measureClientConnections(app, registry, refusedConnections)
   measureArrivals(registry, parts.arrivals)
   measureCounters(registry, counters)
+  measureNewConnections(registry, parts.trials)
+  measureCertificates(registry, pools, counters.redis)
   measureLoad(registry, loadShedder)
   measureStreams(registry, loadShedder)
   measureBodies(registry, parts.bodies)
@@ -223,4 +228,11 @@ function measureCounters(registry: Registry, counters: Counters): void {
       for (const place of states) this.set({ place }, place === counters.state() ? 1 : 0)
     },
   })
+  const seconds = new Histogram({
+    name: 'animal_store_redis_seconds',
+    help: 'Time of a round trip to Redis, which counts the requests of a moment; also of one that failed',
+    buckets: secondsBuckets,
+    registers: [registry],
+  })
+  if (counters.redis !== undefined) counters.redis.shared.ontime = (ms) => seconds.observe(ms / 1000)
 }

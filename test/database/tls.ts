@@ -1,13 +1,17 @@
+import { X509Certificate } from 'node:crypto'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 import tls from 'node:tls'
 import { until } from 'contract-engine/testing/until'
+import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { connect } from '../../src/database/connect.js'
 import type { RootSql } from '../../src/database/database.js'
 import { readDatabaseUrl } from '../../src/database/servers.js'
+import { type CertificateLife, lifeOf } from '../../src/lib/certificate-life.js'
 import { projectRoot } from '../../src/lib/paths.js'
+import { measureCertificates } from '../../src/telemetry/connection-metrics.js'
 import { silent } from '../fixtures/cluster.js'
 import { temporaryDirectory } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
@@ -228,6 +232,53 @@ async function startRenewed(t: Test) {
     await pools.writes.sql`select 1`
   }
   return { callers, directory, put, reconnect }
+}
+
+t.test('the lives of certificates are measured: the server’s if it is verified, and the own', async (t) => {
+  const database = await createDatabase(t)
+  const own = { sslcert: path.join(folder, 'address.pem'), sslkey: path.join(folder, 'address.key') }
+  const verified = { sslmode: 'verify-full', sslrootcert: authority }
+  const [first] = [...['name.pem', 'ca.pem'].map(lifeOfFile)].sort((a, b) => a.until - b.until)
+  const [server, client] = [first, lifeOfFile('address.pem')]
+  for (const [parameters, expected] of [
+    [{ sslmode: 'require' }, {}],
+    [verified, { server }],
+    [{ sslmode: 'verify-ca', sslrootcert: authority }, { server }],
+    [{ sslmode: 'require', ...own }, { client }],
+    [
+      { ...verified, ...own },
+      { server, client },
+    ],
+  ] as const) {
+    const { url } = await startTls(t, database, 'name')
+    const { pools, close } = await connect(
+      { ...testConfig(), databaseUrl: url('localhost', parameters) },
+      silent,
+    )
+    t.teardown(() => close())
+    await pools.writes.tryOpening()
+    const registry = new Registry()
+    measureCertificates(registry, pools, undefined)
+    const text = await registry.metrics()
+    const valueIn = (what: string, of: string) =>
+      new RegExp(`^animal_store_certificate_${what}_seconds{of="${of}"} (\\S+)$`, 'm').exec(text)?.[1]
+    for (const [of, life] of Object.entries(namesOf(expected))) {
+      t.equal(
+        valueIn('expiry_timestamp', of),
+        life && String(life.until / 1000),
+        `${of} of ${Object.keys(parameters)}`,
+      )
+      t.equal(valueIn('lifetime', of), life && String((life.until - life.from) / 1000))
+    }
+  }
+})
+
+function lifeOfFile(name: string): CertificateLife {
+  return lifeOf(new X509Certificate(readFileSync(path.join(folder, name))))
+}
+
+function namesOf({ server, client }: { server?: CertificateLife | undefined; client?: CertificateLife }) {
+  return { database: server, database_client: client }
 }
 
 t.test('TLS to the database: renewed files are used by the next connection', async (t) => {

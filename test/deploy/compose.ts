@@ -101,26 +101,32 @@ t.test(
   },
 )
 
+// Prints the containers of two instances and, of all, another one.
+const listing = `'compose ps --quiet'*) printf "$OLD" ;; 'compose ps --all'*) printf 'a\\nb\\nc\\n' ;;`
+
 t.test('a rollout stops the old instances in turn, once as many new ones are healthy', async (t) => {
   const folder = temporaryDirectory(t, { log: '' })
   const log = path.join(folder, 'log')
   const docker = (fails: string) =>
-    `#!/bin/sh\necho "$@" >> ${log}\ncase "$*" in ${fails}) exit 1 ;; 'compose ps'*) printf 'a\\nb\\n' ;; esac\n`
-  const rollOut = (fails: string) => {
+    `#!/bin/sh\necho "$@" >> ${log}\ncase "$*" in ${fails}) exit 1 ;; ${listing} esac\n`
+  const rollOut = (fails: string, OLD = 'a\\nb\\n') => {
     writeFileSync(log, '')
     writeFileSync(path.join(folder, 'docker'), docker(fails), { mode: 0o755 })
     writeFileSync(path.join(folder, 'sleep'), '#!/bin/sh\n', { mode: 0o755 })
-    const env = { PATH: `${folder}:${process.env.PATH}` }
+    const env = { PATH: `${folder}:${process.env.PATH}`, OLD }
     const { status } = spawnSync(path.join(projectRoot, 'deploy/compose/rollout'), { env })
     return [status, ...readFileSync(log, 'utf8').trim().split('\n')]
   }
   const migrate = 'compose run --rm --build --no-TTY migrations'
   const start = 'compose up --detach --wait --no-deps --no-recreate --scale service=4 service'
   const before = ['compose ps --quiet service', migrate, start]
-  const stops = ['stop --time 30 a', 'rm a', 'stop --time 30 b', 'rm b']
+  const stops = ['stop -t 30 a', 'rm a', 'stop -t 30 b', 'rm b']
+  const removed = ['compose ps --all --quiet service', 'logs --tail 5 c', 'rm --force c']
   t.strictSame(rollOut('none'), [0, ...before, ...stops])
-  t.strictSame(rollOut("'compose up'*"), [1, ...before], 'the old ones stay')
+  t.strictSame(rollOut("'compose up'*"), [1, ...before, ...removed], 'the old ones stay, and no new one')
   t.strictSame(rollOut("'compose run'*"), [1, ...before.slice(0, 2)])
+  const first = ['compose ps --quiet service', migrate, 'compose up --detach --wait']
+  t.strictSame(rollOut('none', ''), [0, ...first], 'where none runs, it starts the stack')
 })
 
 t.test(

@@ -119,8 +119,10 @@ interface Monitor {
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
 
 const folder = 'deploy/kubernetes'
-const manifests = readdirSync(path.join(projectRoot, folder))
-  .filter((name) => name !== 'kustomization.yaml')
+const files = readdirSync(path.join(projectRoot, folder), { recursive: true, encoding: 'utf8' }).filter(
+  (name) => name.endsWith('.yaml') && !name.endsWith('kustomization.yaml'),
+)
+const manifests = files
   .flatMap((name) => parseAllDocuments(read(`${folder}/${name}`)))
   .map((document) => document.toJS() as Manifest<unknown>)
 
@@ -162,6 +164,11 @@ t.test('the kustomization lists every manifest', async (t) => {
   }
   for (const name of readdirSync(path.join(projectRoot, folder)))
     if (name !== 'kustomization.yaml') t.match(text, new RegExp(`^ +(# )?- ${name}$`, 'm'))
+  for (const name of files.filter((name) => name.includes('/')))
+    t.ok(
+      read(`${folder}/${path.dirname(name)}/kustomization.yaml`).includes(`- ${path.basename(name)}\n`),
+      name,
+    )
   for (const { spec } of pods) t.equal(spec.containers[0].image, images[0]?.name)
   t.equal(images[0]?.newName, undefined, 'or an overlay would have to know it')
   for (const { metadata } of manifests) t.ok(metadata.labels['app.kubernetes.io/name'], metadata.name)
@@ -181,6 +188,41 @@ t.test('an overlay names the image as the kustomization does', { skip: kubectlIs
   const { stdout } = await promisify(execFile)('kubectl', args)
   t.strictSame(stdout.match(/image: .*/g), Array(2).fill('image: own.example/animals:2'))
 })
+
+const hook = {
+  'argocd.argoproj.io/hook': 'PreSync',
+  'argocd.argoproj.io/hook-delete-policy': 'BeforeHookCreation',
+  'kustomize.toolkit.fluxcd.io/force': 'enabled',
+}
+
+t.test(
+  'an overlay for GitOps makes the migrations a hook, and the monitor one that is selected',
+  {
+    skip: kubectlIsMissing,
+  },
+  async (t) => {
+    const { stdout } = await promisify(execFile)('kubectl', [
+      'kustomize',
+      path.join(projectRoot, 'deploy/gitops'),
+    ])
+    const built = parseAllDocuments(stdout).map((each) => each.toJS() as Manifest<unknown>)
+    const [made, others] = [built.filter(isMigrations), built.filter((each) => !isMigrations(each))]
+    t.match(made, [{ kind: 'Job', metadata: { name: job.metadata.name, annotations: hook } }])
+    t.equal(made.length, 1)
+    for (const { kind, metadata } of others) {
+      t.notOk('annotations' in metadata, `${kind} ${metadata.name} is synced as usual`)
+      t.equal(metadata.labels.release, kind === 'ServiceMonitor' ? 'kube-prometheus-stack' : undefined, kind)
+    }
+    const unlike = ['Ingress', 'HTTPRoute'] // one of these, which a team chooses
+    const expected = manifests.filter(({ kind }) => !unlike.includes(kind)).map(({ kind }) => kind)
+    t.strictSame(built.map(({ kind }) => kind).sort(), expected.sort())
+    t.equal(new Set(built.map(({ metadata }) => metadata.labels['app.kubernetes.io/part-of'])).size, 1)
+  },
+)
+
+function isMigrations({ kind }: Manifest<unknown>): boolean {
+  return kind === 'Job'
+}
 
 t.test('every variable that a container sets is one that it reads', async (t) => {
   const known = (file: string): readonly string[] => read(file).match(/[A-Z][A-Z_]+/g) ?? []

@@ -35,7 +35,9 @@ function partsWith(sql: unknown, failures: Failures = {}, refusals = failures) {
     },
   })
   const pools: ReadinessParts['pools'] = { keys: pool('keys'), reads: pool('reads'), writes: pool('writes') }
-  return { pools, counters: { state: () => 'memory' as const }, isClosing: () => false, timeoutMs: 1_000 }
+  const counters = { state: () => 'memory' as const }
+  const connectError = (): Error | undefined => undefined
+  return { pools, counters, isClosing: () => false, connectError, timeoutMs: 1_000 }
 }
 
 interface Routes {
@@ -112,7 +114,7 @@ const atAStandby = connectFailure(codedError('25006', 'it is a standby'))
 const expired = connectFailure(codedError('CERT_HAS_EXPIRED', 'certificate has expired'))
 
 /** A check whose failures and refusals a test sets, and what it logged. */
-async function startChecks(isClosing = () => false) {
+async function startChecks(isClosing = () => false, connectError = (): Error | undefined => undefined) {
   const failures: Failures = {}
   const refusals: Failures = {}
   const sql = async ([text]: TemplateStringsArray) => {
@@ -122,7 +124,8 @@ async function startChecks(isClosing = () => false) {
   const log: Record<string, unknown>[] = []
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) }
   const app = Fastify({ logger: { stream } })
-  const findFault = await addHealth(app, contract, { ...partsWith(sql, failures, refusals), isClosing })
+  const parts = { ...partsWith(sql, failures, refusals), isClosing, connectError }
+  const findFault = await addHealth(app, contract, parts)
   const ask = async () => {
     const { statusCode, body } = await app.inject('/readyz')
     return [statusCode, statusCode === 200 ? JSON.parse(body) : undefined]
@@ -178,6 +181,20 @@ t.test('an instance that serves reads is ready whatever else fails, and says wha
   }
   set({ writes: codedError('42501', 'no insert'), reads: codedError('ECONNREFUSED', 'no server') })
   t.match([await ask(), await findFault()], [refused, { cause: 'unreachable' }], 'the worse of two')
+})
+
+t.test('an instance whose open connections serve is degraded if no new one can be opened', async (t) => {
+  let connectError: Error | undefined = codedError('ENOTFOUND', 'getaddrinfo ENOTFOUND db.example')
+  const { findFault, ask, set } = await startChecks(undefined, () => connectError)
+  t.strictSame(await ask(), degraded('new_connection'), 'from the start')
+  t.strictSame(await findFault(), { cause: 'new_connection', error: connectError, isReady: true })
+  set({ writes: codedError('25006', 'read-only') })
+  t.strictSame(await ask(), degraded('read_only'), 'what fails already is told first')
+  set({ reads: connectError })
+  t.strictSame(await ask(), refused)
+  set({})
+  connectError = undefined
+  t.strictSame(await ask(), ok)
 })
 
 t.test('an instance of a wrong release or role is not ready at first', async (t) => {

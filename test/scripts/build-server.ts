@@ -1,5 +1,16 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -141,6 +152,42 @@ t.test(
       again()
       t.equal(calls(), i + 2, `${file}, once`)
     }
+  },
+)
+
+// A fake of esbuild, whose chunk has another name each time.
+const chunking = `const { readdirSync, mkdirSync, writeFileSync } = require('node:fs')
+exports.build = async ({ outdir }) => {
+  mkdirSync(outdir, { recursive: true })
+  const name = 'chunk-' + readdirSync(outdir).length + '-' + Date.now() + '.js'
+  for (const each of ['main.js', name]) writeFileSync(outdir + '/' + each, '')
+  const outputs = { 'dist/service/main.js': {}, ['dist/service/' + name]: {} }
+  return { metafile: { inputs: { 'src/main.ts': {} }, outputs } }
+}`
+
+t.test(
+  'the files of the bundle before stay, which running instances load late, and no older ones',
+  async (t) => {
+    const { folder } = await build(t, {
+      ...compiler(''),
+      ...{ 'node_modules/esbuild/index.js': chunking, 'src/main.ts': '' },
+    })
+    const service = path.join(folder, 'dist/service')
+    const chunks = () => readdirSync(service).filter((name) => name.startsWith('chunk'))
+    const bundles = [chunks()]
+    const page = openSync(path.join(service, 'static/page.css'), 'r')
+    t.teardown(() => closeSync(page))
+    for (let i = 0; i < 2; i++) {
+      appendFileSync(path.join(folder, 'src/main.ts'), '\n')
+      execFileSync(process.execPath, [path.join(folder, 'scripts/build-server.cjs')])
+      bundles.push(chunks().filter((name) => !bundles.flat().includes(name)))
+    }
+    t.strictSame(
+      bundles.map(({ length }) => length),
+      [1, 1, 1],
+    )
+    t.strictSame(chunks().sort(), bundles.slice(1).flat().sort())
+    t.equal(fstatSync(page).nlink, 0, 'who has the page open reads the old one')
   },
 )
 

@@ -57,6 +57,7 @@ export {
   unmetSecurity,
 } from './document/security.js'
 export { isOpenApi30, isOpenApi32, versionProblem } from './document/versions.js'
+export { proxyWarnings } from './generate/proxies.js'
 export { plainField } from './kinds/form.js'
 export { isStream, kindOf } from './kinds/index.js'
 export { documentPaths, replacedPaths } from './serve/base/own-paths.js'

@@ -1,6 +1,5 @@
 // Packet loss between the service and PostgreSQL. No connection is closed.
 
-import { DatabaseProxy } from '../../lib/database-proxy.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import {
   longestOf,
@@ -10,6 +9,7 @@ import {
   unresponsiveMs,
   untilReady,
   within,
+  withProxy,
   withService,
 } from './parts.js'
 
@@ -17,7 +17,7 @@ import {
 export function losePackets(environment: Environment, forMs: number): Promise<Report> {
   const title = `packets to PostgreSQL lost for ${forMs} ms`
   return withProxy(environment, (proxy, env) =>
-    withService(environment, title, env, async ({ load, ledger }) => {
+    withService(environment, title, { ...env, ...shortTime }, async ({ load, ledger }) => {
       proxy.silence()
       await environment.delay(forMs)
       proxy.resume()
@@ -38,7 +38,7 @@ export function forgetConnections(environment: Environment, times: number): Prom
   const { recoveryMs, slackMs } = environment.bounds
   const title = `connections to PostgreSQL unresponsive ${times} times`
   return withProxy(environment, (proxy, env) =>
-    withService(environment, title, env, async ({ origin, ledger }) => {
+    withService(environment, title, { ...env, ...shortTime }, async ({ origin, ledger }) => {
       let unreadyMs = 0
       const servedMs = await longestOf(times, async () => {
         await readAndCreated(environment, ledger)
@@ -63,17 +63,3 @@ export function forgetConnections(environment: Environment, times: number): Prom
 
 // The timeout of /readyz for a connection.
 const probeMs = 1_000
-
-async function withProxy(
-  { database }: Environment,
-  act: (proxy: DatabaseProxy, env: Readonly<Record<string, string>>) => Promise<Report>,
-): Promise<Report> {
-  const { PGHOST = '', PGPORT = '', PGUSER = '', PGDATABASE = '' } = database.env
-  const proxy = await DatabaseProxy.start({ path: `${PGHOST}/.s.PGSQL.${PGPORT}` })
-  const DATABASE_URL = `postgres://${PGUSER}@${proxy.host}:${proxy.port}/${PGDATABASE}`
-  try {
-    return await act(proxy, { DATABASE_URL, PGHOST: '', PGPORT: '', ...shortTime })
-  } finally {
-    proxy.close()
-  }
-}

@@ -2,7 +2,8 @@
 
 import { once } from 'node:events'
 import net from 'node:net'
-import type { Service } from '../../lib/service.js'
+import { DatabaseProxy } from '../../lib/database-proxy.js'
+import type { Service, Environment as Variables } from '../../lib/service.js'
 import { type Environment, type Outcome, type Report, unless } from '../environment.js'
 import type { Balance, Ledger } from '../ledger.js'
 import type { Load } from '../load.js'
@@ -40,6 +41,21 @@ export async function withService(
     return { title, figures: [], violations: [crash.signal.reason.message] }
   } finally {
     await service.stop('SIGKILL')
+  }
+}
+
+/** Runs `act` with a proxy to PostgreSQL, and the variables of a service behind it. */
+export async function withProxy(
+  { database }: Environment,
+  act: (proxy: DatabaseProxy, env: Variables) => Promise<Report>,
+): Promise<Report> {
+  const { PGHOST = '', PGPORT = '', PGUSER = '', PGDATABASE = '' } = database.env
+  const proxy = await DatabaseProxy.start({ path: `${PGHOST}/.s.PGSQL.${PGPORT}` })
+  const DATABASE_URL = `postgres://${PGUSER}@${proxy.host}:${proxy.port}/${PGDATABASE}`
+  try {
+    return await act(proxy, { DATABASE_URL, PGHOST: '', PGPORT: '' })
+  } finally {
+    proxy.close()
   }
 }
 

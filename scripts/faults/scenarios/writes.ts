@@ -1,11 +1,8 @@
 // Writes that fail for all instances, behind HAProxy: it must not take them out, since they serve reads.
 
 import { prepareServiceRole } from '../../../src/database/roles.js'
-import { inTemporaryDirectory } from '../../lib/directory.js'
-import { freePort } from '../../lib/port.js'
-import type { Service } from '../../lib/service.js'
+import { behindHaproxy } from '../behind-haproxy.js'
 import { type Bounds, type Environment, type Outcome, type Report, unless } from '../environment.js'
-import { startHaproxy } from '../haproxy.js'
 import type { Ledger } from '../ledger.js'
 import { type Replication, urlOf } from '../replication.js'
 import { readAndCreated, shortTime, timed, unresponsiveMs, within } from './parts.js'
@@ -46,8 +43,9 @@ export function loseWrites(environment: Environment, forMs: number): Promise<Rep
     const url = urlOf(replication.primary).replace('//postgres@', `//${role}@`)
     const own = environment.on({ key, sql, env: { DATABASE_URL: url } })
     // Out after three checks: before the fault ends.
-    return behindHaproxy(own, Math.min(2_000, forMs / 5), (origin, metrics) =>
+    return behindHaproxy(own, shortTime, Math.min(2_000, forMs / 5), (origin, instances) =>
       own.run(title, origin, async (load, ledger) => {
+        const metrics = instances.map((each) => each.metrics)
         const callers = new Callers(own, origin)
         const play = { own, replication, metrics, callers, ledger, forMs }
         const effects: Effect[] = []
@@ -183,35 +181,4 @@ async function notReported(metrics: readonly string[], cause: string): Promise<s
   const lines = texts.flatMap((text) => text.match(/^animal_store_ready\{.*$/gm) ?? [])
   const expected = `animal_store_ready{cause="${cause}"} 1`
   return unless(lines.length > 0 && lines.every((line) => line === expected), `reported ${lines.join('; ')}`)
-}
-
-/** Runs `act` with the address of HAProxy before two instances, and those of their metrics. */
-function behindHaproxy(
-  environment: Environment,
-  checkMs: number,
-  act: (origin: string, metrics: readonly string[]) => Promise<Report>,
-): Promise<Report> {
-  return inTemporaryDirectory(async (directory) => {
-    const metricsPorts = [await freePort(), await freePort()] as const
-    const services: Service[] = []
-    const start = async (metricsPort: number) => {
-      const service = await environment.startService({ ...shortTime, METRICS_PORT: String(metricsPort) })
-      services.push(service)
-      return { port: Number(new URL(service.origin).port), metricsPort }
-    }
-    try {
-      const instances = [await start(metricsPorts[0]), await start(metricsPorts[1])] as const
-      const haproxy = await startHaproxy(directory, [...instances], checkMs)
-      try {
-        return await act(
-          haproxy.origin,
-          metricsPorts.map((port) => `http://127.0.0.1:${port}/metrics`),
-        )
-      } finally {
-        await haproxy.stop()
-      }
-    } finally {
-      await Promise.all(services.map((service) => service.stop('SIGKILL')))
-    }
-  })
 }

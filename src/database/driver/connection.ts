@@ -29,6 +29,8 @@ import {
 /** The postgres.js options that a connection sets. */
 export interface ConnectionHooks extends PostgresServer {
   readonly max: 1
+  /** For the first response. */
+  readonly connect_timeout?: number
   readonly onclose: () => void
   /** Missing from postgres.js's types. */
   readonly socket: (target: Target) => Socket

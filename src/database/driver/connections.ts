@@ -3,7 +3,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { Servers } from '../servers.js'
-import { codedError, isConnectionRefused } from '../unavailable.js'
+import { codedError, isConnectionLimit, isConnectionRefused } from '../unavailable.js'
 import { Connection, connectionClosed, type Lender, type MakeOne } from './connection.js'
 import { PoolState, type State } from './pool-state.js'
 
@@ -57,6 +57,8 @@ const restMs = 100
 const cedeMs = 2 * restMs
 // After so long without a connection a parallel attempt may start.
 const patienceMs = 600
+// For the first response to a connection that nobody waits for: a database that is only slow accepts it.
+const trialSeconds = 5
 
 export class Connections {
   readonly #servers: Servers
@@ -139,6 +141,21 @@ export class Connections {
   /** Retires all connections. New ones are opened on demand. */
   retireAll(): void {
     for (const each of this.#all) each.retire()
+  }
+
+  /**
+   * Opens a connection beside the others, and closes it: rejects as one would that is needed. But one that
+   * the server has no place for has found it, and the pool may have all that it may open.
+   */
+  async tryOpening(servers = this.#servers): Promise<void> {
+    const { make, readTimeoutMs } = this.options
+    const patient: MakeOne = (hooks) => make({ ...hooks, connect_timeout: trialSeconds })
+    try {
+      const connection = await Connection.open(patient, servers.aside, readTimeoutMs, () => {})
+      await connection.end(0)
+    } catch (error) {
+      if (!isConnectionLimit(error)) throw error
+    }
   }
 
   /** Closes the connections after their statements, or the timeout. */

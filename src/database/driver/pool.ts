@@ -4,6 +4,7 @@
 
 import { unlessAborted } from '../../lib/abort.js'
 import { singleFlight } from '../../lib/shared-calls.js'
+import type { Servers } from '../servers.js'
 import { isReadOnly, isUnavailable } from '../unavailable.js'
 import {
   abandoned,
@@ -158,6 +159,14 @@ export class Pool implements ConnectionSource {
   /** Retires all connections. New ones are opened on demand. */
   retireAll(): void {
     this.#connections.retireAll()
+  }
+
+  /**
+   * Opens a connection beside those of the pool, and closes it.
+   * @param servers those of the pool by default
+   */
+  tryOpening(servers?: Servers): Promise<void> {
+    return this.#connections.tryOpening(servers)
   }
 
   /** Rejects queued statements. Closes the connections after their statements, or the timeout. */

@@ -119,6 +119,8 @@ interface Place {
 interface Balancer {
   readonly name: string
   readonly skip: string | false
+  /** Whether it takes in a body before it forwards the request, so that no instance can refuse it earlier. */
+  readonly buffersBodies?: boolean
   readonly places: () => Promise<readonly Place[]>
   /** Starts it at a port, with the file of deploy/, in which ports are replaced. */
   readonly start: (t: Test, port: number, places: readonly Place[]) => Promise<ChildProcess> | ChildProcess
@@ -135,6 +137,7 @@ const balancers: readonly Balancer[] = [
   {
     name: 'nginx, as units of systemd',
     skip: nginxIsMissing,
+    buffersBodies: true, // `proxy_request_buffering off` is for operations with large bodies
     places: unitPlaces,
     start: (t, port, places) => {
       const directory = temporaryDirectory(t)
@@ -230,8 +233,9 @@ async function startDns(t: Test, addresses: readonly string[]): Promise<number> 
   return server.address().port
 }
 
-for (const { name, skip, places: placesOf, start } of balancers) {
-  t.test(`${name}: a body of any size is refused before it has arrived`, { skip }, async (t) => {
+for (const { name, skip, buffersBodies, places: placesOf, start } of balancers) {
+  const skipBody = skip || (buffersBodies === true && 'it takes in a body first')
+  t.test(`${name}: a body of any size is refused before it has arrived`, { skip: skipBody }, async (t) => {
     const places = await placesOf()
     for (const { host, port, metricsPort } of places)
       for (const each of [port, metricsPort]) await startRefusing(t, host, each)
@@ -301,6 +305,89 @@ for (const { name, skip, places: placesOf, start } of balancers) {
       t.strictSame(await load.stop(), [], 'every response was 200')
     })
   })
+}
+
+t.test(
+  'the rollout of Compose replaces instances behind HAProxy: no request fails',
+  {
+    skip:
+      haproxyIsMissing || (process.platform !== 'linux' && 'only Linux has more than one loopback address'),
+  },
+  async (t) => {
+    const { url } = await startDatabaseProxy(t, await createDatabase(t))
+    const places = await containerPlaces()
+    const own = { DATABASE_URL: url, TRUST_PROXY: 'loopback', SHUTDOWN_DELAY_MS: '2000' }
+    const startAt = ({ host, port, metricsPort }: Place) =>
+      startProcess(t, { ...own, HOST: host, PORT: String(port), METRICS_PORT: String(metricsPort) })
+    const engine = await startEngine(t, places, startAt)
+    await engine.scaleTo(2)
+    const dns = await startDns(t, engine.addresses)
+    const text = read('haproxy/compose.cfg')
+      .replace('127.0.0.11:53', `127.0.0.1:${dns}`)
+      .replace('service:3000 port 9464', `service:${places[0]?.port} port ${places[0]?.metricsPort}`)
+    const origin = await startBalancer(t, (t, port) => startHaproxy(t, atPlaces(text, port, places)), places)
+    const quotas = ['--per-minute', '1000000', '--per-day', '1000000']
+    const args = ['create', '--name', 'x', '--plan', 'enterprise', ...quotas]
+    const { stdout } = await runProgram('src/commands/keys.ts', args, { DATABASE_URL: url })
+    const load = startLoad(`${origin}${contract.prefix}/pets`, { authorization: `Bearer ${stdout.trim()}` })
+    await until(() => load.count() > 100)
+    await run(path.join(folder, 'compose/rollout'), [], {
+      env: { ...process.env, PATH: `${engine.programs}:${process.env.PATH}` },
+    })
+    const before = load.count()
+    await until(() => load.count() > before + 100)
+    t.strictSame(await load.stop(), [], 'every response was 200')
+    t.strictSame(
+      engine.addresses,
+      places.slice(2).map(({ host }) => host),
+      'the new ones run',
+    )
+    t.comment(`${load.count()} requests`)
+  },
+)
+
+/** A container engine of processes, as far as the rollout asks for one: `docker` is in `programs`. */
+async function startEngine(
+  t: Test,
+  places: readonly Place[],
+  startAt: (place: Place) => Promise<ServiceProcess>,
+) {
+  const containers = new Map<string, ServiceProcess>()
+  const addresses: string[] = [] // what the engine's DNS knows
+  const scaleTo = async (count: number) => {
+    for (const place of places.slice(containers.size, count)) {
+      containers.set(place.host, await startAt(place))
+      addresses.push(place.host)
+    }
+  }
+  const commands: readonly [RegExp, (argument: string) => unknown][] = [
+    [/^compose ps --quiet service$/, () => [...containers.keys()].join('\n')],
+    [/^compose run --rm --build --no-TTY migrations$/, () => ''],
+    [/^compose up .* --scale service=(\d+) service$/, (count) => scaleTo(Number(count))],
+    [
+      /^stop -t 30 (\S+)$/,
+      async (id) => {
+        await containers.get(id)?.stop()
+        addresses.splice(addresses.indexOf(id), 1)
+      },
+    ],
+    [/^rm \S+$/, () => ''],
+  ]
+  const server = http.createServer(async ({ url = '' }, response) => {
+    const text = new URL(url, 'http://x').searchParams.get('args') ?? ''
+    for (const [command, act] of commands) {
+      const [, argument = ''] = command.exec(text) ?? []
+      if (command.test(text)) return void response.end(String((await act(argument)) ?? ''))
+    }
+    response.writeHead(400).end(text)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close().closeAllConnections())
+  const { port } = server.address() as net.AddressInfo
+  const programs = temporaryDirectory(t)
+  const curl = `curl --silent --fail --get --data-urlencode "args=$*" http://127.0.0.1:${port}/`
+  writeFileSync(path.join(programs, 'docker'), `#!/bin/sh\nexec ${curl}\n`, { mode: 0o755 })
+  return { programs, addresses, scaleTo }
 }
 
 /** An instance that is well, and refuses each body by the head of its request. */

@@ -96,9 +96,11 @@ t.test('on a full disk', async (t) => {
   t.test('lines beyond the buffer are dropped, and none once there is room', async (t) => {
     const others = Array.from({ length: 1_000 }, () => ['a line', 'tick']).flat()
     const steps = ['full', '20000 times', 'a line', 'tick', '1 times', ...others]
-    const { messages } = await run(t, ...steps, 'room', 'b', 'tick', 'c')
+    const { messages, stderr } = await run(t, 'lost', ...steps, 'room', 'b', 'tick', 'c', 'tick', 'lost')
     t.ok(messages.length > 5_000 && messages.length < 20_000)
     t.equal(messages.at(-1), 'c')
+    const lost = stderr.match(/^\d+ lost$/gm)
+    t.strictSame(lost, ['0 lost', `${20_000 + 1_000 + 2 - messages.length} lost`], 'each is counted')
   })
 
   const device = '/dev/full'

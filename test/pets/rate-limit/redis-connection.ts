@@ -126,9 +126,15 @@ t.test('startup', { skip: redisIsMissing }, async (t) => {
     const service = await startProcess(t, {
       DATA_DIR: dataDirectory(t),
       REDIS_URL: `rediss://localhost:${tlsPort}`,
+      METRICS_PORT: '0',
       NODE_EXTRA_CA_CERTS: tlsFile('ca.pem'),
     })
     t.match(await (await fetch(new URL('/readyz', service.base))).json(), { counters: 'redis' })
+    const { port } = await service.logged('metrics server listening')
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    const [, until] =
+      /^animal_store_certificate_expiry_timestamp_seconds{of="redis"} (\d+)$/m.exec(metrics) ?? []
+    t.ok(Number(until) > Date.now() / 1000, 'and tells when the certificate ends')
     await service.stop()
   })
 
@@ -459,6 +465,36 @@ t.test(
     t.match(await counters.count(clientOfKey('1')), { minute: { remaining: 8 } })
   },
 )
+
+t.test('a new connection beside the open one', { skip: redisIsMissing }, async (t) => {
+  const redis = await startRedis(t, '--requirepass', 'open sesame')
+  const cli = (password: string, ...args: string[]) =>
+    redisCli('-p', `${redis.port}`, '-a', password, ...args)
+  const { counters } = await startInstance(t, redis.url.replace('//', '//:open%20sesame@'))
+  const tryConnecting = async () => counters.redis?.connection.tryConnecting()
+  const clients = async (password = 'open sesame') =>
+    (await cli(password, 'CLIENT', 'LIST', 'TYPE', 'normal')).trim().split('\n').length
+  const before = await clients()
+
+  t.test('is closed again, also one that fails', async (t) => {
+    for (let i = 0; i < 3; i++) await tryConnecting()
+    await until(async () => (await clients()) === before)
+    await cli('open sesame', 'CONFIG', 'SET', 'requirepass', 'changed')
+    await t.rejects(tryConnecting(), { message: /^WRONGPASS / })
+    t.match(await counters.count(clientOfKey('1')), { isAdmitted: true })
+    t.equal(counters.state(), 'redis', 'the open one serves')
+    await until(async () => (await clients('changed')) === before)
+  })
+
+  t.test('is not tried while Redis is unavailable, which is known', async () => {
+    await redis.kill()
+    await until(async () => {
+      await counters.count(clientOfKey('1'))
+      return counters.state() === 'memory_fallback'
+    })
+    await tryConnecting()
+  })
+})
 
 t.test('closing the connection during a probe ends the probing', { skip: redisIsMissing }, async (t) => {
   const redis = await startRedis(t)

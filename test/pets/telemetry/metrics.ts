@@ -193,6 +193,13 @@ t.test('the place where requests are counted is reported', { skip: redisIsMissin
     )
   }
   t.strictSame(await places(), [0, 1, 0])
+  const trips = async () => (await samples()).get('animal_store_redis_seconds_count') ?? 0
+  const before = await trips()
+  await call('GET', '/pets')
+  t.equal(await trips(), before + 1, 'a request is one round trip')
+  const sum = (await samples()).get('animal_store_redis_seconds_sum') ?? 0
+  t.ok(sum > 0 && sum < 60)
+  t.equal((await samples()).get('animal_store_new_connection_fails{to="redis"}'), 0)
   await redis.kill()
   await call('GET', '/pets')
   t.strictSame(await places(), [0, 0, 1])

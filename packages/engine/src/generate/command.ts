@@ -18,6 +18,7 @@ import { doublings } from './doublings.js'
 import type { Judgements } from './judgements.js'
 import { multiplications } from './multiplications.js'
 import { outdated } from './outdated.js'
+import { proxyWarnings } from './proxies.js'
 
 const usage = `Usage: contract-engine generate CONTRACT [--output FOLDER] [--check]
        contract-engine compile CONTRACT [--output FOLDER] [--check]
@@ -122,6 +123,7 @@ async function warningsOf(contract: Contract, judgements: Judgements): Promise<r
   const noted = [
     ...contract.warnings,
     ...hiddenTexts(contract),
+    ...proxyWarnings(contract),
     ...stubs,
     ...undeclared,
     ...slow,

@@ -2,7 +2,8 @@
 
 import { createHook } from 'node:async_hooks'
 import { setImmediate } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { RequestError } from '../../src/index.js'
 import { buildEngine, contractWith, done } from '../../src/testing/engine.js'
@@ -58,5 +59,42 @@ for (const [title, respond, status] of cases) {
       )
       t.strictSame([statusCode, sent], [status, 1])
     }
+  })
+}
+
+const late: [title: string, respond: () => unknown][] = [
+  ['a response', () => ({ status: 204 })],
+  ['an undeclared response', () => ({ status: 200, body: 1 })],
+  ['nothing', () => undefined],
+  ['an error', thrown(new RequestError<string>('not_here', 'No.'))],
+  ['what is thrown and no error', thrown('text')],
+]
+for (const [title, respond] of late) {
+  t.test(`${title} that comes behind another response is dropped, and no fault`, async (t) => {
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+    const handler = { begin: () => {}, end: () => {} }
+    const begun = new Promise<void>((resolve) => (handler.begin = resolve))
+    const ended = new Promise<void>((resolve) => (handler.end = resolve))
+    const contract = await contractWith({ any: { method: 'get', responses: done } })
+    const run = () => {
+      handler.begin()
+      return ended.then(respond)
+    }
+    const app = await buildEngine(contract, () => run, log)
+    t.teardown(() => app.close())
+    const replies: FastifyReply[] = []
+    app.addHook('onRequest', (_request, reply, next) => {
+      replies.push(reply)
+      next()
+    })
+    const answer = app.inject('/any')
+    await Promise.race([begun, answer])
+    void replies[0]?.code(503).send()
+    t.equal((await answer).statusCode, 503)
+    handler.end()
+    await setImmediate()
+    await setImmediate()
+    t.strictSame(lines, [])
   })
 }

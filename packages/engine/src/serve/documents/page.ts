@@ -3,7 +3,6 @@
 // optional; the page's Content-Security-Policy allows nothing from other origins. What writes the texts is loaded when
 // one is asked for, because most instances never are.
 
-import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { nodeOf } from '../../document/reader.js'
@@ -14,6 +13,7 @@ import { documentPaths, operationAt } from '../base/own-paths.js'
 import { serviceLinks } from './api-catalog.js'
 import { addAsset } from './assets.js'
 import { baseUrlIn, withBase } from './contract-files.js'
+import { heldFile } from './held-file.js'
 import { baseMark } from './own-server.js'
 import type { PageParts } from './page-parts.js'
 
@@ -71,9 +71,9 @@ export function documentation(app: FastifyInstance, contract: Contract, parts: P
   })
   const scalar = scalarFile()
   const javascript = 'text/javascript; charset=utf-8'
-  addAsset(app, '/docs/page.js', javascript, () => readFile(staticFile('page.js')))
-  addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', () => readFile(staticFile('page.css')))
-  addAsset(app, '/docs/scalar.js', javascript, () => readFile(scalar))
+  addAsset(app, '/docs/page.js', javascript, heldFile(app, staticFile('page.js')))
+  addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', heldFile(app, staticFile('page.css')))
+  addAsset(app, '/docs/scalar.js', javascript, heldFile(app, scalar))
   addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', async () =>
     (await import('../../compile/documents/page-document.js')).pageDocument(contract, parts),
   )

@@ -205,22 +205,22 @@ t.test('an example that looks like a parameter or a stream is shown as it is', a
 })
 
 t.test('an asset is read and compressed once, unless that fails', async (t) => {
-  const { origin } = await start()
-  const { readFile } = fs.promises
+  const { read } = fs
   const { gzip } = zlib
   t.teardown(() => {
-    Object.assign(fs.promises, { readFile })
+    Object.assign(fs, { read })
     Object.assign(zlib, { gzip })
     syncBuiltinESMExports()
   })
   let reads = 0
-  Object.assign(fs.promises, {
-    readFile: async (...args: Parameters<typeof readFile>) => {
-      if (reads++ === 0) throw new Error('too many open files')
-      return readFile(...args)
-    },
-  })
+  const failingOnce = (...args: unknown[]) => {
+    const done = args.at(-1) as (error: Error) => void
+    if (reads++ === 0) return done(new Error('an error of the disk'))
+    return Reflect.apply(read, fs, args)
+  }
+  Object.assign(fs, { read: failingOnce })
   syncBuiltinESMExports()
+  const { origin } = await start()
   t.match(await send(`${origin}/docs/page.css`), { status: 500 })
   for (let i = 0; i < 3; i++) t.match(await send(`${origin}/docs/page.css`), { status: 200 })
   t.equal(reads, 2)
