@@ -192,7 +192,7 @@ const throwing = (isThrown: (key: unknown) => boolean) =>
   )
 const proxy = throwing((key) => key !== 'then')
 const closed = throwing(() => true)
-const badItems: readonly [name: Exclude<Name, Silent>, item: unknown, problem: string | RegExp][] = [
+const badItems: readonly [name: Exclude<Name, Lively | Silent>, item: unknown, problem: string | RegExp][] = [
   ['lines', { id: 'a' }, 'lines 200: body at "/1/id" must be an integer'],
   ['lines', undefined, 'lines 200: body at "/1" must be object'],
   ['jsonl', undefined, 'jsonl 200: body at "/1" is not a value of JSON'],
