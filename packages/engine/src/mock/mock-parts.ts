@@ -6,6 +6,7 @@ import type { Contract, Operation, Requirement, Response } from '../document/con
 import { ContractError } from '../document/contract-error.js'
 import { areSentAlike, credentialPlace } from '../document/security.js'
 import { type Addition, type Check, type CheckList, type ErrorBodyOf, isStub } from '../index.js'
+import { kindOf } from '../kinds/index.js'
 import type { MountParts } from '../mount/parts.js'
 import type { ErrorFacts } from '../serve/base/errors.js'
 import { errorForms } from '../serve/response/error-forms.js'
@@ -144,9 +145,10 @@ function madeErrorBody(contract: Contract): ErrorBodyOf {
   }
 
   function errorValue({ contents }: Response, facts: ErrorFacts, check: ResponseCheck): unknown {
-    for (const { schema, mediaType, kind } of contents) {
+    for (const content of contents) {
+      const { schema, mediaType } = content
       const isValid = (body: unknown) => check.fault(facts.status, body, mediaType) === undefined
-      if (kind !== 'json') {
+      if (kindOf(content).receivedAs !== 'json') {
         if (isValid(facts.message)) return facts.message
         continue
       }

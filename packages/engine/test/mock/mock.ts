@@ -2,8 +2,8 @@
 
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { buildMock, type MockOptions } from '../../src/mock/index.js'
 import { notImplemented } from '../../src/index.js'
+import { buildMock, type MockOptions } from '../../src/mock/index.js'
 import { anyError, contractOf } from '../../src/testing/engine.js'
 
 const Pet = {
