@@ -39,9 +39,10 @@ export class Connection {
       socket.once('connect', resolve)
       socket.once('close', () => {
         const lost = new Error(`connection lost on port ${this.port}`)
-        if (this.#socket === socket) this.#socket = undefined
-        this.#pending?.reject(lost)
         reject(lost)
+        if (this.#socket !== socket) return // the next one is open
+        this.#socket = undefined
+        this.#pending?.reject(lost)
       })
     })
   }
