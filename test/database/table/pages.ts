@@ -205,7 +205,7 @@ t.test('pages', async (t) => {
       const lost = list(reads.sql, { limit: 1, after })
       // A wrong one does not harm those that are read with it.
       const right = Promise.all([1, 2, 3].map((limit) => list(reads.sql, { limit, after: '1' })))
-      await t.rejects(lost, { code: 'invalid_request', message }, after)
+      await t.rejects(lost, { code: 'invalid_request', message }, JSON.stringify(after))
       t.strictSame(
         (await right).map(({ items }) => items.length),
         [1, 2, 3],
