@@ -3,7 +3,6 @@
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { compileContract } from '../compile/compile-contract.js'
 import { hiddenTexts } from '../compile/contract/hidden-texts.js'
 import { readContract } from '../compile/read.js'
@@ -11,6 +10,7 @@ import type { Contract } from '../document/contract.js'
 import { ContractError } from '../document/contract-error.js'
 import { filesOf } from '../document/file-text.js'
 import { problemOf } from '../document/methods.js'
+import { runCommandLine, type Streams, WrongUsage } from '../lib/command-line.js'
 import { isCurrent } from '../serve/load-contract.js'
 import { undeclaredErrors } from '../serve/response/additions.js'
 import { keptJudgements, slowPatterns, unjudged } from './backtracking.js'
@@ -37,34 +37,18 @@ Exit codes: 0 done, or nothing to do, 1 the contract cannot be used, or --check 
 2 wrong usage.
 `
 
-/** Where a command writes. */
-export interface Streams {
-  readonly stdout: { write(text: string): unknown }
-  readonly stderr: { write(text: string): unknown }
-}
-
 /** Runs the command, and resolves to its exit code. */
-export async function runCommand(args: readonly string[], { stdout, stderr }: Streams): Promise<number> {
-  const fail = (text: string, code: number) => {
-    stderr.write(`${text}\n`)
-    return code
-  }
-  try {
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    if (values.help) {
-      stdout.write(usage)
-      return 0
-    }
+export function runCommand(args: readonly string[], streams: Streams): Promise<number> {
+  return runCommandLine({ usage, options, isTold }, args, streams, ({ values, positionals }) => {
     const [command, file, ...others] = positionals
     const run = runs.get(command)
-    if (run === undefined || file === undefined || others.length > 0) return fail(usage, 2)
-    return await run(file, values, { stdout, stderr })
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException
-    if (code.startsWith('ERR_PARSE_ARGS')) return fail(`${usage}\n${message}`, 2)
-    if (error instanceof ContractError) return fail(message, 1)
-    throw error
-  }
+    if (run === undefined || file === undefined || others.length > 0) throw new WrongUsage()
+    return run(file, values, streams)
+  })
+}
+
+function isTold(error: unknown): boolean {
+  return error instanceof ContractError
 }
 
 const options = {

@@ -2,10 +2,10 @@
 
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
 import { readContract } from '../compile/index.js'
 import { ContractError } from '../document/contract-error.js'
 import { filesOf } from '../document/file-text.js'
+import { runCommandLine, type Streams, WrongUsage } from '../lib/command-line.js'
 import { refuseInProduction } from './mock-parts.js'
 import { buildMock } from './server.js'
 
@@ -41,9 +41,7 @@ const options = {
 } as const
 
 /** What the command has of its process. */
-export interface Surroundings {
-  readonly stdout: { write(text: string): unknown }
-  readonly stderr: { write(text: string): unknown }
+export interface Surroundings extends Streams {
   readonly env: NodeJS.ProcessEnv
 }
 
@@ -51,36 +49,26 @@ export interface Surroundings {
  * Runs the command: resolves to its exit code, when it is stopped or cannot serve.
  * @param stop ends it; by default what interrupts the process
  */
-export async function runCommand(
+export function runCommand(
   args: readonly string[],
   { stdout, stderr, env }: Surroundings,
   stop: AbortSignal = interruption(),
 ): Promise<number> {
-  const fail = (text: string, code: number) => {
-    stderr.write(`${text}\n`)
-    return code
-  }
-  try {
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    if (values.help) {
-      stdout.write(usage)
-      return 0
-    }
+  const streams = { stdout, stderr }
+  return runCommandLine({ usage, options, isTold }, args, streams, async ({ values, positionals }) => {
     const [file, ...others] = positionals
     const port = Number(values.port)
-    if (file === undefined || others.length > 0) return fail(usage, 2)
-    if (!/^\d+$/.test(values.port) || port > 65_535)
-      return fail(`${usage}\n--port must be from 0 to 65535`, 2)
+    if (file === undefined || others.length > 0) throw new WrongUsage()
+    if (!/^\d+$/.test(values.port) || port > 65_535) throw new WrongUsage('--port must be from 0 to 65535')
     refuseInProduction(env)
-    await serve(file, { ...values, port }, { stdout, stderr }, stop)
+    await serve(file, { ...values, port }, streams, stop)
     return 0
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException
-    if (code.startsWith('ERR_PARSE_ARGS')) return fail(`${usage}\n${message}`, 2)
-    if (error instanceof ContractError || code.startsWith('EADDR') || code === 'ERR_MODULE_NOT_FOUND')
-      return fail(message, 1)
-    throw error
-  }
+  })
+}
+
+function isTold(error: unknown): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException
+  return error instanceof ContractError || code.startsWith('EADDR') || code === 'ERR_MODULE_NOT_FOUND'
 }
 
 interface Served {
@@ -94,7 +82,7 @@ interface Served {
 async function serve(
   file: string,
   { port, host, handlers: module, root, extension }: Served,
-  { stdout, stderr }: Omit<Surroundings, 'env'>,
+  { stdout, stderr }: Streams,
   stop: AbortSignal,
 ): Promise<void> {
   const readers = Object.fromEntries(extension.map((name) => [name, (value: unknown) => value]))
