@@ -112,7 +112,8 @@ function fitsText(text: string, parts: readonly Node[]): boolean {
   )
 }
 
-function matches(pattern: string, text: string): boolean {
+/** Whether a text matches a pattern. */
+export function matches(pattern: string, text: string): boolean {
   try {
     return toRegExp(pattern, 'u').test(text)
   } catch {

@@ -4,7 +4,7 @@
 import type { AnySchema } from '../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../document/reader.js'
 import { flatParts } from './flat-schema.js'
-import { fitsScalar, greatest, least, numberBy, textBy } from './scalars.js'
+import { fitsScalar, greatest, least, matches, numberBy, textBy } from './scalars.js'
 
 /** Whether a value is valid by a schema, which is compiled for it. */
 export type Accepts = (schema: AnySchema, value: unknown) => boolean
@@ -264,16 +264,8 @@ function itemSchemas(parts: readonly Node[], i: number): unknown[] {
 function fieldSchemas(parts: readonly Node[], name: string): unknown[] {
   return parts.flatMap(({ properties, patternProperties, additionalProperties }) => {
     const own = Object.hasOwn(nodeOf(properties), name) ? [nodeOf(properties)[name]] : []
-    const matching = Object.entries(nodeOf(patternProperties)).filter(([pattern]) => isMatch(pattern, name))
+    const matching = Object.entries(nodeOf(patternProperties)).filter(([pattern]) => matches(pattern, name))
     const all = [...own, ...matching.map(([, each]) => each)]
     return all.length > 0 || additionalProperties === undefined ? all : [additionalProperties]
   })
-}
-
-function isMatch(pattern: string, name: string): boolean {
-  try {
-    return new RegExp(pattern, 'u').test(name)
-  } catch {
-    return false
-  }
 }
