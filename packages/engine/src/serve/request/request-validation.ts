@@ -52,10 +52,11 @@ function hasBytes(raw: IncomingMessage): Promise<boolean> {
   })
 }
 
-// By all of the Content-Type: declarations may differ in their parameters alone.
+// Several declarations may differ in their parameters alone, which `mediaType` lacks.
 function declaredContent({ headers, mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
   if (mediaType === undefined) return undefined
-  return contentFor(body?.contents ?? [], headers['content-type'] ?? mediaType)
+  const { contents = [] } = body ?? {}
+  return contentFor(contents, contents.length > 1 ? (headers['content-type'] ?? mediaType) : mediaType)
 }
 
 // Fastify looks the validator of a body up by its media type, without parameters.
