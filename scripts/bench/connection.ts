@@ -8,7 +8,7 @@ import net from 'node:net'
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 const empty = Buffer.alloc(0)
 const headEnd = Buffer.from('\r\n\r\n')
-const closes = /\r\nconnection: *close/i
+const closing = /\r\nconnection: *close/i
 const lastChunk = Buffer.from('0\r\n\r\n')
 
 export class Connection {
@@ -63,17 +63,17 @@ export class Connection {
 
   #read(bytes: Buffer): void {
     const received = this.#unread.length === 0 ? bytes : Buffer.concat([this.#unread, bytes])
-    const status = statusOf(received)
-    this.#unread = status === undefined ? Buffer.from(received) : empty
-    if (status === undefined) return
+    const response = wholeResponse(received)
+    this.#unread = response === undefined ? Buffer.from(received) : empty
+    if (response === undefined) return
     // The next request would meet the close, which may be late.
-    if (closes.test(received.toString('latin1', 0, received.indexOf(headEnd)))) this.#socket = undefined
-    this.#pending?.resolve(status)
+    if (response.closes) this.#socket = undefined
+    this.#pending?.resolve(response.status)
   }
 }
 
-// The status of a complete response; undefined while it is incomplete.
-function statusOf(response: Buffer): number | undefined {
+// Undefined while it is incomplete.
+function wholeResponse(response: Buffer): { readonly status: number; readonly closes: boolean } | undefined {
   const end = response.indexOf(headEnd)
   if (end < 0) return undefined
   const head = response.toString('latin1', 0, end)
@@ -83,5 +83,5 @@ function statusOf(response: Buffer): number | undefined {
     length === undefined
       ? response.subarray(-lastChunk.length).equals(lastChunk)
       : response.length >= end + headEnd.length + Number(length)
-  return isComplete ? Number(head.slice(9, 12)) : undefined
+  return isComplete ? { status: Number(head.slice(9, 12)), closes: closing.test(head) } : undefined
 }
