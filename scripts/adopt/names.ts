@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { capitalized } from 'contract-engine/lib/texts'
 import { withChecksum } from '../../src/auth/api-key.js'
 
 /** Names that packages, metrics, Kubernetes and PostgreSQL accept. */
@@ -13,7 +14,7 @@ export const namePattern = /^(?=.{2,30}$)[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 /** A text of the project, with its name in every spelling replaced. */
 export function renamed(text: string, name: string): string {
   const words = name.split('-')
-  const capitals = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  const capitals = words.map(capitalized)
   return text
     .replace(/animal-store/g, name)
     .replace(/animal_store/g, words.join('_'))

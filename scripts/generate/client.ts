@@ -24,6 +24,7 @@ import {
   notationOf,
   requestType,
 } from 'contract-engine/generate'
+import { capitalized } from 'contract-engine/lib/texts'
 import {
   type AnySchema,
   type Content,
@@ -185,13 +186,13 @@ export function clientName({ id, name }: Operation): string {
 
 // By operation: `ListPetsRequest`. Names that differ only in the case of their first letter stay as they are.
 function requestNames(operations: readonly Operation[]): ReadonlyMap<Operation, string> {
-  const capital = (name: string) => name.charAt(0).toUpperCase() + name.slice(1)
   const names = operations.map(clientName)
-  const isShared = (name: string) => names.filter((other) => capital(other) === capital(name)).length > 1
+  const isShared = (name: string) =>
+    names.filter((other) => capitalized(other) === capitalized(name)).length > 1
   return new Map(
     operations.map((each, i) => {
       const name = names[i] ?? ''
-      return [each, `${isShared(name) ? name : capital(name)}Request`]
+      return [each, `${isShared(name) ? name : capitalized(name)}Request`]
     }),
   )
 }

@@ -1,9 +1,10 @@
 // The migration of a resource: its table, and the indexes of its lists.
 
+import { capitalized } from 'contract-engine/lib/texts'
 import { isAlways, type ResourceField } from './fields.js'
 import type { ListOrder } from './list.js'
 import type { Resource } from './resource.js'
-import { capitalized, snakeCase, sqlName } from './words.js'
+import { snakeCase, sqlName } from './words.js'
 
 /** The text of the migration. */
 export function migrationText(resource: Resource): string {

@@ -1,9 +1,10 @@
 // The table of a resource: its columns, and the statements that its handlers run.
 
+import { capitalized } from 'contract-engine/lib/texts'
 import type { ResourceField } from './fields.js'
 import { isVersion } from './migration.js'
 import { type Resource, takenName } from './resource.js'
-import { capitalized, keyName } from './words.js'
+import { keyName } from './words.js'
 
 /** The names of a resource's functions, none of which is that of a handler. */
 export function functionsOf({ schema, constant, operations }: Resource) {

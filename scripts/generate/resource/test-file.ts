@@ -1,12 +1,13 @@
 // The test of a resource: real requests to the production application.
 
 import type { Operation } from 'contract-engine'
+import { capitalized } from 'contract-engine/lib/texts'
 import { fieldsOf, type ResourceField } from './fields.js'
 import { constraintOf } from './migration.js'
 import { jsonSchemaIn, setsHeader, successOf, takesIfMatch } from './operations.js'
 import type { Resource } from './resource.js'
 import { literal, sampleOf, varied } from './samples.js'
-import { capitalized, keyName, sqlName, withArticle } from './words.js'
+import { keyName, sqlName, withArticle } from './words.js'
 
 /** The text of the test; undefined if nothing adds what it would read. */
 export function testText(resource: Resource): string | undefined {

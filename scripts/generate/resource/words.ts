@@ -1,5 +1,7 @@
 // Names of a resource in the forms that code and SQL have.
 
+import { capitalized } from 'contract-engine/lib/texts'
+
 /** `petShops` -> `pet_shops`. */
 export function snakeCase(name: string): string {
   return wordsIn(name).join('_')
@@ -20,10 +22,6 @@ export function camelCase(name: string): string {
 /** `petShops` -> `pet shops`. */
 export function inWords(name: string): string {
   return wordsIn(name).join(' ')
-}
-
-export function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** With its article: `an animal`. */
