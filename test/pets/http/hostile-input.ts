@@ -532,22 +532,29 @@ t.test('thousands of connections that send nothing, or little, do not block othe
     `GET ${prefix}/pets HTTP/1.1\r\nHost: x\r\nX: `,
     post(service, ['Content-Length: 50'], '{'),
   ]
-  let closed = 0
-  const sockets = Array.from({ length: 2_000 }, (_, i) => {
+  const counts = { accepted: 0, closed: 0 }
+  service.app.server.on('connection', () => counts.accepted++)
+  const open = (opening: string) => {
     const socket = net.connect(Number(port), '127.0.0.1')
-    socket.on('error', () => {}).on('close', () => closed++)
-    socket.write(openings[i % openings.length] ?? '')
+    socket.on('error', () => {}).on('close', () => counts.closed++)
+    socket.write(opening)
     return socket
-  })
+  }
+  const sockets: net.Socket[] = []
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
   })
-  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  // No more at once than the shortest of the kernels' queues: beyond it, Linux sends cookies, and resets a
+  // connection whose cookie it does not accept.
+  for (let i = 0; i < 500; i += 25) {
+    sockets.push(...Array.from({ length: 25 }, () => openings.map(open)).flat())
+    await until(() => counts.accepted === sockets.length)
+  }
   const began = process.cpuUsage()
   for (let i = 0; i < 20; i++) t.equal((await service.call('GET', '/pets')).status, 200)
   const worked = workedMs(began)
   t.ok(worked < 5_000, `${worked} ms of work for 20 requests`)
-  t.equal(closed, 0, 'while all of them are there')
+  t.equal(counts.closed, 0, 'while all of them are there')
 })
 
 t.test('connections beyond CONNECTIONS_MAX are closed, and the others keep working', async (t) => {
