@@ -557,14 +557,14 @@ t.test('a client that does not read cannot keep it', async (t) => {
       for (;;) yield { data: chunk }
     })(),
   })
-  const service = await start(t, { watch }, { SHUTDOWN_TIMEOUT_MS: '2000' })
+  const service = await start(t, { watch }, { SHUTDOWN_TIMEOUT_MS: '60000' })
   const reader = new Reader(service, '/events')
   await reader.has('data')
   reader.socket.pause()
   await delay(300) // until the buffers of the kernel are full
   const begun = performance.now()
   await service.app.close()
-  t.ok(performance.now() - begun < 1_900)
+  t.ok(performance.now() - begun < 30_000, 'long before all connections would be closed')
   reader.socket.destroy()
 })
 
