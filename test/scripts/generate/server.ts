@@ -358,6 +358,55 @@ t.test('a security scheme may be a reference to another', async (t) => {
   t.equal(refused, '')
 })
 
+const idle: [title: string, place: Edit[0], value: unknown, warning: RegExp][] = [
+  [
+    'of another type of security scheme',
+    ['components', 'securitySchemes', 'apiKey', 'in'],
+    'header',
+    /: the security scheme apiKey: in has no effect beside type: http$/,
+  ],
+  [
+    'of another flow',
+    ['components', 'securitySchemes', 'tokens'],
+    {
+      type: 'oauth2',
+      flows: {
+        clientCredentials: {
+          tokenUrl: 'https://a.example',
+          authorizationUrl: 'https://a.example',
+          scopes: {},
+        },
+      },
+    },
+    /: flows\.clientCredentials\.authorizationUrl has no effect in that flow$/,
+  ],
+  [
+    "of parameters that a header's name and place say",
+    [...ok, 'headers', 'Link', 'name'],
+    'Link',
+    / warning Property `name` is not expected here\. \(struct\)$/,
+  ],
+]
+
+for (const [title, place, value, warning] of idle)
+  t.test(`a field ${title} is a warning: it has no effect`, async (t) => {
+    const { refused, warnings } = await generate(t, [[place, value]], everyOperation)
+    t.equal(refused, '')
+    const [line = '', ...others] = warnings.filter((each) => warning.test(each))
+    t.match(line, /openapi\.yaml:\d+:\d+/)
+    t.strictSame(others, [])
+  })
+
+t.test('a misspelt field of a security scheme is refused', async (t) => {
+  for (const [field, message] of [
+    ['schem', '`schem` is not expected here'],
+    ['IN', '`IN` is not expected here'],
+  ] as const) {
+    const edit: Edit = [['components', 'securitySchemes', 'apiKey', field], 'bearer']
+    t.match((await generate(t, [edit], everyOperation)).refused, message)
+  }
+})
+
 t.test(
   'an alternative that the server cannot check is refused once the operation is implemented',
   async (t) => {
