@@ -31,8 +31,8 @@ import {
   securityCheck,
 } from './checks.js'
 import { handlerOf, type Shared } from './parts.js'
-import { collect } from './problems.js'
-import { additionProblems, missingCodes } from './prove-additions.js'
+import { collect, note } from './problems.js'
+import { additionFaults, missingCodes, placeOf } from './prove-additions.js'
 
 type RouteOptionsOfGlue = Omit<RouteOptions, 'method' | 'url'>
 
@@ -144,8 +144,8 @@ function checkAdditions<Resource>(
 ): void {
   for (const { text, at } of missingCodes(operation, contract, additions)) problems.set(text, { text, at })
   const parts = { check, form, isImplemented }
-  const found = additionProblems(operation, parts, contract, [ownAddition, ...additions])
-  for (const [problem, each] of found) if (!problems.has(problem)) problems.set(problem, each)
+  for (const fault of additionFaults(operation, parts, contract, [ownAddition, ...additions]))
+    note(problems, fault, placeOf(operation, fault))
 }
 
 function hasHead({ prefix, path }: Operation, { operations }: Contract): boolean {

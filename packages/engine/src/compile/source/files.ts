@@ -22,7 +22,7 @@ import { oneLine } from '../../lib/one-line.js'
 import { knownExtensions } from '../contract/extensions.js'
 import { withDecisions } from './decided.js'
 import { withWrittenRefs } from './discriminator.js'
-import { emptyProblemIn } from './document-form.js'
+import { emptyProblemsIn } from './document-form.js'
 import { createPosition, type Position, parseDocumentText, parseText } from './file-value.js'
 import { withSchemeNames } from './scheme-names.js'
 import { withOwnRefs } from './self.js'
@@ -167,8 +167,9 @@ function checkFilled(values: ReadonlyMap<string, object>, file: string, place: P
     const [, pointer = ''] = ref.split('#', 2)
     return [fileOf(ref, from), pointerKeys(pointer) ?? []] as const
   }
-  const found = emptyProblemIn(values, file, targetOf)
-  if (found !== undefined) throw new ContractError(`${place(found.file, found.at)}: ${oneLine(found.text)}`)
+  const found = emptyProblemsIn(values, file, targetOf)
+  const lines = found.map(({ file, at, text }) => `${place(file, at)}: ${oneLine(text)}`)
+  if (lines.length > 0) throw new ContractError([...new Set(lines)].join('\n'))
 }
 
 // Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to
@@ -310,15 +311,16 @@ const mark = '\0foreign '
 
 function problems(error: unknown, file: string, place: Place, unread: ReadonlyMap<string, string>): string[] {
   const { errors = [error as JSONParserError] } = error as Partial<JSONParserErrorGroup>
-  return errors.map((each) => {
+  return errors.flatMap((each) => {
     // A file that does not parse has no parts to locate: the parser's message has the line and column.
-    const yaml = /^Error parsing (.*?): ([^\n]+?)(?: at line (\d+), column (\d+))?:?(?:\n|$)/.exec(
-      each.message,
-    )
-    if (yaml) {
-      const text = yaml[2]?.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : yaml[2]
-      return `${[shown(yaml[1] ?? ''), yaml[3], yaml[4]].filter(Boolean).join(':')}: ${text}`
-    }
+    const [, name, lines] = /^Error parsing (.*?): ([\s\S]+)$/.exec(each.message) ?? []
+    if (name !== undefined && lines !== undefined)
+      return lines.split('\n').flatMap((line, i) => {
+        const [, text = '', ...at] = /^(.*?)(?: at line (\d+), column (\d+))?:?$/.exec(line) ?? []
+        if (i > 0 && at[0] === undefined) return [] // no further error, but the text that has it
+        const told = text.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : text
+        return `${[shown(name), ...at].filter(Boolean).join(':')}: ${told}`
+      })
     const source = toPath(each.source || path.resolve(file))
     return `${place(source, each.path ?? [])}: ${explain(each, unread)}`
   })
