@@ -123,10 +123,10 @@ function bodyProblem(
   check: ResponseCheck,
 ): string | undefined {
   if (sent instanceof Error) return `errorBody failed: ${sent.message}`
-  const { status, body, isDeclared } = sent
+  const { status, body, isDeclared, fault: nearest } = sent
   const content = response?.contents.find(({ mediaType }) => !isRange(mediaType))
   if (isDeclared || content === undefined) return undefined
-  const fault = check.fault(status, body, content.mediaType)
+  const fault = nearest ?? check.fault(status, body, content.mediaType)
   const reason = fault?.problem ?? 'its schema has neither code nor message, neither title nor detail'
   return `an error of the server has another form, so errorBody must make it: ${reason}`
 }

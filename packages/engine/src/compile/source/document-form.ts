@@ -4,6 +4,7 @@
 import type { Pointer, Problem } from '../../document/contract-error.js'
 import { containerFields, type Nesting, nestingIn, outermost } from '../../document/keywords.js'
 import { valueAt } from '../../document/pointer.js'
+import { nodeOf } from '../../document/reader.js'
 
 /** As Redocly's parser of YAML: far more than people write, far from overflowing the stack of any reader. */
 export const nestingMax = 100
@@ -23,7 +24,7 @@ export function formProblem(file: object): Problem | undefined {
   return first
 }
 
-/** The places of a document, or of a part of one, with null for an object. */
+/** The places of a document, or of a part of one, with null for an object, or a `$ref` for a text. */
 export function emptyProblems(
   document: object,
   at: Pointer = [],
@@ -92,6 +93,8 @@ function formFault(_: Part, { value, at }: Part): string | undefined {
 }
 
 function emptyFault(around: Part, { value, at, nesting }: Part): string | undefined {
+  if (isText(around, String(at.at(-1))) && typeof nodeOf(value).$ref === 'string')
+    return `${named(at)} is a $ref, which only an object can be: write the text in its place`
   if (value === null && !nesting.isData && isContainer(around, String(at.at(-1))))
     return `${named(at)} is null: give it a value, or remove it`
   const isMapping = around.nesting.of === 'mapping' && !around.nesting.isData
@@ -102,6 +105,11 @@ function emptyFault(around: Part, { value, at, nesting }: Part): string | undefi
 
 function named(at: Pointer): string {
   return at.slice(-3).join('.')
+}
+
+// Whether a member must be a text.
+function isText({ nesting: { isMap, isData } }: Part, key: string): boolean {
+  return !isMap && !isData && ['description', 'summary', 'title'].includes(key)
 }
 
 // Whether a member must be an object or an array.

@@ -148,11 +148,15 @@ async function bundled(
     const isPlain = (ref: string) => unread.has(ref) || isPlainRef(ref, resolves)
     return withoutForeign(value, { setAside, isOld, extensions, isPlain }, nesting)
   }
-  const bundle = await new $RefParser().bundle(file, {
+  const bundling = new $RefParser().bundle(file, {
     // JSON is YAML, too.
     parse: { json: false, text: false, binary: false, yaml: { order: 1, canParse: true, parse } },
     resolve: { http: false, file: { order: 1, canRead: true, read } },
     continueOnError: true, // to report every problem
+  })
+  const bundle = await bundling.catch((error) => {
+    checkFilled(values, file, place) // a file of Markdown does not parse: the $ref to it is what is wrong
+    throw error
   })
   checkFilled(values, file, place)
   return completed(bundle, bundle, foreign) as object
