@@ -24,7 +24,7 @@ export function formProblem(file: object): Problem | undefined {
   return first
 }
 
-/** The places of a document, or of a part of one, with null for an object, or a `$ref` for a text. */
+/** The places of a document, or of a part of one, with null for an object. */
 export function emptyProblems(
   document: object,
   at: Pointer = [],
@@ -63,6 +63,17 @@ export function emptyProblemsIn(
   return found
 }
 
+/** The places of a file with a `$ref` for a text, to something else than YAML: that is what is wrong. */
+export function textProblems(file: object, isUnread: (ref: string) => boolean): Problem[] {
+  const found = problemsOf({ value: file, at: [], nesting: outermost }, (around, { value, at }) => {
+    const { $ref } = nodeOf(value)
+    return isText(around, String(at.at(-1))) && typeof $ref === 'string' && isUnread($ref)
+      ? `${named(at)} is a $ref to a file that is no YAML: write the text in its place`
+      : undefined
+  })
+  return [...found]
+}
+
 // In their order.
 function* problemsOf(
   whole: Part,
@@ -93,8 +104,6 @@ function formFault(_: Part, { value, at }: Part): string | undefined {
 }
 
 function emptyFault(around: Part, { value, at, nesting }: Part): string | undefined {
-  if (isText(around, String(at.at(-1))) && typeof nodeOf(value).$ref === 'string')
-    return `${named(at)} is a $ref, which only an object can be: write the text in its place`
   if (value === null && !nesting.isData && isContainer(around, String(at.at(-1))))
     return `${named(at)} is null: give it a value, or remove it`
   const isMapping = around.nesting.of === 'mapping' && !around.nesting.isData

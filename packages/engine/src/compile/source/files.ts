@@ -22,7 +22,7 @@ import { oneLine } from '../../lib/one-line.js'
 import { knownExtensions } from '../contract/extensions.js'
 import { withDecisions } from './decided.js'
 import { withWrittenRefs } from './discriminator.js'
-import { emptyProblemsIn } from './document-form.js'
+import { emptyProblemsIn, textProblems } from './document-form.js'
 import { createPosition, type Position, parseDocumentText, parseText } from './file-value.js'
 import { withSchemeNames } from './scheme-names.js'
 import { withOwnRefs } from './self.js'
@@ -136,10 +136,13 @@ async function bundled(
   const read = ({ url }: { readonly url: string }) =>
     textOfFile(toPath(url)).catch(() => Promise.reject(new Error(url)))
   const values = new Map<string, object>()
+  const unparsed = new Set<string>()
   const parse = async ({ url, data }: { readonly url: string; readonly data: unknown }) => {
     const name = toPath(url)
+    unparsed.add(name)
     const value = name === file ? rootOf(String(data)) : withOwnRefs(parseText(String(data)))
     values.set(name, value)
+    unparsed.delete(name)
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
     const nesting = { ...outermost, isMap }
@@ -155,7 +158,7 @@ async function bundled(
     continueOnError: true, // to report every problem
   })
   const bundle = await bundling.catch((error) => {
-    checkFilled(values, file, place) // a file of Markdown does not parse: the $ref to it is what is wrong
+    checkTexts(values, unparsed, place)
     throw error
   })
   checkFilled(values, file, place)
@@ -164,6 +167,16 @@ async function bundled(
 
 function rootOf(text: string): object {
   return withSchemeNames(withOwnRefs(parseDocumentText(text)))
+}
+
+// Of a file of Markdown, the parser of YAML would tell a line that is right.
+function checkTexts(values: ReadonlyMap<string, object>, unparsed: ReadonlySet<string>, place: Place): void {
+  const lines = [...values].flatMap(([file, value]) =>
+    textProblems(value, (ref) => unparsed.has(fileOf(ref, file))).map(
+      ({ text, at }) => `${place(file, at)}: ${oneLine(text)}`,
+    ),
+  )
+  if (lines.length > 0) throw new ContractError(lines.join('\n'))
 }
 
 function checkFilled(values: ReadonlyMap<string, object>, file: string, place: Place): void {
