@@ -37,17 +37,18 @@ export function placesOf(
 export function withPlaces(text: string, file: string, places: Places): string {
   const from = path.dirname(path.resolve(file))
   const to = path.posix.dirname(places.get(path.resolve(file)) ?? '')
-  return text.replace(reference, (whole, isRef, before, ref, pointer) => {
+  return text.replace(reference, (whole, before, ref) => {
     const place = places.get(path.resolve(from, decoded(ref)))
-    // Without a pointer, what is no $ref may be any text.
-    if (place === undefined || (isRef === undefined && pointer === undefined)) return whole
-    const moved = path.posix.relative(to, place)
-    return moved === path.posix.normalize(decoded(ref)) ? whole : `${isRef ?? ''}${before}${encodeURI(moved)}`
+    const moved = place === undefined ? undefined : path.posix.relative(to, place)
+    return moved === undefined || moved === path.posix.normalize(decoded(ref))
+      ? whole
+      : before + encodeURI(moved)
   })
 }
 
-// `$ref: 'a.yaml#/A'`, `{"$ref": "a.yaml"}`, and `dog: a.yaml#/Dog` in the mapping of a discriminator.
-const reference = /(\$ref["']?)?(\s*:\s*["']?)([^"'\s#,{}[\]]+)(?=(#)?)/g
+// `$ref: 'a.yaml#/A'` and `{"$ref": "a.yaml"}`, and with a pointer `dog: a.yaml#/Dog` in the mapping of a discriminator:
+// without one, what is no $ref may be any text.
+const reference = /((?:\$ref["']?\s*:\s*|:[ \t]*(?=["']?[^"'\s#,{}[\]]+#))["']?)([^"'\s#,{}[\]]+)/g
 
 function decoded(ref: string): string {
   try {

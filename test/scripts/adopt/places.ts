@@ -30,6 +30,12 @@ t.test('a file outside of the folder, or with the name of the document, has no p
 
 const inDocument: [title: string, text: string, written: string][] = [
   ['a $ref', "$ref: '../common/errors.yaml#/A'", "$ref: 'common/errors.yaml#/A'"],
+  [
+    'one below its key',
+    'X-A:\n  $ref: "../common/errors.yaml#/A"\n',
+    'X-A:\n  $ref: "common/errors.yaml#/A"\n',
+  ],
+  ['one on a line of its own', '$ref:\n  ../common/errors.yaml', '$ref:\n  common/errors.yaml'],
   ['one without quotes', '- $ref: ../common/errors.yaml#/A\n', '- $ref: common/errors.yaml#/A\n'],
   ['one to a whole file', '{$ref: ../common/errors.yaml}', '{$ref: common/errors.yaml}'],
   ['one in JSON', '{"$ref":"../common/errors.yaml#/A"}', '{"$ref":"common/errors.yaml#/A"}'],
