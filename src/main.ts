@@ -3,6 +3,7 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import { serviceContract } from './auth/contract.js'
+import { schemes } from './auth/schemes.js'
 import { type Config, readConfig } from './config.js'
 import { connect } from './database/connect.js'
 import { unlessAborted, untilAborted } from './lib/abort.js'
@@ -43,7 +44,7 @@ async function main(): Promise<void> {
     const parts = { config, contract, database, log, shutdown }
     const { origin, stop } = await serve(parts)
     // To the terminal, not to the log: it may contain a key.
-    const message = welcome(contract, database, origin, config.publicUrl)
+    const message = welcome(contract, database, { origin, publicUrl: config.publicUrl, schemes })
     process.stderr.write(await unlessAborted(message, forced))
     await untilAborted(requested)
     logStop(log, requested.reason)

@@ -7,9 +7,9 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Contract, ContractError } from 'contract-engine'
-import { readSource } from 'contract-engine/tools'
+import { filesOf, readSource } from 'contract-engine/tools'
 import { OperatorError } from '../../src/lib/operator-error.js'
-import { contractFile, projectRoot } from '../../src/lib/paths.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { type Findings, findDifferences, writeDifferences } from '../generate/differences.js'
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
 import { type Choice, chooseChecks } from '../lib/choose-checks.js'
@@ -18,6 +18,7 @@ import { schemesFile } from '../lib/schemes.js'
 import { renameProject, withOwnVolumes } from './names.js'
 import { installPackages, packageFolders } from './packages.js'
 import { adoptingPage, clientReadme, readme, withoutLinks } from './pages.js'
+import { contractName, type Places, placesOf, withPlaces } from './places.js'
 import { withChecks } from './schemes.js'
 
 // What is the animals' own, beside the handlers, and of the engine: folders and files.
@@ -53,19 +54,24 @@ export interface Adopted {
 /**
  * Makes a document the contract of the project in a folder.
  * @param name replaces the project's own name, the animal store's
+ * @param folder the one that the files of the document are in, by default that of the document
  * @throws {ContractError} with the problems `npm run generate` would report; nothing is changed
  * @throws {OperatorError} if a file of the document cannot be placed in the project; nothing is changed
  */
-export async function adopt(root: string, document: string, name?: string): Promise<Adopted> {
+export async function adopt(
+  root: string,
+  document: string,
+  { name, folder }: { readonly name?: string | undefined; readonly folder?: string | undefined } = {},
+): Promise<Adopted> {
   await refuseAgain(root)
-  const { files } = await readSource(document)
-  const places = placesOf(document, files)
+  const { files } = await readSource(document, filesOf(document, folder))
+  const places = placesOf(document, files, folder)
   const parts = await animalPartsOf(root)
   const removed = (await Promise.all(parts.map((part) => filesIn(root, part)))).flat()
   const known = new Set((await filesIn(root, '.')).filter((file) => !removed.includes(file)))
-  const taken = [...places.values()].find((place) => place !== contractName && known.has(place))
-  if (taken !== undefined)
-    throw new OperatorError(`${document} refers to ${taken}, which already exists in the project.`)
+  const taken = [...places.values()].filter((place) => place !== contractName && known.has(place))
+  if (taken.length > 0)
+    throw new OperatorError(`${document} refers to what already exists in the project: ${taken.join(', ')}.`)
   const { contract, differences, warnings } = await generateInStage(places)
   const choice = chooseChecks(contract)
   for (const part of parts) await rm(path.join(root, part), { recursive: true, force: true })
@@ -93,7 +99,7 @@ To change its contract, edit openapi.yaml, or replace it and the files it refers
 }
 
 // The name of the client's package is in what is generated.
-async function rename(root: string, name: string, places: ReadonlyMap<string, string>): Promise<void> {
+async function rename(root: string, name: string, places: Places): Promise<void> {
   await renameProject(root, name, new Set(places.values()))
   const agent = (text: string) => text.replace(/"agent": "animal-store-client\//, `"agent": "${name}-client/`)
   await edit(root, 'generated/client.ts', agent)
@@ -108,39 +114,16 @@ export async function changesOf(root: string): Promise<string> {
   )
 }
 
-const contractName = path.basename(contractFile)
-
-// The target of each file: openapi.yaml for the document, the same relative path for those it refers to.
-function placesOf(document: string, files: readonly string[]): ReadonlyMap<string, string> {
-  const folder = path.dirname(path.resolve(document))
-  const others = files.filter((file) => path.resolve(file) !== path.resolve(document))
-  const outside = others.find((file) => path.relative(folder, file).startsWith('..'))
-  if (outside !== undefined) throw new OperatorError(`${document} refers to ${outside}, outside its folder.`)
-  return new Map([
-    [document, contractName],
-    ...others.map((file): [string, string] => [file, path.relative(folder, file).split(path.sep).join('/')]),
-  ])
-}
-
-async function copyTo(root: string, places: ReadonlyMap<string, string>): Promise<void> {
-  const [document = ''] = places.keys()
+async function copyTo(root: string, places: Places): Promise<void> {
   for (const [from, place] of places) {
     await mkdir(path.dirname(path.join(root, place)), { recursive: true })
-    await writeFile(path.join(root, place), withNewName(await readFile(from, 'utf8'), from, document))
+    await writeFile(path.join(root, place), withPlaces(await readFile(from, 'utf8'), from, places))
   }
-}
-
-// Renames references to the document itself to openapi.yaml.
-function withNewName(text: string, file: string, document: string): string {
-  return text.replace(/(\$ref["']?\s*:\s*["']?)([^"'\s#]+)(?=#)/g, (whole, before, ref) => {
-    const isOwn = path.resolve(path.dirname(file), ref) === path.resolve(document)
-    return isOwn ? `${before}${path.posix.join(path.posix.dirname(ref), contractName)}` : whole
-  })
 }
 
 // The files that generate makes from the document in an empty project. Errors name the files as they were
 // given, warnings as they are in the project from now on.
-function generateInStage(places: ReadonlyMap<string, string>): Promise<Findings> {
+function generateInStage(places: Places): Promise<Findings> {
   return inTemporaryDirectory(async (stage) => {
     const renamed = (text: string, nameOf: (from: string, place: string) => string) =>
       [...places].reduce((line, [from, place]) => {

@@ -12,33 +12,35 @@ import { schemesFile } from '../lib/schemes.js'
 import { adopt, changesOf } from './adopt.js'
 import { namePattern } from './names.js'
 
-const usage = `Usage: npm run adopt -- [--force] [--name NAME] DOCUMENT
+const usage = `Usage: npm run adopt -- [--force] [--name NAME] [--root FOLDER] DOCUMENT
 
 Replaces openapi.yaml by DOCUMENT, of OpenAPI 3.0, 3.1 or 3.2, and the files it refers to; removes the animals'
 handlers, SQL, commands, load scripts and tests; and runs generate. Each operation then responds with 501
 until its handler is implemented. If npm run generate would reject DOCUMENT, nothing is changed.
 
   --name   rename the project: its packages, metrics, keys, images, units, alerts; small letters, such as toy-shop
+  --root   the folder that DOCUMENT and the files it refers to are in; by default that of DOCUMENT
   --force  run even with uncommitted changes in git, which may be lost
   --help   this
 
-Example:
+Examples:
   npm run adopt -- --name shop ../shop/openapi.yaml
+  npm run adopt -- --root ../shop ../shop/v1/openapi.yaml
 
 Exit codes: 0 done, 1 nothing was changed, 2 wrong usage.
 `
 
 async function main(args: readonly string[]): Promise<number> {
-  const options = { force: { type: 'boolean' }, name: { type: 'string' } } as const
+  const options = { force: { type: 'boolean' }, name: { type: 'string' }, root: { type: 'string' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const [document, ...others] = positionals
   if (document === undefined || others.length > 0) throw new UsageError('Name one document')
-  const { name } = values
+  const { name, root: folder } = values
   if (name !== undefined && !namePattern.test(name))
     throw new UsageError('--name must be small letters and digits, with hyphens between: toy-shop')
   if (!values.force && (await changesOf(projectRoot)) !== '')
     throw new OperatorError('There are uncommitted changes. Commit them, or use --force.')
-  const { warnings, operations, removed, choice } = await adopt(projectRoot, document, name)
+  const { warnings, operations, removed, choice } = await adopt(projectRoot, document, { name, folder })
   for (const line of warnings) process.stderr.write(`${line}\n`)
   await print(`${document} is the contract now: ${operations} operations, each with a stub in src/handlers/
 ${removed} files about animals removed${name === undefined ? '' : `; the project is called ${name}`}

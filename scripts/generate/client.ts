@@ -17,8 +17,8 @@ import type {
 } from 'contract-client'
 import type { Contract, Operation } from 'contract-engine'
 import {
+  filledNames,
   generateTypes,
-  hasDefault,
   importOf,
   type Notation,
   notationOf,
@@ -46,7 +46,6 @@ import {
   Reader,
   type Response,
   rivalsOf,
-  schemasIn,
   withoutDynamicRefs,
 } from 'contract-engine/tools'
 import { rateCost } from '../../src/auth/plans.js'
@@ -61,7 +60,7 @@ export function generateClient(contract: Contract, types = generateTypes(contrac
   const names = requestNames(operations)
   const notation = notationOf(contract, types, [...names.values()])
   const requests = operations
-    .map((each) => requestInterface(each, names.get(each) ?? '', contract.document, notation))
+    .map((each) => requestInterface(each, names.get(each) ?? '', notation))
     .join('\n')
   const calls = operations.map((each) => callType(each, names.get(each) ?? '', notation)).join('\n')
   const errors = operations.map((each) => errorsType(each, notation)).join('\n')
@@ -89,7 +88,7 @@ export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 
 `
 }
 
-const typesOfCalls = ['Accepting', 'Call', 'RequestOf', 'StatusOf', 'StreamCall', 'Unfilled', 'WithFiles']
+const typesOfCalls = ['Accepting', 'Call', 'RequestOf', 'StatusOf', 'StreamCall', 'WithFiles']
 
 // Those without parameters, which importOf does not tell from words of a description.
 function plainTypesIn(text: string, ...names: string[]): string[] {
@@ -198,8 +197,8 @@ function requestNames(operations: readonly Operation[]): ReadonlyMap<Operation, 
 }
 
 // A named type, so that editors show its name.
-function requestInterface(operation: Operation, name: string, document: object, notation: Notation): string {
-  const body = sentType(operation, document, notation)
+function requestInterface(operation: Operation, name: string, notation: Notation): string {
+  const body = sentType(operation, notation)
   return `/** The request of \`${clientName(operation)}\`. */
 export interface ${name} extends RequestOf<operations[${JSON.stringify(operation.id)}], ${body}, Credentials> {}
 `
@@ -252,31 +251,14 @@ function keyOf(name: string): string {
   return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name)
 }
 
-// The body of a request; properties with a default may be absent.
-function sentType(operation: Operation, document: object, notation: Notation): string {
+// The body of a request.
+function sentType(operation: Operation, notation: Notation): string {
   const { id, body } = operation
   if (body === undefined) return '{ readonly body?: never }'
   const sent = sentContent(operation)
   const bytes = { body: 'FileBody', file: 'Uint8Array | Blob' }
   const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, bytes)
-  const filled = filledNames(document, sent?.schema).map((name) => JSON.stringify(name))
-  const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
-  return `{ readonly body${body.required ? '' : '?'}: ${whole} }`
-}
-
-// The names of properties that have a default everywhere in a body.
-function filledNames(document: object, schema: AnySchema | undefined): string[] {
-  const reader = new Reader(document)
-  const isFilled = new Map<string, boolean>()
-  const reached = new Set<AnySchema>([schema ?? {}]) // a Set iterates over what is added meanwhile, too
-  for (const each of reached) {
-    for (const part of schemasIn(each)) {
-      for (const [name, field] of Object.entries(nodeOf(part.properties)))
-        isFilled.set(name, isFilled.get(name) !== false && hasDefault(reader, field))
-      if (typeof part.$ref === 'string') reached.add(reader.node(part))
-    }
-  }
-  return [...isFilled].flatMap(([name, is]) => (is ? [name] : []))
+  return `{ readonly body${body.required ? '' : '?'}: ${type} }`
 }
 
 // The content the client sends: JSON if possible.
@@ -507,7 +489,7 @@ function bodyOf(
   const numbers = places.of(content?.schema)
   if (content === undefined || (isPlainJson(content.mediaType) && numbers === undefined)) return {}
   const { mediaType, kind, fields = new Map<string, Field>() } = content
-  const filled = new Set(fields.size > 0 ? filledNames(document, content.schema) : [])
+  const filled = new Set(fields.size > 0 ? filledNames(new Reader(document), content.schema) : [])
   const special = [...fields].flatMap(([name, field]) => {
     const written = fieldOf(field, filled.has(name))
     // Only a declared name tells what an escaped one means.

@@ -151,11 +151,22 @@ function severityOf(
   if (fields.some((field) => ['externalDocs', 'contact', 'license'].includes(field))) return 'warn'
   // True and false are schemas, but of OpenAPI 3.0 in additionalProperties alone.
   if (!isOld && /^Expected type `Schema` \(object\) but got `boolean`/.test(message)) return 'off'
+  if (isOfOtherType(message, pointer)) return 'off'
+  // The map has the name, and it is in the header (OpenAPI 3.1.1, section 4.8.21).
+  if (/\/headers\/[^/]+\/(?:name|in)$/.test(pointer) && message.includes('is not expected here'))
+    return 'warn'
   // Supported without a type.
   if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off'
   // Keywords of 3.0 in a 3.1 document, which are supported.
   const isKnown = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
   return isKnown && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity
+}
+
+// A field of security schemes of another type, or of another flow, of which the reader of the contract warns.
+function isOfOtherType(message: string, pointer: string): boolean {
+  if (/^The field `.+` is not allowed here/.test(message)) return true
+  const flow = /\/securitySchemes\/[^/]+\/flows\/\w+\/(?:authorizationUrl|tokenUrl|deviceAuthorizationUrl)$/
+  return flow.test(pointer) && message.includes('is not expected here')
 }
 
 // Redocly only recognizes ASCII names in a path.

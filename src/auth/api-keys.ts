@@ -9,7 +9,7 @@ import { elapsedMs } from '../lib/clock.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
 import { hashApiKey, isApiKey, looksLikeApiKey } from './api-key.js'
-import type { CheckFactory } from './checks.js'
+import type { AnyCheckFactory, CheckFactory } from './checks.js'
 import { type Client, toClient } from './client.js'
 import { keyErrors } from './unauthorized.js'
 
@@ -23,7 +23,7 @@ const cachedKeysMax = 10_000
  * scheme, or an `apiKey` in a header, a query or a cookie.
  */
 export function apiKeys(): CheckFactory {
-  return ({ scheme, contract, pools, loadShedder }) => {
+  const make: CheckFactory = ({ scheme, contract, pools, loadShedder }) => {
     const definition = contract.securitySchemes.get(scheme)
     if (definition?.scheme?.toLowerCase() === 'basic')
       throw new OperatorError(
@@ -36,6 +36,16 @@ export function apiKeys(): CheckFactory {
     }
     return new KeyCheck(find, loadShedder, keyErrors(definition))
   }
+  factories.add(make)
+  return make
+}
+
+const factories = new WeakSet<AnyCheckFactory>()
+
+/** The schemes of a list whose credentials are the service's own keys. */
+export function schemesOfKeys(schemes: Readonly<Record<string, AnyCheckFactory>>): ReadonlySet<string> {
+  const own = Object.entries(schemes).filter(([, make]) => factories.has(make))
+  return new Set(own.map(([name]) => name))
 }
 
 const probe = (sql: Sql) => findClientKey(sql, '')

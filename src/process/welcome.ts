@@ -2,21 +2,32 @@
 
 import { withoutPrefix } from 'contract-engine/lib/base-url'
 import { createApiKey, hashApiKey } from '../auth/api-key.js'
+import { schemesOfKeys } from '../auth/api-keys.js'
+import type { AnyCheckFactory } from '../auth/checks.js'
 import { customPlan, fixedPlans, type ServiceContract } from '../auth/plans.js'
 import { scopesOf } from '../auth/scopes.js'
 import { insertFirstApiKey } from '../database/api-keys.js'
 import type { Database } from '../database/database.js'
+import { firstCall } from './first-call.js'
+
+/** Where the service is, and what checks its callers. */
+export interface Place {
+  /** Where it listens. */
+  readonly origin: string
+  /** Where callers reach the operations, if that is elsewhere. */
+  readonly publicUrl?: string | undefined
+  /** The checks of the security schemes. */
+  readonly schemes: Readonly<Record<string, AnyCheckFactory>>
+}
 
 /**
- * Returns the message. At an embedded database's first startup it creates a demo key, and shows it once.
- * @param origin where the service listens
- * @param publicUrl where callers reach the operations, if that is elsewhere
+ * Returns the message. At an embedded database's first startup it creates a demo key, and shows it once, if the
+ * contract has a scheme of keys.
  */
 export async function welcome(
   contract: ServiceContract,
   { sql, embedded }: Database,
-  origin: string,
-  publicUrl?: string,
+  { origin, publicUrl, schemes }: Place,
 ): Promise<string> {
   // Unknown if a gateway gives the operations another prefix.
   const root = (publicUrl && withoutPrefix(publicUrl, contract.prefix)) ?? callable(origin)
@@ -25,18 +36,30 @@ export async function welcome(
     `${contract.title} ${contract.version} at ${base}`,
     `Interactive documentation: ${root}/docs`,
   ]
-  const key = embedded ? await demoKey(contract, sql) : undefined
-  if (key !== undefined) {
-    lines.push(
-      `Demo key, shown only once: ${key}`,
-      'Try it:',
-      `  curl -i -w '\\n' -H 'Authorization: Bearer ${key}' ${root}${firstPath(contract)}`,
-    )
-  } else if (embedded) {
-    const plan = fixedPlans(contract)[0]?.name ?? `${customPlan(contract)} --per-minute 60 --per-day 1000`
-    lines.push(`Create a key: npm run --silent keys -- create --name me --plan ${plan}`)
-  }
+  if (!embedded) return `${lines.join('\n')}\n`
+  const ofKeys = keySchemes(contract, schemes)
+  const key = ofKeys.size > 0 ? await demoKey(contract, sql) : undefined
+  if (key !== undefined) lines.push(`Demo key, shown only once: ${key}`)
+  else if (ofKeys.size > 0)
+    lines.push(`Create a key: npm run --silent keys -- create --name me --plan ${planOf(contract)}`)
+  const call = firstCall(contract, root, ofKeys, key)
+  if (call !== undefined && 'curl' in call) lines.push('Try it:', `  ${call.curl}`)
+  // Whoever has a key of an earlier start has called with it.
+  else if (call !== undefined && (key !== undefined || ofKeys.size === 0))
+    lines.push(`To try it, ${call.needs}`)
   return `${lines.join('\n')}\n`
+}
+
+// Those that operations name.
+function keySchemes({ operations }: ServiceContract, schemes: Place['schemes']): ReadonlySet<string> {
+  const named = new Set(
+    [...operations.values()].flatMap(({ security }) => security.flat().map(({ name }) => name)),
+  )
+  return new Set([...schemesOfKeys(schemes)].filter((name) => named.has(name)))
+}
+
+function planOf(contract: ServiceContract): string {
+  return fixedPlans(contract)[0]?.name ?? `${customPlan(contract)} --per-minute 60 --per-day 1000`
 }
 
 // A server can listen on all addresses, but a client cannot call all: not everywhere, and not by this name.
@@ -60,10 +83,4 @@ async function demoKey(contract: ServiceContract, sql: Database['sql']): Promise
     createdBy: null,
   })
   return created ? key : undefined
-}
-
-// An operation that curl can call without parameters.
-function firstPath({ prefix, operations }: ServiceContract): string {
-  const simple = [...operations.values()].find(({ method, path }) => method === 'GET' && !path.includes('{'))
-  return simple === undefined ? `${prefix}/` : simple.prefix + simple.path
 }

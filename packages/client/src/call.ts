@@ -85,17 +85,6 @@ export type Given<Value> = Value extends readonly unknown[]
       ? { [Name in keyof Value]: Given<Value[Name]> | (object extends Pick<Value, Name> ? undefined : never) }
       : Value
 
-/** A request body in which the fields with these names are optional, because they have a default. */
-export type Unfilled<Body, Names extends PropertyKey> = Body extends readonly unknown[]
-  ? { [Index in keyof Body]: Unfilled<Body[Index], Names> }
-  : Body extends FileBody
-    ? Body
-    : Body extends object
-      ? { [Name in keyof Body as Name extends Names ? never : Name]: Unfilled<Body[Name], Names> } & {
-          [Name in keyof Body as Name extends Names ? Name : never]?: Unfilled<Body[Name], Names>
-        }
-      : Body
-
 /** The arguments of a call: the request is optional if nothing in it is required. */
 export type Arguments<Request> = object extends Request ? [request?: Request] : [request: Request]
 

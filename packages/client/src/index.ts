@@ -20,7 +20,6 @@ export type {
   RequestOf,
   StatusOf,
   StreamCall,
-  Unfilled,
   WithFiles,
 } from './call.js'
 export { type AnyClient, buildClient } from './client.js'

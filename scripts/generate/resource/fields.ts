@@ -1,6 +1,7 @@
 // The fields of a resource: what the contract says of each, and the column that stores it.
 
-import { type Node, nodeOf, type Reader } from 'contract-engine/tools'
+import { filledNames } from 'contract-engine/generate'
+import { type AnySchema, type Node, nodeOf, type Reader } from 'contract-engine/tools'
 import { type ColumnType, columnTypeOf } from './column-types.js'
 import { snakeCase } from './words.js'
 
@@ -15,6 +16,8 @@ export interface ResourceField {
   readonly shown: Presence | undefined
   /** Whether a new row takes it, and whether it is always there then. */
   readonly taken: Presence | undefined
+  /** Whether the service fills it in, where a client does not send it. */
+  readonly isFilled: boolean
   readonly isNullable: boolean
   /** `x-unique`: true, or the code of the error. */
   readonly unique: string | true | undefined
@@ -37,17 +40,20 @@ export interface Reference {
  * @param taken the schema of what a new one takes; undefined if nothing adds one
  */
 export function fieldsOf(reader: Reader, shown: unknown, taken: unknown): ResourceField[] {
+  const filled = new Set(filledNames(reader, taken as AnySchema | undefined)) // a schema of the document
   const [ofShown, ofTaken] = [declaredIn(reader, shown), declaredIn(reader, taken)]
   return [...new Set([...ofShown.keys(), ...ofTaken.keys()])].map((name) => {
     const [of, given] = [ofShown.get(name), ofTaken.get(name)]
+    const isFilled = filled.has(name)
     const schema = { ...given?.schema, ...of?.schema } // an extension may be in either
     return {
       name,
       column: snakeCase(name),
       schema,
       type: columnTypeOf(reader, schema),
-      shown: of && (of.schema.writeOnly === true ? undefined : presenceOf(of)),
-      taken: given && (given.schema.readOnly === true ? undefined : presenceOf(given)),
+      shown: of && (of.schema.writeOnly === true ? undefined : presenceOf(of.isRequired)),
+      taken: given && (given.schema.readOnly === true ? undefined : presenceOf(given.isRequired || isFilled)),
+      isFilled,
       isNullable: isNullable(reader, schema),
       unique: uniqueOf(schema['x-unique']),
       references: referenceOf(schema['x-references']),
@@ -85,10 +91,8 @@ function partsOf(reader: Reader, given: unknown): readonly Node[] {
   return [schema, ...(Array.isArray(allOf) ? allOf.flatMap((each) => partsOf(reader, each)) : [])]
 }
 
-// One with a default is always there, unless only the service sets it.
-function presenceOf({ schema, isRequired }: Declared): Presence {
-  const isFilled = schema.default !== undefined && schema.readOnly !== true
-  return isRequired || isFilled ? 'always' : 'sometimes'
+function presenceOf(isAlways: boolean): Presence {
+  return isAlways ? 'always' : 'sometimes'
 }
 
 function isNullable(reader: Reader, { type, nullable, enum: values, anyOf, oneOf }: Node): boolean {

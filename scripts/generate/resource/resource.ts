@@ -94,9 +94,12 @@ function resourceOf(contract: Contract, reader: Reader, name: string, found: Fou
   }
 }
 
-/** The name of the schema of what a new one takes; undefined if it has none. */
-export function takenName({ operations: { create } }: Resource): string | undefined {
-  return refName(jsonSchemaIn(create?.body?.contents))
+/**
+ * The name of the schema of what a new one takes. Undefined if it has none, or if the service fills in fields: the
+ * type of that name is without them.
+ */
+export function takenName({ operations: { create }, fields }: Resource): string | undefined {
+  return fields.some(({ isFilled }) => isFilled) ? undefined : refName(jsonSchemaIn(create?.body?.contents))
 }
 
 // The field that the path's parameter names: `{id}`, or `{shopId}` for `id`.

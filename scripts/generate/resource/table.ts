@@ -94,7 +94,7 @@ function wrappedFunctions({ type, isNullable, shown, taken }: ResourceField): st
   return [...type.functions, ...(isNullable ? ['nullable'] : []), ...(isOptional ? ['optional'] : [])]
 }
 
-// A body whose schema has no name has the type of its operation's.
+// A body without a name of its own has the type of its operation's.
 function typeNames(resource: Resource): [shown: string, taken: string] {
   const { schema, hasReadOrWriteOnly, operations } = resource
   const { create } = operations

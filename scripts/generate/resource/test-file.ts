@@ -102,7 +102,7 @@ function createTest(resource: Resource, create: Operation): string {
   const { one } = resource
   const fields = givenFields(resource)
   const hidden = fields.filter(({ shown }) => shown === undefined)
-  const required = fields.find(({ taken, schema }) => taken === 'always' && schema.default === undefined)
+  const required = fields.find(({ taken, isFilled }) => taken === 'always' && !isFilled)
   const unique = canBeMany(resource) ? fields.find((each) => typeof each.unique === 'string') : undefined
   return testOf(`${withArticle(one)} is stored as it is sent`, required ? 'call, add' : 'add', [
     'const { status, body } = await add(1)',

@@ -109,7 +109,7 @@ const checks: readonly [
     [[['jwt'], ['oauth2']], [['openId']]],
     {},
     {
-      jwt: /^http bearer: jwt\(\) for one of it and oauth2, openId: /,
+      jwt: /^http bearer: jwt\(\) for one of it and oauth2, openId: .* or for each jwt\(\{ issuer \}\) if each has its own issuer, jwt\(\{ type \}\) if the typ of their tokens differs, or a check of your own/,
       oauth2: /^oauth2: jwt\(\) for one of it and jwt, openId: /,
       openId: /^openIdConnect: jwt\(\) for one of it and jwt, oauth2: /,
     },

@@ -161,7 +161,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
       ...described,
       [[...refused, 'headers', 'Retry-After'], { required: true, 'x-set-by-server': true, schema: {} }],
     ],
-    /^openapi\.yaml:\d+:5: listToys 401: header Retry-After is missing, as the server sends it$/,
+    /^openapi\.yaml:\d+:9: listToys 401: header Retry-After is missing, as the server sends it: let nothing require it there, or an addition set it$/,
   ],
   [
     'a wait beyond what its header may say',
@@ -172,7 +172,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
         { description: 'Wait.', headers: { 'Retry-After': { schema: { type: 'integer', maximum: 600 } } } },
       ],
     ],
-    /^openapi\.yaml:\d+:5: listToys 429: header Retry-After must be at most 600, as the server sends it$/m,
+    /^openapi\.yaml:\d+:9: listToys 429: header Retry-After must be at most 600, as the server sends it$/m,
   ],
   [
     'a header of any error that the server does not set',
@@ -187,7 +187,7 @@ const broken: [title: string, edits: readonly Edit[], message: RegExp | string][
         },
       ],
     ],
-    /^openapi\.yaml:\d+:5: listToys \d+: header X-Toys is missing, as the server sends it$/m,
+    /^openapi\.yaml:\d+:9: listToys \d+: header X-Toys is missing, as the server sends it: let nothing require it there, or an addition set it/m,
   ],
   [
     'errors of another form than the server has',
@@ -356,6 +356,55 @@ t.test('a security scheme may be a reference to another', async (t) => {
   const { warnings, refused } = await generate(t, edits, ['listToys'])
   t.notMatch(warnings.join(), /has no check/)
   t.equal(refused, '')
+})
+
+const idle: [title: string, place: Edit[0], value: unknown, warning: RegExp][] = [
+  [
+    'of another type of security scheme',
+    ['components', 'securitySchemes', 'apiKey', 'in'],
+    'header',
+    /: the security scheme apiKey: in has no effect beside type: http$/,
+  ],
+  [
+    'of another flow',
+    ['components', 'securitySchemes', 'tokens'],
+    {
+      type: 'oauth2',
+      flows: {
+        clientCredentials: {
+          tokenUrl: 'https://a.example',
+          authorizationUrl: 'https://a.example',
+          scopes: {},
+        },
+      },
+    },
+    /: flows\.clientCredentials\.authorizationUrl has no effect in that flow$/,
+  ],
+  [
+    "of parameters that a header's name and place say",
+    [...ok, 'headers', 'Link', 'name'],
+    'Link',
+    / warning Property `name` is not expected here\. \(struct\)$/,
+  ],
+]
+
+for (const [title, place, value, warning] of idle)
+  t.test(`a field ${title} is a warning: it has no effect`, async (t) => {
+    const { refused, warnings } = await generate(t, [[place, value]], everyOperation)
+    t.equal(refused, '')
+    const [line = '', ...others] = warnings.filter((each) => warning.test(each))
+    t.match(line, /openapi\.yaml:\d+:\d+/)
+    t.strictSame(others, [])
+  })
+
+t.test('a misspelt field of a security scheme is refused', async (t) => {
+  for (const [field, message] of [
+    ['schem', '`schem` is not expected here'],
+    ['IN', '`IN` is not expected here'],
+  ] as const) {
+    const edit: Edit = [['components', 'securitySchemes', 'apiKey', field], 'bearer']
+    t.match((await generate(t, [edit], everyOperation)).refused, message)
+  }
 })
 
 t.test(

@@ -23,6 +23,7 @@ import {
   withExtensions,
 } from './contract/extensions.js'
 import { readOperations, readRequestId } from './contract/operations.js'
+import { warnOfIdleFields } from './contract/scheme-fields.js'
 import { readCallbacks, readWebhooks } from './contract/sent-requests.js'
 import { checkTags } from './contract/tags.js'
 import { uncheckedKeywords } from './contract/unchecked.js'
@@ -124,6 +125,7 @@ function readDocument(
 > {
   checkReferences(reader)
   checkTags(reader)
+  warnOfIdleFields(reader)
   const info = reader.node(reader.document.info)
   const mounted = readOperations(reader)
   const extensions = readExtensions(reader, readers)

@@ -12,6 +12,8 @@ export interface Arguments {
   readonly format: 'text' | 'github' | 'json'
   /** Extensions of the document in which a `$ref` is followed. */
   readonly extensions: readonly string[]
+  /** The folder that the files of the contracts are in; by default that of each. */
+  readonly root?: string
 }
 
 /**
@@ -20,7 +22,7 @@ export interface Arguments {
  */
 export function readArguments(args: readonly string[]): Arguments | 'help' {
   const { values, positionals } = parse(args)
-  const { git: isRef = false, extension: extensions = [] } = values
+  const { git: isRef = false, extension: extensions = [], root } = values
   if (values.help) return 'help'
   const [first = '', second = '', ...rest] = positionals
   if (second === '' || rest.length > 0) {
@@ -28,7 +30,8 @@ export function readArguments(args: readonly string[]): Arguments | 'help' {
     throw new DiffError(`${needed} are required; see --help`)
   }
   const [before, file] = isRef ? [second, first] : [first, second]
-  return { before, file, isRef, extensions, format: formatOf(values) }
+  const given = root === undefined ? {} : { root }
+  return { before, file, isRef, extensions, ...given, format: formatOf(values) }
 }
 
 function formatOf({ json, format }: { json?: boolean; format?: string }): Arguments['format'] {
@@ -45,6 +48,7 @@ function parse(args: readonly string[]) {
     json: { type: 'boolean' },
     git: { type: 'boolean' },
     extension: { type: 'string', multiple: true },
+    root: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   } as const
   try {

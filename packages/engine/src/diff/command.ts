@@ -23,6 +23,7 @@ that the changes require.
   --json            JSON for scripts
   --git             compare CONTRACT with itself at REF
   --extension NAME  an extension of the document in which a $ref is followed
+  --root FOLDER     the folder that the files of both contracts are in; by default that of each
   --help            print this help
 
 Examples:
@@ -57,9 +58,9 @@ async function diff(args: readonly string[], stdout: Stream): Promise<number> {
     await print(usage, stdout)
     return 0
   }
-  const { before, file, format, extensions } = asked
+  const { before, file, format, ...options } = asked
   const compare = asked.isRef ? diffSince : diffFiles
-  const { changes, version, source } = await compare(before, file, extensions)
+  const { changes, version, source } = await compare(before, file, options)
   if (format === 'github') await print(toGithub(source, changes, version), stdout)
   else if (format === 'json') await print(toJson(before, changes, version), stdout)
   else await print(toText(before, changes, version, paintFor(stdout)), stdout)

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { ContractError } from '../index.js'
-import { type ReadText, readSource } from '../tools.js'
+import { filesOf, type ReadText, readSource } from '../tools.js'
 import type { Source } from './annotations.js'
 import type { Change } from './comparison.js'
 import { diffContracts } from './contract.js'
@@ -19,20 +19,27 @@ export interface Difference {
   readonly source: Source
 }
 
+/** How the contracts are read. */
+export interface Reading {
+  /** Extensions of the document in which a `$ref` is followed. */
+  readonly extensions?: readonly string[]
+  /** The folder that their files are in; by default that of each. */
+  readonly root?: string
+}
+
 /**
  * Returns the changes of a contract since a git ref.
- * @param extensions of the document in which a `$ref` is followed
  * @throws {DiffError} if the ref does not exist or one of the two contracts is invalid
  */
 export async function diffSince(
   ref: string,
   file: string,
-  extensions: readonly string[] = [],
+  { extensions = [], root }: Reading = {},
 ): Promise<Difference> {
-  const before = await readContract(file, extensions, ` at ${ref}`, await readerAt(ref, file))
+  const before = await readContract(file, extensions, await readerAt(ref, file), ` at ${ref}`)
   const prefix = await git(path.dirname(file), 'rev-parse', '--show-prefix')
   const name = `${prefix.trim()}${path.basename(file)}`
-  return differenceOf(before.document, await readContract(file, extensions), name)
+  return differenceOf(before.document, await readContract(file, extensions, filesOf(file, root)), name)
 }
 
 /**
@@ -42,10 +49,10 @@ export async function diffSince(
 export async function diffFiles(
   older: string,
   file: string,
-  extensions: readonly string[] = [],
+  { extensions = [], root }: Reading = {},
 ): Promise<Difference> {
-  const { document } = await readContract(older, extensions)
-  return differenceOf(document, await readContract(file, extensions), file)
+  const { document } = await readContract(older, extensions, filesOf(older, root))
+  return differenceOf(document, await readContract(file, extensions, filesOf(file, root)), file)
 }
 
 interface Read {
@@ -82,11 +89,17 @@ async function git(cwd: string, ...args: string[]): Promise<string> {
 async function readContract(
   file: string,
   extensions: readonly string[],
+  readText: ReadText,
   when = '',
-  readText?: ReadText,
 ): Promise<Read> {
   const { document, locate } = await readSource(file, readText, extensions).catch((error) => {
-    throw error instanceof ContractError ? new DiffError(firstLine(error.message) + when) : error
+    if (!(error instanceof ContractError)) throw error
+    throw new DiffError(
+      error.message
+        .split('\n')
+        .map((line) => line + when)
+        .join('\n'),
+    )
   })
   if (isNode(document)) return { document, locate }
   throw new DiffError(`the contract${when} is not a mapping`)

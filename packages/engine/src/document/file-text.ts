@@ -29,7 +29,10 @@ export function filesOf(contract: string, folder: string = path.dirname(contract
 async function checkIsWithin(folder: string, file: string): Promise<void> {
   const [first] = path.relative(await realpath(folder), await realpath(file)).split(path.sep)
   if (first !== '..') return
-  throw new UnreadFile("is outside of the contract's folder, so it is not read: keep a copy in that folder")
+  throw new UnreadFile(
+    "is outside of the contract's folder, so it is not read: keep a copy there, or name a folder that has both " +
+      'to a command with the option --root',
+  )
 }
 
 // Without O_NONBLOCK, opening a FIFO waits for a writer.

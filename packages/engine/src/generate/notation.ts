@@ -2,8 +2,9 @@
 // written, so a body is `Pet` where its schema has that name, rather than a path through `operations`.
 
 import type { Content, Contract, Header } from '../document/contract.js'
-import { nodeOf } from '../document/reader.js'
+import { nodeOf, Reader } from '../document/reader.js'
 import { isBig } from '../lib/exact-number.js'
+import { filledNames } from './filled.js'
 
 export interface Notation {
   readonly hasReadOrWriteOnly: boolean
@@ -11,6 +12,8 @@ export interface Notation {
   readonly names: ReadonlySet<string>
   /** Those that have been written, and so must be imported. */
   readonly used: Set<string>
+  /** The names of the fields of a request that a handler always gets, although a client need not send them. */
+  filledIn(content: Content): readonly string[]
 }
 
 // What generated code itself declares, imports or uses.
@@ -20,7 +23,7 @@ const reserved = new Set(
     'ErrorCode Errors Exclude FileOf LowerCase Lowercase',
     'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
     'Accepting ByteStream Credentials FileBody FileOptions ReadableStream SecuritySchemes StreamCall',
-    'ArrivingFile FormFile Unfilled UsernamePassword Webhooks WithArrivingFiles WithDefaults WithFiles',
+    'ArrivingFile Filled FormFile UsernamePassword Webhooks WithArrivingFiles WithDefaults WithFiles',
   ].flatMap((names) => names.split(' ')),
 )
 
@@ -30,15 +33,17 @@ const reserved = new Set(
  * @param taken names of other types
  */
 export function notationOf(
-  { hasReadOrWriteOnly }: Contract,
+  { hasReadOrWriteOnly, specification }: Contract,
   types: string,
   taken: readonly string[] = [],
 ): Notation {
+  const reader = new Reader(specification)
   const exported = [...types.matchAll(/^export type (\w+) = /gm)].map(([, name = '']) => name)
   return {
     hasReadOrWriteOnly,
     names: new Set(exported.filter((name) => !reserved.has(name) && !taken.includes(name))),
     used: new Set(),
+    filledIn: ({ schema }) => filledNames(reader, schema),
   }
 }
 

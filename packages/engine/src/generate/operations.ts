@@ -83,6 +83,19 @@ const streamImport = `import type { Readable as ByteStream } from 'node:stream'`
 // Helper types, included only if an operation uses them.
 const helpers = [
   [
+    'Filled',
+    `/** A request body with its defaults: the fields with these names are there. */
+export type Filled<Body, Names extends PropertyKey> = Body extends readonly unknown[]
+  ? { [Index in keyof Body]: Filled<Body[Index], Names> }
+  : Body extends object
+    ? { [Name in keyof Body as Name extends Names ? never : Name]: Filled<Body[Name], Names> } & {
+        [Name in keyof Body as Name extends Names ? Name : never]-?: Filled<Body[Name], Names>
+      }
+    : Body
+
+`,
+  ],
+  [
     'StatusOf',
     `type Digit = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9
 type NumberOf<Text> = Text extends \`\${infer Value extends number}\` ? Value : never
@@ -223,19 +236,27 @@ function bodyType({ id, body }: Operation, notation: Notation): string {
   if (body === undefined) return 'undefined'
   const types = body.contents.map((content) => {
     const { upload } = content
-    if (upload === undefined) return requestType(id, content, notation)
+    const value = filledType(id, content, notation)
+    const as = (bytes: BytesTypes) => declaredKindOf(content).type(content, value, bytes)
+    if (upload === undefined) return as(wholeFiles)
     const names = [...upload.files.keys()]
     if (names.length === 0 || onlyFile(upload) !== undefined)
-      return requestType(id, content, notation, { body: 'ByteStream', file: 'ByteStream' })
-    return `WithArrivingFiles<${valueType(id, content, notation)}, ${names.map(quote).join(' | ')}>`
+      return as({ body: 'ByteStream', file: 'ByteStream' })
+    return `WithArrivingFiles<${value}, ${names.map(quote).join(' | ')}>`
   })
   return [...new Set([...types, ...(body.required ? [] : ['undefined'])])].join(' | ') || 'never'
 }
 
 const wholeFiles: BytesTypes = { body: 'Uint8Array', file: 'Uint8Array' }
 
-/** The type of a request body of one media type. */
-export function requestType(id: string, content: Content, notation: Notation, bytes = wholeFiles): string {
+function filledType(id: string, content: Content, notation: Notation): string {
+  const type = valueType(id, content, notation)
+  const names = notation.filledIn(content)
+  return names.length === 0 ? type : `Filled<${type}, ${names.map(quote).join(' | ')}>`
+}
+
+/** The type of a request body of one media type, as a client sends it. */
+export function requestType(id: string, content: Content, notation: Notation, bytes: BytesTypes): string {
   return declaredKindOf(content).type(content, valueType(id, content, notation), bytes)
 }
 

@@ -179,21 +179,17 @@ function referredSchema(node: Node): string | undefined {
   return isOwn ? text(node.indexType) : undefined
 }
 
-// Its main function would lint and bundle the document again, with stricter rules. Its types make some
-// properties with a default optional, but handlers always get a value.
+// Its main function would lint and bundle the document again, with stricter rules.
 function nesting(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
   const silent = { silent: true }
-  const reader = new Reader(document)
   const options: Partial<GlobalContext> = {
-    defaultNonNullable: true,
+    defaultNonNullable: false, // filled.ts
     discriminators: scanDiscriminators(document, silent),
     emptyObjectsUnknown: true,
     injectFooter: [],
     ...silent,
-    transformProperty: (property, schema, { path = '' }) => {
-      const isFilled = hasDefault(reader, schema) && !path.includes('/parameters/')
+    transformProperty: (property) => {
       const { modifiers, name, questionToken, type } = property
-      if (isFilled) return ts.factory.createPropertySignature(modifiers, name, undefined, type)
       const inherited = questionToken && inheritedType(memberName(property))
       if (inherited === undefined || type === undefined) return undefined
       const either = tsUnion([type, inherited])
@@ -214,14 +210,6 @@ function nesting(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
     },
   }
   return options as GlobalContext // all others are off by default
-}
-
-/**
- * Whether an absent property gets a default, by its schema or the target of its `$ref`, and is not readOnly.
- */
-export function hasDefault(reader: Reader, schema: unknown): boolean {
-  const parts = [nodeOf(schema), reader.node(schema)]
-  return parts.some((each) => each.default !== undefined) && !parts.some((each) => each.readOnly === true)
 }
 
 // Every object has a `toString`: without it, an object that lacks the optional property would not fit.
@@ -347,15 +335,10 @@ function withConditional(reader: Reader, schema: SchemaNode): SchemaNode {
   const found = new Map<string, unknown[]>()
   for (const [name, each] of parts.flatMap((part) => Object.entries(nodeOf(part.properties))))
     if (each !== false && !Object.hasOwn(nodeOf(properties), name))
-      found.set(name, [...(found.get(name) ?? []), withoutDefault(nodeOf(each))])
+      found.set(name, [...(found.get(name) ?? []), each])
   if (found.size === 0) return schema
   const added = [...found].map(([name, all]) => [name, all.length > 1 ? { anyOf: all } : all[0]])
   return { ...schema, properties: { ...nodeOf(properties), ...Object.fromEntries(added) } }
-}
-
-// Its condition may not be met, and then nothing is filled in.
-function withoutDefault({ default: _, ...schema }: SchemaNode): SchemaNode {
-  return '$ref' in schema ? { allOf: [schema] } : schema
 }
 
 // A part that requires a field which another part declares has the type of that one: with any value, their

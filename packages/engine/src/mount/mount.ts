@@ -27,7 +27,7 @@ import { routeOptions } from './route-options.js'
 
 /**
  * Adds every operation of a contract to a Fastify instance, in a scope of its own.
- * @throws {ContractError} here or when the server is ready: an operation has no handler or cannot be served
+ * @throws {ContractError} an operation has no handler or cannot be served
  */
 export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
   await app.register(async (scope) => {
@@ -38,10 +38,8 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
     receiveBodies(scope, parts)
     await addRoutes(scope, shared)
     noteSecurity(shared)
-    scope.addHook('onReady', async () => {
-      const problems = await located([...shared.problems.values()], contract)
-      if (problems.length > 0) throw new ContractError(problems, await contract.locate(problems))
-    })
+    const problems = await located([...shared.problems.values()], contract)
+    if (problems.length > 0) throw new ContractError(problems, await contract.locate(problems))
     addSunsetWarnings(scope, contract)
   })
 }

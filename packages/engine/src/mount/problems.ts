@@ -6,7 +6,11 @@ import type { AnySchema } from '../document/keywords.js'
 import { problemOf } from '../document/methods.js'
 
 /** A problem; one that was found when a schema was compiled may be located more exactly. */
-export type Found = Problem & { readonly isOfSchema?: boolean }
+export type Found = Problem & {
+  readonly isOfSchema?: boolean
+  /** Where else it is, in words. */
+  readonly also?: Set<string>
+}
 /** By their text, so that a problem of several operations is reported once. */
 export type Problems = Map<string, Found>
 
@@ -29,12 +33,32 @@ export function collect<Result>(
   }
 }
 
+/** Notes a problem of a place, once, with all its places unless it is one. @param place in words */
+export function note(
+  problems: Problems,
+  { problem, place, isOne = false }: { readonly problem: string; readonly place: string; isOne?: boolean },
+  at: Problem['at'],
+): void {
+  const known = problems.get(problem)
+  const text = `${place}: ${problem}`
+  if (known === undefined) problems.set(problem, { text, at, also: new Set() })
+  else if (!isOne && known.text !== text) known.also?.add(place)
+}
+
+// Enough to see where they are.
+const placesMax = 20
+
+function withPlaces({ text, at, also = new Set() }: Found): Problem {
+  if (also.size === 0) return { text, at }
+  const shown = [...also].slice(0, placesMax)
+  const others = also.size > placesMax ? [`${also.size - placesMax} others`] : []
+  return { text: `${text} (and ${[...shown, ...others].join(', ')})`, at }
+}
+
 /** In the document with its references, which say where a faulty schema is written. */
-export async function located(
-  problems: readonly Found[],
-  { document }: Contract,
-): Promise<readonly Problem[]> {
-  const faults = new Set(problems.slice(0, locatedMax).filter(({ isOfSchema }) => isOfSchema))
+export async function located(found: readonly Found[], { document }: Contract): Promise<readonly Problem[]> {
+  const problems = found.map((each) => (each.isOfSchema ? each : withPlaces(each)))
+  const faults = new Set<Problem>(found.slice(0, locatedMax).filter(({ isOfSchema }) => isOfSchema))
   if (faults.size === 0) return problems
   const [{ placeOfFault }, { toOpenApi31 }, { isCompilable }] = [
     await import('../compile/fault-place.js'),

@@ -18,7 +18,7 @@ import {
   variantsOf,
 } from '../serve/response/additions.js'
 import type { ErrorForm, ErrorResponse } from '../serve/response/error-forms.js'
-import { byStatus, type ResponseCheck, ResponseError } from '../serve/response/response-validation.js'
+import { byStatus, type ResponseCheck } from '../serve/response/response-validation.js'
 
 /** A problem for each error of an addition whose code the contract's `ErrorCode` does not have. */
 export function missingCodes(
@@ -39,30 +39,31 @@ interface CheckedParts {
   readonly isImplemented: boolean
 }
 
-/** A problem, the response that has it, and that response's key if it is declared. */
-type AdditionFault = readonly [problem: string, place: string, key?: string | undefined]
+/** A problem, and the response that has it. */
+export interface AdditionFault {
+  readonly problem: string
+  /** In words. */
+  readonly place: string
+  /** Of the response, if it is declared. */
+  readonly key?: string | undefined
+  /** Whether what mends it here mends it everywhere. */
+  readonly isOne?: true
+}
 
-/**
- * The problems that the additions would have with an operation, by their text: each with the first response
- * that has it, and where it is.
- */
-export function additionProblems(
+/** The problems that the additions would have with an operation, for each response that has one. */
+export function additionFaults(
   operation: Operation,
   parts: CheckedParts,
   contract: Contract,
   additions: readonly Addition[],
-): ReadonlyMap<string, Problem> {
+): readonly AdditionFault[] {
   const variants = variantsOf(operation, contract, additions)
-  const found: readonly AdditionFault[] = [
+  return [
     ...unknownHeaders(operation, additions),
     ...missingHeaders(operation, variants),
     ...headFaults(operation, variants, parts.check),
     ...errorFaults(operation, errorsOf(operation, contract, additions), variants, parts, contract),
   ]
-  const problems = new Map<string, Problem>()
-  for (const [problem, place, key] of found)
-    if (!problems.has(problem)) problems.set(problem, problemIn(operation, `${place}: ${problem}`, key))
-  return problems
 }
 
 // Of the headers of each response that the operation declares by its status.
@@ -71,10 +72,10 @@ function headFaults(
   variants: readonly AddedHeaders[],
   check: ResponseCheck,
 ): AdditionFault[] {
-  const statuses = [...responses.keys()].filter((status) => /^\d{3}$/.test(status)).map(Number)
+  const exact = [...responses.values()].filter(({ status }) => /^\d{3}$/.test(status))
   return variants.flatMap((common) =>
-    statuses.flatMap((status) =>
-      faultIn(`${id} ${status}`, () => check.head(status, valueIn(common), 'server')),
+    exact.flatMap(({ status, key }) =>
+      asSent(`${id} ${status}`, check.headFaults(Number(status), valueIn(common), 'server'), key),
     ),
   )
 }
@@ -95,11 +96,12 @@ function errorFaults(
     const problem = bodyProblem(tryForm(form, facts), response, check)
     // What a stub sends as it should not is no reason to refuse a contract whose handlers are still to come.
     if (!isImplemented) return []
-    if (problem !== undefined) return [[problem, `${place} (${error.code})`, response?.key]]
+    if (problem !== undefined)
+      return [{ problem, place: `${place} (${error.code})`, key: response?.key, isOne: true }]
     if (response === undefined) return []
     const own = lowerCase(error.headers)
     return variants.flatMap((common) =>
-      faultIn(place, () => check.head(facts.status, valueIn({ ...common, ...own }))),
+      asSent(place, check.headFaults(facts.status, valueIn({ ...common, ...own }), 'all'), response.key),
     )
   })
 }
@@ -121,53 +123,50 @@ function bodyProblem(
   check: ResponseCheck,
 ): string | undefined {
   if (sent instanceof Error) return `errorBody failed: ${sent.message}`
-  const { status, body, isDeclared } = sent
+  const { status, body, isDeclared, fault: nearest } = sent
   const content = response?.contents.find(({ mediaType }) => !isRange(mediaType))
   if (isDeclared || content === undefined) return undefined
-  const fault = check.fault(status, body, content.mediaType)
+  const fault = nearest ?? check.fault(status, body, content.mediaType)
   const reason = fault?.problem ?? 'its schema has neither code nor message, neither title nor detail'
   return `an error of the server has another form, so errorBody must make it: ${reason}`
 }
 
-function problemIn(operation: Operation, text: string, key: string | undefined): Problem {
-  const { at } = problemOf(operation, text)
-  return { text, at: key === undefined ? at : [...at, 'responses', key] }
+/** The first place of a fault. */
+export function placeOf(operation: Operation, { problem, key }: AdditionFault): Problem['at'] {
+  const { at } = problemOf(operation, problem)
+  return key === undefined ? at : [...at, 'responses', key]
 }
 
 // The required headers that a successful response lacks: a handler cannot set them, or the server sets them
 // in some variants only. An error may be declared, in a shared response, where nothing responds with it.
-function missingHeaders(
-  { id, responses }: Operation,
-  variants: readonly AddedHeaders[],
-): [problem: string, place: string][] {
-  return successesAmong(responses).flatMap(({ status, headers }) => {
+function missingHeaders({ id, responses }: Operation, variants: readonly AddedHeaders[]): AdditionFault[] {
+  return successesAmong(responses).flatMap(({ status, key, headers }) => {
     const missing = headers.filter(({ name, required, setByServer }) => {
       const having = variants.filter((each) => each[name.toLowerCase()] !== undefined).length
       return required && having < variants.length && (setByServer || having > 0)
     })
-    return missing.map(({ name }): [string, string] => [
-      `header ${name} is missing, as the server sends it`,
-      `${id} ${status}`,
-    ])
+    return missing.flatMap(({ name }) => asSent(`${id} ${status}`, [`header ${name} is missing`], key))
   })
 }
 
-function faultIn(place: string, run: () => void): AdditionFault[] {
-  try {
-    run()
-    return []
-  } catch (error) {
-    if (error instanceof ResponseError) return [[`${error.problem}, as the server sends it`, place]]
-    throw error
-  }
+function asSent(place: string, faults: readonly string[], key?: string): AdditionFault[] {
+  return faults.map((fault) => {
+    const way = fault.endsWith(' is missing') ? `: ${wayOut}` : ''
+    return { problem: `${fault}, as the server sends it${way}`, place, key }
+  })
 }
 
-function unknownHeaders({ id, responses }: Operation, additions: readonly Addition[]): [string, string][] {
+const wayOut = 'let nothing require it there, or an addition set it'
+
+function unknownHeaders({ id, responses }: Operation, additions: readonly Addition[]): AdditionFault[] {
   const known = new Set(additions.flatMap(({ headers }) => headers))
   return [...responses.values()]
     .flatMap(({ headers }) => headers)
     .filter(({ name, setByServer }) => setByServer && !known.has(name.toLowerCase()))
-    .map(({ name }) => [`header ${name} is marked x-set-by-server, but the server does not set it`, id])
+    .map(({ name }) => {
+      const problem = `header ${name} is marked x-set-by-server, but the server does not set it`
+      return { problem, place: id }
+    })
 }
 
 function valueIn(headers: AddedHeaders): (name: string) => unknown {

@@ -11,7 +11,7 @@ import type { Address } from '../serve/base/address.js'
 import { isStub } from '../serve/base/stubs.js'
 import { createParameterReader } from '../serve/request/parameter-styles.js'
 import { receivedBy, responseTo } from '../serve/request/request-parts.js'
-import { requestSchemas } from '../serve/request/request-schemas.js'
+import { type RequestSchemas, requestSchemas } from '../serve/request/request-schemas.js'
 import { checkMediaType, checkRequest, parseBody } from '../serve/request/request-validation.js'
 import { uploadOf } from '../serve/request/upload.js'
 import { createAcceptances } from '../serve/response/acceptances.js'
@@ -31,8 +31,8 @@ import {
   securityCheck,
 } from './checks.js'
 import { handlerOf, type Shared } from './parts.js'
-import { collect } from './problems.js'
-import { additionProblems, missingCodes } from './prove-additions.js'
+import { collect, note } from './problems.js'
+import { additionFaults, missingCodes, placeOf } from './prove-additions.js'
 
 type RouteOptionsOfGlue = Omit<RouteOptions, 'method' | 'url'>
 
@@ -96,9 +96,10 @@ function implemented<Resource>(
     return checkMediaType(request, operation)
   }
   const parse: Check = (request) => parseBody(request, operation)
+  const request = requestSchemas(operation, contract.specification)
   return {
-    schema: { ...requestSchemas(operation, contract.specification), ...(response && { response }) },
-    validatorCompiler: validatorCompiler(operation, shared),
+    schema: { ...request, ...(response && { response }) },
+    validatorCompiler: validatorCompiler(operation, request, shared),
     serializerCompiler: ({ schema }: { schema: unknown }) => judges.writer(schema as object),
     attachValidation: true, // checkRequest reports what it found
     onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), checkType),
@@ -120,10 +121,21 @@ const closeIfUnread: onSendHookHandler = (request, reply, payload, done) => {
   done(null, payload)
 }
 
-// Fastify compiles once all routes are added, and would stop at the first schema that fails.
-function validatorCompiler<Resource>(operation: Operation, shared: Shared<Resource>) {
+// Fastify asks for them once the application is ready, and would stop at the first schema that fails: what is wrong is
+// to be known when the contract is mounted.
+function validatorCompiler<Resource>(
+  operation: Operation,
+  { body, ...parts }: RequestSchemas,
+  shared: Shared<Resource>,
+) {
+  const compile = (schema: unknown, part: string | undefined) =>
+    collect(operation, shared, () => shared.judges.request(schema as AnySchema, part)) ?? (() => true)
+  const bodies = Object.values(body?.content ?? {}).map(({ schema }) => ['body', schema] as const)
+  const compiled = new Map<unknown, ReturnType<typeof compile>>()
+  for (const [part, schema] of [...Object.entries(parts), ...bodies])
+    compiled.set(schema, compile(schema, part))
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
-    collect(operation, shared, () => shared.judges.request(schema as AnySchema, httpPart)) ?? (() => true)
+    compiled.get(schema) ?? compile(schema, httpPart)
 }
 
 function checkOf<Resource>(
@@ -144,8 +156,8 @@ function checkAdditions<Resource>(
 ): void {
   for (const { text, at } of missingCodes(operation, contract, additions)) problems.set(text, { text, at })
   const parts = { check, form, isImplemented }
-  const found = additionProblems(operation, parts, contract, [ownAddition, ...additions])
-  for (const [problem, each] of found) if (!problems.has(problem)) problems.set(problem, each)
+  for (const fault of additionFaults(operation, parts, contract, [ownAddition, ...additions]))
+    note(problems, fault, placeOf(operation, fault))
 }
 
 function hasHead({ prefix, path }: Operation, { operations }: Contract): boolean {

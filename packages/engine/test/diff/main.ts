@@ -482,6 +482,29 @@ t.test('two files are compared, wherever they are', async (t) => {
   await t.rejects(diffFiles(older, newer), { name: 'DiffError', message: 'the contract is not a mapping' })
 })
 
+t.test('--root names the folder of the files of both', async (t) => {
+  const text = (name: string) => `openapi: 3.1.0
+info: { version: 1.0.0 }
+paths: {}
+components: { schemas: { A: { $ref: ../common/${name}.yaml }, B: { $ref: ../common/B.yaml } } }
+`
+  const common = { 'A.yaml': 'maximum: 9\n', 'A2.yaml': 'maximum: 8\n', 'B.yaml': 'minimum: 1\n' }
+  const folder = temporaryDirectory(t, { v1: { 'a.yaml': text('A') }, v2: { 'a.yaml': text('A2') }, common })
+  const given = ['v1', 'v2'].map((name) => path.join(folder, name, 'a.yaml'))
+  const streams = () => ({ stdout: new PassThrough(), stderr: new PassThrough() })
+  const refused = streams()
+  t.equal(await runCommand(given, refused), 2)
+  const lines = String(refused.stderr.read()).trimEnd().split('\n')
+  t.equal(lines.length, 2, 'each file that is outside is told')
+  for (const [i, name] of ['A', 'B'].entries())
+    t.match(
+      lines[i],
+      new RegExp(`v1/a\\.yaml:4:\\d+: .*/common/${name}\\.yaml is outside .* the option --root$`),
+    )
+  const told = streams()
+  t.equal(await runCommand(['--root', folder, ...given], told), 0)
+})
+
 type Document = Record<string, unknown> & { paths: Record<string, Record<string, unknown>> }
 
 function getOf({ paths }: Document, path: string): Record<string, unknown> {

@@ -22,7 +22,9 @@ function contractWith(t: Test, ref: string): { readonly folder: string; readonly
   return { folder, file: path.join(folder, 'toys', 'openapi.yaml') }
 }
 
-const outside = "is outside of the contract's folder, so it is not read: keep a copy in that folder"
+const outside =
+  "is outside of the contract's folder, so it is not read: " +
+  'keep a copy there, or name a folder that has both to a command with the option --root'
 const irregular = 'is no regular file, so it is not read'
 const unread: [title: string, ref: string, reason: string][] = [
   ['a file beside the folder', '../outside/hosts.yml', outside],

@@ -165,9 +165,72 @@ const noContent = async () => ({ status: 204 })
 
 t.test('an operation that requires a key is not served without a check of keys', async (t) => {
   const app = await bare(t)
-  await mount(app, { contract: withKeys, handlers: { listToys: noContent, addToy: noContent } })
+  const mounted = mount(app, { contract: withKeys, handlers: { listToys: noContent, addToy: noContent } })
   const text = 'listToys requires key (http bearer), which has no check'
-  await t.rejects(Promise.resolve(app.ready()), { name: 'ContractError', problems: [{ text }] })
+  await t.rejects(mounted, { name: 'ContractError', problems: [{ text }] })
+})
+
+t.test(
+  'what is wrong with schemas of requests is told with the rest, when the contract is mounted',
+  async (t) => {
+    const app = await bare(t)
+    const broken = (pattern: string) => ({ type: 'string', pattern })
+    const contract = await contractOf({
+      security: [{ key: [] }],
+      components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+      paths: {
+        '/toys': {
+          post: {
+            operationId: 'addToy',
+            parameters: [{ name: 'q', in: 'query', schema: broken('(a') }],
+            requestBody: { content: { 'application/json': { schema: broken('[b') } } },
+            responses: { 204: { description: 'Added.' } },
+          },
+        },
+      },
+    })
+    const mounted = mount(app, { contract, handlers: { addToy: noContent } })
+    await t.rejects(mounted, {
+      name: 'ContractError',
+      problems: [{ text: /which has no check$/ }, { text: /\(a/ }, { text: /\[b/ }],
+    })
+  },
+)
+
+t.test('each schema of a request is compiled once', async (t) => {
+  const app = await bare(t)
+  const contract = await contractOf({
+    paths: {
+      '/toys/{id}': {
+        put: {
+          operationId: 'putToy',
+          parameters: [
+            { name: 'id', in: 'path', required: true, schema: { type: 'integer' } },
+            { name: 'X-A', in: 'header', schema: { type: 'integer' } },
+          ],
+          requestBody: {
+            content: {
+              'application/json': { schema: { type: 'object' } },
+              'application/x-www-form-urlencoded': { schema: { type: 'object' } },
+            },
+          },
+          responses: { 204: { description: 'Put.' } },
+        },
+      },
+    },
+  })
+  const parts: unknown[] = []
+  const judges = () => {
+    const made = contract.judges()
+    const request: typeof made.request = (schema, part) => {
+      parts.push(part)
+      return made.request(schema, part)
+    }
+    return { ...made, request }
+  }
+  await mount(app, { contract: { ...contract, judges }, handlers: { putToy: noContent } })
+  await app.ready()
+  t.strictSame(parts.sort(), ['body', 'body', 'headers', 'params', 'querystring'])
 })
 
 t.test('a stub of such an operation responds 501, and public operations are served', async (t) => {
@@ -227,6 +290,6 @@ components:
     R: { description: A., content: { application/json: { schema: { type: text } } } }
 `
   const contract = await readContract('openapi.yaml', async () => text)
-  const mounted = buildEngine(contract, () => async () => ({})).then((app) => app.ready())
+  const mounted = buildEngine(contract, () => async () => ({}))
   await t.rejects(mounted, { message: /openapi\.yaml:8:\d+: a: schema is invalid/ })
 })

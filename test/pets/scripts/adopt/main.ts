@@ -13,7 +13,8 @@ import { send } from '../../../fixtures/service.js'
 import { copyBuild, copyProjectTo, node } from '../../fixtures/copy.js'
 
 const theirs = {
-  'toys.yaml': `openapi: 3.0.3
+  v1: {
+    'toys.yaml': `openapi: 3.0.3
 info: { title: Toys, version: 1.0.0 }
 servers: [{ url: 'https://toys.example/api' }, { url: 'https://mock.example' }]
 paths:
@@ -22,12 +23,12 @@ paths:
       operationId: listToys
       parameters:
         - { name: expand, in: query, style: deepObject, schema: { type: array, items: { type: string } } }
-        - { $ref: 'toy.yaml#/Page' }
-      responses: { '200': { description: All., content: { application/json: { schema: { $ref: 'toy.yaml#/Toys' } } } } }
+        - { $ref: '../toy.yaml#/Page' }
+      responses: { '200': { description: All., content: { application/json: { schema: { $ref: '../toy.yaml#/Toys' } } } } }
     post:
       operationId: createToy
       security: [{ key: [] }]
-      requestBody: { required: true, content: { application/json: { schema: { $ref: 'toy.yaml#/Toy' } } } }
+      requestBody: { required: true, content: { application/json: { schema: { $ref: '../toy.yaml#/Toy' } } } }
       responses: { '201': { description: Made. }, '401': { description: No key. } }
   /toys/{id}:
     get:
@@ -35,18 +36,19 @@ paths:
       responses: { '200': { description: It., content: { application/json: { schema: { $ref: '#/components/schemas/Maybe' } } } } }
     put:
       operationId: replaceToy
-      parameters: [{ $ref: 'toy.yaml#/Page' }]
-      requestBody: { required: true, content: { application/xml: { schema: { $ref: 'toy.yaml#/Toy' } } } }
-      responses: { '200': { description: It., content: { application/json: { schema: { $ref: 'toy.yaml#/Toy' } } } } }
+      parameters: [{ $ref: '../toy.yaml#/Page' }]
+      requestBody: { required: true, content: { application/xml: { schema: { $ref: '../toy.yaml#/Toy' } } } }
+      responses: { '200': { description: It., content: { application/json: { schema: { $ref: '../toy.yaml#/Toy' } } } } }
 components:
   securitySchemes: { key: { type: http, scheme: bearer } }
   schemas:
     Maybe: { allOf: [{ $ref: '#/components/schemas/Named' }], required: [name] }
     Named: { type: object, nullable: true, properties: { name: { type: string } } }
 `,
+  },
   'toy.yaml': `Toys: { type: array, items: { $ref: '#/Toy/allOf/0' } }
 Toy:
-  allOf: [{ type: object, properties: { parts: { type: array, items: { $ref: '#/Toy' } }, box: { $ref: '#/Toy/allOf/0' }, label: { $ref: './toys.yaml#/components/schemas/Named' } } }]
+  allOf: [{ type: object, properties: { parts: { type: array, items: { $ref: '#/Toy' } }, box: { $ref: '#/Toy/allOf/0' }, label: { $ref: './v1/toys.yaml#/components/schemas/Named' } } }]
   default: { weight: 9223372036854775807 }
 Page: { name: page, in: query, schema: { type: integer } }
 `,
@@ -185,15 +187,16 @@ t.test('a document that cannot be adopted changes nothing', async (t) => {
     ['wrong.yaml', /^[./\w-]*\/wrong\.yaml:\d+:\d+: \/toys\/\*: a path cannot contain \*,/],
     ['tagged.yaml', /^[./\w-]*\/tagged\.yaml:2:\d+: Unresolved tag: !mine$/],
     ['missing.yaml', /missing\.yaml/],
+    ['v1/toys.yaml', /toy\.yaml is outside of the contract's folder.* the option --root$/m],
   ] as const)
     await t.rejects(adopt(root, path.join(folder, name)), { message }, name)
   t.match(await runBuilt('adopt'), { code: 2, stderr: /Name one document/ })
-  const misnamed = await runBuilt('adopt', '--name', 'toy_box', path.join(folder, 'toys.yaml'))
+  const misnamed = await runBuilt('adopt', '--name', 'toy_box', path.join(folder, 'v1/toys.yaml'))
   t.match(misnamed, { code: 2, stderr: /--name must be small letters/ })
   t.match(await runBuilt('adopt', path.join(folder, 'swagger.yaml')), { code: 1, stderr: /Swagger 2\.0/ })
   t.equal(git('status', '--porcelain'), '')
   writeFileSync(path.join(root, 'src/new.ts'), '')
-  t.match(await runBuilt('adopt', path.join(folder, 'toys.yaml')), {
+  t.match(await runBuilt('adopt', path.join(folder, 'v1/toys.yaml')), {
     code: 1,
     stderr: /uncommitted changes/,
   })
@@ -225,7 +228,14 @@ const examples: Readonly<Record<string, readonly string[]>> = {
 
 t.test('an adopted document generates, compiles, starts, and responds with 501', async (t) => {
   const { root, folder, git, run, runBuilt } = checkout(t)
-  const adopted = await runBuilt('adopt', '--name', 'toy-box', path.join(folder, 'toys.yaml'))
+  const adopted = await runBuilt(
+    'adopt',
+    '--name',
+    'toy-box',
+    '--root',
+    folder,
+    path.join(folder, 'v1/toys.yaml'),
+  )
   t.match(adopted, { code: 0, stdout: /4 operations[\s\S]*; the project is called toy-box/ })
   t.match(adopted.stderr, /GET \/toys\/\{id\} has no operationId: the server uses getToysById/)
   const unread =
@@ -239,10 +249,13 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
     'listToys.ts',
     'replaceToy.ts',
   ])
-  t.equal(readFileSync(path.join(root, 'openapi.yaml'), 'utf8'), theirs['toys.yaml'])
+  t.equal(
+    readFileSync(path.join(root, 'openapi.yaml'), 'utf8'),
+    theirs.v1['toys.yaml'].replaceAll('../toy.yaml#', 'toy.yaml#'),
+  )
   t.equal(
     readFileSync(path.join(root, 'toy.yaml'), 'utf8'),
-    theirs['toy.yaml'].replace('./toys.yaml#', 'openapi.yaml#'),
+    theirs['toy.yaml'].replace('./v1/toys.yaml#', 'openapi.yaml#'),
   )
   for (const gone of [
     'src/handlers/pets/pets.ts',
@@ -289,7 +302,7 @@ t.test('an adopted document generates, compiles, starts, and responds with 501',
   )
   git('add', '--all')
   git('commit', '--quiet', '--message', 'Adopt')
-  const again = await run('adopt', path.join(folder, 'toys.yaml'))
+  const again = await run('adopt', path.join(folder, 'v1/toys.yaml'))
   t.match(again, { code: 1, stderr: /has adopted a contract already[\s\S]* run: npm run generate/ })
   t.equal(git('status', '--porcelain'), '', 'a second run changes nothing')
 

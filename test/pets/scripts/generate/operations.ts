@@ -211,6 +211,33 @@ const rows: readonly (readonly [
     /cage/,
   ],
   [
+    'defaulted',
+    answering(
+      `'200': ${one("{application/json: {schema: {type: object, required: [id, kind], properties: {id: {type: integer}, kind: {type: string, default: a}, size: {type: integer, default: 1}, cage: {$ref: '#/components/schemas/Cage'}}}}}")}`,
+    ),
+    "async () => ({ status: 200, body: { id: 1, kind: 'b', cage: { inner: [{}] } } })",
+    'async () => ({ status: 200, body: { id: 1 } })',
+    /'kind' is missing/,
+  ],
+  [
+    'caged',
+    `requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Cage'}}}}\n${answering(
+      `'200': ${one("{application/json: {schema: {$ref: '#/components/schemas/Cage'}}}")}`,
+    )}`,
+    'async ({ body }) => { (body.inner ?? []).map(({ doors }) => doors) satisfies bigint[]; return { status: 200, body: { inner: [body] } } }',
+    'async ({ body: { inner } }) => { inner satisfies object; return { status: 200, body: {} } }',
+    /undefined/,
+  ],
+  [
+    'patterned',
+    taking(
+      "{application/json: {schema: {type: object, required: [list], properties: {list: {type: array, items: {$ref: '#/components/schemas/Size'}}, kind: {allOf: [{$ref: '#/components/schemas/Kind'}]}, inner: {type: object, required: [unit], properties: {unit: {type: string}, size: {type: integer}}}}, additionalProperties: {type: object, properties: {unit: {type: string, default: cm}}}, then: {properties: {late: {type: string, default: a}}}}}}",
+    ),
+    "async ({ body }) => { [body.kind, ...body.list.map(({ unit }) => unit)] satisfies ('plain' | string)[]; return { status: 204 } }",
+    'async ({ body }) => { body.late satisfies string; body.inner?.size satisfies object | undefined; return { status: 204 } }',
+    /'string \| undefined' does not satisfy[\s\S]*'number \| undefined' does not satisfy/,
+  ],
+  [
     'chained',
     "responses: {'200': {$ref: '#/components/responses/First'}, x-note: 1}",
     "async () => ({ status: 200, body: 'a' })",
@@ -340,6 +367,8 @@ const kinds = `    Ball: {type: object, required: [kind], properties: {kind: {ty
     Rope: {type: object, required: [kind], properties: {kind: {type: string}}}
     Cage: {type: object, properties: {doors: {$ref: '#/components/schemas/Doors'}, inner: {type: array, items: {$ref: '#/components/schemas/Cage'}}}}
     Doors: {type: integer, format: int64, default: 1}
+    Size: {type: object, properties: {unit: {type: string, default: cm}, size: {type: integer, default: 1}}}
+    Kind: {type: string, default: plain}
 `
 
 // The client takes the same bodies, of several types JSON, and of files whatever `fetch` does.
@@ -353,6 +382,14 @@ export async function call(client: Calls): Promise<void> {
   await client.upload({ body: { photo: new Uint8Array(), scans: [new Blob([])] } })
   await client.several({ body: { id: 1n, name: '', categoryId: 1n } })
   await client.completed({ body: { name: '', cage: { inner: [{}, { doors: 2n }] } } })
+  await client.patterned({ body: { list: [{}, { size: 1 }] } })
+  const { data } = await client.caged({ body: { inner: [{}] } })
+  data.doors satisfies bigint | undefined
+  // @ts-expect-error: a response gets no default
+  data.doors satisfies bigint
+  ;(await client.defaulted()).data.kind satisfies string
+  // @ts-expect-error: nor has this one to have it
+  ;(await client.defaulted()).data.size satisfies number
   // @ts-expect-error: it has no default
   await client.completed({ body: { size: 1 } })
   // @ts-expect-error: an int64 is a bigint, whether or not it may be left out

@@ -216,6 +216,9 @@ t.test('a proposed resource compiles, and its own tests pass', async (t) => {
       'test/handlers/toy-cars.ts',
     ].sort(),
   )
+  const table = readFileSync(path.join(copy, 'src/handlers/toy-cars/toy-cars.ts'), 'utf8')
+  t.match(table, /shows: \{[^}]* count: optional\(int4\(\)\),/, 'a response need not have what has a default')
+  t.match(table, /takes: \{[^}]* count: int4\(\),/, 'a request always has it')
   const second = await propose('Box')
   passes(t, second, 'Box')
   t.match(second.stderr, 'warning: left to you: getBox: its parameter unit is not one of a resource')

@@ -64,11 +64,16 @@ const schemas = {
     then: { properties: { owner: { type: 'string' } } },
     else: { allOf: [{ properties: { owner: { type: 'boolean' }, iban: { type: 'string' } } }] },
   },
+  Doubled: {
+    type: 'object',
+    required: ['a'],
+    properties: { a: { type: 'string', default: 'a' }, b: { type: 'string', default: 'b' } },
+  },
   Reporting: { type: 'object', properties: { responses: { type: 'array', items: { type: 'string' } } } },
 }
 
 // Each line compiles only if the type is right.
-const right = `import type { Coded, Contact, Defining, Ends, Largest, Named, Numbered, OnlyNull, operations, Paid, Pair, Pet, paths, Readable, Reporting, Untyped, Writable } from './types.js'
+const right = `import type { Coded, Contact, Defining, Doubled, Ends, Largest, Named, Numbered, OnlyNull, operations, Paid, Pair, Pet, paths, Readable, Reporting, Untyped, Writable } from './types.js'
 export const written: Writable<OnlyNull> = { a: null }
 export const read: Readable<OnlyNull> = { a: null }
 export const pair: Readable<Pair> = ['a', 1]
@@ -94,6 +99,9 @@ export const mistyped: Untyped = { a: [1] }
 export const reporting: Reporting = { responses: ['a'] }
 // @ts-expect-error an item of another type
 export const misreporting: Reporting = { responses: [1] }
+export const doubled: Doubled = { a: 'a' }
+// @ts-expect-error it is required, whatever its default
+export const undoubled: Doubled = { b: 'b' }
 export const same = (contact: Contact, named: Named): [Contact, Named] => [{ ...contact }, { ...named }]
 export const contacts: Contact[] = [{ email: 'a' }, { phone: '1' }, { email: 'a', phone: '1' }]
 // @ts-expect-error one of both is required

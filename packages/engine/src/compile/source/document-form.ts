@@ -4,6 +4,7 @@
 import type { Pointer, Problem } from '../../document/contract-error.js'
 import { containerFields, type Nesting, nestingIn, outermost } from '../../document/keywords.js'
 import { valueAt } from '../../document/pointer.js'
+import { nodeOf } from '../../document/reader.js'
 
 /** As Redocly's parser of YAML: far more than people write, far from overflowing the stack of any reader. */
 export const nestingMax = 100
@@ -19,21 +20,23 @@ interface Part {
 
 /** The first place of a parsed file with broken text, or nested too deeply. */
 export function formProblem(file: object): Problem | undefined {
-  return firstProblem({ value: file, at: [], nesting: outermost }, formFault)
+  const [first] = problemsOf({ value: file, at: [], nesting: outermost }, formFault)
+  return first
 }
 
-/** The first place of a document, or of a part of one, with null for an object. */
-export function emptyProblem(
+/** The places of a document, or of a part of one, with null for an object. */
+export function emptyProblems(
   document: object,
   at: Pointer = [],
   nesting: Nesting = outermost,
   noteRef: (ref: string, nesting: Nesting) => void = () => {},
-): Problem | undefined {
-  return firstProblem({ value: valueAt(document, at), at, nesting }, (around, inner) => {
+): Problem[] {
+  const found = problemsOf({ value: valueAt(document, at), at, nesting }, (around, inner) => {
     const isRef = inner.at.at(-1) === '$ref' && typeof inner.value === 'string'
     if (isRef) noteRef(String(inner.value), around.nesting)
     return emptyFault(around, inner)
   })
+  return [...found]
 }
 
 /**
@@ -42,36 +45,46 @@ export function emptyProblem(
  * @param files by name, parsed
  * @param targetOf the file and the part that a `$ref` in a file refers to
  */
-export function emptyProblemIn(
+export function emptyProblemsIn(
   files: ReadonlyMap<string, object>,
   root: string,
   targetOf: (file: string, ref: string) => readonly [file: string, at: Pointer],
-): (Problem & { readonly file: string }) | undefined {
+): (Problem & { readonly file: string })[] {
+  const found: (Problem & { readonly file: string })[] = []
   const parts = new Map([['', { file: root, at: [] as Pointer, nesting: outermost }]])
   for (const { file, at, nesting } of parts.values()) {
     // with those that are added meanwhile
-    const problem = emptyProblem(files.get(file) ?? {}, at, nesting, (ref, nesting) => {
+    const problems = emptyProblems(files.get(file) ?? {}, at, nesting, (ref, nesting) => {
       const [target, at] = targetOf(file, ref)
       if (target !== root) parts.set(JSON.stringify([target, at, nesting]), { file: target, at, nesting })
     })
-    if (problem !== undefined) return { ...problem, file }
+    found.push(...problems.map((each) => ({ ...each, file })))
   }
-  return undefined
+  return found
 }
 
-function firstProblem(
+/** The places of a file with a `$ref` for a text, to something else than YAML: that is what is wrong. */
+export function textProblems(file: object, isUnread: (ref: string) => boolean): Problem[] {
+  const found = problemsOf({ value: file, at: [], nesting: outermost }, (around, { value, at }) => {
+    const { $ref } = nodeOf(value)
+    return isText(around, String(at.at(-1))) && typeof $ref === 'string' && isUnread($ref)
+      ? `${named(at)} is a $ref to a file that is no YAML: write the text in its place`
+      : undefined
+  })
+  return [...found]
+}
+
+// In their order.
+function* problemsOf(
   whole: Part,
   faultOf: (around: Part, inner: Part) => string | undefined,
-): Problem | undefined {
-  const pending = [whole]
-  for (let part = pending.pop(); part !== undefined; part = pending.pop()) {
-    for (const inner of membersOf(part).reverse()) {
-      const fault = faultOf(part, inner)
-      if (fault !== undefined) return { text: fault, at: inner.at }
-      pending.push(inner)
-    }
+): Generator<Problem> {
+  const pending: { readonly part: Part; readonly fault?: string | undefined }[] = [{ part: whole }]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { part, fault } = next
+    if (fault !== undefined) yield { text: fault, at: part.at }
+    for (const inner of membersOf(part).reverse()) pending.push({ part: inner, fault: faultOf(part, inner) })
   }
-  return undefined
 }
 
 function membersOf({ value, at, nesting }: Part): Part[] {
@@ -101,6 +114,11 @@ function emptyFault(around: Part, { value, at, nesting }: Part): string | undefi
 
 function named(at: Pointer): string {
   return at.slice(-3).join('.')
+}
+
+// Whether a member must be a text.
+function isText({ nesting: { isMap, isData } }: Part, key: string): boolean {
+  return !isMap && !isData && ['description', 'summary', 'title'].includes(key)
 }
 
 // Whether a member must be an object or an array.

@@ -19,7 +19,7 @@ import type { Pointer, Problem } from '../../document/contract-error.js'
 import { nestingIn, outermost } from '../../document/keywords.js'
 import { exactNumber, isKeptByDouble, narrowed } from '../../lib/exact-number.js'
 import { oneLine } from '../../lib/one-line.js'
-import { emptyProblem, formProblem, nestingMax, tooDeep } from './document-form.js'
+import { emptyProblems, formProblem, nestingMax, tooDeep } from './document-form.js'
 
 /**
  * The value of a file.
@@ -30,21 +30,32 @@ export function parseText(text: string): object {
   checkConflicts(text)
   const isJson = /^\s*\{/.test(text) && !text.includes('__proto__')
   const value = (isJson ? parseJsonText(text) : undefined) ?? parseYaml(text)
-  refuse(formProblem(value), text)
+  const problem = formProblem(value)
+  refuse(problem === undefined ? [] : [problem], text)
   return value
 }
 
 /** The value of the first file, the document itself. @throws {Error} also if it has null for an object */
 export function parseDocumentText(text: string): object {
   const value = parseText(text)
-  refuse(emptyProblem(value), text)
+  refuse(emptyProblems(value), text)
   return value
 }
 
-function refuse(problem: Problem | undefined, text: string): void {
-  if (problem === undefined) return
-  const { line, col } = createPosition(text)(problem.at) ?? { line: 1, col: 1 }
-  throw atPlace(oneLine(problem.text), line, col)
+function refuse(problems: readonly Problem[], text: string): void {
+  if (problems.length === 0) return
+  const positionOf = createPosition(text)
+  throw allOf(
+    problems.map((each) => {
+      const { line, col } = positionOf(each.at) ?? { line: 1, col: 1 }
+      return atPlace(oneLine(each.text), line, col)
+    }),
+  )
+}
+
+// The first line of each.
+function allOf(errors: readonly Error[]): Error {
+  return new Error(errors.map(({ message }) => message.split('\n', 1)[0]).join('\n'))
 }
 
 function atPlace(text: string, line: number, column: number): Error {
@@ -86,9 +97,11 @@ function parseNumber(numeral: string): number | bigint {
 function parseYaml(text: string): object {
   const lines = new LineCounter()
   const parsed = parseDocument(text, { intAsBigInt: true, merge: true, lineCounter: lines })
-  const [error] = [...parsed.errors, ...parsed.warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')]
+  const errors = [...parsed.errors, ...parsed.warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')]
+  const [error] = errors
   if (error?.code === 'RESOURCE_EXHAUSTION') refuseNesting(text, lines)
-  if (error) throw error
+  // What follows an error of another kind may follow from it.
+  if (error) throw allOf(errors.filter(({ code }) => code === error.code))
   const value: unknown = parsed.toJS({
     reviver: (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each),
   })
@@ -119,6 +132,7 @@ function innerTokens(token: CST.Token): CST.Token[] {
 
 // OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent.
 function refuseOtherThanJson(parsed: Document, lines: LineCounter): void {
+  const found: Error[] = []
   visit(parsed, {
     Node(place, each, around) {
       const { tag = '', source, value, range } = each as Scalar.Parsed // or a collection, without a source
@@ -128,15 +142,21 @@ function refuseOtherThanJson(parsed: Document, lines: LineCounter): void {
       if (isKnown && jsonTags.test(tag) && keyword === undefined) return
       const { line, col } = lines.linePos(range?.[0] ?? 0)
       if (keyword !== undefined)
-        throw atPlace(
-          `${keyword} ${source} has more digits than a double keeps: it would be ${value}`,
-          line,
-          col,
+        found.push(
+          atPlace(
+            `${keyword} ${source} has more digits than a double keeps: it would be ${value}`,
+            line,
+            col,
+          ),
         )
+      if (keyword !== undefined) return
       const shown = tag.replace('tag:yaml.org,2002:', '!!')
-      throw atPlace(isKnown ? `${shown} is no type of JSON` : `${source} is not a JSON number`, line, col)
+      found.push(
+        atPlace(isKnown ? `${shown} is no type of JSON` : `${source} is not a JSON number`, line, col),
+      )
     },
   })
+  if (found.length > 0) throw allOf(found)
 }
 
 // YAML also has `+1.5` and `5.`.

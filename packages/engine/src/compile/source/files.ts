@@ -22,7 +22,7 @@ import { oneLine } from '../../lib/one-line.js'
 import { knownExtensions } from '../contract/extensions.js'
 import { withDecisions } from './decided.js'
 import { withWrittenRefs } from './discriminator.js'
-import { emptyProblemIn } from './document-form.js'
+import { emptyProblemsIn, textProblems } from './document-form.js'
 import { createPosition, type Position, parseDocumentText, parseText } from './file-value.js'
 import { withSchemeNames } from './scheme-names.js'
 import { withOwnRefs } from './self.js'
@@ -136,10 +136,13 @@ async function bundled(
   const read = ({ url }: { readonly url: string }) =>
     textOfFile(toPath(url)).catch(() => Promise.reject(new Error(url)))
   const values = new Map<string, object>()
+  const unparsed = new Set<string>()
   const parse = async ({ url, data }: { readonly url: string; readonly data: unknown }) => {
     const name = toPath(url)
+    unparsed.add(name)
     const value = name === file ? rootOf(String(data)) : withOwnRefs(parseText(String(data)))
     values.set(name, value)
+    unparsed.delete(name)
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
     const nesting = { ...outermost, isMap }
@@ -148,11 +151,15 @@ async function bundled(
     const isPlain = (ref: string) => unread.has(ref) || isPlainRef(ref, resolves)
     return withoutForeign(value, { setAside, isOld, extensions, isPlain }, nesting)
   }
-  const bundle = await new $RefParser().bundle(file, {
+  const bundling = new $RefParser().bundle(file, {
     // JSON is YAML, too.
     parse: { json: false, text: false, binary: false, yaml: { order: 1, canParse: true, parse } },
     resolve: { http: false, file: { order: 1, canRead: true, read } },
     continueOnError: true, // to report every problem
+  })
+  const bundle = await bundling.catch((error) => {
+    checkTexts(values, unparsed, place)
+    throw error
   })
   checkFilled(values, file, place)
   return completed(bundle, bundle, foreign) as object
@@ -162,13 +169,24 @@ function rootOf(text: string): object {
   return withSchemeNames(withOwnRefs(parseDocumentText(text)))
 }
 
+// Of a file of Markdown, the parser of YAML would tell a line that is right.
+function checkTexts(values: ReadonlyMap<string, object>, unparsed: ReadonlySet<string>, place: Place): void {
+  const lines = [...values].flatMap(([file, value]) =>
+    textProblems(value, (ref) => unparsed.has(fileOf(ref, file))).map(
+      ({ text, at }) => `${place(file, at)}: ${oneLine(text)}`,
+    ),
+  )
+  if (lines.length > 0) throw new ContractError(lines.join('\n'))
+}
+
 function checkFilled(values: ReadonlyMap<string, object>, file: string, place: Place): void {
   const targetOf = (from: string, ref: string) => {
     const [, pointer = ''] = ref.split('#', 2)
     return [fileOf(ref, from), pointerKeys(pointer) ?? []] as const
   }
-  const found = emptyProblemIn(values, file, targetOf)
-  if (found !== undefined) throw new ContractError(`${place(found.file, found.at)}: ${oneLine(found.text)}`)
+  const found = emptyProblemsIn(values, file, targetOf)
+  const lines = found.map(({ file, at, text }) => `${place(file, at)}: ${oneLine(text)}`)
+  if (lines.length > 0) throw new ContractError([...new Set(lines)].join('\n'))
 }
 
 // Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to
@@ -310,15 +328,16 @@ const mark = '\0foreign '
 
 function problems(error: unknown, file: string, place: Place, unread: ReadonlyMap<string, string>): string[] {
   const { errors = [error as JSONParserError] } = error as Partial<JSONParserErrorGroup>
-  return errors.map((each) => {
+  return errors.flatMap((each) => {
     // A file that does not parse has no parts to locate: the parser's message has the line and column.
-    const yaml = /^Error parsing (.*?): ([^\n]+?)(?: at line (\d+), column (\d+))?:?(?:\n|$)/.exec(
-      each.message,
-    )
-    if (yaml) {
-      const text = yaml[2]?.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : yaml[2]
-      return `${[shown(yaml[1] ?? ''), yaml[3], yaml[4]].filter(Boolean).join(':')}: ${text}`
-    }
+    const [, name, lines] = /^Error parsing (.*?): ([\s\S]+)$/.exec(each.message) ?? []
+    if (name !== undefined && lines !== undefined)
+      return lines.split('\n').flatMap((line, i) => {
+        const [, text = '', ...at] = /^(.*?)(?: at line (\d+), column (\d+))?:?$/.exec(line) ?? []
+        if (i > 0 && at[0] === undefined) return [] // no further error, but the text that has it
+        const told = text.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : text
+        return `${[shown(name), ...at].filter(Boolean).join(':')}: ${told}`
+      })
     const source = toPath(each.source || path.resolve(file))
     return `${place(source, each.path ?? [])}: ${explain(each, unread)}`
   })

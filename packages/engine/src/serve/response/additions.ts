@@ -105,7 +105,7 @@ export function undeclaredErrors(
 }
 
 /**
- * The headers of an operation that the additions prove, where `additionProblems` (mount/) finds none: the engine's own are
+ * The headers of an operation that the additions prove, where `additionFaults` (mount/) finds none: the engine's own are
  * not in every response.
  * @param additions those of other parts than the engine
  */

@@ -10,6 +10,7 @@ import { essence, isJson, isRange } from '../../document/media-types.js'
 import { Reader } from '../../document/reader.js'
 import { errorsAmong } from '../../document/responses.js'
 import { kindOf } from '../../kinds/index.js'
+import type { ContentFault } from '../../kinds/kind.js'
 import type { ErrorFacts } from '../base/errors.js'
 import { type Fit, problemDetails } from './problem-details.js'
 import { byStatus, createResponseChecks, type ResponseCheck } from './response-validation.js'
@@ -22,6 +23,8 @@ export interface ErrorResponse {
   readonly body: unknown
   /** Whether the contract declares it. */
   readonly isDeclared: boolean
+  /** If it does not: what is wrong with the body that comes nearest to what it declares. */
+  readonly fault?: ContentFault | undefined
 }
 
 /** Makes the responses of errors. */
@@ -97,33 +100,46 @@ function formOf(
   return (facts) => {
     const { status } = facts
     const made = own?.(facts)
+    let nearest: ContentFault | undefined
     for (const content of contentsOf(status) ?? []) {
       const { mediaType } = content
       const fit: Fit = (body) => check.fault(status, body, mediaType)
-      const body = made === undefined ? bodyFor(content, facts, fit, namesIn) : made
-      if (body !== undefined && fit(body) === undefined)
-        return { status, type: essence(mediaType), body, isDeclared: true }
+      const tried = made === undefined ? bodyFor(content, facts, fit, namesIn) : tryBody(made, fit)
+      if (tried?.fault === undefined && tried !== undefined)
+        return { status, type: essence(mediaType), body: tried.body, isDeclared: true }
+      nearest ??= tried?.fault
     }
-    return { ...otherwise(facts), isDeclared: false }
+    return { ...otherwise(facts), isDeclared: false, fault: nearest }
   }
 }
 
-// A body that says nothing where the schema has its fields would be valid in an open schema, and no use.
-function bodyFor(content: Content, facts: ErrorFacts, fit: Fit, namesIn: NamesIn) {
+/** A body, and what is wrong with it. */
+interface Tried {
+  readonly body: unknown
+  readonly fault: ContentFault | undefined
+}
+
+function tryBody(body: unknown, fit: Fit): Tried {
+  return { body, fault: fit(body) }
+}
+
+// The first of the engine's forms that is valid, or else that is meant. A body that says nothing where the schema has
+// its fields would be valid in an open schema, and no use.
+function bodyFor(content: Content, facts: ErrorFacts, fit: Fit, namesIn: NamesIn): Tried | undefined {
   if (!kindOf(content).isOfValue) return undefined
   const { mediaType, schema } = content
   const names = namesIn(schema)
   const isProblemType = essence(mediaType) === 'application/problem+json'
   const isOpen = names.size === 0
-  const plain = () => {
-    const body = plainBody(facts)
-    return (isOpen || names.has('code') || names.has('message')) && fit(body) === undefined ? body : undefined
-  }
-  const problem = () => {
-    const isMeant = isOpen ? isProblemType : names.has('title') || names.has('detail')
-    return isMeant ? problemDetails(facts, fit) : undefined
-  }
-  return isProblemType ? (problem() ?? plain()) : (plain() ?? problem())
+  const isPlain = isOpen || names.has('code') || names.has('message')
+  const isProblem = isOpen ? isProblemType : names.has('title') || names.has('detail')
+  const plain = () => (isPlain ? tryBody(plainBody(facts), fit) : undefined)
+  const problem = () => (isProblem ? problemDetails(facts, fit) : undefined)
+  const [first, second] = isProblemType ? [problem, plain] : [plain, problem]
+  const meant = first()
+  if (meant !== undefined && meant.fault === undefined) return meant
+  const other = second()
+  return other !== undefined && other.fault === undefined ? other : (meant ?? other)
 }
 
 // The names of the properties that a schema declares, wherever it refers to.

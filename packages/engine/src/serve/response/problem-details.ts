@@ -16,22 +16,26 @@ const triesMax = 12
 /**
  * The problem of an error: `type`, `title`, `status`, `detail` and `instance`, and as extensions `code`, and
  * `errors` with the place and the detail of each violation. A member that the schema refuses is left out.
- * Undefined if it is not valid then.
+ * What is wrong with it then is told beside it; undefined if nothing is left that says something.
  */
-export function problemDetails(facts: ErrorFacts, fit: Fit): object | undefined {
+export function problemDetails(
+  facts: ErrorFacts,
+  fit: Fit,
+): { readonly body: object; readonly fault: ContentFault | undefined } | undefined {
   const forms = errorsOf(facts.violations)
   const body = new Map<string, unknown>(Object.entries({ ...membersOf(facts), errors: forms.shift() }))
   for (let i = 0; i < triesMax; i++) {
     if (body.get('errors') === undefined) body.delete('errors')
     const problem = Object.fromEntries(body)
     const fault = fit(problem)
-    if (fault === undefined) return body.has('title') || body.has('detail') ? problem : undefined
+    if (fault === undefined)
+      return body.has('title') || body.has('detail') ? { body: problem, fault } : undefined
     const { errors } = fault
     const refused = refusedMember(errors, (name) => body.has(name))
     if (refused === 'errors') body.set('errors', forms.shift())
     else if (refused !== undefined) body.delete(refused)
     else if (errors.some(({ params }) => params.missingProperty === 'errors')) body.set('errors', [])
-    else return undefined
+    else return { body: problem, fault }
   }
   return undefined
 }

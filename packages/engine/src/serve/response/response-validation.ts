@@ -41,11 +41,13 @@ type HeaderValueOf = (name: string) => unknown
 
 /** Validates the responses of one operation. */
 export interface ResponseCheck {
+  /** @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong */
+  head(status: number, headerOf: HeaderValueOf): void
   /**
+   * What is wrong with the headers of a status.
    * @param of `server` if only some headers are set, and others may be missing
-   * @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong
    */
-  head(status: number, headerOf: HeaderValueOf, of?: 'server' | 'all'): void
+  headFaults(status: number, headerOf: HeaderValueOf, of: 'server' | 'all'): readonly string[]
   /** Creates the `head` of responses to which the server adds headers by itself. */
   headBeside(proved: ProvedHeaders): HeadBeside
   /**
@@ -153,13 +155,18 @@ function responseCheck(
   }
   const checksOf = (status: number) => declared(status) ?? fail(status, 'the status is not declared')
   return {
-    head(status, headerOf, of = 'all') {
+    head(status, headerOf) {
       for (const { key, problemOf } of checksOf(status).headerProblems) {
-        const value = headerOf(key)
-        if (of === 'server' && value === undefined) continue
-        const problem = problemOf(value)
+        const problem = problemOf(headerOf(key))
         if (problem !== undefined) fail(status, `header ${problem}`)
       }
+    },
+    headFaults(status, headerOf, of) {
+      return checksOf(status).headerProblems.flatMap(({ key, problemOf }) => {
+        const value = headerOf(key)
+        const problem = of === 'server' && value === undefined ? undefined : problemOf(value)
+        return problem === undefined ? [] : [`header ${problem}`]
+      })
     },
     headBeside(proved) {
       const checksOf = byStatus(

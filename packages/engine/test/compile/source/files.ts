@@ -139,6 +139,40 @@ t.test('a line of a text may look like a marker of git', async (t) => {
   t.match(await readSource(file), { document: { info: { title: 'A ======= b' } } })
 })
 
+const several: [title: string, text: string, lines: string[]][] = [
+  [
+    'what is no number',
+    'openapi: 3.1.0\nx-a: {maximum: .inf}\nx-b: [.nan]\n',
+    [':2:16: .inf is not a JSON number', ':3:7: .nan is not a JSON number'],
+  ],
+  [
+    'an unknown tag',
+    'openapi: 3.1.0\nx-a: !mine {}\nx-b: !mine {}\n',
+    [':2:6: Unresolved tag: !mine', ':3:6: Unresolved tag: !mine'],
+  ],
+  [
+    'a name twice',
+    'a: 1\na: 2\nb: 1\nb: 2\n',
+    [':2:1: Map keys must be unique', ':4:1: Map keys must be unique'],
+  ],
+  [
+    'null for an object',
+    'openapi: 3.1.0\npaths:\ncomponents: { schemas: null, responses: { A: null } }\n',
+    [
+      ':2:1: paths is null: give it a value, or remove it',
+      ':3:15: components.schemas is null: give it a value, or remove it',
+      ':3:43: components.responses.A is null: give it a value, or remove it',
+    ],
+  ],
+]
+
+for (const [title, text, lines] of several)
+  t.test(`a file that has ${title} in several places is refused with each`, async (t) => {
+    const file = path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml')
+    const name = path.relative(process.cwd(), file)
+    await t.rejects(readSource(file), { message: lines.map((line) => name + line).join('\n') })
+  })
+
 t.test('null for an object of another file is refused at its place there', async (t) => {
   const folder = temporaryDirectory(t, {
     'openapi.yaml': 'openapi: 3.1.0\ncomponents: { schemas: { A: { $ref: b.yaml#/b } } }\n',

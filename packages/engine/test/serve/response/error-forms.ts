@@ -159,6 +159,26 @@ const others: readonly (readonly [title: string, content: Content, reason: strin
     problem({ ...named('title'), required: ['trace'] }),
     `body at "" must have required property 'trace'`,
   ],
+  [
+    'a problem with a field of its own behind one that the engine sets',
+    problem({ ...named('type', 'title'), required: ['type', 'title', 'status', 'correlationId'] }),
+    `body at "" must have required property 'correlationId'`,
+  ],
+  [
+    'a problem in JSON with a field of its own',
+    json({ ...named('type', 'title'), required: ['type', 'correlationId'] }),
+    `body at "" must have required property 'correlationId'`,
+  ],
+  [
+    'a code and a message with a field of its own',
+    json({ ...named('code', 'message'), required: ['code', 'message', 'correlationId'] }),
+    `body at "" must have required property 'correlationId'`,
+  ],
+  [
+    'a problem that must not have a title, and must have a field of its own',
+    problem({ ...named('type', 'detail'), required: ['type', 'trace'], additionalProperties: false }),
+    `body at "" must have required property 'trace'`,
+  ],
   ['text', { 'text/plain': { schema: text } }, 'the body must be text'],
 ]
 

@@ -1,0 +1,59 @@
+// Where the files of a document are put in the project, and how they refer to each other there.
+
+import path from 'node:path'
+import { OperatorError } from '../../src/lib/operator-error.js'
+import { contractFile } from '../../src/lib/paths.js'
+
+/** The place of each file in the project, with slashes, by its absolute path. The document is the first. */
+export type Places = ReadonlyMap<string, string>
+
+/** What the document is called in the project. */
+export const contractName = path.basename(contractFile)
+
+/**
+ * The places of a document and the files that it refers to: openapi.yaml for the document, for the others their
+ * path from the folder that they are in.
+ * @throws {OperatorError} if a file has no place
+ */
+export function placesOf(
+  document: string,
+  files: readonly string[],
+  folder = path.dirname(document),
+): Places {
+  const own = path.resolve(document)
+  const others = files.map((file) => path.resolve(file)).filter((file) => file !== own)
+  const places = others.map((file) => [file, path.relative(folder, file).split(path.sep).join('/')] as const)
+  const outside = places.find(([, place]) => place.startsWith('../'))
+  if (outside !== undefined)
+    throw new OperatorError(`${document} refers to ${outside[0]}, outside of ${path.resolve(folder)}.`)
+  if (places.some(([, place]) => place === contractName))
+    throw new OperatorError(
+      `${document} refers to ${contractName}, which it will be itself: rename that file.`,
+    )
+  return new Map([[own, contractName], ...places])
+}
+
+/** The text of a file, whose references to others are as they have to be in its new place. */
+export function withPlaces(text: string, file: string, places: Places): string {
+  const from = path.dirname(path.resolve(file))
+  const to = path.posix.dirname(places.get(path.resolve(file)) ?? '')
+  return text.replace(reference, (whole, before, ref) => {
+    const place = places.get(path.resolve(from, decoded(ref)))
+    const moved = place === undefined ? undefined : path.posix.relative(to, place)
+    return moved === undefined || moved === path.posix.normalize(decoded(ref))
+      ? whole
+      : before + encodeURI(moved)
+  })
+}
+
+// `$ref: 'a.yaml#/A'` and `{"$ref": "a.yaml"}`, and with a pointer `dog: a.yaml#/Dog` in the mapping of a discriminator:
+// without one, what is no $ref may be any text.
+const reference = /((?:\$ref["']?\s*:\s*|:[ \t]*(?=["']?[^"'\s#,{}[\]]+#))["']?)([^"'\s#,{}[\]]+)/g
+
+function decoded(ref: string): string {
+  try {
+    return decodeURIComponent(ref)
+  } catch {
+    return ref
+  }
+}
