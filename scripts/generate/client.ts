@@ -34,6 +34,7 @@ import {
   essence,
   extendedBy,
   type Field,
+  isStream as isItemStream,
   isJson,
   isPublic,
   isRange,
@@ -258,9 +259,12 @@ function sentType(operation: Operation, document: object, notation: Notation): s
   if (body === undefined) return '{ readonly body?: never }'
   const sent = sentContent(operation)
   const bytes = { body: 'FileBody', file: 'Uint8Array | Blob' }
-  const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, bytes)
+  const isOfItems = sent !== undefined && isItemStream(sent)
+  const value = isOfItems ? { ...sent, kind: 'json' as const } : sent // each item is JSON
+  const type = value === undefined ? 'unknown' : requestType(id, value, notation, bytes)
   const filled = filledNames(document, sent?.schema).map((name) => JSON.stringify(name))
-  const whole = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
+  const given = filled.length === 0 ? type : `Unfilled<${type}, ${filled.join(' | ')}>`
+  const whole = isOfItems ? `readonly (${given})[] | AsyncIterable<${given}>` : given
   return `{ readonly body${body.required ? '' : '?'}: ${whole} }`
 }
 
@@ -506,7 +510,7 @@ function bodyOf(
 ): { readonly body?: ClientBody } {
   const numbers = places.of(content?.schema)
   if (content === undefined || (isPlainJson(content.mediaType) && numbers === undefined)) return {}
-  const { mediaType, kind, fields = new Map<string, Field>() } = content
+  const { mediaType, kind, framing, fields = new Map<string, Field>() } = content
   const filled = new Set(fields.size > 0 ? filledNames(document, content.schema) : [])
   const special = [...fields].flatMap(([name, field]) => {
     const written = fieldOf(field, filled.has(name))
@@ -515,7 +519,8 @@ function bodyOf(
   })
   return {
     body: {
-      kind: kind as ClientBody['kind'], // a request body is no stream of items, and no CSV
+      kind: kind as ClientBody['kind'], // a request body is no CSV
+      ...(framing === 'sequence' && { framing }),
       ...(!isRange(mediaType) && { mediaType: essence(mediaType) }),
       ...(special.length > 0 && { fields: Object.fromEntries(special) }),
       ...(numbers && { numbers }),

@@ -81,9 +81,13 @@ export type Given<Value> = Value extends readonly unknown[]
   ? { [Index in keyof Value]: Given<Value[Index]> }
   : Value extends FileBody
     ? Value
-    : Value extends object
-      ? { [Name in keyof Value]: Given<Value[Name]> | (object extends Pick<Value, Name> ? undefined : never) }
-      : Value
+    : Value extends AsyncIterable<infer Item>
+      ? AsyncIterable<Given<Item>>
+      : Value extends object
+        ? {
+            [Name in keyof Value]: Given<Value[Name]> | (object extends Pick<Value, Name> ? undefined : never)
+          }
+        : Value
 
 /** A request body in which the fields with these names are optional, because they have a default. */
 export type Unfilled<Body, Names extends PropertyKey> = Body extends readonly unknown[]

@@ -20,7 +20,7 @@ const reserved = new Set(
     'ErrorCode Errors Exclude FileOf LowerCase Lowercase',
     'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
     'Accepting ByteStream Credentials FileBody FileOptions ReadableStream SecuritySchemes StreamCall',
-    'ArrivingFile FormFile Unfilled UsernamePassword Webhooks WithArrivingFiles WithDefaults WithFiles',
+    'ArrivingFile ArrivingItems CountedItems FormFile ItemError Unfilled UsernamePassword Webhooks WithArrivingFiles WithDefaults WithFiles',
   ].flatMap((names) => names.split(' ')),
 )
 

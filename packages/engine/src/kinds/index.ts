@@ -39,6 +39,11 @@ export function isStream(content: Pick<Content, 'kind'>): boolean {
   return kindOf(content).streams === 'items'
 }
 
+/** Whether a body is a stream of items. */
+export function takesItems(body: Operation['body']): boolean {
+  return body?.contents.some(isStream) === true
+}
+
 /** Whether a response may be a stream of items. */
 export function hasStreams(responses: Operation['responses']): boolean {
   return contentsOf(responses.values()).some(isStream)

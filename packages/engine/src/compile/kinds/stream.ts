@@ -12,34 +12,40 @@ import type { Declared, DeclaredKind, Use } from './kind.js'
 export const stream: DeclaredKind = {
   read: (reader, declared, use) =>
     isStream(reader, declared, use) ? readStream(reader, declared, use) : undefined,
-  type: (_, value) => `Items<${value}>`,
+  type: ({ upload }, value) => (upload === undefined ? `Items<${value}>` : `ArrivingItems<${value}>`),
 }
 
-// In a request, what has no itemSchema is a body like any other.
+// Events are for responses: in a request, without itemSchema, they are a text like any other.
 function isStream(reader: Reader, { mediaType, media }: Declared, use: Use): boolean {
   if (media.itemSchema !== undefined) return true
-  if (use === 'request' || framingOf(mediaType) === undefined) return false
+  const framing = framingOf(mediaType)
+  if (framing === undefined || (use === 'request' && framing === 'sse')) return false
   const schema = nodeOf(reader.dereferenced(media.schema))
-  return framingOf(mediaType) === 'sse' ? !isFile(schema) : !isBytes(schema, false)
+  return framing === 'sse' ? !isFile(schema) : !isBytes(schema, false)
 }
 
-const noStreams = {
-  request: 'is a stream of items, which is not supported in a request: remove itemSchema, and read the bytes',
-  error: 'is a stream of items, which is not supported for an error',
-}
+// Whatever its size: its items are read, one after the other, as they arrive.
+const arriving = { files: new Map(), isClosed: false, minLength: 0, maxLength: Number.POSITIVE_INFINITY }
 
 function readStream(
   reader: Reader,
   { place, mediaType, media }: Declared,
   use: Use,
 ): Content | readonly string[] {
-  const items = use === 'response' ? readItems(reader, mediaType, media) : noStreams[use]
+  const items =
+    use === 'error'
+      ? 'is a stream of items, which is not supported for an error'
+      : readItems(reader, mediaType, media)
   if (media.itemSchema !== undefined && !reader.version.startsWith('3.2'))
     reader.warn(`${place} ${mediaType} has itemSchema, of OpenAPI 3.2: other tools need openapi: 3.2.0`)
-  return typeof items === 'string'
-    ? [`${place} ${mediaType} ${items}`]
-    : { mediaType, kind: 'stream', ...items }
+  if (typeof items === 'string') return [`${place} ${mediaType} ${items}`]
+  if (use !== 'request') return { mediaType, kind: 'stream', ...items }
+  if (items.framing === 'sse')
+    return [`${place} ${mediaType} is a stream of events, which is not supported in a request: ${instead}`]
+  return { mediaType, kind: 'stream', ...items, upload: arriving }
 }
+
+const instead = 'remove itemSchema, and read the bytes; or declare application/x-ndjson'
 
 /** What the items of a stream are: see the fields of Content. */
 export type Items = Pick<Content, 'schema' | 'framing' | 'data'>
