@@ -39,13 +39,13 @@ import {
   isPublic,
   isRange,
   keepAliveOf,
-  kindOf,
   nodeOf,
   type Parameter,
   type ParameterForm,
   pointerTo,
   Reader,
   type Response,
+  receivedAs,
   rivalsOf,
   schemasIn,
   withoutDynamicRefs,
@@ -465,7 +465,7 @@ function ofSpecial<Each>(
 }
 
 function kindsOf(contents: readonly Content[]): Record<string, ContentKind> {
-  return Object.fromEntries(contents.map((each) => [essence(each.mediaType), kindOf(each).receivedAs]))
+  return Object.fromEntries(contents.map((each) => [essence(each.mediaType), receivedAs(each)]))
 }
 
 function streamsOf(operation: Operation, places: NumberPlaces): NonNullable<ClientOperation['streams']> {
@@ -481,7 +481,7 @@ function streamsOf(operation: Operation, places: NumberPlaces): NonNullable<Clie
 
 function streamOf(content: Content, { limits }: Operation, places: NumberPlaces): ClientStream | undefined {
   const { framing, mediaType, schema, data = [] } = content
-  if (framing === undefined) return undefined
+  if (framing === undefined || framing === 'rows') return undefined
   const items = framing === 'sse' ? dataSchemas(schema) : [schema ?? {}]
   const numbers = places.of(items.length === 1 ? items[0] : { anyOf: items })
   const texts = data.filter(({ isJson }) => !isJson)

@@ -10,6 +10,7 @@ import {
   schemaKeywords,
   toSchema31,
   withSchemaOfItem,
+  withSchemaOfRows,
 } from '../tools.js'
 import { filtered, isNode, keyed, lookUp, type Node, nodesOf } from './node.js'
 import {
@@ -122,7 +123,7 @@ class Normaliser {
     if (kind !== 'streamed*') return value
     // A stream by the schema of its items, wherever the document has it, and of the JSON that an event is.
     const items = Object.entries(value).map(([type, media]) => {
-      return [type, withSchemaOfItem(this.#reader, type, media)]
+      return [type, withSchemaOfItem(this.#reader, type, withSchemaOfRows(type, media))]
     })
     return Object.fromEntries(items)
   }

@@ -39,7 +39,7 @@ export interface Content {
    */
   readonly schema?: Schema | boolean | undefined
   /** For a stream: how each item is framed. */
-  readonly framing?: 'sse' | 'lines' | 'sequence'
+  readonly framing?: 'sse' | 'lines' | 'sequence' | 'rows'
   /** For a stream of events: how the data of each kind of event is written. */
   readonly data?: readonly EventData[]
   /** For text: the schema types it may be converted to; undefined leaves it a string. */

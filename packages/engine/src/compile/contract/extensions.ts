@@ -79,7 +79,7 @@ export function readOperationLimits(
   for (const text of found(uselessLimits(given, body, responses))) problem(text)
   if ('keepAliveMs' in given && isAlwaysSilent(responses))
     reader.warn(
-      `${place}: x-limits: keepAliveMs has no effect: to readers of JSON Lines each line is a value`,
+      `${place}: x-limits: keepAliveMs has no effect: to readers of JSON Lines and CSV each line is a value`,
     )
   const ofDocument = { ...defaultLimits, ...reader.node(reader.document['x-limits']) }
   const limits = given as Partial<Record<keyof typeof operationLimits, number>>

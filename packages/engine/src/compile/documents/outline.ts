@@ -188,6 +188,7 @@ function contentsOf(content: unknown, read: readonly Content[], reader: Reader):
 function streamText({ framing, schema }: Content, reader: Reader): string {
   const item = shortSchema(schema, reader)
   if (framing === 'sse') return `a stream of server-sent events: ${item}`
+  if (framing === 'rows') return `a stream of CSV, a row for each item: ${item}`
   return `a stream of JSON, ${framing === 'lines' ? 'a line' : 'a record (RFC 7464)'} for each item: ${item}`
 }
 
