@@ -27,7 +27,8 @@ export interface FeedOptions {
 const perTurn = 16
 
 /** An item that is kept, with its position as numbers. */
-interface Kept<Data> extends Item<Data> {
+interface Kept<Data> {
+  readonly item: Item<Data>
   readonly position: Position
 }
 
@@ -88,7 +89,7 @@ export class Feed<Data> {
   }
 
   get #last(): string {
-    return this.#recent.at(-1)?.id ?? this.#floor
+    return this.#recent.at(-1)?.item.id ?? this.#floor
   }
 
   async #begin(read: Read<Data>): Promise<void> {
@@ -133,9 +134,9 @@ export class Feed<Data> {
   }
 
   #remember(items: readonly Item<Data>[]): void {
-    for (const each of items) this.#recent.push({ ...each, position: positionOf(each.id) })
+    for (const item of items) this.#recent.push({ item, position: positionOf(item.id) })
     const forgotten = this.#recent.splice(0, this.#recent.length - this.#rememberedMax)
-    this.#floor = forgotten.at(-1)?.id ?? this.#floor
+    this.#floor = forgotten.at(-1)?.item.id ?? this.#floor
   }
 
   async #wakeAll(): Promise<void> {
@@ -151,7 +152,7 @@ export class Feed<Data> {
     const from = positionOf(after)
     if (isBefore(from, positionOf(this.#floor))) return undefined
     const last = this.#recent.findLastIndex(({ position }) => !isBefore(from, position)) // most are at the end
-    return this.#recent.slice(last + 1)
+    return this.#recent.slice(last + 1).map(({ item }) => item)
   }
 }
 
