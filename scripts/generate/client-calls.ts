@@ -6,10 +6,9 @@ import { namedType } from 'contract-engine/generate'
 import {
   type Content,
   essence,
-  isStream as isItemStream,
   isRange,
-  kindOf,
   type Response,
+  receivedAs,
   successesAmong,
 } from 'contract-engine/tools'
 
@@ -21,7 +20,7 @@ export function goodAnswers({ responses }: Operation): Response[] {
 /** Whether a call that names no media type returns a stream: no response has another kind of body. */
 export function isStream(operation: Operation): boolean {
   const contents = goodAnswers(operation).flatMap((answer) => answer.contents)
-  return contents.length > 0 && contents.every(isItemStream)
+  return contents.length > 0 && contents.every((each) => receivedAs(each) === 'stream')
 }
 
 /** The type of each content of a response. */
@@ -31,16 +30,16 @@ export function contentTypes({ id }: Operation, { key, contents }: Response, not
 }
 
 function dataType(content: Content, at: string, notation: Notation): string {
-  const { receivedAs } = kindOf(content)
-  if (receivedAs === 'text') return 'string'
-  if (receivedAs === 'bytes') return 'Uint8Array'
+  const as = receivedAs(content)
+  if (as === 'text') return 'string'
+  if (as === 'bytes') return 'Uint8Array'
   const type = namedType(content, notation) ?? `${at}[${JSON.stringify(content.mediaType)}]`
   return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type
 }
 
 interface Received {
   readonly name: string
-  readonly as: ReturnType<typeof kindOf>['receivedAs']
+  readonly as: ReturnType<typeof receivedAs>
   readonly type: string
 }
 
@@ -66,7 +65,7 @@ export function callTypes(operation: Operation, request: string, notation: Notat
 function receivedIn(operation: Operation, answer: Response, notation: Notation): Received[] {
   const types = contentTypes(operation, answer, notation)
   return answer.contents.map((content, i) => {
-    return { name: essence(content.mediaType), as: kindOf(content).receivedAs, type: types[i] ?? 'unknown' }
+    return { name: essence(content.mediaType), as: receivedAs(content), type: types[i] ?? 'unknown' }
   })
 }
 

@@ -34,17 +34,18 @@ import {
   essence,
   extendedBy,
   type Field,
+  isStream as isItemStream,
   isJson,
   isPublic,
   isRange,
   keepAliveOf,
-  kindOf,
   nodeOf,
   type Parameter,
   type ParameterForm,
   pointerTo,
   Reader,
   type Response,
+  receivedAs,
   rivalsOf,
   withoutDynamicRefs,
 } from 'contract-engine/tools'
@@ -257,8 +258,11 @@ function sentType(operation: Operation, notation: Notation): string {
   if (body === undefined) return '{ readonly body?: never }'
   const sent = sentContent(operation)
   const bytes = { body: 'FileBody', file: 'Uint8Array | Blob' }
-  const type = sent === undefined ? 'unknown' : requestType(id, sent, notation, bytes)
-  return `{ readonly body${body.required ? '' : '?'}: ${type} }`
+  const isOfItems = sent !== undefined && isItemStream(sent)
+  const value = isOfItems ? { ...sent, kind: 'json' as const } : sent // each item is JSON
+  const type = value === undefined ? 'unknown' : requestType(id, value, notation, bytes)
+  const whole = isOfItems ? `readonly (${type})[] | AsyncIterable<${type}>` : type
+  return `{ readonly body${body.required ? '' : '?'}: ${whole} }`
 }
 
 // The content the client sends: JSON if possible.
@@ -443,7 +447,7 @@ function ofSpecial<Each>(
 }
 
 function kindsOf(contents: readonly Content[]): Record<string, ContentKind> {
-  return Object.fromEntries(contents.map((each) => [essence(each.mediaType), kindOf(each).receivedAs]))
+  return Object.fromEntries(contents.map((each) => [essence(each.mediaType), receivedAs(each)]))
 }
 
 function streamsOf(operation: Operation, places: NumberPlaces): NonNullable<ClientOperation['streams']> {
@@ -459,7 +463,7 @@ function streamsOf(operation: Operation, places: NumberPlaces): NonNullable<Clie
 
 function streamOf(content: Content, { limits }: Operation, places: NumberPlaces): ClientStream | undefined {
   const { framing, mediaType, schema, data = [] } = content
-  if (framing === undefined) return undefined
+  if (framing === undefined || framing === 'rows') return undefined
   const items = framing === 'sse' ? dataSchemas(schema) : [schema ?? {}]
   const numbers = places.of(items.length === 1 ? items[0] : { anyOf: items })
   const texts = data.filter(({ isJson }) => !isJson)
@@ -488,7 +492,7 @@ function bodyOf(
 ): { readonly body?: ClientBody } {
   const numbers = places.of(content?.schema)
   if (content === undefined || (isPlainJson(content.mediaType) && numbers === undefined)) return {}
-  const { mediaType, kind, fields = new Map<string, Field>() } = content
+  const { mediaType, kind, framing, fields = new Map<string, Field>() } = content
   const filled = new Set(fields.size > 0 ? filledNames(new Reader(document), content.schema) : [])
   const special = [...fields].flatMap(([name, field]) => {
     const written = fieldOf(field, filled.has(name))
@@ -497,7 +501,8 @@ function bodyOf(
   })
   return {
     body: {
-      kind: kind as ClientBody['kind'], // a request body is no stream of items, and no CSV
+      kind: kind as ClientBody['kind'], // a request body is no CSV
+      ...(framing === 'sequence' && { framing }),
       ...(!isRange(mediaType) && { mediaType: essence(mediaType) }),
       ...(special.length > 0 && { fields: Object.fromEntries(special) }),
       ...(numbers && { numbers }),

@@ -7,8 +7,8 @@ import { type Measured, measureStalled, measureUploads, startUploadServer } from
 
 const usage = `Usage: npx tsx scripts/uploads/main.ts [--count 100] [--bytes 100000000]
 
-Sends uploads of so many bytes at once, each as a body, as the file of a form and as three, then 12 that stall,
-to a service of its own; and tells how much more memory it used at most.
+Sends uploads of so many bytes at once, each as a body, as the file of a form and as three, then lines of items,
+ten times as many bytes, and 12 uploads that stall, to a service of its own; and tells how much more memory it used at most.
 
 Exit codes: 0 done, 2 wrong usage.
 `
@@ -38,6 +38,8 @@ async function main(args: readonly string[]): Promise<number> {
     await print(
       lineOf(`${title} of ${bytes / 1e6} MB`, await measureUploads(server, { count: many, bytes, as })),
     )
+  const lines = { count: 1, bytes: 10 * bytes, as: 'lines' } as const
+  await print(lineOf(`lines of ${lines.bytes / 1e6} MB`, await measureUploads(server, lines)))
   await print(lineOf('stalled', await measureStalled(server, bytes)))
   await server.stop()
   return 0

@@ -79,43 +79,57 @@ function watchMemory(server: UploadServer): { stop(): Promise<number> } {
   }
 }
 
-const block = Buffer.alloc(65_536, 'x')
+const bytesBlock = Buffer.alloc(65_536, 'x')
+const linesBlock = Buffer.from(
+  `${JSON.stringify({ id: 7, name: 'A kite of paper', tags: ['wind', 'red'] })}\n`.repeat(1_000),
+)
 const fields = '--b\r\nContent-Disposition: form-data; name="title"\r\n\r\nRex'
 const fileOf = (name: string) =>
   `\r\n--b\r\nContent-Disposition: form-data; name="${name}"; filename="a"\r\n\r\n`
 
-/** An upload as a body, as the file of a form, or in three files of a form. */
-type Form = 'body' | 'file' | 'files'
+/** An upload as a body, as the file of a form, in three files of a form, or as lines of items. */
+type Form = 'body' | 'file' | 'files' | 'lines'
 
-const forms = {
-  body: { path: 'open-photos', files: [] },
-  file: { path: 'forms', files: ['photo'] },
-  files: { path: 'scans', files: ['pages', 'pages', 'pages'] },
+interface FormParts {
+  readonly path: string
+  readonly type: string
+  /** The names of its files, if it is a form. */
+  readonly files: readonly string[]
+  readonly block: Buffer
 }
 
-function* contentOf(bytes: number, as: Form): Generator<Buffer> {
-  const { files } = forms[as]
-  if (files.length === 0) return yield* blocks(bytes)
+const multipart = { type: 'multipart/form-data; boundary=b', block: bytesBlock }
+const forms: Readonly<Record<Form, FormParts>> = {
+  body: { path: 'open-photos', type: 'application/octet-stream', files: [], block: bytesBlock },
+  file: { ...multipart, path: 'forms', files: ['photo'] },
+  files: { ...multipart, path: 'scans', files: ['pages', 'pages', 'pages'] },
+  lines: { path: 'toys', type: 'application/x-ndjson', files: [], block: linesBlock },
+}
+
+function* contentOf(bytes: number, { files, block }: FormParts): Generator<Buffer> {
+  if (files.length === 0) return yield* blocks(block, bytes)
   yield Buffer.from(fields)
   for (const name of files) {
     yield Buffer.from(fileOf(name))
-    yield* blocks(Math.ceil(bytes / files.length))
+    yield* blocks(block, Math.ceil(bytes / files.length))
   }
   yield Buffer.from('\r\n--b--\r\n')
 }
 
-function* blocks(bytes: number): Generator<Buffer> {
-  for (let left = bytes; left > 0; left -= block.length) yield block.subarray(0, left)
+// The last one ends where a line does.
+function* blocks(block: Buffer, bytes: number): Generator<Buffer> {
+  for (let left = bytes; left > 0; left -= block.length)
+    yield block === linesBlock ? block : block.subarray(0, left)
 }
 
 /** Uploads so many bytes; the status of the response. */
 export async function upload(origin: string, bytes: number, as: Form = 'body'): Promise<number> {
-  const type = as === 'body' ? 'application/octet-stream' : 'multipart/form-data; boundary=b'
-  const headers = { 'content-type': type }
-  const url = `${origin}/v1/${forms[as].path}`
+  const form = forms[as]
+  const url = `${origin}/v1/${form.path}`
+  const headers = { 'content-type': form.type }
   const request = http.request(url, { method: 'POST', headers, agent: false })
   const responded = once(request, 'response') as Promise<[http.IncomingMessage]>
-  pipeline(Readable.from(contentOf(bytes, as)), request).catch(() => {}) // the response says why
+  pipeline(Readable.from(contentOf(bytes, form)), request).catch(() => {}) // the response says why
   const [response] = await responded
   await buffer(response)
   return Number(response.statusCode)
@@ -137,8 +151,8 @@ async function stall(origin: string, bytes: number): Promise<number> {
   const headers = { 'content-type': 'application/octet-stream', 'content-length': bytes }
   const request = http.request(`${origin}/v1/open-photos`, { method: 'POST', headers, agent: false })
   request.on('error', () => {})
-  for (let left = bytes * 0.9; left > 0; left -= block.length) {
-    if (!request.write(block)) await once(request, 'drain')
+  for (let left = bytes * 0.9; left > 0; left -= bytesBlock.length) {
+    if (!request.write(bytesBlock)) await once(request, 'drain')
   }
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]
   request.destroy()

@@ -47,6 +47,8 @@ const bodies: Readonly<Record<string, object>> = {
   form: {
     'application/x-www-form-urlencoded': { schema: { type: 'object', properties: { id: int64, ids: list } } },
   },
+  lines: { 'application/x-ndjson': { itemSchema: toy } },
+  records: { 'application/json-seq': { itemSchema: toy } },
   parts: { 'multipart/form-data': { schema: { type: 'object', properties: { id: int64, toy } } } },
 }
 const paths = Object.fromEntries(
@@ -148,6 +150,8 @@ const refused: [operation: string, request: object, message: string][] = [
     { body: null },
     'body must be a Uint8Array, a Blob, a ReadableStream, or iterate over Uint8Arrays',
   ],
+  ['lines', { body: { id: 1n } }, 'body must be an array, or iterate over its items asynchronously'],
+  ['lines', { body: '{}' }, 'body must be an array, or iterate over its items asynchronously'],
   ['form', { body: 'a=1' }, 'body must be an object with the fields of the form'],
   ['form', { body: null }, 'body must be an object with the fields of the form'],
   ['form', { body: new URLSearchParams('a=1') }, 'body must not be a URLSearchParams'],
@@ -224,6 +228,27 @@ t.test('what JSON can carry is sent as it is', async (t) => {
   ]
   for (const [body, text] of bodies) t.equal(await write('json', { body }).text(), text)
 })
+
+t.test(
+  'items are sent line by line, or record by record, from an array or what they are iterated over',
+  async (t) => {
+    async function* toys() {
+      yield { id: 2n ** 60n }
+      yield { tags: [1n], open: '\n' }
+    }
+    const lines = '{"id":1152921504606846976}\n{"tags":[1],"open":"\\n"}\n'
+    const request = write('lines', { body: toys() })
+    t.equal(request.headers.get('content-type'), 'application/x-ndjson')
+    t.equal(await request.text(), lines)
+    t.equal(await write('lines', { body: [{ id: 2n ** 60n }, { tags: [1n], open: '\n' }] }).text(), lines)
+    t.equal(await write('lines', { body: [] }).text(), '')
+    t.equal(await write('records', { body: [{ id: 1n }, {}] }).text(), '\x1e{"id":1}\n\x1e{}\n')
+    const many = Array.from({ length: 10_000 }, (_, i) => ({ id: BigInt(i), open: 'a text' }))
+    t.equal((await write('lines', { body: many }).text()).split('\n').length, 10_001)
+    const message = `body[1].id${inexact}`
+    await t.rejects(write('lines', { body: [{}, { id: 2 ** 60 }] }).text(), { name: 'TypeError', message })
+  },
+)
 
 t.test('the files of a form come behind its fields, and are in the order of the caller', async (t) => {
   const [file, json] = [new Uint8Array([1]), new Blob(['{}'], { type: 'application/json' })]

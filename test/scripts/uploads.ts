@@ -23,6 +23,14 @@ for (const [title, as] of [
   })
 }
 
+t.test('lines of items, 60 MB at once, use little memory', async (t) => {
+  const server = await startUploadServer()
+  t.teardown(() => server.stop())
+  const { statuses, moreBytes } = await measureUploads(server, { count: 3, bytes: 20_000_000, as: 'lines' })
+  t.strictSame(statuses, [200, 200, 200])
+  t.ok(moreBytes < 50_000_000, `${moreBytes} bytes more`)
+})
+
 t.test('a slow upload by curl passes, for longer than REQUEST_TIMEOUT_MS', async (t) => {
   const timeoutMs = 2_500 // curl sends once in a second: its rate is measured over more than two
   const server = await startUploadServer({ REQUEST_TIMEOUT_MS: String(timeoutMs) })

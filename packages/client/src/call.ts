@@ -81,9 +81,13 @@ export type Given<Value> = Value extends readonly unknown[]
   ? { [Index in keyof Value]: Given<Value[Index]> }
   : Value extends FileBody
     ? Value
-    : Value extends object
-      ? { [Name in keyof Value]: Given<Value[Name]> | (object extends Pick<Value, Name> ? undefined : never) }
-      : Value
+    : Value extends AsyncIterable<infer Item>
+      ? AsyncIterable<Given<Item>>
+      : Value extends object
+        ? {
+            [Name in keyof Value]: Given<Value[Name]> | (object extends Pick<Value, Name> ? undefined : never)
+          }
+        : Value
 
 /** The arguments of a call: the request is optional if nothing in it is required. */
 export type Arguments<Request> = object extends Request ? [request?: Request] : [request: Request]

@@ -1,9 +1,10 @@
-// Encodes the body of a request as the contract declares it: JSON, text, a form or bytes.
+// Encodes the body of a request as the contract declares it: JSON, text, a form, bytes or a stream of items.
 
 import { encode } from './json.js'
 import { writeMultipart } from './multipart.js'
 import { readableOf } from './readable.js'
 import { checkJson, elementsOf, membersOf, replacement, type Sent, scalarText } from './sendable.js'
+import { writeItems } from './sent-items.js'
 import type { ClientBody, ClientField, ClientTable } from './table.js'
 
 /** A body that `fetch` can send. */
@@ -21,7 +22,10 @@ type Entry = readonly [name: string, value: string | Blob]
  */
 export function writeRequestBody(
   value: unknown,
-  { kind, mediaType, fields = {}, numbers }: ClientBody = { kind: 'json', mediaType: 'application/json' },
+  { kind, mediaType, fields = {}, numbers, framing = 'lines' }: ClientBody = {
+    kind: 'json',
+    mediaType: 'application/json',
+  },
   schemas: ClientTable['schemas'] = {},
   at = 'body',
 ): EncodedBody {
@@ -29,6 +33,7 @@ export function writeRequestBody(
   if (kind === 'json') return { content: json(sent), mediaType }
   if (kind === 'text') return { content: scalarText(sent), mediaType }
   if (kind === 'bytes') return bytes(value, mediaType)
+  if (kind === 'stream') return { content: writeItems(sent, framing), mediaType }
   const entries = entriesOf(sent, fields)
   if (kind === 'form') return { content: String(new URLSearchParams(entries.map(textEntry))), mediaType }
   return writeMultipart(filesLast(entries, fields), fields)

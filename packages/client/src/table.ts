@@ -48,7 +48,9 @@ export interface ClientStream {
 
 /** A body that is not `application/json`. */
 export interface ClientBody {
-  readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes'
+  readonly kind: 'json' | 'text' | 'form' | 'multipart' | 'bytes' | 'stream'
+  /** Of a stream of items: how each is written, by default as a line. */
+  readonly framing?: 'lines' | 'sequence'
   /** Undefined for a range: the type comes from the body. */
   readonly mediaType?: string
   /** In a form: the fields that are neither plain text nor a file of any type. */

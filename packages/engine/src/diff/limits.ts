@@ -1,7 +1,7 @@
 // Limits: sizes and times (`x-limits`), quotas (`x-rate-limits`) and what an operation takes of them
 // (`x-rate-cost`), how long responses are stored (`x-idempotency`).
 
-import { defaultLimits, framingOf, keepAliveOf, ordersFields, Reader } from '../tools.js'
+import { defaultLimits, framingOf, heldBytesMax, keepAliveOf, ordersFields, Reader } from '../tools.js'
 import { claim, report, type Spot } from './comparison.js'
 import { describeChange, type Node } from './node.js'
 import { child, partOf } from './references.js'
@@ -42,6 +42,7 @@ export function compareOwnLimits(operation: Spot): void {
   const { before, after } = operation
   const limits = { ...child(operation, 'x-limits'), where: 'x-limits' }
   compareBodyLimit(operation, limits)
+  compareItemLimit(operation, limits)
   compareValue(limits, 'keepAliveMs', (was, is) => {
     const isLost = streamTypesOf(operation).some((mediaType) => isTakenForLost(mediaType, was, is))
     return isLost ? 'major' : 'minor'
@@ -76,6 +77,14 @@ function compareBodyLimit({ before, after, comparison }: Spot, limits: Spot): vo
   const isNewlyOrdered = () =>
     ordersFields(new Reader(documents.after), after) && !ordersFields(new Reader(documents.before), before)
   compareValue(limits, 'bodyBytes', () => (is < was || isNewlyOrdered() ? 'major' : 'minor'))
+}
+
+// Of a body that is a stream of items, whatever the limit of the body.
+function compareItemLimit({ comparison: { documents } }: Spot, limits: Spot): void {
+  const of = (own: Node, document: Node) =>
+    Math.min(numberOr(own.itemBytes, heldBytesMax), bodyLimit(own, document))
+  const [was, is] = [of(limits.before, documents.before), of(limits.after, documents.after)]
+  compareValue(limits, 'itemBytes', () => (is < was ? 'major' : 'minor'))
 }
 
 function bodyLimit(own: Node, document: Node): number {

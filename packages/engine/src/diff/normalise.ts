@@ -10,6 +10,7 @@ import {
   schemaKeywords,
   toSchema31,
   withSchemaOfItem,
+  withSchemaOfRows,
 } from '../tools.js'
 import { filtered, isNode, keyed, lookUp, type Node, nodesOf } from './node.js'
 import {
@@ -54,13 +55,13 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     callbacks: 'item**',
   },
   parameter: { schema: 'schema', content: 'media*' },
-  body: { content: 'media*' },
-  response: { headers: 'namedHeader*', content: 'received*' },
-  statusResponse: { headers: 'namedHeader*', content: 'received*' }, // keyed by status
+  body: { content: 'streamed*' },
+  response: { headers: 'namedHeader*', content: 'streamed*' },
+  statusResponse: { headers: 'namedHeader*', content: 'streamed*' }, // keyed by status
   header: { schema: 'schema', content: 'media*' },
   namedHeader: { schema: 'schema', content: 'media*' }, // keyed by the header's name
   media: { schema: 'schema', itemSchema: 'schema', encoding: 'encoding*' },
-  received: { schema: 'schema', itemSchema: 'schema', encoding: 'encoding*' }, // possibly a stream of items
+  streamed: { schema: 'schema', itemSchema: 'schema', encoding: 'encoding*' }, // possibly a stream of items
   encoding: { headers: 'namedHeader*' },
   schema: Object.fromEntries(
     [...schemaKeywords].map(([keyword, { holds }]) => [keyword, holds === 'map' ? 'schema*' : 'schema']),
@@ -119,10 +120,10 @@ class Normaliser {
   #rewritten(value: Node, kind: string): Node {
     // Also in 3.1, as the server reads it: many documents still use `nullable` there.
     if (kind === 'schema') return withoutBooleans(toSchema31(value))
-    if (kind !== 'received*') return value
+    if (kind !== 'streamed*') return value
     // A stream by the schema of its items, wherever the document has it, and of the JSON that an event is.
     const items = Object.entries(value).map(([type, media]) => {
-      return [type, withSchemaOfItem(this.#reader, type, media)]
+      return [type, withSchemaOfItem(this.#reader, type, withSchemaOfRows(type, media))]
     })
     return Object.fromEntries(items)
   }
@@ -162,7 +163,7 @@ class Normaliser {
       case 'statusResponse*':
         return renamed(node, (status) => (/^[1-5]xx$/i.test(status) ? status.toUpperCase() : status))
       case 'media*':
-      case 'received*':
+      case 'streamed*':
         return renamed(node, mediaType)
       default:
         return node

@@ -39,7 +39,7 @@ export interface Content {
    */
   readonly schema?: Schema | boolean | undefined
   /** For a stream: how each item is framed. */
-  readonly framing?: 'sse' | 'lines' | 'sequence'
+  readonly framing?: 'sse' | 'lines' | 'sequence' | 'rows'
   /** For a stream of events: how the data of each kind of event is written. */
   readonly data?: readonly EventData[]
   /** For text: the schema types it may be converted to; undefined leaves it a string. */
@@ -50,7 +50,7 @@ export interface Content {
   readonly fields?: ReadonlyMap<string, Field>
   /** For a form: any other field (`additionalProperties`). */
   readonly additionalField?: Field | undefined
-  /** For a request body that streams. */
+  /** For a request body that streams: bytes, the files of a form, or items. */
   readonly upload?: Upload
 }
 
@@ -184,6 +184,8 @@ export interface Requirement {
 export interface OperationLimits {
   /** `bodyBytes`. */
   readonly body: number
+  /** `itemBytes`: of each item of a body that is a stream of them, undefined of any other body. */
+  readonly item?: number | undefined
   /** From the arrival of a request to its response; undefined: the server's own. */
   readonly timeoutMs: number | undefined
   /** Of a stream: after how long a silence a keep-alive is sent; undefined: see framing.ts. */

@@ -7,7 +7,7 @@ import { essence } from './media-types.js'
 /** How each item of a stream is framed: see streams.md. */
 export type Framing = NonNullable<Content['framing']>
 
-/** The framing of a media type; undefined of one that is no sequence of items. */
+/** The framing of a media type; undefined of one that is no sequence of items, or only with `itemSchema`, as CSV is. */
 export function framingOf(mediaType: string): Framing | undefined {
   const name = essence(mediaType)
   if (name === 'text/event-stream') return 'sse'
@@ -28,6 +28,7 @@ export function keepAliveOf(
   { keepAliveMs }: Pick<OperationLimits, 'keepAliveMs'>,
 ): KeepAlive {
   const framing = framingOf(mediaType)
+  if (framing === undefined) return { text: '', afterMs: Number.POSITIVE_INFINITY } // an empty row is one
   if (framing === 'lines') return emptyLine(mediaType, keepAliveMs)
   // Of events, a comment. An empty line after it would be an empty event to some clients, once there was an
   // id. In a sequence, between two separators there is no item (RFC 7464, section 2.1).

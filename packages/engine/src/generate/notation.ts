@@ -23,7 +23,8 @@ const reserved = new Set(
     'ErrorCode Errors Exclude FileOf LowerCase Lowercase',
     'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
     'Accepting ByteStream Credentials FileBody FileOptions ReadableStream SecuritySchemes StreamCall',
-    'ArrivingFile Filled FormFile UsernamePassword Webhooks WithArrivingFiles WithDefaults WithFiles',
+    'ArrivingFile ArrivingItems CountedItems Filled FormFile ItemError UsernamePassword Webhooks',
+    'WithArrivingFiles WithDefaults WithFiles',
   ].flatMap((names) => names.split(' ')),
 )
 

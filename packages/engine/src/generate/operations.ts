@@ -39,7 +39,7 @@ export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Para
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
 ${helpers
-  .filter(([name]) => (members + sent).includes(`${name}<`))
+  .filter(([name]) => new RegExp(`\\b${name}<`).test(members + sent))
   .map(([, helper]) => helper)
   .join('')}/**
  * What each operation takes, the responses that the contract declares for it, the security schemes that it
@@ -142,6 +142,33 @@ export type WithArrivingFiles<Form, Names extends string> = {
 `,
   ],
   [
+    'ArrivingItems',
+    `/** What is wrong with an item of a body: its line (from 1), the place in the item (RFC 6901), and the problem. */
+export interface ItemError {
+  readonly line: number
+  readonly pointer: string
+  readonly detail: string
+}
+
+/** The valid items of a body, and what is known of the others so far. */
+export interface CountedItems<Item> extends AsyncIterable<Item> {
+  readonly valid: number
+  readonly invalid: number
+  /** The first of what is wrong. */
+  readonly errors: readonly ItemError[]
+  /** To throw: the error of a request with invalid items, which tells the first. */
+  readonly error: Error | undefined
+}
+
+/** The items of a body while they arrive, to be read once: at the first that is invalid, the request fails. */
+export interface ArrivingItems<Item> extends AsyncIterable<Item> {
+  /** Goes on behind those that are invalid, and keeps the first of what is wrong with them (by default 20). */
+  counted(options?: { readonly errorsMax?: number }): CountedItems<Item>
+}
+
+`,
+  ],
+  [
     'Items',
     `/** A stream of items. */
 export type Items<Item> = AsyncIterable<Item> | Iterable<Item>
@@ -231,7 +258,7 @@ function acceptType(operation: Operation): string {
   return contents.length < 2 ? '' : `\n      accept: ${contents.map(typeName).join(' | ')}`
 }
 
-// JSON, text and forms as their values, anything else as bytes.
+// JSON, text and forms as their values, streams item by item, anything else as bytes.
 function bodyType({ id, body }: Operation, notation: Notation): string {
   if (body === undefined) return 'undefined'
   const types = body.contents.map((content) => {

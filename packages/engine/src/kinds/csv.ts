@@ -1,4 +1,4 @@
-// Writes arrays of flat objects as CSV (RFC 4180).
+// Writes flat objects as CSV (RFC 4180): an array as a whole, or the rows of a stream one by one.
 
 import { createRequire } from 'node:module'
 import type { Content } from '../document/contract.js'
@@ -25,16 +25,29 @@ export const csv: Kind = {
     typeOf: (mediaType) => withHeader(inUtf8(mediaType)),
     check: ({ schema }, compile) => bySchema(schema, compile),
     writer(content) {
-      const write = createCsvWriter(content)
-      return (body) => {
-        try {
-          return write(body as readonly Row[]) // as checked
-        } catch (error) {
-          throw new Unwritable(`cannot be written as CSV: ${(error as Error).message}`)
-        }
-      }
+      const { header, rows } = createCsvWriter(content)
+      return (body) => header + writable(() => rows(body as readonly Row[])) // as checked
     },
   },
+}
+
+/** What writes a row of a stream. @throws {Unwritable} */
+export function rowFrame(content: Content): (item: unknown) => string {
+  const { rows } = createCsvWriter(content)
+  return (item) => writable(() => rows([item as Row])) // as checked
+}
+
+/** What is before the rows of a stream. */
+export function rowsStart(content: Content): string {
+  return createCsvWriter(content).header
+}
+
+function writable(write: () => string): string {
+  try {
+    return write()
+  } catch (error) {
+    throw new Unwritable(`cannot be written as CSV: ${(error as Error).message}`)
+  }
 }
 
 // It has a header row unless the contract says otherwise.
@@ -44,28 +57,32 @@ function withHeader(mediaType: string): string {
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Writes a value that the schema allows. */
-export type WriteCsv = (rows: readonly Row[]) => string
+/** Writes rows that the schema allows. */
+export interface CsvWriter {
+  /** The row with the names of the columns, unless the media type has `header=absent`. */
+  readonly header: string
+  rows(rows: readonly Row[]): string
+}
 
 /**
- * Creates the writer of a media type: a row with the names of its columns, unless it has `header=absent`,
- * then a row for each object. A field that is absent or null is empty, and an empty text is `""`. Nothing is
- * altered: not even a text that a spreadsheet may take for a formula.
- * @returns a function that throws for a field without a column, and for text that UTF-8 cannot hold
+ * Creates the writer of a media type: a row for each object. A field that is absent or null is empty, and an empty text is
+ * `""`. Nothing is altered: not even a text that a spreadsheet may take for a formula.
+ * @returns a writer that throws for a field without a column, and for text that UTF-8 cannot hold
  */
-export function createCsvWriter({ columns = [], mediaType }: Content): WriteCsv {
+export function createCsvWriter({ columns = [], mediaType }: Content): CsvWriter {
   const { unparse }: Papaparse = require('papaparse')
   const known = new Set(columns)
   const isEmpty = (value: unknown) => value === ''
-  const header = /;\s*header="?absent/i.test(mediaType) ? [] : [[...columns]]
-  return (rows) => {
-    const lines = rows.map((row) => toLine(row, columns, known))
-    const all = [...header, ...lines]
-    if (all.length === 0) return ''
-    const text = unparse(all, { newline: '\r\n', quotes: isEmpty })
+  const textOf = (lines: readonly (readonly unknown[])[]) => {
+    if (lines.length === 0) return ''
+    const text = unparse(lines, { newline: '\r\n', quotes: isEmpty })
     const fault = utf8Fault(text)
     if (fault !== undefined) throw new Error(`text ${fault}`)
     return `${text}\r\n`
+  }
+  return {
+    header: /;\s*header="?absent/i.test(mediaType) ? '' : textOf([columns]),
+    rows: (rows) => textOf(rows.map((row) => toLine(row, columns, known))),
   }
 }
 

@@ -39,6 +39,16 @@ export function isStream(content: Pick<Content, 'kind'>): boolean {
   return kindOf(content).streams === 'items'
 }
 
+/** What a program that receives a content makes of it: rows of CSV are not read one by one. */
+export function receivedAs(content: Pick<Content, 'kind' | 'framing'>): Kind['receivedAs'] {
+  return content.framing === 'rows' ? 'bytes' : kindOf(content).receivedAs
+}
+
+/** Whether a body is a stream of items. */
+export function takesItems(body: Operation['body']): boolean {
+  return body?.contents.some(isStream) === true
+}
+
 /** Whether a response may be a stream of items. */
 export function hasStreams(responses: Operation['responses']): boolean {
   return contentsOf(responses.values()).some(isStream)

@@ -1,8 +1,10 @@
-// Streams of items, framed as server-sent events (WHATWG HTML, section 9.2), lines of JSON, or JSON text
-// sequences (RFC 7464).
+// Streams of items, framed as server-sent events (WHATWG HTML, section 9.2), lines of JSON, JSON text sequences (RFC
+// 7464), or rows of CSV (RFC 4180).
 
 import type { Content, EventData, Schema } from '../document/contract.js'
+import { essence } from '../document/media-types.js'
 import { utf8Fault } from '../values/text.js'
+import { csv, rowFrame, rowsStart } from './csv.js'
 import { because, type Kind, type ToJson, Unwritable } from './kind.js'
 
 export const stream: Kind = {
@@ -11,10 +13,12 @@ export const stream: Kind = {
   streams: 'items',
   receivedAs: 'stream',
   sent: {
-    typeOf: (mediaType) => mediaType, // these types have no other charset
+    // The others have no other charset.
+    typeOf: (mediaType) => (essence(mediaType) === 'text/csv' && csv.sent?.typeOf(mediaType)) || mediaType,
     check: () => (body) => (isItems(body) ? undefined : because('the body must be an iterable of items')),
     // Each item, or the data of each event if it has one schema.
     inJson({ framing, schema, data }) {
+      if (framing === 'rows') return undefined
       if (framing !== 'sse') return { schema }
       const { properties } = schema as { properties?: { data?: Schema } }
       return data?.length === 1 && data[0]?.isJson ? { schema: properties?.data } : undefined
@@ -38,8 +42,15 @@ export function isItems(body: unknown): body is Items {
  */
 export type Frame = (item: unknown, toJson: ToJson) => string
 
+/** What a stream begins with, before its first item, or its end. */
+export function startOf(content: Content): string {
+  return content.framing === 'rows' ? rowsStart(content) : ''
+}
+
 /** How the items of a stream are written. */
-export function frameOf({ framing, data = [] }: Content): Frame {
+export function frameOf(content: Content): Frame {
+  const { framing, data = [] } = content
+  if (framing === 'rows') return rowFrame(content)
   if (framing === 'sse') return (item, toJson) => eventText(item as Event, data, toJson)
   const start = framing === 'sequence' ? '\x1e' : ''
   return (item, toJson) => `${start}${jsonText(item, toJson)}\n`

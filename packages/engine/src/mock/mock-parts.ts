@@ -9,6 +9,7 @@ import { type Addition, type Check, type CheckList, type ErrorBodyOf, isStub } f
 import { kindOf } from '../kinds/index.js'
 import type { MountParts } from '../mount/parts.js'
 import type { ErrorFacts } from '../serve/base/errors.js'
+import { ArrivingItems } from '../serve/request/arriving-items.js'
 import { errorForms } from '../serve/response/error-forms.js'
 import { byStatus, createResponseChecks, type ResponseCheck } from '../serve/response/response-validation.js'
 import type { AnyHandler } from '../serve/route-handler.js'
@@ -65,7 +66,8 @@ function isHandled(handler: unknown): boolean {
 
 function makingHandler(operation: Operation, parts: Parameters<typeof createMaker>[1]): AnyHandler {
   const make = createMaker(operation, parts)
-  return async ({ accept }, context) => {
+  return async ({ accept, body }, context) => {
+    if (body instanceof ArrivingItems) for await (const _ of body); // each is validated
     const { raw, routeOptions } = context as FastifyRequest // of mockParts
     const { responseCheck } = routeOptions.config
     return make({ ...preferencesOf(raw.headers.prefer), accept }, responseCheck as ResponseCheck)

@@ -9,6 +9,7 @@ import { unmetSecurity } from '../document/security.js'
 import { takesUploads } from '../document/uploads.js'
 import type { Address } from '../serve/base/address.js'
 import { isStub } from '../serve/base/stubs.js'
+import { itemsReceiver } from '../serve/request/arriving-items.js'
 import { createParameterReader } from '../serve/request/parameter-styles.js'
 import { receivedBy, responseTo } from '../serve/request/request-parts.js'
 import { type RequestSchemas, requestSchemas } from '../serve/request/request-schemas.js'
@@ -90,6 +91,7 @@ function implemented<Resource>(
   const readParameters = collect(operation, shared, () =>
     createParameterReader(operation, prefix, judges.request),
   )
+  const receiveItems = collect(operation, shared, () => itemsReceiver(operation, judges.request))
   const checkType: Check = (request, reply) => {
     request[receivedBy] = operation
     request[responseTo] = reply.raw
@@ -103,7 +105,13 @@ function implemented<Resource>(
     serializerCompiler: ({ schema }: { schema: unknown }) => judges.writer(schema as object),
     attachValidation: true, // checkRequest reports what it found
     onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), checkType),
-    preValidation: hook(renamePathParameters(operation), ignoreRange(operation), parse, readParameters),
+    preValidation: hook(
+      renamePathParameters(operation),
+      ignoreRange(operation),
+      parse,
+      receiveItems,
+      readParameters,
+    ),
     preHandler: hook((request) => checkRequest(request, operation)),
     ...(takesUploads(operation) && { onSend: closeIfUnread }),
     handler: createRouteHandler(

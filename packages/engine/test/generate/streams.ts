@@ -38,6 +38,23 @@ t.test('a stream of a named schema has its name, without what is writeOnly', asy
   t.match(operations, 'export type ItemOf<Id extends OperationId> = ItemIn<Operations[Id]>')
 })
 
+t.test('the items of a request arrive, as they may be sent', async (t) => {
+  const content = { 'application/jsonl': { itemSchema: ref }, 'application/json': { schema: ref } }
+  const contract = await contractOf({
+    openapi: '3.2.0',
+    paths: {
+      '/a': {
+        post: { operationId: 'add', requestBody: { content }, responses: { 204: { description: 'Done.' } } },
+      },
+    },
+    components: { schemas: { Node: node } },
+  })
+  const operations = generateOperations(contract)
+  t.match(operations, 'body: ArrivingItems<Writable<Node>> | Writable<Node> | undefined')
+  t.match(operations, 'counted(options?: { readonly errorsMax?: number }): CountedItems<Item>')
+  t.notMatch(operations, 'ItemOf<', 'without the types of streams in responses')
+})
+
 t.test('beside JSON, a stream is named by its Content-Type', async (t) => {
   const content = { 'application/json': { schema: ref }, 'text/event-stream': { itemSchema: {} } }
   const { response } = await typesOf(content)

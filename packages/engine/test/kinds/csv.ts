@@ -1,12 +1,17 @@
 // Responses in CSV: what is written, what is refused when the contract is read, and what a handler cannot send.
 
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { parse as parseYaml } from 'yaml'
+import { diffContracts } from '../../src/diff/contract.js'
 import type { Content } from '../../src/document/contract.js'
+import { generateOperations } from '../../src/generate/index.js'
 import { createCsvWriter } from '../../src/kinds/csv.js'
-import { contractWith, startEngine } from '../../src/testing/engine.js'
+import { contractWith, done, startEngine } from '../../src/testing/engine.js'
 
-const write = (columns: readonly string[], rows: readonly object[], mediaType = 'text/csv') =>
-  createCsvWriter({ mediaType, kind: 'csv', columns } as Content)(rows as Record<string, unknown>[])
+const write = (columns: readonly string[], rows: readonly object[], mediaType = 'text/csv') => {
+  const writer = createCsvWriter({ mediaType, kind: 'csv', columns } as Content)
+  return writer.header + writer.rows(rows as Record<string, unknown>[])
+}
 
 t.test('fields are written as RFC 4180 says, and nothing is altered', (t) => {
   const cases: readonly (readonly [value: unknown, text: string])[] = [
@@ -197,4 +202,130 @@ t.test('CSV alone, validated before it is written', async (t) => {
     t.match(await call('GET', '/values'), { status: 500 }, message)
     t.match(log.at(-1), { err: { message } })
   }
+})
+
+const exported = {
+  type: 'object',
+  required: ['id'],
+  properties: {
+    id: { type: 'integer', format: 'int64' },
+    name: { type: ['string', 'null'] },
+    born: { type: 'string', format: 'date' },
+    weight: { type: 'number' },
+    secret: { type: 'string', writeOnly: true },
+  },
+}
+const streamOf = (itemSchema: unknown, mediaType = 'text/csv') => ({
+  values: {
+    method: 'get',
+    responses: { 200: { description: 'A.', content: { [mediaType]: { itemSchema } } } },
+  },
+})
+
+async function startExport(t: Test, mediaType?: string) {
+  const answer: { now: object } = { now: {} }
+  const contract = await contractWith(streamOf(exported, mediaType), { openapi: '3.2.0' })
+  const { call, log, origin } = await startEngine(t, contract, { values: async () => answer.now })
+  const get = async (body: unknown) => {
+    answer.now = { status: 200, body }
+    return call('GET', '/values')
+  }
+  return { get, log, origin }
+}
+
+t.test('a stream of CSV has the names of its columns, and a row for each item, exactly', async (t) => {
+  const { get } = await startExport(t)
+  async function* rows() {
+    yield { id: 9007199254740993n, name: 'a, "b"\nc', born: '2026-01-31', weight: 0.1 }
+    yield { id: 2, name: null }
+    yield { weight: 1e21, id: -3, name: '' }
+    yield { id: 4, name: '=1+1' }
+  }
+  const { status, text, headers } = await get(rows())
+  t.equal(status, 200)
+  t.equal(
+    text,
+    'id,name,born,weight\r\n9007199254740993,"a, ""b""\nc",2026-01-31,0.1\r\n2,,,\r\n-3,"",,1e+21\r\n4,=1+1,,\r\n',
+  )
+  t.equal(headers.get('content-type'), 'text/csv; charset=utf-8; header=present')
+  t.equal(headers.get('x-accel-buffering'), 'no')
+  t.equal((await get([])).text, 'id,name,born,weight\r\n', 'the header of no rows')
+})
+
+t.test('a stream of CSV without a header has rows alone', async (t) => {
+  const { get } = await startExport(t, 'text/csv; header=absent')
+  t.equal((await get([{ id: 1 }, { id: 2 }])).text, '1,,,\r\n2,,,\r\n')
+  t.equal((await get([])).text, '')
+})
+
+t.test('an item of CSV that is not valid is a 500, or behind the first a cut, and is logged', async (t) => {
+  const { get, log } = await startExport(t)
+  t.match(await get([{ id: 'x' }]), { status: 500 })
+  t.match(log.at(-1), { err: { message: 'values 200: body at "/0/id" must be an integer' } })
+  t.match(await get([{ id: 1, more: 2 }]), { status: 500 })
+  const lost = 'the field more has no column: its schema does not declare it'
+  t.match(log.at(-1), { err: { message: `values 200: body at "/0" cannot be written as CSV: ${lost}` } })
+  t.match(await get([{ id: 1, secret: 'x' }]), { status: 500 })
+  t.match(await get({ id: 1 }), { status: 500 })
+  await t.rejects(get([{ id: 1 }, { id: 2, name: '\ud800' }]))
+  t.match(log.at(-1), {
+    err: { message: /^values 200: body at "\/1" cannot be written as CSV: text has a lone/ },
+  })
+})
+
+t.test('items that are no rows are refused, as are rows in a request', async (t) => {
+  const place = 'GET /values: the response 200 text/csv cannot be written as CSV:'
+  const cases: readonly (readonly [itemSchema: object, reason: string])[] = [
+    [{ type: 'string' }, `${place} the items must have type: object`],
+    [{ type: 'object' }, `${place} the items declare no properties`],
+    [
+      { type: 'object', properties: { tags: { type: 'array' } } },
+      `${place} the field tags may be an array or an object, which a column cannot hold`,
+    ],
+  ]
+  for (const [schema, reason] of cases) {
+    const contract = await contractWith(streamOf(schema), { openapi: '3.2.0' })
+    t.strictSame(contract.operations.get('values')?.unsupported, [reason])
+  }
+  const utf16 = await contractWith(streamOf(flat, 'text/csv; charset=utf-16'), { openapi: '3.2.0' })
+  t.match(utf16.operations.get('values')?.unsupported, [/it is sent in UTF-8$/])
+  const requestBody = { content: { 'text/csv': { itemSchema: flat } } }
+  const asked = await contractWith({ values: { requestBody, responses: done } }, { openapi: '3.2.0' })
+  t.match(asked.operations.get('values')?.unsupported, [
+    / is a stream of rows, which is not supported in a request/,
+  ])
+})
+
+t.test('tools of older versions read an array of rows, with its columns by reference', async (t) => {
+  const ref = { $ref: '#/components/schemas/Flat' }
+  const contract = await contractWith(streamOf(ref), { openapi: '3.2.0', schemas: { Flat: flat } })
+  const content = contract.operations.get('values')?.responses.get('200')?.contents[0]
+  t.match(content, { kind: 'stream', framing: 'rows', columns: ['id', 'name'], schema: ref })
+  const older = { type: 'array', items: ref }
+  for (const form of ['yaml31', 'json30'] as const) {
+    const { paths } = parseYaml(await contract.write(form, 'only'))
+    t.strictSame(paths['/values'].get.responses['200'].content['text/csv'], { schema: older }, form)
+  }
+})
+
+t.test('a stream of CSV has the types of its items', async (t) => {
+  const operations = generateOperations(await contractWith(streamOf(exported), { openapi: '3.2.0' }))
+  t.match(
+    operations,
+    /body: Items<Readable<operations\['values'\]\['responses'\]\[200\]\['content'\]\['text\/csv'\]>>/,
+  )
+  t.match(operations, /item: Readable</)
+})
+
+t.test('as rows of an array, and as a stream, a response is the same to its clients', async (t) => {
+  const of = (media: object) => ({
+    openapi: '3.2.0',
+    info: { title: 'Rows', version: '1.0.0' },
+    paths: {
+      '/a': {
+        get: { operationId: 'a', responses: { 200: { description: 'A.', content: { 'text/csv': media } } } },
+      },
+    },
+  })
+  t.strictSame(diffContracts(of({ schema: table(flat) }), of({ itemSchema: flat })), [])
 })

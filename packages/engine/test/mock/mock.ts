@@ -329,6 +329,25 @@ t.test('a mock responds with', async (t) => {
   }
 })
 
+t.test('each item of a request is validated', async (t) => {
+  const requestBody = { content: { 'application/x-ndjson': { itemSchema: Pet } } }
+  const responses = { 204: { description: 'Done.' }, default: anyError }
+  const { app } = await buildMock(
+    await contractOf({
+      openapi: '3.2.0',
+      paths: { '/pets': { post: { operationId: 'importPets', requestBody, responses } } },
+      components: document.components,
+    }),
+  )
+  t.teardown(() => app.close())
+  const send = (payload: string) =>
+    app.inject({ method: 'POST', url: '/pets', headers: { 'content-type': 'application/x-ndjson' }, payload })
+  t.equal((await send('{"id":1,"name":"Rex"}\n')).statusCode, 204)
+  const refused = await send('{"id":1,"name":"Rex"}\n{"id":2}\n')
+  t.match(refused, { statusCode: 400 })
+  t.match(refused.json().message, 'body[1].name is required (line 2)')
+})
+
 t.test('streams are a few items', async (t) => {
   const app = await mockOf(t)
   const texts: readonly (readonly [url: string, text: string])[] = [

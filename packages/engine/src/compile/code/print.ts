@@ -11,6 +11,7 @@ import { Reader } from '../../document/reader.js'
 import type { PrintedJudge } from '../../serve/code/code.js'
 import { keyOf } from '../../serve/code/keys.js'
 import { createOutgoing } from '../../serve/outgoing/outgoing.js'
+import { itemsReceiver } from '../../serve/request/arriving-items.js'
 import { createParameterReader } from '../../serve/request/parameter-styles.js'
 import { requestSchemas } from '../../serve/request/request-schemas.js'
 import { createAcceptances } from '../../serve/response/acceptances.js'
@@ -120,6 +121,7 @@ function judgeAll(contract: Contract, judges: Judges): void {
     for (const [part, schema] of requestParts(operation, contract))
       attempt(() => judges.request(schema, part))
     attempt(() => createParameterReader(operation, '', judges.request))
+    attempt(() => itemsReceiver(operation, judges.request))
     attemptResponses(operation, judges)
     attempt(() => {
       const schemas = responseSchemasOf(operation)

@@ -1,15 +1,16 @@
 // The document's own extensions: `x-limits`, also of an operation, `x-idempotency` and `x-enumStatuses`, each
 // with a default; and those that others read.
 
+import { constants } from 'node:buffer'
 import type { Content, Contract, Operation } from '../../document/contract.js'
-import { defaultIdempotency, defaultLimits, ownErrorStatuses } from '../../document/defaults.js'
+import { defaultIdempotency, defaultLimits, heldBytesMax, ownErrorStatuses } from '../../document/defaults.js'
 import { missingCode } from '../../document/error-codes.js'
 import type { ExtensionReaders, OperationExtensionReaders } from '../../document/extension-readers.js'
 import { keepAliveOf } from '../../document/framing.js'
 import { operationPlace } from '../../document/methods.js'
 import { type Faults, found, type Node, type Reader } from '../../document/reader.js'
 import { contentsOf, refusesUnacceptable } from '../../document/responses.js'
-import { hasStreams, isStream } from '../../kinds/index.js'
+import { hasStreams, isStream, takesItems } from '../../kinds/index.js'
 
 /** The document's extensions that the engine reads. */
 export const ownExtensions = ['x-limits', 'x-idempotency'] as const
@@ -45,9 +46,13 @@ export function readLimits(reader: Reader): Contract['limits'] {
   return { body: bodyBytes, url: urlBytes, header: headerBytes }
 }
 
+// The text of an item is a string, and Node's are not longer.
+const textMax = constants.MAX_STRING_LENGTH
+
 // Within less than 100 ms no handler responds reliably. Node's timers take 24 days; nobody waits one.
 const operationLimits = {
   bodyBytes: { min: 1, max: Number.MAX_SAFE_INTEGER },
+  itemBytes: { min: 1, max: textMax },
   timeoutMs: { min: 100, max: 86_400_000 },
   keepAliveMs: { min: 1, max: 86_400_000 },
   silenceMs: { min: 1, max: 86_400_000 },
@@ -74,12 +79,14 @@ export function readOperationLimits(
   for (const text of found(uselessLimits(given, body, responses))) problem(text)
   if ('keepAliveMs' in given && isAlwaysSilent(responses))
     reader.warn(
-      `${place}: x-limits: keepAliveMs has no effect: to readers of JSON Lines each line is a value`,
+      `${place}: x-limits: keepAliveMs has no effect: to readers of JSON Lines and CSV each line is a value`,
     )
   const ofDocument = { ...defaultLimits, ...reader.node(reader.document['x-limits']) }
   const limits = given as Partial<Record<keyof typeof operationLimits, number>>
+  const bodyMax = limits.bodyBytes ?? Number(ofDocument.bodyBytes)
   return {
-    body: limits.bodyBytes ?? Number(ofDocument.bodyBytes),
+    body: bodyMax,
+    item: takesItems(body) ? Math.min(limits.itemBytes ?? heldBytesMax, bodyMax) : undefined,
     timeoutMs: limits.timeoutMs,
     keepAliveMs: limits.keepAliveMs,
     silenceMs: limits.silenceMs,
@@ -95,6 +102,7 @@ function uselessLimits(given: Node, body: Operation['body'], responses: Operatio
   const streams = hasStreams(responses)
   return [
     ['bodyBytes' in given && body === undefined, 'bodyBytes requires a requestBody'],
+    ['itemBytes' in given && !takesItems(body), 'itemBytes requires a requestBody that is a stream of items'],
     ['keepAliveMs' in given && !streams, 'keepAliveMs requires a response that is a stream of items'],
     ['silenceMs' in given && !streams, 'silenceMs requires a response that is a stream of items'],
   ]

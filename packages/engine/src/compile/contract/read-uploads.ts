@@ -3,12 +3,10 @@
 // everywhere does not: then every body would change its type with one number.
 
 import type { Body } from '../../document/contract.js'
+import { heldBytesMax } from '../../document/defaults.js'
 import type { Node, Reader } from '../../document/reader.js'
 import { declaredKindOf } from '../kinds/index.js'
 import { readContents } from './content.js'
-
-/** Bodies of operations with a larger limit of their own stream. */
-const bufferedMax = 1_048_576
 
 /**
  * The body of an operation, with the media types marked that stream.
@@ -21,7 +19,7 @@ export function withUploads(
   body: Body | undefined,
   bodyBytes: unknown,
 ): Body | undefined {
-  if (body === undefined || typeof bodyBytes !== 'number' || bodyBytes <= bufferedMax) return body
+  if (body === undefined || typeof bodyBytes !== 'number' || bodyBytes <= heldBytesMax) return body
   return {
     ...body,
     contents: body.contents.map((each) => declaredKindOf(each).upload?.(reader, place, each) ?? each),

@@ -3,6 +3,7 @@
 
 import {
   mapMembers,
+  mapValues,
   outermost,
   partsOf,
   referenceFields,
@@ -14,6 +15,7 @@ import { isJson } from '../../document/media-types.js'
 import { methodFields } from '../../document/methods.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { isOpenApi30 } from '../../document/versions.js'
+import { withSchemaOfRows } from '../kinds/csv.js'
 import { withoutDynamicRefs } from '../source/dynamic-refs.js'
 import { resolved } from '../source/resolved.js'
 import { withNamedSchemas } from './named-schemas.js'
@@ -96,7 +98,8 @@ function createConvert(
     if (typeof value === 'boolean' && !isData && isSchemaIn(of)) return value ? {} : { not: {} }
     if (isData || typeof value !== 'object' || value === null) return value
     // A document of 3.1 may have an itemSchema, too.
-    const known = of === 'content' && !isMap ? mediaTypeOf(nodeOf(value)) : value
+    const whole = of === 'content' && isMap ? withRowsAsArrays(value) : value
+    const known = of === 'content' && !isMap ? mediaTypeOf(nodeOf(whole)) : whole
     const node = mapMembers(known, nesting, convert) as Node
     if (isMap || Array.isArray(node)) return node
     if (of === 'security') return withoutRoles(without(node, unsupported), scoped)
@@ -113,6 +116,10 @@ function createConvert(
     return { ...others, allOf: [target, ...(allOf as Node[])] }
   }
   return convert
+}
+
+function withRowsAsArrays(content: object): object {
+  return mapValues(content, (media, mediaType) => withSchemaOfRows(mediaType, media))
 }
 
 // Until 3.1 an operation must have some.

@@ -2,12 +2,11 @@
 // said so, operations with other methods become extensions, and the rest is left out: the result may allow
 // more than the service does.
 
-import { framingOf } from '../../document/framing.js'
 import { isNode, mapMembers, mapValues, outermost } from '../../document/keywords.js'
 import { essence } from '../../document/media-types.js'
 import { type Node, nodeOf, Reader } from '../../document/reader.js'
 import { isOpenApi32 } from '../../document/versions.js'
-import { withSchemaOfItem } from '../kinds/stream.js'
+import { withOlderSchemas } from '../kinds/stream.js'
 import { resolved } from '../source/resolved.js'
 import { withSchemeNames } from '../source/scheme-names.js'
 import { withNamedSchemas } from './named-schemas.js'
@@ -22,7 +21,7 @@ export function withoutOpenApi32(document: object): object {
     const { of, isMap, isData } = nesting
     if (isData || typeof value !== 'object' || value === null) return value
     const written = of === 'parameters' ? withoutQuerystrings(reader, value, isMap) : value
-    const whole = of === 'content' && isMap ? itemsAsSchemas(reader, written) : written
+    const whole = of === 'content' && isMap ? withOlderSchemas(reader, written) : written
     const node = mapMembers(whole, nesting, convert) as Node
     return isMap || Array.isArray(node) ? node : rewritten(node, of)
   }
@@ -33,13 +32,6 @@ export function withoutOpenApi32(document: object): object {
     ...(jsonSchemaDialect !== undefined && !isOwn && { jsonSchemaDialect }),
     openapi: '3.1.1',
   }
-}
-
-// In 3.1 a sequence of items has the schema of one.
-function itemsAsSchemas(reader: Reader, content: object): object {
-  return mapValues(content, (each, type) =>
-    framingOf(type) === 'sse' ? each : withSchemaOfItem(reader, type, each),
-  )
 }
 
 // Fields that 3.2 has added, by the field whose value or member has them.

@@ -109,7 +109,7 @@ function sentOf(name: string, url: string | undefined, item: Node, reader: Reade
       summary: proseOf(summary),
       description: proseOf(operation.description),
       parameters: parametersOf(item, operation, reader),
-      body: requestBody === undefined ? undefined : bodyOf(reader.node(requestBody), reader),
+      body: requestBody === undefined ? undefined : bodyOf([], reader.node(requestBody), reader),
       responses: of.map(([key, each]) => responseOf({ key, contents: [] }, reader.node(each), reader)),
     }
   })
@@ -140,7 +140,7 @@ function operationOf(operation: Operation, reader: Reader, contract: Contract): 
     security,
     description: proseOf(withDates(definition, contract).description),
     parameters: parametersOf(item, definition, reader),
-    body: operation.body && bodyOf(reader.node(definition.requestBody), reader),
+    body: operation.body && bodyOf(operation.body.contents, reader.node(definition.requestBody), reader),
     responses: [...operation.responses.values()].map((response) =>
       responseOf(response, reader.node(nodeOf(definition.responses)[response.key]), reader),
     ),
@@ -155,11 +155,11 @@ function parametersOf(item: Node, operation: Node, reader: Reader): ParameterOut
   }))
 }
 
-function bodyOf(body: Node, reader: Reader): OperationOutline['body'] {
+function bodyOf(read: readonly Content[], body: Node, reader: Reader): OperationOutline['body'] {
   return {
     required: body.required === true,
     description: proseOf(body.description),
-    contents: contentsOf(body.content, reader),
+    contents: contentsOf(body.content, read, reader),
   }
 }
 
@@ -172,16 +172,15 @@ function responseOf(
     const header = reader.node(value)
     return itemOf(name, header.required === true, header, reader)
   })
-  const contents = contentsOf(response.content, reader).map((each) => {
-    const stream = read.find((known) => isStream(known) && known.mediaType === each.mediaType)
-    return stream === undefined ? each : { ...each, type: streamText(stream, reader) }
-  })
+  const contents = contentsOf(response.content, read, reader)
   return { status: key, description: proseOf(response.description ?? response.summary), headers, contents }
 }
 
-function contentsOf(content: unknown, reader: Reader): ContentOutline[] {
+function contentsOf(content: unknown, read: readonly Content[], reader: Reader): ContentOutline[] {
   return Object.entries(nodeOf(content)).map(([mediaType, value]) => {
-    return { mediaType, type: shortSchema(reader.node(value).schema, reader) }
+    const stream = read.find((known) => isStream(known) && known.mediaType === mediaType)
+    const type = stream ? streamText(stream, reader) : shortSchema(reader.node(value).schema, reader)
+    return { mediaType, type }
   })
 }
 
@@ -189,6 +188,7 @@ function contentsOf(content: unknown, reader: Reader): ContentOutline[] {
 function streamText({ framing, schema }: Content, reader: Reader): string {
   const item = shortSchema(schema, reader)
   if (framing === 'sse') return `a stream of server-sent events: ${item}`
+  if (framing === 'rows') return `a stream of CSV, a row for each item: ${item}`
   return `a stream of JSON, ${framing === 'lines' ? 'a line' : 'a record (RFC 7464)'} for each item: ${item}`
 }
 

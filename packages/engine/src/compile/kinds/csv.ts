@@ -1,25 +1,55 @@
-// A response in CSV (RFC 4180): an array of flat objects, a row for each, and a column for each of their
+// A response in CSV (RFC 4180): an array or a stream of flat objects, a row for each, and a column for each of their
 // properties.
 
 import { typesOf } from '../../document/allowed-types.js'
-import type { Schema } from '../../document/contract.js'
+import type { Content, Schema } from '../../document/contract.js'
 import { type AnySchema, isNode, partsOf, type Subschema, subschemasOf } from '../../document/keywords.js'
 import { essence, isUtf8 } from '../../document/media-types.js'
-import { type Node, nodeOf } from '../../document/reader.js'
+import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { type DeclaredKind, schemaOf } from './kind.js'
 
 export const csv: DeclaredKind = {
   read(reader, declared, use) {
     const { place, mediaType, media } = declared
-    if (essence(mediaType) !== 'text/csv' || use === 'request') return undefined
+    if (!isCsv(mediaType) || use === 'request') return undefined
     const columns = columnsOf(schemaOf(reader, declared) ?? {})
     if (columns === undefined) return undefined
-    if (typeof columns === 'string') return [`${place} ${mediaType} cannot be written as CSV: ${columns}`]
-    if (!isUtf8(mediaType)) return [`${place} ${mediaType} cannot be written as CSV: it is sent in UTF-8`]
+    const problem = typeof columns === 'string' ? columns : charsetProblem(mediaType)
+    if (typeof columns === 'string' || problem !== undefined)
+      return [`${place} ${mediaType} cannot be written as CSV: ${problem}`]
     reader.checkRefs(media.schema)
     return { mediaType, kind: 'csv', schema: media.schema as Schema, columns }
   },
   type: (_, value) => value,
+}
+
+/** Whether a media type is CSV. */
+export function isCsv(mediaType: string): boolean {
+  return essence(mediaType) === 'text/csv'
+}
+
+/** Rows of CSV that are a stream: their columns, or why they cannot be written. */
+export function readRows(
+  reader: Reader,
+  mediaType: string,
+  schema: AnySchema,
+): Pick<Content, 'framing' | 'schema' | 'columns'> | string {
+  const columns = columnsOfItems([nodeOf(reader.dereferenced(schema))])
+  const problem = typeof columns === 'string' ? columns : charsetProblem(mediaType)
+  if (typeof columns === 'string' || problem !== undefined) return `cannot be written as CSV: ${problem}`
+  reader.checkRefs(schema)
+  return { framing: 'rows', schema, columns }
+}
+
+/** A Media Type Object that has the schema of all rows, where it has that of a row: to readers both are the same. */
+export function withSchemaOfRows(mediaType: string, media: unknown): unknown {
+  const { itemSchema, ...others } = nodeOf(media)
+  if (!isCsv(mediaType) || itemSchema === undefined || others.schema !== undefined) return media
+  return { ...others, schema: { type: 'array', items: itemSchema } }
+}
+
+function charsetProblem(mediaType: string): string | undefined {
+  return isUtf8(mediaType) ? undefined : 'it is sent in UTF-8'
 }
 
 const scalars = ['string', 'integer', 'number', 'boolean', 'null']
@@ -34,9 +64,13 @@ function columnsOf(schema: Node): readonly string[] | string | undefined {
   const items = subschemasIn(partsOf(schema), itemKeywords)
   if (items.length === 0 || items.some(({ keyword }) => keyword !== 'items'))
     return 'the array must describe all its items by items'
-  const parts = items.flatMap((each) => partsOf(each.schema))
-  const isOfObjects = items.some((each) => typesOf(each.schema)?.join() === 'object')
-  if (!isOfObjects) return 'the items must have type: object'
+  return columnsOfItems(items.map(({ schema }) => schema))
+}
+
+// Of items that each of these describes.
+function columnsOfItems(schemas: readonly Node[]): readonly string[] | string {
+  const parts = schemas.flatMap(partsOf)
+  if (!schemas.some((each) => typesOf(each)?.join() === 'object')) return 'the items must have type: object'
   const [other] = subschemasIn(parts, otherKeywords)
   if (other !== undefined) return `the fields of ${other.keyword} have no column`
   return columnsIn(parts)

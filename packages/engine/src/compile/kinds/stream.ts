@@ -3,60 +3,75 @@
 
 import type { Content } from '../../document/contract.js'
 import { type Framing, framingOf } from '../../document/framing.js'
-import { type AnySchema, schemaKeywords } from '../../document/keywords.js'
+import { type AnySchema, mapValues, schemaKeywords } from '../../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { isBytes, isFile } from './bytes.js'
+import { isCsv, readRows, withSchemaOfRows } from './csv.js'
 import { eventSchemaOf, readEvents } from './events.js'
 import type { Declared, DeclaredKind, Use } from './kind.js'
 
 export const stream: DeclaredKind = {
   read: (reader, declared, use) =>
     isStream(reader, declared, use) ? readStream(reader, declared, use) : undefined,
-  type: (_, value) => `Items<${value}>`,
+  type: ({ upload }, value) => (upload === undefined ? `Items<${value}>` : `ArrivingItems<${value}>`),
 }
 
-// In a request, what has no itemSchema is a body like any other.
+// Events are for responses: in a request, without itemSchema, they are a text like any other.
 function isStream(reader: Reader, { mediaType, media }: Declared, use: Use): boolean {
   if (media.itemSchema !== undefined) return true
-  if (use === 'request' || framingOf(mediaType) === undefined) return false
+  const framing = framingOf(mediaType)
+  if (framing === undefined || (use === 'request' && framing === 'sse')) return false
   const schema = nodeOf(reader.dereferenced(media.schema))
-  return framingOf(mediaType) === 'sse' ? !isFile(schema) : !isBytes(schema, false)
+  return framing === 'sse' ? !isFile(schema) : !isBytes(schema, false)
 }
 
-const noStreams = {
-  request: 'is a stream of items, which is not supported in a request: remove itemSchema, and read the bytes',
-  error: 'is a stream of items, which is not supported for an error',
-}
+// Whatever its size: its items are read, one after the other, as they arrive.
+const arriving = { files: new Map(), isClosed: false, minLength: 0, maxLength: Number.POSITIVE_INFINITY }
 
 function readStream(
   reader: Reader,
   { place, mediaType, media }: Declared,
   use: Use,
 ): Content | readonly string[] {
-  const items = use === 'response' ? readItems(reader, mediaType, media) : noStreams[use]
+  const items =
+    use === 'error'
+      ? 'is a stream of items, which is not supported for an error'
+      : readItems(reader, mediaType, media)
   if (media.itemSchema !== undefined && !reader.version.startsWith('3.2'))
     reader.warn(`${place} ${mediaType} has itemSchema, of OpenAPI 3.2: other tools need openapi: 3.2.0`)
-  return typeof items === 'string'
-    ? [`${place} ${mediaType} ${items}`]
-    : { mediaType, kind: 'stream', ...items }
+  if (typeof items === 'string') return [`${place} ${mediaType} ${items}`]
+  if (use !== 'request') return { mediaType, kind: 'stream', ...items }
+  const unread = items.framing && unreadItems[items.framing]
+  if (unread !== undefined)
+    return [`${place} ${mediaType} is a stream of ${unread}, which is not supported in a request: ${instead}`]
+  return { mediaType, kind: 'stream', ...items, upload: arriving }
 }
 
+const unreadItems: Partial<Record<Framing, string>> = { sse: 'events', rows: 'rows' }
+const instead = 'remove itemSchema, and read the bytes; or declare application/x-ndjson'
+
 /** What the items of a stream are: see the fields of Content. */
-export type Items = Pick<Content, 'schema' | 'framing' | 'data'>
+export type Items = Pick<Content, 'schema' | 'framing' | 'data' | 'columns'>
 
 /**
  * The items that a Media Type Object describes, or why they cannot be validated.
  * @param reader of the document, whose version decides what `schema` describes
  */
 export function readItems(reader: Reader, mediaType: string, media: Node): Items | string {
-  const framing = framingOf(mediaType)
+  const framing = framingIn(mediaType, media)
   if (framing === undefined)
     return 'itemSchema is for streams of items, such as application/x-ndjson and text/event-stream'
   const schema = itemSchemaOf(reader, media, framing)
   if ('problem' in schema) return schema.problem
   if (framing === 'sse') return readEvents(reader, schema.item)
+  if (framing === 'rows') return readRows(reader, mediaType, schema.item)
   reader.checkRefs(schema.item)
   return { framing, schema: schema.item }
+}
+
+// CSV with `schema` is an array, written as a whole.
+function framingIn(mediaType: string, { itemSchema }: Node): Framing | undefined {
+  return itemSchema !== undefined && isCsv(mediaType) ? 'rows' : framingOf(mediaType)
 }
 
 type ItemSchema = { readonly item: AnySchema } | { readonly problem: string }
@@ -89,8 +104,15 @@ const assertions = /^(const|enum|\$ref|\$dynamicRef|m(in|ax).*|uniqueItems)$/
  * @param media of a document without references to media types
  */
 export function withSchemaOfItem(reader: Reader, mediaType: string, media: unknown): unknown {
-  if (framingOf(mediaType) === undefined) return media
+  if (framingIn(mediaType, nodeOf(media)) === undefined) return media
   const { itemSchema: _, ...others } = nodeOf(media)
   const items = readItems(reader, mediaType, nodeOf(media))
   return typeof items === 'string' ? media : { ...others, schema: items.schema }
+}
+
+/** The content with the schema of what each media type is before OpenAPI 3.2: of an item, or of all rows. */
+export function withOlderSchemas(reader: Reader, content: object): object {
+  return mapValues(content, (each, type) =>
+    framingOf(type) === 'sse' ? each : withSchemaOfItem(reader, type, withSchemaOfRows(type, each)),
+  )
 }

@@ -82,6 +82,11 @@ export class GrowingBuffer {
     return undefined
   }
 
+  /** Appends to nothing from now on. What `bytes` has returned is overwritten then. */
+  clear(): void {
+    this.#length = 0
+  }
+
   get bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length)
   }

@@ -2,7 +2,7 @@
 
 import type { Content, Operation, Parameter, ParameterForm, Schema } from '../../document/contract.js'
 import type { AnySchema } from '../../document/keywords.js'
-import { kindOf } from '../../kinds/index.js'
+import { isStream, kindOf } from '../../kinds/index.js'
 
 /** By Fastify's name for each part; a body by its media types. */
 export interface RequestSchemas {
@@ -18,9 +18,10 @@ export interface RequestSchemas {
 export function requestSchemas(operation: Operation, document: object): RequestSchemas {
   const params = parametersSchema(operation, 'path')
   const headers = parametersSchema(operation, 'header')
-  // Of a body, Fastify compares these names with the media type that checkMediaType gives it.
+  // Of a body, Fastify compares these names with the media type that checkMediaType gives it. Items are judged
+  // one by one (arriving-items.ts).
   const bodies = (operation.body?.contents ?? [])
-    .filter(({ schema }) => schema !== undefined)
+    .filter((each) => each.schema !== undefined && !isStream(each))
     .map((each) => [each.mediaType, { schema: bodySchema(each, document) }])
   return {
     ...(params && { params }),

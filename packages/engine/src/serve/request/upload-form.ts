@@ -1,6 +1,7 @@
 // A form whose files reach their handler while they arrive. What comes before the first is read into memory
 // and parsed as any form is; from there on there may only be files (upload-files.ts).
 
+import { heldBytesMax as fieldsMax } from '../../document/defaults.js'
 import { ownError } from '../../document/request-error.js'
 import { onlyFile } from '../../document/uploads.js'
 import { type Form, isUnknownFile, partsMax, unknownField, withType } from '../../kinds/form.js'
@@ -28,8 +29,6 @@ import {
 } from './upload-files.js'
 import { invalidBody } from './violations.js'
 
-// For all that comes before the file.
-const fieldsMax = 1_048_576
 // With the fields may come as much of the file.
 const chunkMax = 131_072
 const lineEnd = Buffer.from('\r\n')

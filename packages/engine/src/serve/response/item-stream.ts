@@ -5,14 +5,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { KeepAlive } from '../../document/framing.js'
 import type { Items } from '../../kinds/stream.js'
+import { itemTurn } from '../base/item-turns.js'
 import { EndlessBody } from './endless-body.js'
-import { itemTurn } from './item-turns.js'
 
 /** What the stream of a response is made of. */
 export interface ItemSource {
   /** Its operation and status, for messages. */
   readonly place: string
   readonly items: Items
+  /** What is written before the first item, or the end. */
+  readonly start: string
   /** The text of an item. @throws of one that the contract does not allow */
   readonly write: (item: unknown, index: number) => string
   readonly keepAlive: KeepAlive
@@ -45,6 +47,7 @@ export class ItemStream extends EndlessBody {
 
   override finish(): void {
     if (this.#isOver) return
+    if (this.#index === 0 && this.#source.start !== '') this.push(this.#source.start)
     this.push(null)
     this.#release()
   }
@@ -79,8 +82,8 @@ export class ItemStream extends EndlessBody {
     if (this.#isOver) return
     if (done) return this.finish()
     const text = this.#source.write(value, this.#index)
+    this.#send(this.#index === 0 ? this.#source.start + text : text)
     this.#index++
-    this.#send(text)
   }
 
   // One that has ended or failed is not told to return.

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
 import { keepAliveOf } from '../../document/framing.js'
 import { Unwritable } from '../../kinds/kind.js'
-import { frameOf, type Items } from '../../kinds/stream.js'
+import { frameOf, type Items, startOf } from '../../kinds/stream.js'
 import { ItemStream } from './item-stream.js'
 import { endWithResponse } from './response-stream.js'
 import { type ItemFault, type ResponseCheck, ResponseError } from './response-validation.js'
@@ -27,6 +27,7 @@ export function createStreamSerializer(
     const stream = new ItemStream({
       place,
       items,
+      start: startOf(content),
       write,
       keepAlive: keepAliveOf(content.mediaType, limits),
       silenceMs: limits.silenceMs,

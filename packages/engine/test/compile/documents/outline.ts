@@ -181,10 +181,13 @@ t.test('a stream is shown by its items, and events by the values of their data',
     'application/json': { schema: { type: 'array', items: item } },
   }
   const contract = await contractWith(
-    { watch: { method: 'get', responses: { 200: { description: 'Toys.', content } } } },
+    {
+      watch: { method: 'get', responses: { 200: { description: 'Toys.', content } } },
+      add: { requestBody: { content: { 'application/jsonl': { itemSchema: item } } }, responses: done },
+    },
     { schemas },
   )
-  const [operation] = operationsOf(contract)
+  const [operation, adding] = operationsOf(contract)
   t.strictSame(
     operation?.responses[0]?.contents.map(({ type }) => type),
     [
@@ -194,6 +197,7 @@ t.test('a stream is shown by its items, and events by the values of their data',
       'array of Toy',
     ],
   )
+  t.match(adding?.body?.contents, [{ type: 'a stream of JSON, a line for each item: Toy' }])
 })
 
 t.test('a schema that is true or false is in words', async (t) => {

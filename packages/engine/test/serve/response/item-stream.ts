@@ -465,6 +465,7 @@ t.test(
     const source = {
       place: 'all 200',
       items: items(),
+      start: '',
       write: String,
       keepAlive: { text: ':\n', afterMs: 60_000 },
       silenceMs: undefined,

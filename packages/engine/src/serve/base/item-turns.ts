@@ -1,6 +1,6 @@
-// How long items are written in a turn of the event loop, of all streams together. An event for a thousand
-// readers of a feed would keep requests waiting until the last reader has it: each is validated, and written
-// to a socket.
+// How long items are written and read in a turn of the event loop, of all streams together. An event for a
+// thousand readers of a feed would keep requests waiting until the last reader has it: each is validated, and
+// written to a socket. So would the lines of a body that arrive together.
 
 // A request needs several turns. Of the items that waited, each turn has one.
 const turnMs = 0.25
@@ -10,7 +10,7 @@ const waiting: (() => void)[] = []
 let endsMs = 0
 let isScheduled = false
 
-/** Undefined if an item may be written in this turn, else a promise of a later one, in order. */
+/** Undefined if an item may be written or read in this turn, else a promise of a later one, in order. */
 export function itemTurn(): Promise<void> | undefined {
   const now = performance.now()
   if (!isScheduled) {

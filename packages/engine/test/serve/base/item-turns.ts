@@ -1,5 +1,5 @@
 import t from 'tap'
-import { itemTurn } from '../../../src/serve/response/item-turns.js'
+import { itemTurn } from '../../../src/serve/base/item-turns.js'
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 

@@ -1,0 +1,155 @@
+// The items of a request body, while they arrive: each is parsed and validated, and handed over before the next one is
+// looked for. So no more is held of a body than an item takes, and a client sends no faster than its handler reads.
+
+import type { FastifyRequest } from 'fastify'
+import type { Content, Operation } from '../../document/contract.js'
+import type { Judges } from '../../document/judges.js'
+import type { RequestError } from '../../document/request-error.js'
+import { isStream } from '../../kinds/index.js'
+import { errorsMax as keptMax } from '../../values/explain.js'
+import { shownMax } from '../../values/messages.js'
+import { itemTurn } from '../base/item-turns.js'
+import type { HeldBytes } from './body-memory.js'
+import { InvalidItem, type ItemError, ItemReader, type ItemRules } from './item-reader.js'
+import { ItemTexts } from './item-texts.js'
+import { contentOf } from './request-validation.js'
+import { Upload } from './upload.js'
+import { invalid, type WordedViolation } from './violations.js'
+
+/** What becomes of the items that are read. */
+interface Judgement {
+  onValid(): void
+  onInvalid(item: InvalidItem): void
+}
+
+const atFirst: Judgement = {
+  onValid: () => {},
+  onInvalid(item) {
+    throw item.error()
+  },
+}
+
+/** The items of a body, which can be read once. */
+export class ArrivingItems implements AsyncIterable<unknown> {
+  readonly #reader: ItemReader
+  readonly #texts: ItemTexts
+  #chunks: AsyncIterator<Buffer> | undefined
+  #isBegun = false
+  #hasEnded = false
+
+  constructor(
+    readonly upload: Upload,
+    rules: ItemRules,
+  ) {
+    const { memory } = upload.held
+    const onHeld = (held: HeldBytes) => upload.alsoHolds(held)
+    this.#reader = new ItemReader(rules)
+    this.#texts = new ItemTexts(rules.framing, { max: rules.max, memory, onHeld })
+  }
+
+  /** Each item. At the first that is invalid the iteration fails, and so does the request, whatever is made of it. */
+  [Symbol.asyncIterator](): AsyncGenerator<unknown> {
+    return this.#read(atFirst)
+  }
+
+  /**
+   * The valid items, and what is wrong with the others: a handler decides what becomes of the request.
+   * @param errorsMax how many errors are kept
+   */
+  counted({ errorsMax = shownMax }: { readonly errorsMax?: number } = {}): CountedItems {
+    return new CountedItems((judgement) => this.#read(judgement), Math.min(errorsMax, keptMax))
+  }
+
+  // What fails here fails the request: items would be lost.
+  async *#read({ onValid, onInvalid }: Judgement): AsyncGenerator<unknown> {
+    if (this.#isBegun) throw new Error('the items of a body can be read once')
+    this.#isBegun = true
+    try {
+      for (;;) {
+        const text = this.#texts.next()
+        if (text === undefined) {
+          if (await this.#receive()) continue
+          return
+        }
+        const turn = itemTurn()
+        if (turn !== undefined) await turn
+        const item = this.#reader.read(text, this.#texts.number)
+        if (item instanceof InvalidItem) onInvalid(item)
+        else if (item !== undefined) {
+          onValid()
+          yield item.value
+        }
+      }
+    } catch (error) {
+      this.upload.fail(error as Error)
+      throw error
+    }
+  }
+
+  // Returns false once there is nothing left.
+  async #receive(): Promise<boolean> {
+    if (this.#hasEnded) return false
+    this.#chunks ??= this.upload[Symbol.asyncIterator]() as AsyncIterator<Buffer> // what it pushes
+    const { done, value } = await this.#chunks.next()
+    if (done) {
+      this.#hasEnded = true
+      this.#texts.end()
+    } else this.#texts.add(value)
+    return true
+  }
+}
+
+/** The valid items, and what is known of the others so far. */
+class CountedItems implements AsyncIterable<unknown> {
+  valid = 0
+  invalid = 0
+  /** The first of what is wrong. */
+  readonly errors: ItemError[] = []
+  readonly #violations: WordedViolation[] = []
+
+  constructor(
+    readonly read: (judgement: Judgement) => AsyncGenerator<unknown>,
+    readonly errorsMax: number,
+  ) {}
+
+  /** The error of a request with invalid items, which tells the first; undefined if there are none. */
+  get error(): RequestError | undefined {
+    if (this.invalid === 0) return undefined
+    return invalid(this.#violations, this.errors.length < this.errorsMax)
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<unknown> {
+    return this.read({ onValid: () => void this.valid++, onInvalid: (item) => this.#add(item) })
+  }
+
+  #add(item: InvalidItem): void {
+    this.invalid++
+    const left = this.errorsMax - this.errors.length
+    if (left <= 0) return
+    this.errors.push(...item.errors().slice(0, left))
+    this.#violations.push(...item.violations().slice(0, left))
+  }
+}
+
+/** Has an operation receive streams of items; undefined if it declares none. */
+export function itemsReceiver(
+  operation: Operation,
+  judge: Judges['request'],
+): ((request: FastifyRequest) => void) | undefined {
+  const streams = (operation.body?.contents ?? []).filter(isStream)
+  if (streams.length === 0) return undefined
+  const rules = new Map(streams.map((each) => [each, rulesOf(each, operation, judge)]))
+  return (request) => {
+    const content = request.body instanceof Upload ? contentOf(request, operation) : undefined
+    const own = content && rules.get(content)
+    if (own !== undefined) request.body = new ArrivingItems(request.body as Upload, own)
+  }
+}
+
+function rulesOf(
+  { schema = true, framing = 'lines' }: Content,
+  { limits }: Operation,
+  judge: Judges['request'],
+): ItemRules {
+  return { framing, validate: judge(schema, 'body'), max: limits.item ?? limits.body }
+}

@@ -1,0 +1,156 @@
+// Reads the texts of items, one by one: the value of each, as the contract has it, or what is wrong with it.
+
+import type { Framing } from '../../document/framing.js'
+import type { Validator } from '../../document/judges.js'
+import { ownError, RequestError } from '../../document/request-error.js'
+import { capitalized } from '../../lib/texts.js'
+import { parseJson } from '../../values/json.js'
+import { errorAt } from '../../values/messages.js'
+import { isTooComplex } from '../../values/steps.js'
+import { bodyTooLarge } from '../base/errors.js'
+import type { ItemTexts } from './item-texts.js'
+import { needlessNulls } from './needless-nulls.js'
+import { invalid, violationsIn, type WordedViolation } from './violations.js'
+
+/** How the items of a body are read. */
+export interface ItemRules {
+  readonly framing: Framing
+  readonly validate: Validator
+  /** The bytes of an item. */
+  readonly max: number
+}
+
+/** What is wrong with an item. */
+export interface ItemError {
+  /** From 1: its line or, of a JSON text sequence, its record. */
+  readonly line: number
+  /** The place in the item (RFC 6901). */
+  readonly pointer: string
+  /** `must be an integer` */
+  readonly detail: string
+}
+
+/** A value that is valid, and has been changed as its schema says; or an item that is not. */
+export type Item = { readonly value: unknown } | InvalidItem
+
+type Text = NonNullable<ReturnType<ItemTexts['next']>>
+
+/** Reads the items of a body. */
+export class ItemReader {
+  #count = 0
+  // A value is changed in what holds it.
+  readonly #holder: { value: unknown } = { value: undefined }
+  readonly #context = {
+    ...{ instancePath: '', parentData: this.#holder, parentDataProperty: 'value', rootData: {} },
+    dynamicAnchors: {},
+  }
+
+  constructor(readonly rules: ItemRules) {}
+
+  /** The item of a text; undefined of one that has none. @param line its number */
+  read(text: Text, line: number): Item | undefined {
+    if (typeof text !== 'symbol' && isBlank(text)) return undefined
+    const place = { index: this.#count++, line, of: this.rules.framing === 'sequence' ? 'record' : 'line' }
+    const holder = this.#holder
+    try {
+      holder.value = this.#parse(text, line)
+    } catch (error) {
+      if (error instanceof RequestError) return new InvalidItem(place, { refusal: error })
+      throw error
+    }
+    const { validate } = this.rules
+    if (validate(holder.value, this.#context)) return { value: holder.value }
+    return new InvalidItem(
+      place,
+      isTooComplex(validate.errors?.[0]) ? { refusal: tooComplex() } : { value: holder.value, validate },
+    )
+  }
+
+  #parse(text: Text, line: number): unknown {
+    const { framing, max } = this.rules
+    if (typeof text === 'symbol') throw bodyTooLarge(max)
+    if (framing === 'sequence') checkRecord(text, line)
+    return parseJson(text)
+  }
+}
+
+function tooComplex(): RequestError {
+  return ownError('request_too_complex', 'The body would take too many steps to check.')
+}
+
+const [tab, lineFeed, carriageReturn, blank] = [0x09, 0x0a, 0x0d, 0x20]
+
+function isBlank(text: Buffer): boolean {
+  return text.every((byte) => byte === blank || byte === carriageReturn || byte === tab || byte === lineFeed)
+}
+
+const [quote, bracket, brace] = [0x22, 0x5b, 0x7b]
+
+// RFC 7464, sections 2.1 and 2.4: `12` may be the beginning of `123`.
+function checkRecord(text: Buffer, line: number): void {
+  if (line === 0) throw ownError('invalid_json', 'The body does not begin with a record separator.')
+  const isWhole = [quote, bracket, brace].includes(text[0] as number) || text.at(-1) === lineFeed
+  if (!isWhole) throw ownError('invalid_json', 'The body does not end with a line feed, and may be cut.')
+}
+
+interface Place {
+  /** Which item it is, from 0. */
+  readonly index: number
+  readonly line: number
+  /** `line` or `record` */
+  readonly of: string
+}
+
+/** What an item cannot be judged by its schema for. */
+interface Refused {
+  readonly refusal: RequestError
+}
+
+/** What its schema refuses. */
+interface Judged {
+  readonly value: unknown
+  readonly validate: Validator
+}
+
+/** An item that is not valid. What is wrong with it is found when it is asked for, before another one is read. */
+export class InvalidItem {
+  constructor(
+    readonly place: Place,
+    readonly why: Refused | Judged,
+  ) {}
+
+  /** The error of a request that has it. */
+  error(): RequestError {
+    if (!('refusal' in this.why)) return invalid(this.violations())
+    const { line, of } = this.place
+    const { code, message } = this.why.refusal
+    const name = line === 0 ? 'The body' : `${capitalized(of)} ${line} of the body`
+    return new RequestError(code, message.replace(/^The body/, name))
+  }
+
+  /** What is wrong with it, with its place in the array of all items. */
+  violations(): WordedViolation[] {
+    const { index, line, of } = this.place
+    const at = ` (${of} ${line})`
+    return this.#own().map(({ pointer, detail, sentence, ...others }) => ({
+      ...others,
+      pointer: `/${index}${pointer}`,
+      detail: detail + at,
+      sentence: sentence.replace(/^body/, `body[${index}]`) + at,
+    }))
+  }
+
+  errors(): ItemError[] {
+    return this.#own().map(({ pointer, detail }) => ({ line: this.place.line, pointer, detail }))
+  }
+
+  #own(): WordedViolation[] {
+    if ('refusal' in this.why) {
+      const reason = this.why.refusal.message.replace(/^The body /, '').replace(/\.$/, '')
+      return violationsIn('body', [errorAt([], reason)])
+    }
+    const { value, validate } = this.why
+    const errors = validate.explain(value)
+    return violationsIn('body', errors, needlessNulls(value, errors, validate))
+  }
+}

@@ -1,0 +1,228 @@
+// A feed: what is added to a table, for any number of readers, who miss nothing. One statement a second finds what is new
+// for all readers of an instance; each instance asks by itself, and a reader may go on at another one.
+//
+// By polls, not LISTEN: that takes a connection of its own, which a pooler has none of, and NOTIFY has all commits wait
+// for each other.
+
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Pools, Sql } from './database.js'
+
+/** What a reader gets. Its id is its position in the feed. */
+export interface Item<Data> {
+  readonly id: string
+  readonly data: Data
+}
+
+/** Reads the items behind the one with this id, in order: some of them, or none if there are no more. */
+export type Read<Data> = (sql: Sql, after: string) => Promise<readonly Item<Data>[]>
+
+export interface FeedOptions {
+  readonly everyMs?: number
+  /** How many items are kept. A reader who is further behind reads pages of its own, so that a slow one takes no memory. */
+  readonly rememberedMax?: number
+}
+
+// Readers woken in one turn of the event loop: requests are served in between.
+const perTurn = 16
+
+/** An item that is kept, with its position as numbers. */
+interface Kept<Data> {
+  readonly item: Item<Data>
+  readonly position: Position
+}
+
+/** A feed of one table, which reads nothing without readers. */
+export class Feed<Data> {
+  readonly #stop = new AbortController()
+  readonly #readers = new Set<Reader>()
+  readonly #everyMs: number
+  readonly #rememberedMax: number
+  #begun: Promise<void> | undefined
+  #recent: Kept<Data>[] = []
+  /** The position before them. */
+  #floor = ''
+  #isFailing = false
+
+  constructor(
+    readonly pools: Pick<Pools, 'reads'>,
+    readonly log: Pick<Logger, 'info' | 'warn'>,
+    { everyMs = 1_000, rememberedMax = 1_000 }: FeedOptions = {},
+  ) {
+    this.#everyMs = everyMs
+    this.#rememberedMax = rememberedMax
+  }
+
+  /**
+   * The items behind the one with this id, or those to come, until `signal` is aborted.
+   * @param sql for a reader's own pages
+   * @param read the same for all readers: handlers know the table, and services do not
+   */
+  async *since(
+    sql: Sql,
+    read: Read<Data>,
+    id: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<Item<Data>, void, undefined> {
+    const reader = new Reader()
+    const onAbort = () => reader.wake()
+    this.#readers.add(reader)
+    signal.addEventListener('abort', onAbort)
+    try {
+      await this.#begin(read)
+      for (let after = id ?? this.#last; !signal.aborted; ) {
+        reader.looks()
+        const items = this.#remembered(after) ?? (await read(sql, after))
+        yield* items
+        after = items.at(-1)?.id ?? after
+        if (items.length === 0 && !signal.aborted) await reader.woken()
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      this.#readers.delete(reader)
+    }
+  }
+
+  /** Reads no more. */
+  close(): void {
+    this.#stop.abort()
+  }
+
+  get #last(): string {
+    return this.#recent.at(-1)?.item.id ?? this.#floor
+  }
+
+  async #begin(read: Read<Data>): Promise<void> {
+    this.#begun ??= this.#beginNow(read)
+    try {
+      await this.#begun
+    } catch (error) {
+      this.#begun = undefined
+      throw error
+    }
+  }
+
+  async #beginNow(read: Read<Data>): Promise<void> {
+    const [now] = await this.pools.reads.sql`select pg_snapshot_xmin(pg_current_snapshot()) || '-0' as id`
+    this.#floor = String(now?.id)
+    void this.#poll(read)
+  }
+
+  async #poll(read: Read<Data>): Promise<void> {
+    while (this.#readers.size > 0 && !this.#stop.signal.aborted) {
+      await delay(this.#everyMs, undefined, this.#stop).catch(() => {})
+      const items = this.#stop.signal.aborted ? [] : await this.#news(read)
+      this.#remember(items)
+      if (items.length > 0) await this.#wakeAll()
+    }
+    this.#begun = undefined
+    this.#recent = []
+  }
+
+  // An outage is told once, and its end.
+  async #news(read: Read<Data>): Promise<readonly Item<Data>[]> {
+    try {
+      const items = await read(this.pools.reads.sql, this.#last)
+      if (this.#isFailing) this.log.info('feed read again')
+      this.#isFailing = false
+      return items
+    } catch (err) {
+      if (!this.#isFailing) this.log.warn({ err }, 'feed not read')
+      this.#isFailing = true
+      return []
+    }
+  }
+
+  #remember(items: readonly Item<Data>[]): void {
+    for (const item of items) this.#recent.push({ item, position: positionOf(item.id) })
+    const forgotten = this.#recent.splice(0, this.#recent.length - this.#rememberedMax)
+    this.#floor = forgotten.at(-1)?.item.id ?? this.#floor
+  }
+
+  async #wakeAll(): Promise<void> {
+    let woken = 0
+    for (const reader of this.#readers) {
+      if (++woken % perTurn === 0) await nextTurn()
+      reader.wake()
+    }
+  }
+
+  // Undefined where others may have been before them. Who is ahead has read at another instance: this one follows.
+  #remembered(after: string): readonly Item<Data>[] | undefined {
+    const from = positionOf(after)
+    if (isBefore(from, positionOf(this.#floor))) return undefined
+    const last = this.#recent.findLastIndex(({ position }) => !isBefore(from, position)) // most are at the end
+    return this.#recent.slice(last + 1).map(({ item }) => item)
+  }
+}
+
+/** Waits for what has come since it has looked last. */
+class Reader {
+  #isAwake = false
+  #resolve = () => {}
+
+  looks(): void {
+    this.#isAwake = false
+  }
+
+  wake(): void {
+    this.#isAwake = true
+    this.#resolve()
+  }
+
+  woken(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isAwake) resolve()
+      else this.#resolve = resolve
+    })
+  }
+}
+
+/** Where an item is: the transaction that added it, and its key. */
+interface Position {
+  readonly transaction: bigint
+  readonly key: bigint
+}
+
+function positionOf(id: string): Position {
+  const [transaction = '', key = ''] = id.split('-')
+  return { transaction: BigInt(transaction), key: BigInt(key) }
+}
+
+function isBefore(a: Position, b: Position): boolean {
+  return a.transaction < b.transaction || (a.transaction === b.transaction && a.key < b.key)
+}
+
+/** A table, as `table` declares it. */
+interface Shown<Data> {
+  readonly name: string
+  shown(sql: Sql): ReturnType<Sql['unsafe']>
+  read(rows: readonly object[]): Data[]
+}
+
+const pageMax = 1_000
+
+/**
+ * Returns what reads the rows of a table in the order in which their transactions began, up to the first in progress,
+ * which may add some before others: a row may be committed after one with a higher key, and none is missed.
+ * @param transaction the column (`xid8`, by default `pg_current_xact_id()`) of the transaction that added a row
+ * @param key that of a unique bigint. An index on both is needed
+ */
+export function additionsTo<Data>(
+  { name, shown, read }: Shown<Data>,
+  { transaction = 'added_in', key = 'id' }: { readonly transaction?: string; readonly key?: string } = {},
+): Read<Data> {
+  return async (sql, after) => {
+    const from = positionOf(after)
+    const [added, unique, begun] = [sql(transaction), sql(`${name}.${key}`), String(from.transaction)]
+    const rows = await sql`
+      select ${shown(sql)}, ${added} || '-' || ${unique} as "position in the feed"
+      from ${sql(name)}
+      where ${added} >= ${begun}::xid8
+        and (${added} > ${begun}::xid8 or ${unique} > ${from.key}::bigint)
+        and ${added} < pg_snapshot_xmin(pg_current_snapshot())
+      order by ${added}, ${unique}
+      limit ${pageMax}`
+    return read(rows).map((data, i) => ({ id: String(rows[i]?.['position in the feed']), data }))
+  }
+}
