@@ -30,7 +30,7 @@ module.exports = { missing }
 // program is an optional one, for this platform, which --omit=optional omits.
 function missingDependencies() {
   if (!isInstalled('@typescript/native')) return { name: 'development', option: 'dev' }
-  const program = '@typescript/typescript-' + process.platform + '-' + process.arch
+  const program = `@typescript/typescript-${process.platform}-${process.arch}`
   return isInstalled(program) ? undefined : { name: 'optional', option: 'optional' }
 }
 
