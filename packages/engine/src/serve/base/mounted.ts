@@ -65,6 +65,11 @@ export function mountedBelow({ server, url, originalUrl }: FastifyRequest): Moun
   return mountedAt(server.server, url, originalUrl)
 }
 
+/** The contract that the path of a request is below, of those of an application with several: see `mountedBelow`. */
+export function contractBelow(request: FastifyRequest): Contract | undefined {
+  return mountedBelow(request)?.contract
+}
+
 /**
  * The same of request targets, of which the application may have made one from the other: that with the longest
  * prefix; of several with the same prefix, that with a route which has more of the path.
