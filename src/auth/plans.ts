@@ -83,6 +83,10 @@ function withRateLimits(
   contract: Contract & { readonly extensions: { readonly 'x-rate-limits'?: RateLimits } },
 ): ServiceContract {
   const rateLimits = contract.extensions['x-rate-limits']
+  if (rateLimits === undefined && 'x-rate-limits' in contract.document)
+    throw new ContractError(
+      'x-rate-limits: the plan was made without them: make it by dist/src/commands/compile.js',
+    )
   return { ...contract, hasRateLimits: rateLimits !== undefined, rateLimits: rateLimits ?? unlimited }
 }
 
