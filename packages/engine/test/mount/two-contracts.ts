@@ -324,6 +324,37 @@ t.test('both have their files and pages, and the only catalogue names both', asy
   }
 })
 
+t.test('documents in another scope than the operations name the place of these', async (t) => {
+  for (const [files, operations, server, base] of [
+    ['/admin', '', '/admin', '/admin'],
+    ['/of/staff', '', '/admin', '/admin'],
+    ['', '/api', '/', '/api'],
+    ['/files', '/api', '/admin', '/api/admin'],
+  ] as const) {
+    const contract = await contractWith({ ...admin, server })
+    const app: FastifyInstance = Fastify()
+    t.teardown(() => app.close())
+    await app.register(
+      async (scope) => {
+        contractFiles(scope, contract)
+        documentation(scope, contract)
+      },
+      { prefix: files },
+    )
+    await app.register(
+      (scope) => mount(scope, { contract, handlers: handlersOf('Admin'), security: only('Admin') }),
+      { prefix: operations },
+    )
+    const ask = async (path: string) => (await app.inject(files + path)).payload
+    const url = `http://localhost${base}`
+    t.equal(JSON.parse(await ask('/openapi.json')).servers[0].url, url, files)
+    t.match(await ask('/llms.txt'), `base address: ${url}\n`)
+    const shown = JSON.parse(await ask('/docs/contract.json')).servers[0].url
+    t.equal(new URL(shown, `http://localhost${files}/docs`).href.replace(/\/$/, ''), url)
+    t.equal(JSON.parse(await ask('/.well-known/api-catalog')).linkset[0].anchor, url)
+  }
+})
+
 t.test(
   'files that would be at the same paths stop the start, with both contracts and the way out',
   async (t) => {

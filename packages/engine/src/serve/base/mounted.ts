@@ -16,6 +16,8 @@ export interface Mounted {
 }
 
 interface Entry extends Mounted {
+  /** The prefix of the scope that it is mounted in. */
+  readonly scope: string
   readonly prefixes: readonly Prefix[]
   readonly routes: readonly (readonly Segment[])[]
 }
@@ -44,10 +46,16 @@ export function noteMounted(
   const entry = {
     contract,
     errorBody,
+    scope: outer,
     prefixes: [...prefixes].map(readPrefix),
     routes: operations.map((each) => segmentsOf(prefixOf(each) + each.route)),
   }
   byServer.set(server, [...(byServer.get(server) ?? []), entry])
+}
+
+/** The prefixes of the scopes that a contract is mounted in. */
+export function scopesOf(server: object, contract: Contract): string[] {
+  return (byServer.get(server) ?? []).filter((each) => each.contract === contract).map(({ scope }) => scope)
 }
 
 function readPrefix(text: string): Prefix {

@@ -2,9 +2,10 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
+import { encoded, resolveReference } from '../../lib/relative-references.js'
 import type { Address } from '../base/address.js'
 import { documentPaths } from '../base/own-paths.js'
-import { addDocument, type DocumentPlace, documentPlaces } from './document-place.js'
+import { addDocument, type DocumentPlace, documentPlaces, ownServerOf } from './document-place.js'
 
 const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 
@@ -17,7 +18,8 @@ export function apiCatalog(app: FastifyInstance, contract: Contract, address: Ad
   const isFirst = places.every((each) => each.address === undefined)
   for (const each of places) if (each.contract === contract) each.address = address
   if (!isFirst) return
-  const write = (root: string) => JSON.stringify({ linkset: places.flatMap((each) => linksOf(each, root)) })
+  const write = (root: string) =>
+    JSON.stringify({ linkset: places.flatMap((each) => linksOf(app, each, root)) })
   const rootOf = (request: FastifyRequest) => address.absolute('..', request).replace(/\/$/, '')
   // The links of HEAD are those of the catalogue (RFC 9727, section 2).
   const targets = [`<api-catalog>; rel="api-catalog"`, ...serviceLinks('..')]
@@ -25,13 +27,16 @@ export function apiCatalog(app: FastifyInstance, contract: Contract, address: Ad
   addDocument(app, contract, documentPaths.catalog, type, write, { headers, address, variantOf: rootOf })
 }
 
-function linksOf({ contract, folder, address }: DocumentPlace, root: string) {
+function linksOf(app: FastifyInstance, place: DocumentPlace, root: string) {
+  const { contract, address } = place
   if (address === undefined) return []
+  const folder = root + encoded(place.folder)
+  const operations = resolveReference(ownServerOf(app, place)(contract).url, `${folder}/`)
   const { json, yaml, page, text } = documentPaths
-  const link = (path: string, type: string) => ({ href: root + folder + path, type })
+  const link = (path: string, type: string) => ({ href: folder + path, type })
   return [
     {
-      anchor: address.known ?? root + contract.prefix,
+      anchor: address.known ?? operations.replace(/\/$/, ''),
       'service-desc': [link(json, 'application/json'), link(yaml, 'application/yaml')],
       'service-doc': [link(page, 'text/html'), link(text, 'text/plain')],
     },

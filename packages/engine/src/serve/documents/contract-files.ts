@@ -7,8 +7,8 @@ import { isOpenApi30, isOpenApi32 } from '../../document/versions.js'
 import { type Address, type AddressOptions, addressOf } from '../base/address.js'
 import { documentPaths } from '../base/own-paths.js'
 import { apiCatalog } from './api-catalog.js'
-import { addDocument, type DocumentPlace, documentPlace } from './document-place.js'
-import { baseMark, isRelativeServer, ownServer, type ServerObject } from './own-server.js'
+import { addDocument, type DocumentPlace, documentPlace, ownServerOf } from './document-place.js'
+import { baseMark, isRelativeServer, type ServerObject } from './own-server.js'
 
 const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
 const jsonType = 'application/json; charset=utf-8'
@@ -36,7 +36,7 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   const place = documentPlace(app, contract)
   const address = addressOf(app, contract, options)
   const { folder } = place
-  const variantOf = baseUrlIn(address, place)
+  const variantOf = baseUrlIn(app, address, place)
   const mark = new RegExp(`"?${baseMark(contract)}"?`) // YAML may quote it
   const serversAt = createServersAt(place, address)
   const add = (form: FileForm, type = yamlType, path: string = documentPaths[form]) => {
@@ -75,11 +75,12 @@ function createServersAt(
 
 /** Returns a function that tells at which URL the caller of a file reaches the operations. */
 export function baseUrlIn(
+  app: FastifyInstance,
   address: Address,
-  { contract, folder }: DocumentPlace,
+  place: DocumentPlace,
 ): (request: FastifyRequest) => string {
-  const { url } = ownServer(contract, folder)
-  return (request) => address.known ?? withoutSlash(address.absolute(url, request))
+  const urlOf = () => ownServerOf(app, place)(place.contract).url
+  return (request) => address.known ?? withoutSlash(address.absolute(urlOf(), request))
 }
 
 function withoutSlash(url: string): string {

@@ -5,8 +5,11 @@ import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
 import type { Address } from '../base/address.js'
+import { scopesOf } from '../base/mounted.js'
 import { operationAt } from '../base/own-paths.js'
+import { hasParameter } from '../base/route-segments.js'
 import { type AssetOptions, addAsset, type Made } from './assets.js'
+import { type OwnServer, ownServer } from './own-server.js'
 
 /** Where the documents of a contract are in its scope. */
 export interface DocumentPlace {
@@ -39,6 +42,21 @@ export function documentPlaces({ server, prefix }: FastifyInstance): DocumentPla
   const places = scopes.get(prefix) ?? []
   scopes.set(prefix, places)
   return places
+}
+
+/**
+ * Makes the servers of a contract's operations, relative to its documents, which may be in another scope than they.
+ * That is known once the application is ready.
+ */
+export function ownServerOf(
+  { server, prefix }: FastifyInstance,
+  { contract, folder }: DocumentPlace,
+): OwnServer {
+  const here = prefix.replace(/\/$/, '')
+  const scopes = scopesOf(server, contract)
+  const other = scopes.includes(here) ? undefined : scopes.find((scope) => !hasParameter(scope))
+  if (other === undefined) return (each) => ownServer(each, folder)
+  return (each) => ownServer({ prefix: encodeURI(other) + each.prefix }, here + folder)
 }
 
 /**

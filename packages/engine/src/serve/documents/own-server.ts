@@ -25,6 +25,9 @@ export function ownServer({ prefix }: Pick<Contract, 'prefix'>, folder = ''): Se
   return { url: root + prefix, description: 'This service' }
 }
 
+/** Makes the server of operations with a prefix. */
+export type OwnServer = (operations: Pick<Contract, 'prefix'>) => ServerObject
+
 /**
  * In place of the base address, which depends on who asks. Writing a document anew takes longer than all else
  * that a request without a key can ask for. No text contains a digest of itself.

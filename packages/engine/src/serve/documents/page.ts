@@ -13,7 +13,7 @@ import { documentPaths, operationAt } from '../base/own-paths.js'
 import { serviceLinks } from './api-catalog.js'
 import type { AssetOptions } from './assets.js'
 import { baseUrlIn, withBase } from './contract-files.js'
-import { addDocument, checkIsFree, documentPlace } from './document-place.js'
+import { addDocument, checkIsFree, documentPlace, ownServerOf } from './document-place.js'
 import { heldFile } from './held-file.js'
 import { baseMark } from './own-server.js'
 import type { PageParts } from './page-parts.js'
@@ -54,7 +54,7 @@ export function documentation(app: FastifyInstance, contract: Contract, parts: P
   const place = documentPlace(app, contract)
   const { folder } = place
   const address = addressOf(app, contract, parts.address)
-  const variantOf = baseUrlIn(address, place)
+  const variantOf = baseUrlIn(app, address, place)
   const mark = baseMark(contract)
   const add = (path: string, type: string, make: Make, options?: AssetOptions) =>
     addDocument(app, contract, folder + path, type, make, options)
@@ -82,7 +82,11 @@ export function documentation(app: FastifyInstance, contract: Contract, parts: P
   add('/docs/page.css', 'text/css; charset=utf-8', heldFile(app, staticFile('page.css')))
   add('/docs/scalar.js', javascript, heldFile(app, scalar))
   add('/docs/contract.json', 'application/json; charset=utf-8', async () =>
-    (await import('../../compile/documents/page-document.js')).pageDocument(contract, parts, folder),
+    (await import('../../compile/documents/page-document.js')).pageDocument(
+      contract,
+      parts,
+      ownServerOf(app, place),
+    ),
   )
 }
 
