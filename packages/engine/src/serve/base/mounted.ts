@@ -66,26 +66,34 @@ function readPrefix(text: string): Prefix {
 }
 
 /**
- * The contract that the path of a request is below. Undefined if it is below none, or if there is only one: then
+ * The contract that the path of a request is below: that with the longest prefix; of several with the same prefix,
+ * that with a route which has more of the path. Undefined if it is below none, or if there is only one contract: then
  * whoever asks has it.
  */
-export function mountedBelow({ server, url, originalUrl }: FastifyRequest): Mounted | undefined {
-  return mountedAt(server.server, url, originalUrl)
+export function mountedBelow(request: FastifyRequest): Mounted | undefined {
+  const all = severalOn(request.server.server)
+  // The application may have made one from the other.
+  return all && longestBelow(all, new Set([request.url, request.originalUrl]))
 }
 
-/** The contract that the path of a request is below, of those of an application with several: see `mountedBelow`. */
+/** The same of a request target that a server has received. */
+export function mountedAt(server: object, target: string): Mounted | undefined {
+  const all = severalOn(server)
+  return all && longestBelow(all, new Set([target]))
+}
+
+/** The contract of `mountedBelow`. */
 export function contractBelow(request: FastifyRequest): Contract | undefined {
   return mountedBelow(request)?.contract
 }
 
-/**
- * The same of request targets, of which the application may have made one from the other: that with the longest
- * prefix; of several with the same prefix, that with a route which has more of the path.
- */
-export function mountedAt(server: object, ...targets: readonly string[]): Mounted | undefined {
-  const all = byServer.get(server) ?? []
-  if (all.length < 2) return undefined
-  const paths = [...new Set(targets)].map((each) => requestPath(each).split('/'))
+function severalOn(server: object): readonly Entry[] | undefined {
+  const all = byServer.get(server)
+  return all === undefined || all.length < 2 ? undefined : all
+}
+
+function longestBelow(all: readonly Entry[], targets: ReadonlySet<string>): Mounted | undefined {
+  const paths = [...targets].map((each) => requestPath(each).split('/'))
   const below = highest(all, ({ prefixes }) =>
     Math.max(...prefixes.flatMap((prefix) => paths.map((path) => rankOf(prefix, path)))),
   )
