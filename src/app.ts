@@ -3,6 +3,7 @@
 
 import type { Server } from 'node:http'
 import {
+  type BodyMemory,
   contractFiles,
   createSecurity,
   documentation,
@@ -11,11 +12,14 @@ import {
   mayStream,
   mount,
   type Operation,
+  type Security,
 } from 'contract-engine'
+import { withoutPrefix } from 'contract-engine/lib/base-url'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { type AnyCheckFactory, createChecks } from './auth/checks.js'
-import type { ServiceContract } from './auth/plans.js'
+import type { Client } from './auth/client.js'
+import { countedBy, type ServiceContract } from './auth/plans.js'
 import type { Config } from './config.js'
 import type { Pools, Sql } from './database/database.js'
 import { statementTimeoutMs } from './database/pools.js'
@@ -56,19 +60,27 @@ declare module 'fastify' {
   }
 }
 
-/** The dependencies of the application. */
-export interface AppParts {
-  readonly config: Config
+/** A contract, and what serves it. */
+export interface Served {
   readonly contract: ServiceContract
+  /** By the name of the operation. */
+  readonly handlers: object
+  /** What checks each security scheme, by its name. */
+  readonly schemes: Readonly<Record<string, AnyCheckFactory>>
+  /** Makes the bodies of errors, if the contract has another form for them than the engine. */
+  readonly errorBody?: ErrorBodyOf | undefined
+}
+
+/** The dependencies of the application. */
+export interface AppParts extends Served {
+  readonly config: Config
   readonly pools: Pools
   readonly log: Logger
   readonly handlers: Handlers
-  /** What checks each security scheme, by its name. */
-  readonly schemes: Readonly<Record<string, AnyCheckFactory>>
   /** Closed with the application. */
   readonly services: Services
-  /** Makes the bodies of errors, if the contract has another form for them than the engine. */
-  readonly errorBody?: ErrorBodyOf | undefined
+  /** Further contracts, each below a prefix of its own: see docs/adopting.md. */
+  readonly beside?: readonly Served[]
 }
 
 /**
@@ -76,13 +88,16 @@ export interface AppParts {
  * @throws {ContractError} when an operation lacks a handler or a security check
  */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { config, contract, pools, log, handlers, schemes, services, errorBody } = parts
+  const { config, contract, pools, log, services, errorBody, beside = [] } = parts
+  const served: readonly Served[] = [parts, ...beside]
+  const operations = served.flatMap((each) => [...each.contract.operations.values()])
   const streams = new Streams(config.shutdownTimeoutMs)
-  const lifetimes = new Lifetimes(createTimeoutsOf(config, contract), streams)
+  const lifetimes = new Lifetimes(createTimeoutsOf(config, operations), streams)
   const loadShedder = new LoadShedder(config.workMax, config.streamsMax)
-  const bodies = createBodyMemory(config, contract)
-  const address = { publicUrl: config.publicUrl, isProxy: trustedProxies(config.trustProxy) }
-  const app = createServer(config, contract, log, lifetimes, createSecurityHeaders(address), errorBody)
+  const bodies = createBodyMemory(config, operations)
+  const isProxy = trustedProxies(config.trustProxy)
+  const headers = createSecurityHeaders({ publicUrl: config.publicUrl, isProxy })
+  const app = createServer(config, { contract, operations, errorBody }, log, lifetimes, headers)
 
   // Every request: wait for its bytes, start its timeout, let callers in, start its span, respond to a
   // preflight, then admit it.
@@ -90,18 +105,17 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   lifetimes.add(app)
   const arrivals = acceptFirst(app)
   if (config.otlpEndpoint !== undefined) await trace(app, { config, contract, lifetimes, log })
-  addCors(app, config.corsOrigins, contract)
-  const counters = await createCounters(app, contract, config, log)
+  addCors(app, config.corsOrigins, operations)
+  const { rateLimits } = countedBy(served.map((each) => each.contract))
+  const counters = await createCounters(app, { title: contract.title, rateLimits }, config, log)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
-  const isNeeded = (scheme: string) => schemesInUse(contract, handlers).has(scheme)
-  const checks = createChecks(schemes, { contract, config, pools, loadShedder, log }, isNeeded)
-  const cookieOrigins = config.takesForeignCookies ? 'any' : config.corsOrigins
-  const security = createSecurity(contract, checks, { cookieOrigins, address })
+  const secured = served.map((each) => secure(each, { ...parts, isProxy, loadShedder }))
   addAdmission(app, {
-    contract,
-    security,
-    rateLimiter: contract.hasRateLimits ? createRateLimiter(counters, contract) : unlimited,
     loadShedder,
+    admitted: secured.map(({ contract: each, security }) => {
+      const rateLimiter = each.hasRateLimits ? createRateLimiter(counters, each) : unlimited
+      return { contract: each, security, rateLimiter }
+    }),
   })
   streams.add(app)
   const isClosing = addGracefulClose(app)
@@ -119,12 +133,67 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const measured = { config, contract, pools, counters, trials, ...load }
   const isMeasured = config.metricsPort !== undefined
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
+  const reading = createReading(operations, pools)
+  const shared = { loadShedder, bodies, pools, services, reading }
+  for (const each of secured) await serveContract(app, each, shared)
+
+  const keepHours = Math.max(...served.map((each) => each.contract.idempotency.keepHours))
+  const purge = purgeRegularly(pools.writes.sql, keepHours, (err) =>
+    log.warn({ err }, 'purging stored responses failed'),
+  )
+  app.addHook('onClose', async () => purge.stop())
+  app.addHook('onClose', () => services.close())
+  return app
+}
+
+/** Where callers reach the operations. */
+type AddressOptions = NonNullable<Parameters<typeof contractFiles>[2]>
+
+/** A contract whose callers are known. */
+interface Secured extends Served {
+  readonly security: Security<Client>
+  readonly address: AddressOptions
+}
+
+interface SecuringParts extends AppParts {
+  readonly isProxy: NonNullable<AddressOptions['isProxy']>
+  readonly loadShedder: LoadShedder
+}
+
+function secure(served: Served, parts: SecuringParts): Secured {
+  const { contract, handlers, schemes } = served
+  const { config, isProxy } = parts
+  const inUse = schemesInUse(contract, handlers)
+  const checks = createChecks(schemes, { ...parts, contract }, (scheme) => inUse.has(scheme))
+  const cookieOrigins = config.takesForeignCookies ? 'any' : config.corsOrigins
+  const address = { publicUrl: publicUrlOf(contract, parts), isProxy }
+  return { ...served, address, security: createSecurity(contract, checks, { cookieOrigins, address }) }
+}
+
+// A further contract is beside the first, unless a gateway has another path in place of that one's prefix.
+function publicUrlOf(contract: ServiceContract, { config, contract: own }: AppParts): string | undefined {
+  const { publicUrl } = config
+  if (publicUrl === undefined || contract === own) return publicUrl
+  const root = withoutPrefix(publicUrl, own.prefix)
+  return root === undefined ? undefined : root + contract.prefix
+}
+
+interface ServingParts extends Pick<AppParts, 'pools' | 'services'> {
+  readonly loadShedder: LoadShedder
+  readonly bodies: BodyMemory
+  readonly reading: ReturnType<typeof createReading>
+}
+
+async function serveContract(
+  app: FastifyInstance,
+  { contract, handlers, address, security, errorBody }: Secured,
+  { loadShedder, bodies, pools, services, reading }: ServingParts,
+): Promise<void> {
   contractFiles(app, contract, address)
   const additions = additionsTo(contract, security)
   documentation(app, contract, { address, additions, sections: () => planSections(contract) })
   const { keepHours } = contract.idempotency
-  const reading = createReading(contract, pools)
-  const byName: Readonly<Record<string, { readonly sharesTransaction?: boolean } | undefined>> = handlers
+  const byName = handlers as Readonly<Record<string, { readonly sharesTransaction?: boolean } | undefined>>
   const sharesTransactions = ({ name }: Operation) => byName[name]?.sharesTransaction === true
   await mount<Sql>(app, {
     contract,
@@ -147,25 +216,18 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     errorBody,
     errorHandler: app.errorHandler as ErrorHandler, // that of all requests; its type allows only some errors
   })
-
-  const purge = purgeRegularly(pools.writes.sql, keepHours, (err) =>
-    log.warn({ err }, 'purging stored responses failed'),
-  )
-  app.addHook('onClose', async () => purge.stop())
-  app.addHook('onClose', () => services.close())
-  return app
 }
 
 // The statements of a request that only reads, on standbys if there are any, until it ends.
-function createReading({ operations }: ServiceContract, { reads }: Pools) {
-  const streaming = new Set([...operations.values()].filter(mayStream))
+function createReading(operations: readonly Operation[], { reads }: Pools) {
+  const streaming = new Set(operations.filter(mayStream))
   return ({ lifetime }: FastifyRequest, operation: Operation): Sql =>
     reads.sqlUntil(streaming.has(operation) ? lifetime?.ofStream : lifetime)
 }
 
 // The security schemes that operations with a handler name.
-function schemesInUse({ operations }: ServiceContract, handlers: Handlers): ReadonlySet<string> {
-  const byName: Readonly<Record<string, object>> = handlers
+function schemesInUse({ operations }: ServiceContract, handlers: object): ReadonlySet<string> {
+  const byName = handlers as Readonly<Record<string, object | undefined>>
   const implemented = [...operations.values()].filter(({ name }) => !isStub(byName[name] ?? {}))
   return new Set(implemented.flatMap(({ security }) => security.flat()).map(({ name }) => name))
 }
@@ -173,14 +235,14 @@ function schemesInUse({ operations }: ServiceContract, handlers: Handlers): Read
 // `routeOptions` are built on each access: a contract without times of its own never needs them.
 function createTimeoutsOf(
   config: Config,
-  { operations }: ServiceContract,
+  operations: readonly Operation[],
 ): (request: FastifyRequest) => Timeouts {
   const { requestTimeoutMs, handlerTimeoutMs, uploadRateMin } = config
   const ofBody = { requestTimeoutMs, uploadRateMin }
   const ofSessions = statementTimeoutMs(handlerTimeoutMs)
   const timeouts = { ...ofBody, handlerTimeoutMs, statementTimeoutMs: ofSessions }
   const own = new Map<Operation | undefined, Timeouts>()
-  for (const operation of operations.values()) {
+  for (const operation of operations) {
     const { timeoutMs } = operation.limits
     if (timeoutMs === undefined) continue
     const ofStatement = Math.min(statementTimeoutMs(timeoutMs), ofSessions)

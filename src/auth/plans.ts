@@ -1,6 +1,7 @@
 // The plans of the contract, what it allows without one, and what a request costs: `x-rate-limits` and
 // `x-rate-cost`, which only this service reads.
 
+import { isDeepStrictEqual } from 'node:util'
 import {
   type Contract,
   ContractError,
@@ -82,6 +83,10 @@ function withRateLimits(
   contract: Contract & { readonly extensions: { readonly 'x-rate-limits'?: RateLimits } },
 ): ServiceContract {
   const rateLimits = contract.extensions['x-rate-limits']
+  if (rateLimits === undefined && 'x-rate-limits' in contract.document)
+    throw new ContractError(
+      'x-rate-limits: the plan was made without them: make it by dist/src/commands/compile.js',
+    )
   return { ...contract, hasRateLimits: rateLimits !== undefined, rateLimits: rateLimits ?? unlimited }
 }
 
@@ -177,6 +182,22 @@ function tooCostly(cost: number, operation: Operation, { plans, anonymous }: Rat
   const isOfAddresses = isPublic(operation) && cost > anonymous.perMinute
   const text = `exceeds the ${anonymous.perMinute} requests per minute of callers without a valid key`
   return isOfAddresses ? [...ofPlans, text] : ofPlans
+}
+
+/**
+ * The contract whose numbers count addresses and bans: the first with `x-rate-limits`, else the first.
+ * @throws {ContractError} if another has other numbers: an address, and a caller, is counted once for all
+ */
+export function countedBy(contracts: readonly ServiceContract[]): ServiceContract {
+  const [counted = contracts[0] as ServiceContract, ...others] = contracts.filter(
+    (each) => each.hasRateLimits,
+  )
+  const numbers = ({ rateLimits: { anonymous, ban } }: ServiceContract) => ({ anonymous, ban })
+  const other = others.find((each) => !isDeepStrictEqual(numbers(each), numbers(counted)))
+  if (other === undefined) return counted
+  const [own, first] = [other, counted].map(({ title, version }) => `${title} ${version}`)
+  const text = `x-rate-limits: anonymous and ban of ${own} must be those of ${first}: each caller is counted once`
+  throw new ContractError([{ text, at: ['x-rate-limits'] }])
 }
 
 type Limits = Pick<ServiceContract, 'hasRateLimits' | 'rateLimits'>

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Writes the plan of the contract, or of the contract that is named, into the build, unless it is there. The
-// build runs it; it is no command for operators, whose help would load more than it needs.
+// Writes the plan of the contract, or of the contract that is named, into the build or the file that is named, unless
+// it is there. The build runs it; it is no command for operators, whose help would load more than it needs.
 
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -9,13 +9,13 @@ import { compileContract, isCurrent } from 'contract-engine/compile'
 import { explain } from '../lib/operator-error.js'
 import { contractFile, planFile } from '../lib/paths.js'
 
-async function compile(file: string): Promise<void> {
+async function compile(file: string, plan: string): Promise<void> {
   const readersVersion = digestOf(await readFile(new URL('../auth/plans.js', import.meta.url)))
-  const present = await readFile(planFile).catch(() => Buffer.of())
+  const present = await readFile(plan).catch(() => Buffer.of())
   if (await isCurrent(present, file, { readersVersion })) return
   const { operationExtensions, serviceExtensions } = await import('../auth/plans.js') // loads the engine
   const readers = { readers: serviceExtensions, operationReaders: operationExtensions, readersVersion }
-  await replace(planFile, await compileContract(file, readers))
+  await replace(plan, await compileContract(file, readers))
 }
 
 function digestOf(bytes: Uint8Array): string {
@@ -30,7 +30,8 @@ async function replace(file: string, content: Uint8Array): Promise<void> {
   await rename(written, file)
 }
 
-compile(process.argv[2] ?? contractFile).catch((error) => {
+const [file = contractFile, plan = planFile] = process.argv.slice(2)
+compile(file, plan).catch((error) => {
   process.stderr.write(`${explain(error)}\n`)
   process.exitCode = 1
 })

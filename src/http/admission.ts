@@ -3,6 +3,7 @@
 
 import {
   type Contract,
+  contractBelow,
   notFoundHandler,
   onlyStreams,
   type RequestError,
@@ -14,6 +15,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Client } from '../auth/client.js'
 import { rateCost } from '../auth/plans.js'
 import type { LoadShedder } from '../middleware/load-shedding.js'
+import { nameOperations, operationNameOf } from '../middleware/operation-names.js'
 import { isToGuess } from '../middleware/unavailable.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
@@ -35,18 +37,27 @@ declare module 'fastify' {
   }
 }
 
-export interface AdmissionParts {
+/** A contract whose requests the service admits. */
+export interface Admitted {
   readonly contract: Contract
   readonly security: Security<Client>
   readonly rateLimiter: RateLimiter
+}
+
+export interface AdmissionParts {
+  /** The service's own first, whose requests are most. */
+  readonly admitted: readonly Admitted[]
   readonly loadShedder: LoadShedder
 }
 
 /** Adds the admission hook. Routes must be added after it. */
-export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void {
-  const { contract, loadShedder } = parts
-  const admission = new Admission(parts, notFoundHandler(app, contract))
-  const streaming = new Set([...contract.operations.values()].filter(onlyStreams))
+export function addAdmission(app: FastifyInstance, { admitted, loadShedder }: AdmissionParts): void {
+  const [own, ...others] = admitted as readonly [Admitted, ...Admitted[]] // the service has a contract
+  const { contract } = own
+  const admission = new Admission(own, others, notFoundHandler(app, contract))
+  const operations = admitted.flatMap((each) => [...each.contract.operations.values()])
+  const streaming = new Set(operations.filter(onlyStreams))
+  nameOperations(app, contract)
   app.decorate('admission', admission)
   app.decorateRequest('matched', undefined)
   app.decorateRequest('client', undefined)
@@ -60,19 +71,25 @@ export function addAdmission(app: FastifyInstance, parts: AdmissionParts): void 
     const isAmbiguous = closeIfAmbiguous(request.raw)
     const operation = request.matched?.config.operation
     if (operation !== undefined) loadShedder.check()
-    if (operation !== undefined && streaming.has(operation)) loadShedder.check('streams', operation.id)
+    if (operation !== undefined && streaming.has(operation))
+      loadShedder.check('streams', operationNameOf(request, operation))
     const admitting = admission.admit(request, reply, isAmbiguous || hasBadTarget)
     if (admitting === undefined) done()
     return admitting
   })
 }
 
-/** Authenticates and counts requests for the contract's paths, and refuses what no operation could take. */
+/** Authenticates and counts requests for the contracts' paths, and refuses what no operation could take. */
 class Admission {
+  readonly #others: ReadonlyMap<Contract | undefined, Admitted>
+
   constructor(
-    readonly parts: AdmissionParts,
+    readonly own: Admitted,
+    others: readonly Admitted[],
     readonly refuseUnknown: (request: FastifyRequest) => never,
-  ) {}
+  ) {
+    this.#others = new Map(others.map((each) => [each.contract, each]))
+  }
 
   /**
    * Sets `client`, `callers` and rate-limit headers. Throws or rejects over a limit, and if a check cannot tell
@@ -80,34 +97,63 @@ class Admission {
    * wait for nothing here, and get no promise.
    */
   admit(request: FastifyRequest, reply: FastifyReply, isMalformed: boolean): void | Promise<void> {
-    const counting = isCounted(request, this.parts.contract) ? this.#judge(request, reply) : undefined
+    const admitted = this.#admittedFor(request)
+    const counting = admitted && this.#judge(request, reply, admitted)
     if (counting !== undefined) return counting.then(() => this.#refuseFaulty(request, isMalformed))
     this.#refuseFaulty(request, isMalformed)
   }
 
-  #judge(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
-    const verdict = this.parts.security.authenticate(request, request.matched?.config.operation)
-    return verdict instanceof Promise
-      ? verdict.then((settled) => this.#count(request, reply, settled))
-      : this.#count(request, reply, verdict)
+  // By route, because a path can be encoded in several ways; by path if there is no route. Undefined for what is
+  // of no contract, and for one that was mounted without admission: it judges its callers itself, and nobody
+  // counts them.
+  #admittedFor(request: FastifyRequest): Admitted | undefined {
+    const { matched } = request
+    if (matched?.url === undefined) return this.#admittedBelow(request)
+    const contract = matched.config.mounted?.contract
+    return contract === this.own.contract ? this.own : this.#others.get(contract)
   }
 
-  #count(request: FastifyRequest, reply: FastifyReply, verdict: Verdict<Client>): void | Promise<void> {
-    const { caller, callers, refusal } = verdict
+  #admittedBelow(request: FastifyRequest): Admitted | undefined {
+    const { prefix } = this.own.contract
+    const path = requestPath(request.originalUrl)
+    const isOwn = path === prefix || path.startsWith(`${prefix}/`)
+    const below = contractBelow(request) // of several
+    if (below === undefined) return isOwn ? this.own : undefined
+    return below === this.own.contract ? this.own : this.#others.get(below)
+  }
+
+  #judge(request: FastifyRequest, reply: FastifyReply, admitted: Admitted): void | Promise<void> {
+    const verdict = admitted.security.authenticate(request, request.matched?.config.operation)
+    return verdict instanceof Promise
+      ? verdict.then((settled) => this.#count(request, reply, admitted, settled))
+      : this.#count(request, reply, admitted, verdict)
+  }
+
+  #count(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { rateLimiter }: Admitted,
+    { caller, callers, refusal }: Verdict<Client>,
+  ): void | Promise<void> {
     if (refusal !== undefined && refusal.statusCode >= 500)
-      return this.#refuseUnjudged(request, reply, refusal)
+      return this.#refuseUnjudged(request, reply, rateLimiter, refusal)
     request.client = caller
     request.callers = callers
     // What is refused for its credential does not do what is costly.
     const operation = request.matched?.config.operation
     const unauthorized = operation && refusal?.statusCode === 401 ? refusal : undefined
     const cost = refusal === undefined ? rateCost(operation) : 1
-    return this.parts.rateLimiter.count(request, reply, cost, unauthorized)
+    return rateLimiter.count(request, reply, cost, unauthorized)
   }
 
   // Nobody can tell who it is: it counts against no quota.
-  async #refuseUnjudged(request: FastifyRequest, reply: FastifyReply, refusal: RequestError): Promise<never> {
-    if (isToGuess(refusal)) await this.parts.rateLimiter.count(request, reply, 1)
+  async #refuseUnjudged(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    rateLimiter: RateLimiter,
+    refusal: RequestError,
+  ): Promise<never> {
+    if (isToGuess(refusal)) await rateLimiter.count(request, reply, 1)
     throw refusal
   }
 
@@ -118,16 +164,9 @@ class Admission {
 
   /** Sets the rate-limit headers for a request that was not counted, as this process remembers them. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void {
-    const { contract, security, rateLimiter } = this.parts
-    if (!isCounted(request, contract) || rateLimiter.hasHeaders(reply)) return
-    request.client = security.recall(request, request.matched?.config.operation)
-    rateLimiter.setLastHeaders(request, reply)
+    const admitted = this.#admittedFor(request)
+    if (admitted === undefined || admitted.rateLimiter.hasHeaders(reply)) return
+    request.client = admitted.security.recall(request, request.matched?.config.operation)
+    admitted.rateLimiter.setLastHeaders(request, reply)
   }
-}
-
-// By route, because a path can be encoded in several ways; by path if there is no route.
-function isCounted({ originalUrl, matched }: FastifyRequest, { prefix }: Contract): boolean {
-  if (matched?.url !== undefined) return matched.config.operation !== undefined
-  const path = requestPath(originalUrl)
-  return path === prefix || path.startsWith(`${prefix}/`)
 }

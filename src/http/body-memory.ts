@@ -1,7 +1,7 @@
 // How much memory the bodies of all requests in flight may hold: BODIES_MAX_BYTES. By default it follows from
 // the contract, so that four of the largest bodies fit beside many small ones.
 
-import { BodyMemory, type Contract, type Operation } from 'contract-engine'
+import { BodyMemory, type Operation } from 'contract-engine'
 import type { Config } from '../config.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { unavailable } from '../middleware/unavailable.js'
@@ -16,8 +16,8 @@ const largestTimes = 4
  * Creates what bounds the bodies in flight.
  * @throws {OperatorError} if the largest body that the contract allows would never fit
  */
-export function createBodyMemory({ bodiesMaxBytes }: Config, { operations }: Contract): BodyMemory {
-  const sizes = [...operations.values()].map((operation) => [bufferedMax(operation), operation.id] as const)
+export function createBodyMemory({ bodiesMaxBytes }: Config, operations: readonly Operation[]): BodyMemory {
+  const sizes = operations.map((operation) => [bufferedMax(operation), operation.id] as const)
   const [largest, id] = sizes.reduce((most, each) => (each[0] > most[0] ? each : most), [0, ''] as const)
   const max = bodiesMaxBytes ?? Math.max(leastDefault, largestTimes * largest)
   const memory = new BodyMemory(max, bodiesFull)

@@ -66,7 +66,8 @@ function respond(
   responseTo: (request: Parameters<Respond>[1]) => SentError,
 ): void {
   const requestId = randomUUID()
-  const response = responseTo({ requestId, log })
+  const { server } = socket as Socket & { readonly server?: object } // Node's, which its types lack
+  const response = responseTo({ requestId, log, server })
   const address = config.isAddressLogged ? readAddress(socket.remoteAddress) : undefined
   log.info({ requestId, status: response.status, address, reason }, 'request refused')
   lingeringClose(socket, lastResponse({ ...headers, 'X-Request-Id': requestId }, response))

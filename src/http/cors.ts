@@ -3,7 +3,7 @@
 // (11.4.3) is not as exact: it adds a route `OPTIONS *`, so that an OPTIONS request which is no preflight of
 // an allowed origin would get 404 instead of 405 with `Allow`, and be counted against no quota.
 
-import type { Contract } from 'contract-engine'
+import type { Operation } from 'contract-engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { setCommonHeaders } from './headers.js'
@@ -19,8 +19,7 @@ declare module 'fastify' {
 }
 
 /** Responds to preflights before rate limits are counted, and decorates the server with `setCorsHeaders`. */
-export function addCors(app: FastifyInstance, origins: readonly string[], { operations }: Contract): void {
-  const all = [...operations.values()]
+export function addCors(app: FastifyInstance, origins: readonly string[], all: readonly Operation[]): void {
   const responses = all.flatMap((operation) => [...operation.responses.values()])
   const exposedHeaders = list(responses.flatMap(({ headers }) => headers.map(({ name }) => name)))
   const methods = list(all.map(({ method }) => method))

@@ -2,7 +2,13 @@
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
-import { type Contract, createRequestIdCheck, type ErrorBodyOf, withoutCompilers } from 'contract-engine'
+import {
+  type Contract,
+  createRequestIdCheck,
+  type ErrorBodyOf,
+  type Operation,
+  withoutCompilers,
+} from 'contract-engine'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { containsApiKey } from '../auth/api-key.js'
@@ -20,21 +26,28 @@ const headersTimeoutMs = 10_000
 // How often Node checks for requests that have timed out.
 const timeoutCheckMs = 1_000
 
+export interface ServerParts {
+  /** The service's own, or the first of several. */
+  readonly contract: Contract
+  /** Of all contracts. */
+  readonly operations: readonly Operation[]
+  readonly errorBody: ErrorBodyOf | undefined
+}
+
 /** Creates the server, without routes. Every error has a body of the contract's form. */
 export function createServer(
   config: Config,
-  contract: Contract,
+  { contract, operations, errorBody }: ServerParts,
   log: Logger,
   lifetimes: Lifetimes,
   securityHeaders: FastifyInstance['securityHeaders'],
-  errorBody: ErrorBodyOf | undefined,
 ): FastifyInstance {
   const requestLog = new RequestLog(config.isAddressLogged)
   lifetimes.onEnd((request, reply, isAborted) => {
     if (isAborted) requestLog.requestAborted(request, reply)
   })
   const app: FastifyInstance = Fastify({
-    ...limitsOf(config, contract),
+    ...limitsOf(config, contract, operations),
     ...withoutCompilers,
     loggerInstance: log as FastifyBaseLogger,
     logController: requestLog,
@@ -64,9 +77,12 @@ function configure(server: Server, { connectionsMax }: Config): void {
   boundPipelines(server)
 }
 
-function limitsOf({ requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Config, contract: Contract) {
-  const { limits, operations } = contract
-  const longestMs = [...operations.values()].map((each) => each.limits.timeoutMs ?? 0)
+function limitsOf(
+  { requestTimeoutMs, keepAliveTimeoutMs, handlerTimeoutMs }: Config,
+  { limits }: Contract,
+  operations: readonly Operation[],
+) {
+  const longestMs = operations.map((each) => each.limits.timeoutMs ?? 0)
   return {
     bodyLimit: limits.body,
     routerOptions: { maxParamLength: limits.header }, // none is longer; the engine limits the whole URL

@@ -12,6 +12,8 @@ export const idempotencyHeader = 'idempotency-key'
 /** What a repetition must have in common with the first request. */
 export interface Request extends ReturnType<typeof requestParts> {
   readonly operation: Operation
+  /** Of the operation, among those of all contracts. */
+  readonly name: string
   /** The media type of the body. */
   readonly mediaType: string | undefined
 }
@@ -30,14 +32,15 @@ export function fingerprintOf(request: Request, version: number): string | undef
 
 // A request is the same if its operation, and its parameters and body as validated, are: not as they were
 // written.
-function hashValidated({ operation, params, query, headers, cookies, mediaType, body }: Request): string {
-  const { id, parameters } = operation
+function hashValidated(request: Request): string {
+  const { operation, name: ofOperation, params, query, headers, cookies, mediaType, body } = request
+  const { parameters } = operation
   const others = parameters.filter(isOutsideUrl).map(({ name, in: location }) => {
     const values = Object(location === 'cookie' ? cookies : headers)
     return [`${location} ${name}`, values[location === 'cookie' ? name : name.toLowerCase()]]
   })
   const type = body === undefined ? undefined : mediaType?.toLowerCase()
-  const parts = [id, params, query, Object.fromEntries(others), type, body]
+  const parts = [ofOperation, params, query, Object.fromEntries(others), type, body]
   return hash('sha256', stringify(parts, inOrder) ?? '', 'base64')
 }
 

@@ -8,6 +8,7 @@ import type { TransactionSql } from '../database/driver/transaction.js'
 import { callerId, jointId } from './caller-id.js'
 import { currentVersion, fingerprintOf, idempotencyHeader } from './fingerprints.js'
 import { incomparable, inUse, replayedHeader, reused } from './idempotency-errors.js'
+import { operationNameOf } from './operation-names.js'
 import {
   type Claim,
   claimKeys,
@@ -31,7 +32,8 @@ export type Outcome = SerializedResponse | RequestError
 /** The key of a request to an idempotent operation; undefined if it has none. */
 export function keyedRequest(request: FastifyRequest, operation: Operation): KeyedRequest | undefined {
   if (!operation.isIdempotent || request.headers[idempotencyHeader] === undefined) return undefined
-  const identical = { ...requestParts(request), operation, mediaType: request.mediaType }
+  const name = operationNameOf(request, operation)
+  const identical = { ...requestParts(request), operation, name, mediaType: request.mediaType }
   return {
     id: ownKey(request, readKey(request)),
     fingerprint: fingerprintOf(identical, currentVersion) as string, // it knows its own

@@ -3,6 +3,8 @@
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { type Around, mayStream, onlyStreams, type SerializedResponse, uploadOf } from 'contract-engine'
+import type { FastifyRequest } from 'fastify'
+import { operationNameOf } from './operation-names.js'
 import { unavailable } from './unavailable.js'
 
 /** The 503 of a shed request. One for all: a stack trace for each would cost a twentieth of a refusal. */
@@ -128,11 +130,12 @@ export function shed<Resource>(loadShedder: LoadShedder): Around<Resource> {
 export function shedStreams<Resource>(loadShedder: LoadShedder): Around<Resource> {
   return (respond, operation) => {
     if (!mayStream(operation)) return respond
-    const { id } = operation
-    if (onlyStreams(operation)) return (...call) => loadShedder.runStream(id, () => respond(...call))
+    const run = (request: FastifyRequest, work: () => Promise<SerializedResponse>) =>
+      loadShedder.runStream(operationNameOf(request, operation), work)
+    if (onlyStreams(operation)) return (...call) => run(call[0], () => respond(...call))
     return async (...call) => {
       const response = await respond(...call)
-      return response.body instanceof Readable ? loadShedder.runStream(id, async () => response) : response
+      return response.body instanceof Readable ? run(call[0], async () => response) : response
     }
   }
 }

@@ -39,7 +39,7 @@ export interface WritesOptions {
  * `idempotency_key_in_use`.
  */
 export function transactional(pool: ConnectionSource, options: WritesOptions): Around<Sql> {
-  pool.probes.add((sql) => storeResponses(sql, []))
+  pool.probes.add(probe)
   return (respond, operation) => {
     if (operation.isSafe) return respond
     const streams = mayStream(operation)
@@ -57,6 +57,8 @@ export function transactional(pool: ConnectionSource, options: WritesOptions): A
       })
   }
 }
+
+const probe = (sql: Sql) => storeResponses(sql, [])
 
 interface Call {
   readonly keyed: KeyedRequest | undefined

@@ -1,9 +1,9 @@
 // Request metrics: count and time, rate-limit refusals, calls of deprecated operations.
 
-import type { Operation } from 'contract-engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Lifetimes } from '../http/lifetime.js'
+import { operationNameOf } from '../middleware/operation-names.js'
 
 /** Buckets in seconds, from a cached response to the default HANDLER_TIMEOUT_MS. */
 export const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -15,7 +15,8 @@ const streamBuckets = [0.1, 1, 10, 60, 600, 3_600, 21_600, 86_400]
 const keysMax = 200
 const otherKeys = 'other'
 
-type Observe = (request: FastifyRequest, reply: FastifyReply, operation: Operation | undefined) => void
+/** @param operation the name of that of the request, if it has one */
+type Observe = (request: FastifyRequest, reply: FastifyReply, operation: string | undefined) => void
 
 // The status of a request whose connection closed before its response.
 const aborted = 'aborted'
@@ -30,7 +31,8 @@ export function measureRequests(registry: Registry, lifetimes: Lifetimes): void 
   ]
   lifetimes.onEnd((request, reply) => {
     const operation = request.matched?.config.operation
-    for (const observe of observers) observe(request, reply, operation)
+    const name = operation && operationNameOf(request, operation)
+    for (const observe of observers) observe(request, reply, name)
   })
 }
 
@@ -48,7 +50,7 @@ function observeTimes(registry: Registry): Observe {
     const status = lifetime?.status ?? aborted
     // A client that sends its body slowly, or reads the response slowly, must not look like a slow service.
     const ms = lifetime?.serviceMs ?? elapsedTime
-    seconds.observe({ operation: operation?.id ?? 'none', status }, ms / 1000)
+    seconds.observe({ operation: operation ?? 'none', status }, ms / 1000)
   }
 }
 
@@ -65,7 +67,7 @@ function observeStreams(registry: Registry): Observe {
   })
   return ({ lifetime }, { sent, elapsedTime }, operation) => {
     if (!lifetime?.isStream) return
-    seconds.observe({ operation: operation?.id ?? 'none', whole: String(sent) }, elapsedTime / 1000)
+    seconds.observe({ operation: operation ?? 'none', whole: String(sent) }, elapsedTime / 1000)
   }
 }
 
@@ -105,8 +107,8 @@ function observeDeprecated(registry: Registry): Observe {
     if (keys.size < keysMax) keys.add(keyId)
     return keys.has(keyId) ? keyId : otherKeys
   }
-  return ({ client }, _, operation) => {
-    if (operation?.deprecation === undefined || client === undefined) return
-    requests.inc({ operation: operation.id, key: labelOf(client.keyId ?? client.scheme) })
+  return ({ client, matched }, _, operation) => {
+    if (!matched?.config.operation?.deprecation || operation === undefined || client === undefined) return
+    requests.inc({ operation, key: labelOf(client.keyId ?? client.scheme) })
   }
 }

@@ -1,12 +1,14 @@
 // The plans of the contract: x-rate-limits.
 
 import { createSecurity } from 'contract-engine'
+import { compileContract } from 'contract-engine/compile'
 import t from 'tap'
 import { stringify } from 'yaml'
 import type { Client } from '../../src/auth/client.js'
 import {
   customPlan,
   fixedPlans,
+  loadServiceContract,
   planOfCaller,
   rateCost,
   rateCostMax,
@@ -89,6 +91,19 @@ for (const [title, value, problem] of refused) {
     await t.rejects(read({ 'x-rate-limits': value }), { name: 'ContractError', message })
   })
 }
+
+t.test('a plan that was made without x-rate-limits is refused, and not served without limits', async (t) => {
+  const text = stringify({
+    ...{ openapi: '3.1.0', info: { title: 'Toys', version: '1' }, paths: {} },
+    'x-rate-limits': limits,
+  })
+  const readText = async () => text
+  const plan = await compileContract('openapi.yaml', { readText })
+  await t.rejects(loadServiceContract(plan, 'openapi.yaml', { readText }), {
+    name: 'ContractError',
+    message: /^x-rate-limits: the plan was made without them/,
+  })
+})
 
 const report = {
   operationId: 'report',

@@ -55,6 +55,15 @@ t.test('a build starts with no plan of another engine, until the contract is com
   t.match(await node(copy, ['dist/src/commands/keys.js', '--help']), { stdout: `${fixedPlan.name}: ` })
 })
 
+t.test('the plan of another contract is written where it is asked for', async (t) => {
+  const copy = checkout(t)
+  cpSync(path.join(copy, contract), path.join(copy, 'other.yaml'))
+  rmSync(path.join(copy, plan))
+  t.strictSame(await compile(copy, 'other.yaml', 'dist/generated/other.plan'), done)
+  t.ok(statSync(path.join(copy, 'dist/generated/other.plan')).size > 0)
+  t.throws(() => statSync(path.join(copy, plan)), { code: 'ENOENT' })
+})
+
 t.test('a build without a plan does not start, and says how to make one', async (t) => {
   const copy = checkout(t)
   rmSync(path.join(copy, plan))

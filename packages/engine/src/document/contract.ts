@@ -257,6 +257,12 @@ export type ReceiverResponse = Pick<Response, 'status' | 'key' | 'contents'>
 /** The contract as a file, for tools: as written, in JSON, in OpenAPI 3.1 if it is of 3.2, and in 3.0. */
 export type FileForm = 'yaml' | 'json' | 'yaml31' | 'yaml30' | 'json30'
 
+/**
+ * The servers of such a file: the service alone, or before the contract's, of which `absolute` leaves out those that
+ * are a path.
+ */
+export type FileServers = 'only' | 'first' | 'absolute'
+
 /** Everything the server reads from the contract: plain data, how to find its places and to write it, and its functions. */
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
@@ -294,7 +300,7 @@ export interface Contract {
    */
   readonly locate: (problems: readonly Problem[]) => Promise<readonly string[]>
   /** The text of a file, with `baseMark(text)` in place of the URL of its first server, or of its only one. */
-  readonly write: (form: FileForm, servers: 'only' | 'first') => Promise<string>
+  readonly write: (form: FileForm, servers: FileServers) => Promise<string>
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
   /**

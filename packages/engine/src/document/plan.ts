@@ -8,7 +8,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
 import { brotliCompressSync, brotliDecompress, constants } from 'node:zlib'
-import type { Contract, FileForm } from './contract.js'
+import type { Contract, FileForm, FileServers } from './contract.js'
 
 /** What a plan was made from, and by. */
 export interface PlanHead {
@@ -71,7 +71,7 @@ export async function unpack(packed: Packed): Promise<string> {
 }
 
 /** The name of a file that `write` makes. */
-export function writtenName(form: FileForm, servers: 'only' | 'first'): string {
+export function writtenName(form: FileForm, servers: FileServers): string {
   return `${form} ${servers}`
 }
 

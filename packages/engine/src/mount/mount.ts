@@ -9,6 +9,7 @@ import { ContractError } from '../document/contract-error.js'
 import { essence } from '../document/media-types.js'
 import { problemOf } from '../document/methods.js'
 import { addressOf } from '../serve/base/address.js'
+import { noteMounted } from '../serve/base/mounted.js'
 import { notFoundHandler } from '../serve/base/not-found.js'
 import { isStub } from '../serve/base/stubs.js'
 import { glueSpecification, isOfGlue } from '../serve/glue/glue-specification.js'
@@ -33,6 +34,7 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
   await app.register(async (scope) => {
     const { contract } = parts
     const shared = sharedIn(scope, parts)
+    noteMounted(scope, shared.mounted, shared.prefixOf)
     scope.setErrorHandler(parts.errorHandler ?? errorHandler(contract, parts))
     decorateRequests(scope)
     receiveBodies(scope, parts)
@@ -54,6 +56,7 @@ function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): 
     security,
     additions: [securityAddition(security), ...additions],
     problems: new Map(),
+    mounted: { contract, errorBody: parts.errorBody },
     errorForms: errorForms(contract, parts.errorBody),
     addresses: new Map(
       [...byPrefix(contract).keys()].map((own) => [own, addressOf(app, contract, address, own)]),

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
 import { ContractError } from '../document/contract-error.js'
 import type { Address, AddressOptions } from '../serve/base/address.js'
+import type { Mounted } from '../serve/base/mounted.js'
 import type { BodyMemory } from '../serve/request/body-memory.js'
 import type { Addition } from '../serve/response/additions.js'
 import type { DeprecationHeaders } from '../serve/response/deprecation.js'
@@ -58,6 +59,7 @@ export type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'
     /** All but the engine's own. */
     readonly additions: readonly Addition[]
     readonly problems: Problems
+    readonly mounted: Mounted
     readonly errorForms: ErrorForms
     /** Of an operation, percent-decoded: that of the application, and its own. */
     readonly prefixOf: (operation: Operation) => string

@@ -59,7 +59,7 @@ export function routeOptions<Resource>(operation: Operation, shared: Shared<Reso
     ...(deprecation ? [deprecationCheck(deprecation, address)] : []), // errors have them from `config`
   ]
   return {
-    config: { operation, address, deprecation, responseCheck, errorForm },
+    config: { operation, mounted: shared.mounted, address, deprecation, responseCheck, errorForm },
     bodyLimit: operation.limits.body,
     // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
     exposeHeadRoute: !hasHead(operation, contract),

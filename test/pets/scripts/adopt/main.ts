@@ -223,7 +223,11 @@ t.test('a project has the name in every spelling, and keys of its own', async (t
 // Files that a team would write.
 const examples: Readonly<Record<string, readonly string[]>> = {
   'README.md': ['test/handlers/', 'test/x.ts', 'src/x.ts'],
-  'docs/adopting.md': ['src/database/migrations/library/0100-books.sql', 'test/handlers/getBook.ts'],
+  'docs/adopting.md': [
+    'src/database/migrations/library/0100-books.sql',
+    'test/handlers/getBook.ts',
+    'src/admin/generated',
+  ],
 }
 
 t.test('an adopted document generates, compiles, starts, and responds with 501', async (t) => {

@@ -32,7 +32,7 @@ const blocks = ['README.md', 'webhooks.md', 'streams.md'].flatMap((page) => {
   }))
 })
 const commands = blocks.flatMap(({ text, file }) => (file ? [] : [text]))
-const [install = '', generate = '', start = '', startClub = '', ...others] = commands
+const [install = '', generate = '', start = '', startClub = '', startBoth = '', ...others] = commands
 const [generateShop = '', startShop = '', startFeed = ''] = others
 
 const folder = temporaryDirectory(t, { 'package.json': '{ "type": "module" }' })
@@ -122,6 +122,40 @@ t.test('its example of security, as printed', async (t) => {
   const scope = { code: 'insufficient_scope', message: 'This needs the scope games:end.' }
   t.match(await games('DELETE', basic('bob:another')), { status: 403, body: scope })
   t.match(await games('DELETE', { 'x-key': 'sesame' }), { status: 401 })
+})
+
+t.test('its example of two contracts, as printed', async (t) => {
+  t.match(await shell(generate), { code: 0 }) // of the first, unless its own example has run
+  const { origin } = await startServer(t, startBoth)
+  const member = { authorization: `Basic ${Buffer.from('ann:a secret').toString('base64')}` }
+  t.match(await send(`${origin}/toys/7`), { status: 200, text: '{"id":7,"name":"Ball"}' })
+  t.match(await send(`${origin}/staff/toys/7`, 'GET', member), { status: 200, text: '3' })
+  t.match(await send(`${origin}/staff/toys/7`), { status: 401, body: { title: 'Unauthorized' } })
+  for (const [method, target, status] of [
+    ['GET', '/nowhere', 404],
+    ['DELETE', '/toys/7', 405],
+    ['GET', '/%zz', 400],
+  ] as const)
+    for (const [prefix, form] of [
+      ['', `"status":${status}}`],
+      ['/staff', '"title":'],
+    ] as const) {
+      const line = `${method} ${prefix}${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
+      const response = await sendRaw(origin, line)
+      t.match(response, new RegExp(`^HTTP/1.1 ${status} `), line)
+      t.ok(response.includes(form), response)
+    }
+  const tooLong = await sendRaw(origin, `GET /staff/ HTTP/1.1\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`)
+  t.match(tooLong, /^HTTP\/1\.1 431 .*"title":/s)
+  for (const [folder, title] of [
+    ['', 'Toys'],
+    ['/staff', 'Staff'],
+  ] as const) {
+    t.match(await send(`${origin}${folder}/openapi.json`), {
+      body: { info: { title }, servers: [{ url: origin + (folder || '') }] },
+    })
+    t.match((await send(`${origin}${folder}/docs`)).text, `<title>${title}</title>`)
+  }
 })
 
 t.test('its example of webhooks, as printed', async (t) => {
@@ -220,6 +254,13 @@ const slips: readonly [file: string, slip: string, from: string | RegExp, to: st
     'username, password }',
     'username, passwords }',
     /'passwords' does not exist/,
+  ],
+  [
+    'both.ts',
+    'the body of the other contract',
+    'body: 3',
+    "body: { id: 7n, name: 'Ball' }",
+    /not assignable/,
   ],
   ['shop.ts', 'a rounded number', '9007199254740993n', '9007199254740993', rounded],
   ['shop.ts', 'no header', "headers: { 'X-Shop': 4 }, ", '', /'headers' is missing/],

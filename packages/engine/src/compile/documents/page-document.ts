@@ -8,7 +8,7 @@ import { isNode, mapMembers, outermost } from '../../document/keywords.js'
 import { operationIn } from '../../document/methods.js'
 import { type Node, nodeOf, Reader } from '../../document/reader.js'
 import { isOpenApi32 } from '../../document/versions.js'
-import { ownServer } from '../../serve/documents/own-server.js'
+import { type OwnServer, ownServer } from '../../serve/documents/own-server.js'
 import type { PageParts } from '../../serve/documents/page-parts.js'
 import { type Addition, serverErrors } from '../../serve/response/additions.js'
 import { namesWithin, tagsOf } from '../contract/tags.js'
@@ -17,8 +17,11 @@ import { exampleRequest } from './example-request.js'
 import { withoutOpenApi32 } from './openapi-3.1.js'
 import { samplesOf } from './samples.js'
 
-/** Returns the contract's document, adapted to the page, as JSON. */
-export function pageDocument(written: Contract, parts: PageParts): string {
+/**
+ * Returns the contract's document, adapted to the page, as JSON.
+ * @param serverOf makes the server of operations, relative to the page
+ */
+export function pageDocument(written: Contract, parts: PageParts, serverOf: OwnServer = ownServer): string {
   const known = withoutOpenApi32(written.document)
   const contract = { ...written, document: resolved(known, (kind) => kind !== 'pathItems') }
   const document = contract.document as Node & { readonly info: Node }
@@ -26,10 +29,10 @@ export function pageDocument(written: Contract, parts: PageParts): string {
   const description = [document.info.description ?? '', ...sections].join('\n\n')
   // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract
   // names.
-  const servers = [ownServer(contract)]
+  const servers = [serverOf(contract)]
   const groups = tagGroups(written)
   const shown = { ...document, ...groups, info: { ...document.info, description }, servers }
-  const replaced = new Map([...operationsIn(contract), ...schemesIn(contract)])
+  const replaced = new Map([...operationsIn(contract, serverOf), ...schemesIn(contract)])
   const adapt = (value: unknown, nesting = outermost): unknown => {
     if (nesting.isData || typeof value !== 'object' || value === null) return value
     const own = replaced.get(value) ?? value
@@ -75,7 +78,7 @@ const serverUrl = 'https://this-service.invalid'
 
 // By the Operation Object: with samples, unless its author has some, and with the scopes that it demands,
 // which Scalar shows in the dialog of a request alone.
-function operationsIn(contract: Contract): Map<unknown, Node> {
+function operationsIn(contract: Contract, serverOf: OwnServer): Map<unknown, Node> {
   const reader = new Reader(contract.document)
   const paths = nodeOf(reader.document.paths)
   const entries = shownOperations(contract).map((each) => {
@@ -84,7 +87,7 @@ function operationsIn(contract: Contract): Map<unknown, Node> {
     const operation = operationIn(item, each.method)
     const samples = request ? { 'x-codeSamples': samplesOf(request, serverUrl) } : {}
     const hasOwn = (nodeOf(operation).servers ?? item.servers) !== undefined
-    const servers = hasOwn ? { servers: [ownServer(each)] } : {}
+    const servers = hasOwn ? { servers: [serverOf(each)] } : {}
     return [operation, withScopes({ ...samples, ...nodeOf(operation), ...servers }, each)] as const
   })
   return new Map<unknown, Node>(entries)

@@ -3,9 +3,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'lossless-json'
 import { isSeq } from 'yaml'
-import type { Contract, FileForm } from '../../document/contract.js'
+import type { Contract, FileForm, FileServers } from '../../document/contract.js'
 import { nodeOf } from '../../document/reader.js'
-import { baseMark, ownServer, type ServerObject } from '../../serve/documents/own-server.js'
+import { baseMark, isRelativeServer, ownServer, type ServerObject } from '../../serve/documents/own-server.js'
 import { withOwnRefs } from '../source/self.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 import { withoutOpenApi32 } from './openapi-3.1.js'
@@ -17,27 +17,32 @@ const simpleYaml = { blockQuote: 'literal', lineWidth: 0 } as const
 type Written = Pick<Contract, 'document' | 'text' | 'prefix'>
 
 /** See `Contract`, `write`. */
-export function writeFile(contract: Written, form: FileForm, place: 'only' | 'first'): string {
+export function writeFile(contract: Written, form: FileForm, place: FileServers): string {
   const own = { ...ownServer(contract), url: baseMark(contract) }
-  const others = place === 'first' ? (nodeOf(contract.document).servers ?? []) : []
-  const servers = [own, ...(others as ServerObject[])] // the contract has been read
+  const written = (nodeOf(contract.document).servers ?? []) as ServerObject[] // the contract has been read
+  const isLeft = (each: ServerObject) =>
+    place === 'first' || (place === 'absolute' && !isRelativeServer(each))
+  const left = written.map(isLeft)
+  const servers = [own, ...written.filter((_, i) => left[i])]
   const document = { ...contract.document, servers }
   if (form === 'yaml31') return toYaml(withoutOpenApi32(document), simpleYaml)
   if (form === 'yaml30') return toYaml(toOpenApi30(document), simpleYaml)
   if (form === 'json30') return String(stringify(toOpenApi30(document)))
-  if (form === 'yaml') return yamlWith(servers, contract.text) ?? toYaml(document, simpleYaml)
+  if (form === 'yaml') return yamlWith(own, left, contract.text) ?? toYaml(document, simpleYaml)
   return String(stringify(document))
 }
 
 // As written, with its comments. Undefined for JSON, in which some numbers are texts to YAML 1.1, and for
 // references by `$self`, which no tool resolves.
-function yamlWith([own, ...others]: readonly ServerObject[], text: string): string | undefined {
+function yamlWith(own: ServerObject, left: readonly boolean[], text: string): string | undefined {
   if (/^\s*\{/.test(text)) return undefined
   const document = toDocument(text)
   if (document.has('$self') && hasRefsBySelf(document.toJS())) return undefined
   const servers = document.get('servers')
-  if (isSeq(servers) && others.length > 0) servers.items.unshift(document.createNode(own))
-  else document.set('servers', [own])
+  if (isSeq(servers) && left.includes(true)) {
+    servers.items = servers.items.filter((_, i) => left[i])
+    servers.items.unshift(document.createNode(own))
+  } else document.set('servers', [own])
   try {
     return written(document, { lineWidth: 0, flowCollectionPadding: false })
   } catch {

@@ -3,9 +3,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { ownError } from '../../document/request-error.js'
-import { sourceOf } from '../../document/routes.js'
 import { requestPath } from '../../lib/request-path.js'
 import { checkUrl } from './errors.js'
+import { mountedBelow } from './mounted.js'
+import { type Segment, segmentsOf } from './route-segments.js'
 
 const allowedAt: unique symbol = Symbol('openapi.allowedAt')
 
@@ -26,7 +27,7 @@ export function notFoundHandler(
 ): (request: FastifyRequest) => never {
   const allowedMethods = methodsOf(app)
   return (request) => {
-    checkUrl(request, contract)
+    checkUrl(request, mountedBelow(request)?.contract ?? contract)
     const allowed = allowedMethods(requestPath(request.url))
     if (allowed.length === 0) throw ownError('route_not_found', 'There is nothing at this path.')
     throw ownError('method_not_allowed', `${request.method} is not allowed here.`, {
@@ -47,7 +48,7 @@ function methodsOf(app: FastifyInstance): AllowedMethods {
 function collectMethods(app: FastifyInstance): AllowedMethods {
   const methods = new Map<string, { segments: readonly Segment[]; names: Set<string> }>()
   app.addHook('onRoute', ({ url, method }) => {
-    const entry = methods.get(url) ?? { segments: url.split('/').map(segmentOf), names: new Set<string>() }
+    const entry = methods.get(url) ?? { segments: segmentsOf(url), names: new Set<string>() }
     for (const name of [method].flat()) entry.names.add(name)
     methods.set(url, entry)
   })
@@ -58,16 +59,6 @@ function collectMethods(app: FastifyInstance): AllowedMethods {
     const allowed = [...methods.values()].filter(({ segments }) => isAt(segments))
     return [...new Set(allowed.flatMap(({ names }) => [...names]))].sort()
   }
-}
-
-/** Whether a segment of a path, still encoded, is matched as the router does. */
-type Segment = (text: string) => boolean
-
-// Of a segment with parameters, the router decodes reserved characters, too.
-function segmentOf(route: string): Segment {
-  const pattern = new RegExp(`^${sourceOf(route, '[^]+')}$`)
-  const decode = /:/.test(route.replaceAll('::', '')) ? decodeURIComponent : decodeURI
-  return (text) => pattern.test(decode(text))
 }
 
 /**

@@ -2,29 +2,45 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
+import { encoded, resolveReference } from '../../lib/relative-references.js'
 import type { Address } from '../base/address.js'
-import { documentPaths, operationAt } from '../base/own-paths.js'
-import { addAsset } from './assets.js'
+import { documentPaths } from '../base/own-paths.js'
+import { addDocument, type DocumentPlace, documentPlaces, ownServerOf } from './document-place.js'
 
 const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 
-/** Adds `/.well-known/api-catalog`, unless that is an operation. */
+/**
+ * Adds a contract to `/.well-known/api-catalog`, unless that is an operation: one for all contracts of a scope, at
+ * its root, because that is where tools look for it.
+ */
 export function apiCatalog(app: FastifyInstance, contract: Contract, address: Address): void {
-  const { catalog, json, yaml, page, text } = documentPaths
-  if (operationAt(catalog, contract) !== undefined) return
-  const write = (root: string) => {
-    const link = (path: string, type: string) => ({ href: root + path, type })
-    const api = {
-      anchor: address.known ?? root + contract.prefix,
-      'service-desc': [link(json, 'application/json'), link(yaml, 'application/yaml')],
-      'service-doc': [link(page, 'text/html'), link(text, 'text/plain')],
-    }
-    return JSON.stringify({ linkset: [api] })
-  }
+  const places = documentPlaces(app)
+  const isFirst = places.every((each) => each.address === undefined)
+  for (const each of places) if (each.contract === contract) each.address = address
+  if (!isFirst) return
+  const write = (root: string) =>
+    JSON.stringify({ linkset: places.flatMap((each) => linksOf(app, each, root)) })
   const rootOf = (request: FastifyRequest) => address.absolute('..', request).replace(/\/$/, '')
   // The links of HEAD are those of the catalogue (RFC 9727, section 2).
   const targets = [`<api-catalog>; rel="api-catalog"`, ...serviceLinks('..')]
-  addAsset(app, catalog, type, write, { headers: { Link: targets.join(', ') }, address, variantOf: rootOf })
+  const headers = { Link: targets.join(', ') }
+  addDocument(app, contract, documentPaths.catalog, type, write, { headers, address, variantOf: rootOf })
+}
+
+function linksOf(app: FastifyInstance, place: DocumentPlace, root: string) {
+  const { contract, address } = place
+  if (address === undefined) return []
+  const folder = root + encoded(place.folder)
+  const operations = resolveReference(ownServerOf(app, place)(contract).url, `${folder}/`)
+  const { json, yaml, page, text } = documentPaths
+  const link = (path: string, type: string) => ({ href: folder + path, type })
+  return [
+    {
+      anchor: address.known ?? operations.replace(/\/$/, ''),
+      'service-desc': [link(json, 'application/json'), link(yaml, 'application/yaml')],
+      'service-doc': [link(page, 'text/html'), link(text, 'text/plain')],
+    },
+  ]
 }
 
 /** Links to the contract and to its page (RFC 8631), from a path whose root is `root`. */

@@ -44,7 +44,7 @@ export interface AssetOptions {
 }
 
 /** What makes a file. */
-type Made = Buffer | string
+export type Made = Buffer | string
 
 // Callers choose the host that they name.
 const variantsMax = 10

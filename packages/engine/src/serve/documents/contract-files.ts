@@ -2,13 +2,13 @@
 // document send requests to its first server, and many take a relative one for a host.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Contract, FileForm } from '../../document/contract.js'
+import type { Contract, FileForm, FileServers } from '../../document/contract.js'
 import { isOpenApi30, isOpenApi32 } from '../../document/versions.js'
 import { type Address, type AddressOptions, addressOf } from '../base/address.js'
-import { documentPaths, operationAt } from '../base/own-paths.js'
+import { documentPaths } from '../base/own-paths.js'
 import { apiCatalog } from './api-catalog.js'
-import { addAsset } from './assets.js'
-import { baseMark, ownServer } from './own-server.js'
+import { addDocument, type DocumentPlace, documentPlace, ownServerOf } from './document-place.js'
+import { baseMark, isRelativeServer, type ServerObject } from './own-server.js'
 
 const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
 const jsonType = 'application/json; charset=utf-8'
@@ -29,17 +29,25 @@ export function withBase(
  * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` and `.json` for tools that do not support OpenAPI
  * 3.1, `/openapi-3.1.yaml` unless the contract is of 3.0, and the API catalogue. An operation of the contract
  * at one of these takes precedence. The public URL is the only server; without one the contract's follow the one at
- * which the caller reached the service.
+ * which the caller reached the service. Those of a second contract are below its prefix: `/admin/openapi.yaml`.
+ * @throws {ContractError} if the paths are those of another contract, or of the application
  */
 export function contractFiles(app: FastifyInstance, contract: Contract, options?: AddressOptions): void {
+  const place = documentPlace(app, contract)
   const address = addressOf(app, contract, options)
-  const servers = address.known === undefined ? 'first' : 'only'
-  const variantOf = baseUrlIn(address, contract)
+  const { folder } = place
+  const variantOf = baseUrlIn(app, address, place)
   const mark = new RegExp(`"?${baseMark(contract)}"?`) // YAML may quote it
+  const serversAt = createServersAt(place, address)
   const add = (form: FileForm, type = yamlType, path: string = documentPaths[form]) => {
-    if (operationAt(path, contract) !== undefined) return
-    const make = withBase(() => contract.write(form, servers), mark)
-    addAsset(app, path, type, (url) => make(JSON.stringify(url)), { variantOf })
+    const makers = new Map<FileServers, ReturnType<typeof withBase>>()
+    const make = (url: string) => {
+      const servers = serversAt(url)
+      const known = makers.get(servers) ?? withBase(() => contract.write(form, servers), mark)
+      makers.set(servers, known)
+      return known(JSON.stringify(url))
+    }
+    addDocument(app, contract, folder + path, type, make, { variantOf })
   }
   add('yaml')
   if (!isOpenApi30(contract.document))
@@ -50,10 +58,29 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   apiCatalog(app, contract, address)
 }
 
+// Where the operations are not at the path of the contract, or its files not at the root, its servers that are paths
+// lead elsewhere.
+function createServersAt(
+  { contract, folder }: DocumentPlace,
+  address: Address,
+): (url: string) => FileServers {
+  if (address.known !== undefined) return () => 'only'
+  const { servers = [] } = contract.document as { readonly servers?: readonly ServerObject[] } // it has been read
+  if (!servers.some(isRelativeServer)) return () => 'first'
+  return (url) =>
+    folder === '' && withoutSlash(new URL(url, 'http://a').pathname) === (contract.prefix || '/')
+      ? 'first'
+      : 'absolute'
+}
+
 /** Returns a function that tells at which URL the caller of a file reaches the operations. */
-export function baseUrlIn(address: Address, contract: Contract): (request: FastifyRequest) => string {
-  const { url } = ownServer(contract)
-  return (request) => address.known ?? withoutSlash(address.absolute(url, request))
+export function baseUrlIn(
+  app: FastifyInstance,
+  address: Address,
+  place: DocumentPlace,
+): (request: FastifyRequest) => string {
+  const urlOf = () => ownServerOf(app, place)(place.contract).url
+  return (request) => address.known ?? withoutSlash(address.absolute(urlOf(), request))
 }
 
 function withoutSlash(url: string): string {

@@ -6,16 +6,27 @@ import type { Contract } from '../../document/contract.js'
 /** A Server Object. */
 export interface ServerObject {
   readonly url: string
-  readonly description: string
+  readonly description?: string
+  readonly variables?: Readonly<Record<string, { readonly default?: unknown }>>
+}
+
+/** Whether a server is a path alone, which is on the host of whoever serves the document. */
+export function isRelativeServer({ url, variables = {} }: ServerObject): boolean {
+  const known = url.replace(/\{([^{}]+)\}/g, (whole, name) => String(variables[name]?.default ?? whole))
+  return !/^(?:[a-z][a-z\d+.-]*:)?\/\//i.test(known)
 }
 
 /**
- * The server of operations with a prefix, relative to a file in the root of the service (OpenAPI 3.1.1,
- * section 4.8.5).
+ * The server of operations with a prefix, relative to a file in a folder of the service (OpenAPI 3.1.1, section
+ * 4.8.5).
  */
-export function ownServer({ prefix }: Pick<Contract, 'prefix'>): ServerObject {
-  return { url: `.${prefix}`, description: 'This service' }
+export function ownServer({ prefix }: Pick<Contract, 'prefix'>, folder = ''): ServerObject {
+  const root = folder === '' ? '.' : folder.slice(1).replace(/[^/]+/g, '..')
+  return { url: root + prefix, description: 'This service' }
 }
+
+/** Makes the server of operations with a prefix. */
+export type OwnServer = (operations: Pick<Contract, 'prefix'>) => ServerObject
 
 /**
  * In place of the base address, which depends on who asks. Writing a document anew takes longer than all else

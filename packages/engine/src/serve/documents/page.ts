@@ -11,8 +11,9 @@ import { referenceFrom } from '../../lib/relative-references.js'
 import { addressOf } from '../base/address.js'
 import { documentPaths, operationAt } from '../base/own-paths.js'
 import { serviceLinks } from './api-catalog.js'
-import { addAsset } from './assets.js'
+import type { AssetOptions } from './assets.js'
 import { baseUrlIn, withBase } from './contract-files.js'
+import { addDocument, checkIsFree, documentPlace, ownServerOf } from './document-place.js'
 import { heldFile } from './held-file.js'
 import { baseMark } from './own-server.js'
 import type { PageParts } from './page-parts.js'
@@ -43,41 +44,53 @@ function tokenOrigins({ securitySchemes }: Contract): string[] {
 }
 
 /**
- * Adds `/docs`, its assets and its text, and redirects `/` to it. The contract's operations take precedence.
+ * Adds `/docs`, its assets and its text, and redirects `/` to it. The contract's operations take precedence. Those of
+ * a second contract are below its prefix: `/admin/docs`, to which `/admin/` leads.
  * @param parts the tables and the error codes of other parts of the server
  * @throws {OperatorError} if Scalar is not installed
+ * @throws {ContractError} if the paths are those of another contract, or of the application
  */
 export function documentation(app: FastifyInstance, contract: Contract, parts: PageParts = {}): void {
-  if (operationAt('/', contract) === undefined)
-    app.get('/', async ({ url }, reply) => reply.redirect(referenceFrom(url, 'docs')))
+  const place = documentPlace(app, contract)
+  const { folder } = place
   const address = addressOf(app, contract, parts.address)
-  const variantOf = baseUrlIn(address, contract)
+  const variantOf = baseUrlIn(app, address, place)
   const mark = baseMark(contract)
-  if (operationAt(documentPaths.text, contract) === undefined) {
-    const text = withBase(
-      async () => (await import('../../compile/documents/plain-text.js')).plainTextOf(contract, parts),
-      mark,
-    )
-    addAsset(app, documentPaths.text, 'text/plain; charset=utf-8', text, { variantOf })
+  const add = (path: string, type: string, make: Make, options?: AssetOptions) =>
+    addDocument(app, contract, folder + path, type, make, options)
+  if (operationAt(`${folder}/`, contract) === undefined) {
+    checkIsFree(app, contract, `${folder}/`)
+    app.get(`${folder}/`, async ({ url }, reply) => reply.redirect(referenceFrom(url, 'docs')))
   }
-  if (operationAt(documentPaths.page, contract) !== undefined) return
+  const text = withBase(
+    async () => (await import('../../compile/documents/plain-text.js')).plainTextOf(contract, parts),
+    mark,
+  )
+  add(documentPaths.text, 'text/plain; charset=utf-8', text, { variantOf })
+  if (operationAt(folder + documentPaths.page, contract) !== undefined) return
   const html = withBase(
     async () => (await import('../../compile/documents/page-html.js')).pageHtml(contract, parts),
     mark,
   )
-  addAsset(app, documentPaths.page, 'text/html; charset=utf-8', async (base) => html(await escaped(base)), {
+  add(documentPaths.page, 'text/html; charset=utf-8', async (base) => html(await escaped(base)), {
     ...{ variantOf, address },
     headers: { 'Content-Security-Policy': policyFor(contract), Link: serviceLinks('.').join(', ') },
   })
   const scalar = scalarFile()
   const javascript = 'text/javascript; charset=utf-8'
-  addAsset(app, '/docs/page.js', javascript, heldFile(app, staticFile('page.js')))
-  addAsset(app, '/docs/page.css', 'text/css; charset=utf-8', heldFile(app, staticFile('page.css')))
-  addAsset(app, '/docs/scalar.js', javascript, heldFile(app, scalar))
-  addAsset(app, '/docs/contract.json', 'application/json; charset=utf-8', async () =>
-    (await import('../../compile/documents/page-document.js')).pageDocument(contract, parts),
+  add('/docs/page.js', javascript, heldFile(app, staticFile('page.js')))
+  add('/docs/page.css', 'text/css; charset=utf-8', heldFile(app, staticFile('page.css')))
+  add('/docs/scalar.js', javascript, heldFile(app, scalar))
+  add('/docs/contract.json', 'application/json; charset=utf-8', async () =>
+    (await import('../../compile/documents/page-document.js')).pageDocument(
+      contract,
+      parts,
+      ownServerOf(app, place),
+    ),
   )
 }
+
+type Make = Parameters<typeof addDocument>[4]
 
 async function escaped(text: string): Promise<string> {
   return (await import('../../compile/documents/markdown.js')).escapeHtml(text)

@@ -15,7 +15,8 @@ const lingerMs = 1_000
 
 /**
  * Creates the handler for Fastify's option `clientErrorHandler`: it responds with a body of the form that
- * most errors of the contract have, and closes the connection.
+ * most errors of the contract have, and closes the connection. If it begins with a request line that names a path
+ * below another contract of the application, the form is that of this one.
  */
 export function clientErrorHandler(
   contract: Contract,
@@ -29,7 +30,7 @@ export function clientErrorHandler(
       return
     }
     const requestId = randomUUID()
-    const response = responseTo(faultOf(error), { requestId, log: this.log })
+    const response = responseTo(faultOf(error), { requestId, log: this.log, server: this.server })
     this.log.info({ requestId, status: response.status, reason: error.code }, 'request refused')
     socket.end(lastResponse({}, response))
     socket.resume()

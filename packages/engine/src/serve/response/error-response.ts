@@ -6,6 +6,7 @@ import type { Contract } from '../../document/contract.js'
 import { ownErrorStatuses } from '../../document/defaults.js'
 import { ownError, type RequestError } from '../../document/request-error.js'
 import { factsOf, statusOf, toRequestError } from '../base/errors.js'
+import { type Mounted, mountedAt, mountedBelow } from '../base/mounted.js'
 import { hasRoute } from '../base/not-found.js'
 import { withAbsoluteLinks } from './absolute-links.js'
 import {
@@ -22,6 +23,8 @@ import { type ResponseCheck, ResponseError } from './response-validation.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
+    /** Of an operation: its contract. */
+    mounted?: Mounted
     /** The form of an operation's errors. */
     errorForm?: ErrorForm | undefined
   }
@@ -40,19 +43,40 @@ export interface ErrorHandlerOptions {
 /**
  * Creates the handler of errors, for `setErrorHandler` and, because Fastify runs neither hooks nor the error
  * handler for a malformed URL, for its option `frameworkErrors`. It responds with a body of the form that the
- * contract declares, and logs the cause of a 5xx.
+ * contract declares, and logs the cause of a 5xx. What is below the prefix of another contract of the application
+ * gets the form of that one.
  */
 export function errorHandler(
   contract: Contract,
   { errorBody, isLogged = () => true }: ErrorHandlerOptions = {},
 ): ErrorHandler {
-  const { ofDocument } = errorForms(contract, errorBody)
+  const formOf = createFormOf(contract, errorBody)
   return (error, request, reply) => {
     if (reply.sent) return // such as one that timed out
-    const refusal = toRequestError(error, contract)
-    if (isLogged(request)) logCause(request, refusal, contract)
-    sendError(request, reply, refusal, { contract, ofDocument })
+    // That of its operation: a request may be refused before the hooks of its route.
+    const config: FastifyContextConfig = hasRoute(request) ? request.routeOptions.config : {}
+    const form = formOf(config.mounted ?? mountedBelow(request))
+    const refusal = toRequestError(error, form.contract)
+    if (isLogged(request)) logCause(request, refusal, form.contract)
+    sendError(request, reply, refusal, { ...form, config })
   }
+}
+
+/** A contract, and the form of its errors that are of no operation. */
+interface DocumentForm {
+  readonly contract: Contract
+  readonly ofDocument: ErrorForm
+}
+
+// What an application gives to its handler of errors counts for the contract of that, whatever `mount` has got.
+function createFormOf(contract: Contract, errorBody: ErrorBodyOf | undefined) {
+  const own = documentForm({ contract, errorBody })
+  return (mounted: Mounted | undefined): DocumentForm =>
+    mounted === undefined || mounted.contract === contract ? own : documentForm(mounted)
+}
+
+function documentForm({ contract, errorBody }: Mounted): DocumentForm {
+  return { contract, ofDocument: errorForms(contract, errorBody).ofDocument }
 }
 
 /** An error as it is sent. */
@@ -62,16 +86,40 @@ export interface SentError {
   readonly text: string
 }
 
-/** Creates what makes the responses of errors below Fastify, such as malformed HTTP. */
+/** What has no request: an error that Node has found in what it received, and of which server. */
+export interface Unrequested {
+  readonly requestId: string
+  readonly log: Log
+  /** That of the connection: it says which contracts the application has. */
+  readonly server?: object | undefined
+}
+
+/**
+ * Creates what makes the responses of errors below Fastify, such as malformed HTTP: in the form of the contract
+ * whose path they name, if they begin with a request line, else in that of this one.
+ */
 export function errorResponses(
   contract: Contract,
   errorBody?: ErrorBodyOf,
-): (error: RequestError, request: { readonly requestId: string; readonly log: Log }) => SentError {
-  const { ofDocument } = errorForms(contract, errorBody)
-  return (error, { requestId, log }) => {
-    const facts = factsOf(error, contract, { requestId, operation: undefined })
-    return asSent(responseOf(facts, ofDocument, log))
+): (error: RequestError, request: Unrequested) => SentError {
+  const formOf = createFormOf(contract, errorBody)
+  return (error, { requestId, log, server }) => {
+    const mounted = server === undefined ? undefined : mountedAt(server, targetIn(error.options.cause))
+    const form = formOf(mounted)
+    const facts = factsOf(error, form.contract, { requestId, operation: undefined })
+    return asSent(responseOf(facts, form.ofDocument, log))
   }
+}
+
+// Enough of it for the prefix of a contract.
+const targetMax = 2_048
+
+// Node hands over the bytes in which it has found an error of HTTP.
+function targetIn(cause: unknown): string {
+  const { rawPacket } = Object(cause) as { rawPacket?: unknown }
+  if (!(rawPacket instanceof Uint8Array)) return ''
+  const text = Buffer.from(rawPacket.subarray(0, targetMax)).toString('latin1')
+  return /^[A-Z-]+ (\S+)/.exec(text)?.[1] ?? ''
 }
 
 type Log = Pick<FastifyBaseLogger, 'error'>
@@ -103,10 +151,8 @@ function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
   error: RequestError,
-  { contract, ofDocument }: { readonly contract: Contract; readonly ofDocument: ErrorForm },
+  { contract, ofDocument, config }: DocumentForm & { readonly config: FastifyContextConfig },
 ): void {
-  // Those of its operation: a request may be refused before the hooks of its route.
-  const config: FastifyContextConfig = hasRoute(request) ? request.routeOptions.config : {}
   const { address, deprecation, responseCheck, errorForm = ofDocument } = config
   if (deprecation && address) addHeaders(reply, deprecation(address.operationsFor(request)))
   const headers = address ? withAbsoluteLinks(error.headers, request, address) : error.headers

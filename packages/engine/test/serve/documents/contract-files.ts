@@ -82,6 +82,45 @@ t.test('callers who name different hosts have files and entity tags of their own
   t.equal(tags.size, 25)
 })
 
+const relative: [title: string, servers: string, url: string, kept: readonly string[]][] = [
+  ['the root', '[{ url: / }]', '', []],
+  ['a path', '[{ url: /v1 }]', '/v1', []],
+  ['a path with a variable', "[{ url: '/{v}', variables: { v: { default: v1 } } }]", '/v1', []],
+  [
+    'a path between hosts',
+    '[{ url: https://a/v1 }, { url: v2 }, { url: //b/v1 }]',
+    '/v1',
+    ['https://a/v1', '//b/v1'],
+  ],
+  [
+    'a host in a variable',
+    "[{ url: '{at}/v1', variables: { at: { default: 'http://c' } } }]",
+    '/v1',
+    ['{at}/v1'],
+  ],
+]
+
+for (const [title, servers, prefix, kept] of relative)
+  t.test(`below a prefix, a server that is ${title} is left out unless it has a host`, async (t) => {
+    const document = await contractFrom(
+      `openapi: 3.1.0\ninfo: { title: A, version: 1.0.0 } # a\nservers: ${servers}\npaths: ${paths}\n`,
+    )
+    const written = (parse(document.text) as { servers: { url: string }[] }).servers.map(({ url }) => url)
+    const app = Fastify()
+    await app.register(async (scope) => contractFiles(scope, document), { prefix: '/api' })
+    const below = async (url: string) => (await app.inject(url)).body
+    const behind = await serve(document, { isProxy: () => true })
+    for (const file of files) {
+      const urlsOf = (text: string) => parse(text).servers.map(({ url }: { url: string }) => url)
+      t.strictSame(urlsOf(await below(`/api${file}`)), [`http://localhost/api${prefix}`, ...kept], file)
+      const forwarded = await behind(file, { host: 'b', 'x-forwarded-prefix': '/store' })
+      t.strictSame(urlsOf(forwarded), [`http://b/store${prefix}`, ...kept], `${file} behind a gateway`)
+      const there = await behind(file, { host: 'b' })
+      t.strictSame(urlsOf(there), [`http://b${prefix}`, ...written], `${file} where the contract has them`)
+    }
+    t.match(await below('/api/openapi.yaml'), ' # a\n', 'else it is as written')
+  })
+
 t.test('the YAML is as written but for its first server', async (t) => {
   const served = await (await serve(contract))('/openapi.yaml')
   t.equal(served.replace('  - url: "http://localhost/v1"\n    description: This service\n', ''), text)
