@@ -55,8 +55,15 @@ function alike(texts: readonly string[], consequence = ''): string[] {
 // the eight megabytes that operating systems allow.
 const execArgv = [...process.execArgv, '--stack-size=6000']
 
+// Set by run.mjs: the program that runs a bundled tool by its name.
+declare const toolRunner: string | undefined
+
 async function lintBeside(file: string): Promise<LintResult> {
-  const child = fork(fileURLToPath(import.meta.resolve('./lint-process.js')), [file], { execArgv })
+  const [program, ...tool] =
+    typeof toolRunner === 'string'
+      ? [toolRunner, 'generate/lint-process']
+      : [fileURLToPath(import.meta.resolve('./lint-process.js'))]
+  const child = fork(program, [...tool, file], { execArgv })
   const exited = once(child, 'exit').then(() => [
     { refusal: 'the lint process failed: see its output above' },
   ])
