@@ -91,11 +91,9 @@ async function readChecked(file: string, check: CheckServer): Promise<Read> {
     const { noted, planned } = await check(contract)
     const replaced = replacedPaths(contract, [...Object.values(healthPaths), securityTxtPath])
     const ofTools = [...hiddenTexts(contract), ...proxyWarnings(contract), ...replaced]
-    return {
-      contract,
-      noted: await contract.locate([...contract.warnings, ...ofTools, ...noted]),
-      planned: await contract.locate(planned),
-    }
+    const allNoted = [...contract.warnings, ...ofTools, ...noted]
+    const lines = await contract.locate([...allNoted, ...planned]) // reads the file each time
+    return { contract, noted: lines.slice(0, allNoted.length), planned: lines.slice(allNoted.length) }
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
     throw new ContractError((await contract.locate(error.problems)).join('\n'))
