@@ -28,7 +28,8 @@ const ofEngine = buildPackage('engine')
 if (ofEngine !== 0) process.exit(ofEngine)
 const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
 const args = [compiler, '-b', 'tsconfig.build.json', '--checkers', '2']
-const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
+const env = { GOGC: '400', ...process.env } // see packages/engine/build.cjs
+const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
 if (status !== 0) process.exit(status ?? 1)
 const ofContract = compileContract()

@@ -84,7 +84,7 @@ export class Project {
 
   // In a child process, which loads the generator's current sources.
   async #generate(): Promise<boolean> {
-    const args = ['--import', 'tsx', path.join(projectRoot, 'scripts/generate/main.ts')]
+    const args = [path.join(projectRoot, 'scripts/run.mjs'), 'generate']
     const options = { cwd: projectRoot, signal: this.stopping }
     try {
       const { stdout } = await promisify(execFile)(process.execPath, args, options)

@@ -55,8 +55,15 @@ function alike(texts: readonly string[], consequence = ''): string[] {
 // the eight megabytes that operating systems allow.
 const execArgv = [...process.execArgv, '--stack-size=6000']
 
+// Set by run.mjs: the program that runs a bundled tool by its name.
+declare const toolRunner: string | undefined
+
 async function lintBeside(file: string): Promise<LintResult> {
-  const child = fork(fileURLToPath(import.meta.resolve('./lint-process.js')), [file], { execArgv })
+  const [program, ...tool] =
+    typeof toolRunner === 'string'
+      ? [toolRunner, 'generate/lint-process']
+      : [fileURLToPath(import.meta.resolve('./lint-process.js'))]
+  const child = fork(program, [...tool, file], { execArgv })
   const exited = once(child, 'exit').then(() => [
     { refusal: 'the lint process failed: see its output above' },
   ])
@@ -84,11 +91,9 @@ async function readChecked(file: string, check: CheckServer): Promise<Read> {
     const { noted, planned } = await check(contract)
     const replaced = replacedPaths(contract, [...Object.values(healthPaths), securityTxtPath])
     const ofTools = [...hiddenTexts(contract), ...proxyWarnings(contract), ...replaced]
-    return {
-      contract,
-      noted: await contract.locate([...contract.warnings, ...ofTools, ...noted]),
-      planned: await contract.locate(planned),
-    }
+    const allNoted = [...contract.warnings, ...ofTools, ...noted]
+    const lines = await contract.locate([...allNoted, ...planned]) // reads the file each time
+    return { contract, noted: lines.slice(0, allNoted.length), planned: lines.slice(allNoted.length) }
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
     throw new ContractError((await contract.locate(error.problems)).join('\n'))

@@ -7,10 +7,15 @@ import { type LintResult, lintFile } from './lint.js'
 /** The result of the lint, or why the document is not a contract. */
 export type LintMessage = LintResult | { readonly refusal: string }
 
+async function lint(file: string): Promise<LintMessage> {
+  try {
+    return await lintFile(file)
+  } catch (error) {
+    if (error instanceof RangeError) return { refusal: `${file}: it has too long chains of references` }
+    if (!(error instanceof ContractError)) throw error
+    return { refusal: error.message }
+  }
+}
+
 const [, , file = ''] = process.argv
-const message: LintMessage = await lintFile(file).catch((error) => {
-  if (error instanceof RangeError) return { refusal: `${file}: it has too long chains of references` }
-  if (!(error instanceof ContractError)) throw error
-  return { refusal: error.message }
-})
-process.send?.(message)
+lint(file).then((message) => process.send?.(message))

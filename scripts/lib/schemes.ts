@@ -2,12 +2,17 @@
 // running it would load the service.
 
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import type { Check, CheckList, Contract } from 'contract-engine'
-import ts from 'typescript'
+import type { Expression, ObjectLiteralElementLike, ObjectLiteralExpression } from 'typescript'
 import { requirePlan, type ServiceContract } from '../../src/auth/plans.js'
 import { keyErrors } from '../../src/auth/unauthorized.js'
 import { chooseChecks } from './choose-checks.js'
+
+// Required, as in the engine's types.ts: an import makes Node scan its nine megabytes for exports.
+const require = createRequire(import.meta.url)
+const ts: typeof import('typescript') = require('typescript')
 
 /** The file of the list. */
 export const schemesFile = 'src/auth/schemes.ts'
@@ -46,7 +51,7 @@ export function listedIn(text: string): Listed {
 }
 
 // Behind `satisfies` or `as const`.
-function objectOf(list: ts.Expression): ts.ObjectLiteralExpression {
+function objectOf(list: Expression): ObjectLiteralExpression {
   if (ts.isObjectLiteralExpression(list)) return list
   if (ts.isSatisfiesExpression(list) || ts.isAsExpression(list)) return objectOf(list.expression)
   throw new Error(
@@ -54,12 +59,12 @@ function objectOf(list: ts.Expression): ts.ObjectLiteralExpression {
   )
 }
 
-function nameOf({ name }: ts.ObjectLiteralElementLike): string {
+function nameOf({ name }: ObjectLiteralElementLike): string {
   if (name !== undefined && (ts.isIdentifier(name) || ts.isStringLiteralLike(name))) return name.text
   throw new Error(`${schemesFile}: generate reads its list as text: write the name of each scheme out`)
 }
 
-function checkOf(property: ts.ObjectLiteralElementLike): string {
+function checkOf(property: ObjectLiteralElementLike): string {
   return ts.isPropertyAssignment(property) ? property.initializer.getText() : property.getText()
 }
 

@@ -56,7 +56,6 @@ export async function compileContract(
     leftOpen: leftOpenIn(contract),
     written: await writtenBy(write, contract),
     texts: new Map([...texts].map(([name, text]) => [name, pack(text)])),
-    extensions: Object.keys({ ...readers, ...operationReaders }),
   }
   return proved(contract, () => encodePlan(head, body))
 }

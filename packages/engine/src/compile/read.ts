@@ -29,7 +29,7 @@ import { checkTags } from './contract/tags.js'
 import { uncheckedKeywords } from './contract/unchecked.js'
 import { withDecisions } from './source/decided.js'
 import { withoutDynamicRefs } from './source/dynamic-refs.js'
-import { readSource, type Source } from './source/files.js'
+import { createLocate, readSource, type Source } from './source/files.js'
 import { addOmitted } from './source/omitted.js'
 import { doubledFields, resolved } from './source/resolved.js'
 import { toOpenApi31 } from './source/upgrade.js'
@@ -50,26 +50,22 @@ export async function readContract<Readers extends ExtensionReaders = Readonly<R
   const extensions = Object.keys({ ...readers, ...operationReaders })
   const source = await readSource(file, readText, extensions)
   const { problems, contract } = toContract(source, readers, operationReaders)
-  if (problems.length > 0) throw new ContractError(linesOf(problems, source).join('\n'))
+  if (problems.length > 0) throw new ContractError(linesOf(problems, source.locate).join('\n'))
   // Not by this source: it would keep the files' lines as long as the server runs.
-  const locate: Contract['locate'] = (found) => locateProblems(found, file, readText, extensions)
+  const locate: Contract['locate'] = (found) => locateProblems(found, file, readText)
   return { ...contract, locate } as Contract & { readonly extensions: ReadBy<Readers> }
 }
 
-/**
- * A line for each problem of a contract, with its place in the files, which are read again.
- * @param extensions those that others than the engine read
- */
+/** A line for each problem of a contract, with its place in the file, which is read again. */
 export async function locateProblems(
   problems: readonly Problem[],
   file: string,
-  readText: ReadText | undefined,
-  extensions: readonly string[],
+  readText?: ReadText,
 ): Promise<readonly string[]> {
-  return problems.length === 0 ? [] : linesOf(problems, await readSource(file, readText, extensions))
+  return problems.length === 0 ? [] : linesOf(problems, await createLocate(file, readText))
 }
 
-function linesOf(problems: readonly Problem[], { locate }: Source): string[] {
+function linesOf(problems: readonly Problem[], locate: Source['locate']): string[] {
   return problems.map(({ text, at }) => `${locate(at)}: ${text}`)
 }
 

@@ -34,8 +34,6 @@ export interface PlanBody {
   readonly written: ReadonlyMap<string, Packed>
   /** By their names: the files that the contract was read from, in which problems are located. */
   readonly texts: ReadonlyMap<string, Packed>
-  /** The extensions of the document, other than the engine's, in which a `$ref` is followed. */
-  readonly extensions: readonly string[]
 }
 
 const mark = 'contract-engine plan 1 '

@@ -56,14 +56,13 @@ export async function loadContract<Readers extends ExtensionReaders = Readonly<R
 }
 
 function functionsOf(body: PlanBody, file: string): Pick<Contract, 'locate' | 'write'> {
-  const { extensions } = body
   // Copies: these are views of the whole plan.
   const [texts, written] = [copied(body.texts), copied(body.written)]
   const readText: ReadText = async (name) => unpackedText(texts.get(nameIn(file, name)))
   return {
     locate: async (problems) => {
       const { locateProblems } = await import('../compile/read.js')
-      return locateProblems(problems, file, readText, extensions)
+      return locateProblems(problems, file, readText)
     },
     write: async (form, servers) => {
       const packed = written.get(writtenName(form, servers))

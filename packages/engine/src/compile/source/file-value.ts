@@ -20,6 +20,7 @@ import { nestingIn, outermost } from '../../document/keywords.js'
 import { exactNumber, isKeptByDouble, narrowed } from '../../lib/exact-number.js'
 import { oneLine } from '../../lib/one-line.js'
 import { emptyProblems, formProblem, nestingMax, tooDeep } from './document-form.js'
+import { createMembers, firstValue, type Member } from './json-position.js'
 
 /**
  * The value of a file.
@@ -185,14 +186,44 @@ const jsonTags = /^(!?|tag:yaml\.org,2002:(null|bool|int|float|str|seq|map))$/
 /** The line of a part of a file, or of what is around it; undefined if it has none. */
 export type Position = (at: Pointer) => { readonly line: number; readonly col: number } | undefined
 
-/** Finds lines in a file, which it parses as YAML. */
+/** Finds lines in a file, which it parses as YAML unless it is JSON. */
 export function createPosition(text: string): Position {
   const lines = new LineCounter()
-  const root = parseDocument(text, { lineCounter: lines }).contents
+  const offsetAt = isJsonText(text) ? jsonOffsets(text, lines) : yamlOffsets(text, lines)
   return (at) => {
-    const offset = offsetOf(root, at)
+    const offset = offsetAt(at)
     return offset === undefined ? undefined : lines.linePos(offset)
   }
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    return /^\s*\{/.test(text) && JSON.parse(text) !== undefined
+  } catch {
+    return false
+  }
+}
+
+type OffsetAt = (at: Pointer) => number | undefined
+
+function jsonOffsets(text: string, lines: LineCounter): OffsetAt {
+  const membersAt = createMembers(text)
+  for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) lines.addNewLine(start)
+  return (at) => {
+    let offset: number | undefined
+    let value: number | undefined = firstValue(text)
+    for (const key of at.map(String)) {
+      const member: Member | undefined = value === undefined ? undefined : membersAt(value).get(key)
+      offset = member?.start ?? offset
+      value = member?.value
+    }
+    return offset
+  }
+}
+
+function yamlOffsets(text: string, lines: LineCounter): OffsetAt {
+  const root = parseDocument(text, { lineCounter: lines }).contents
+  return (at) => offsetOf(root, at)
 }
 
 // The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing

@@ -78,10 +78,23 @@ export async function readSource(
   const [written = ''] = texts.values()
   return {
     document,
-    text: texts.size > 1 ? textOfBundle(document) : written,
+    get text() {
+      return texts.size > 1 ? textOfBundle(document) : written // takes as long as reading the files
+    },
     files: [...texts.keys()],
     locate: (pointer) => place(path.resolve(file), pointer),
   }
+}
+
+/** Finds parts of a document as the `locate` of its source does, by the text of its file alone. */
+export async function createLocate(
+  file: string,
+  readText: ReadText = filesOf(file),
+): Promise<Source['locate']> {
+  const name = path.resolve(file)
+  const text = await readText(name).catch(() => undefined) // gone since it was read
+  const place = createPlace(new Map(text === undefined ? [] : [[name, text]]))
+  return (pointer) => place(name, pointer)
 }
 
 // JSON Schema would resolve a `$ref` against the `$id` around it, and find schemas by theirs.

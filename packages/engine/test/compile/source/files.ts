@@ -20,6 +20,13 @@ const layouts: [title: string, text: string, tag: string, path: string][] = [
   ['JSON with CRLF', JSON.stringify(document, null, 2).replaceAll('\n', '\r\n'), ':7:5', ':12:5'],
   ['JSON of one line', JSON.stringify(document), ':1:41', ':1:64'],
   [
+    'JSON with brackets in texts, and escapes in names',
+    String.raw`{ "a\\": "}\"]", "b": [[], {}, -1.5e3, true], "tags": [ {"name": "\\"} , {"n":[true]}],
+  "paths":{"":0, "\u002ftoys":{"get":{}}} }`,
+    ':1:74',
+    ':2:18',
+  ],
+  [
     'YAML in braces',
     "{openapi: 3.1.0,\ntags: [{name: a}, {name: b}],\npaths:\n {'/toys': {get: {}}}}",
     ':2:19',

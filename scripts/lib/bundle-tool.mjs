@@ -1,0 +1,78 @@
+// Bundles a tool with all that it imports into one script, of which V8 can keep what it has compiled; of modules
+// Node 20 cannot.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { build } from 'esbuild'
+import { digestOf, digestOfFile, packageList, root } from './digests.mjs'
+
+const require = createRequire(import.meta.url)
+
+/**
+ * A tool's bundle, and the digests of what it was made of.
+ * @param name of a folder of scripts/ with a main.ts, or the path of a module there without its extension
+ */
+export async function bundleTool(name) {
+  const packages = digestOfFile(packageList)
+  const sources = new Map()
+  const { outputFiles, metafile } = await build({
+    ...options,
+    ...entryOf(name),
+    plugins: [ownModules(sources)],
+  })
+  for (const file of [...Object.keys(metafile.inputs).filter((each) => !isOfPackage(each)), ...others])
+    if (!sources.has(file)) sources.set(file, digestOfFile(file))
+  return { contents: Buffer.from(outputFiles[0].contents), packages, inputs: Object.fromEntries(sources) }
+}
+
+const options = {
+  ...{ absWorkingDir: root, bundle: true, write: false, metafile: true, logLevel: 'error' },
+  ...{
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20.19',
+    minifyWhitespace: true,
+    lineLimit: 500,
+    legalComments: 'none',
+  },
+  // That of the engine's sources as they are.
+  define: { toolRunner: JSON.stringify(path.join(root, 'scripts/run.mjs')) },
+}
+
+function entryOf(name) {
+  const main = path.join(root, 'scripts', name, 'main.ts')
+  return { entryPoints: [existsSync(main) ? main : path.join(root, `scripts/${name}.ts`)] }
+}
+
+// What esbuild reads and does not list, and what decides how it bundles.
+const others = [
+  ...['package.json', 'tsconfig.json', 'scripts/run.mjs', 'scripts/lib/digests.mjs'],
+  ...['scripts/lib/bundle-tool.mjs', path.relative(root, require.resolve('contract-engine/package.json'))],
+]
+
+// Packages change with npm's list of them. The engine is one where a project has adopted a contract.
+function isOfPackage(file) {
+  return file.includes('node_modules/')
+}
+
+// Of a module of our own: `import.meta` is that of its file, and what it requires is bundled, too.
+function ownModules(sources) {
+  const ofEngine = path.dirname(require.resolve('contract-engine/package.json'))
+  const isOwn = (file) => !isOfPackage(file) || file.startsWith(ofEngine)
+  return {
+    name: 'own-modules',
+    setup({ onLoad }) {
+      onLoad({ filter: /\.m?[jt]s$/ }, ({ path: file }) => {
+        if (!isOwn(file)) return undefined
+        const text = readFileSync(file, 'utf8')
+        const name = path.relative(root, file)
+        if (!isOfPackage(name)) sources.set(name, digestOf(text))
+        const contents = text
+          .replace(/^const require = createRequire\(import\.meta\.url\);?$/m, '')
+          .replace(/\bimport\.meta\b/g, `importMetaOf(${JSON.stringify(name)})`)
+        return { contents, loader: file.endsWith('ts') ? 'ts' : 'js' }
+      })
+    },
+  }
+}
