@@ -2,6 +2,7 @@
 // other calls by the same name.
 
 import { mount, RequestError } from 'contract-engine'
+import { stopClocks } from 'contract-engine/testing/clocks'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { type AppParts, buildApp, type Served } from '../../src/app.js'
@@ -138,6 +139,7 @@ t.test('callers of a contract without rate limits are not counted, whoever they 
 
 t.test('a contract with rate limits counts a key in the same windows, and so strangers', async (t) => {
   const { origin, createKey } = await start(t)
+  stopClocks(t) // no window resets during the test
   const { key } = await createKey({ plan: 'free', perMinute: null, perDay: null })
   const auth = { authorization: `Bearer ${key}` }
   const statuses: number[] = []
