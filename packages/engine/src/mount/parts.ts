@@ -58,6 +58,8 @@ export type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'
     /** All but the engine's own. */
     readonly additions: readonly Addition[]
     readonly problems: Problems
+    /** Each compiles the schemas of an operation's requests, once all routes are there. */
+    readonly compilers: (() => void)[]
     readonly errorForms: ErrorForms
     /** Of an operation, percent-decoded: that of the application, and its own. */
     readonly prefixOf: (operation: Operation) => string
