@@ -14,6 +14,7 @@ import {
   notFoundHandler,
   notImplemented,
 } from '../index.js'
+import type { Found } from '../mount/problems.js'
 import { addedBy, type MockOptions, mockParts } from './mock-parts.js'
 
 export interface MockServer {
@@ -48,7 +49,8 @@ export async function buildMock(contract: Contract, options: MockOptions = {}): 
   }
 }
 
-function isOf({ text, at }: Problem, operation: Operation): boolean {
+function isOf({ text, at, operations }: Found, operation: Operation): boolean {
+  if (operations?.has(operation.id)) return true
   const place = operationPlace(operation)
   const isWithin = place.every((key, i) => at[i] === key)
   return isWithin || text.startsWith(`${operation.id} `) || text.startsWith(`${operation.id}: `)

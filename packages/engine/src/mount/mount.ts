@@ -23,7 +23,7 @@ import { securityAddition } from '../serve/security/addition.js'
 import { ambiguities } from '../serve/security/ambiguities.js'
 import { createSecurity, Security } from '../serve/security/security.js'
 import { createCompilers, handlerOf, type MountParts, type Shared } from './parts.js'
-import { located } from './problems.js'
+import { located, type Problems } from './problems.js'
 import { routeOptions } from './route-options.js'
 
 /**
@@ -31,22 +31,36 @@ import { routeOptions } from './route-options.js'
  * @throws {ContractError} an operation has no handler or cannot be served
  */
 export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
+  const { contract } = parts
+  const compilers: Shared<Resource>['compilers'] = []
+  const problems: Problems = new Map()
+  let refusal: ContractError | undefined
   await app.register(async (scope) => {
-    const { contract } = parts
-    const shared = sharedIn(scope, parts)
+    const shared = sharedIn(scope, parts, { compilers, problems })
     noteMounted(scope, shared.mounted, shared.prefixOf)
     scope.setErrorHandler(parts.errorHandler ?? errorHandler(contract, parts))
     decorateRequests(scope)
     receiveBodies(scope, parts)
     await addRoutes(scope, shared)
     noteSecurity(shared)
-    const problems = await located([...shared.problems.values()], contract)
-    if (problems.length > 0) throw new ContractError(problems, await contract.locate(problems))
+    scope.addHook('onReady', async () => {
+      if (refusal !== undefined) throw refusal
+    })
     addSunsetWarnings(scope, contract)
   })
+  // Not in the scope: Fastify gives a plugin ten seconds, and a large contract on a slow machine may need more.
+  for (const compile of compilers) compile()
+  const found = await located([...problems.values()], contract)
+  if (found.length === 0) return
+  refusal = new ContractError(found, await contract.locate(found))
+  throw refusal
 }
 
-function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Shared<Resource> {
+function sharedIn<Resource>(
+  app: FastifyInstance,
+  parts: MountParts<Resource>,
+  found: Pick<Shared<Resource>, 'compilers' | 'problems'>,
+): Shared<Resource> {
   const { contract, security: checks = {}, cookieOrigins, additions = [], address } = parts
   const security =
     checks instanceof Security ? checks : createSecurity(contract, checks, { cookieOrigins, address })
@@ -55,7 +69,7 @@ function sharedIn<Resource>(app: FastifyInstance, parts: MountParts<Resource>): 
     ...createCompilers(contract),
     security,
     additions: [securityAddition(security), ...additions],
-    problems: new Map(),
+    ...found,
     mounted: { contract, errorBody: parts.errorBody },
     errorForms: errorForms(contract, parts.errorBody),
     addresses: new Map(

@@ -60,6 +60,8 @@ export type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'
     readonly additions: readonly Addition[]
     readonly problems: Problems
     readonly mounted: Mounted
+    /** Each compiles the schemas of an operation's requests, once all routes are there. */
+    readonly compilers: (() => void)[]
     readonly errorForms: ErrorForms
     /** Of an operation, percent-decoded: that of the application, and its own. */
     readonly prefixOf: (operation: Operation) => string

@@ -10,6 +10,8 @@ export type Found = Problem & {
   readonly isOfSchema?: boolean
   /** Where else it is, in words. */
   readonly also?: Set<string>
+  /** Of a schema: the operations that it keeps from being served. */
+  readonly operations?: Set<string>
 }
 /** By their text, so that a problem of several operations is reported once. */
 export type Problems = Map<string, Found>
@@ -27,8 +29,11 @@ export function collect<Result>(
       error instanceof ContractError
         ? error.problems
         : [problemOf(operation, `${operation.id}: ${(error as Error).message}`)]
-    for (const { text, at } of found)
-      if (!problems.has(text)) problems.set(text, { text, at, isOfSchema: true })
+    for (const { text, at } of found) {
+      const known = problems.get(text) ?? { text, at, isOfSchema: true, operations: new Set() }
+      problems.set(text, known)
+      known.operations?.add(operation.id)
+    }
     return undefined
   }
 }
@@ -66,10 +71,10 @@ export async function located(found: readonly Found[], { document }: Contract): 
     await import('../compile/code/compilers.js'),
   ]
   const whole = toOpenApi31(document)
-  return problems.map((each) => {
-    const { text, at } = each
-    return { text, at: faults.has(each) ? placeOfFault(whole, at, fails) : at }
-  })
+  return problems.map((each) => ({
+    ...each,
+    at: faults.has(each) ? placeOfFault(whole, each.at, fails) : each.at,
+  }))
 
   function fails(one: object, schema: AnySchema): boolean {
     return !isCompilable(one, schema)

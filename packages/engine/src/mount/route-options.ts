@@ -140,8 +140,10 @@ function validatorCompiler<Resource>(
     collect(operation, shared, () => shared.judges.request(schema as AnySchema, part)) ?? (() => true)
   const bodies = Object.values(body?.content ?? {}).map(({ schema }) => ['body', schema] as const)
   const compiled = new Map<unknown, ReturnType<typeof compile>>()
-  for (const [part, schema] of [...Object.entries(parts), ...bodies])
-    compiled.set(schema, compile(schema, part))
+  shared.compilers.push(() => {
+    for (const [part, schema] of [...Object.entries(parts), ...bodies])
+      compiled.set(schema, compile(schema, part))
+  })
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
     compiled.get(schema) ?? compile(schema, httpPart)
 }

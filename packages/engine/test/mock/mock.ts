@@ -453,6 +453,31 @@ t.test('what cannot be served yet responds 501, with its reason, and the others 
   t.equal((await app.inject('/b')).payload, '1')
 })
 
+t.test(
+  'a schema that cannot be served keeps only the operations that use it from being served',
+  async (t) => {
+    const of = (schema: object) => ({ 200: { description: 'It.', content: json(schema) } })
+    const versions = { $ref: '#/components/schemas/Versions' }
+    const paths = {
+      '/a': { get: { operationId: 'a', responses: of({ $ref: '#/components/schemas/Version' }) } },
+      '/b': {
+        post: { operationId: 'b', requestBody: { content: json(versions) }, responses: of({ const: 2 }) },
+      },
+      '/c': { get: { operationId: 'c', responses: of({ const: 1 }) } },
+    }
+    const schemas = {
+      Version: { type: 'string', enum: ['1', 4.1] }, // as YAML reads it
+      Versions: { type: 'array', items: { $ref: '#/components/schemas/Version' } },
+    }
+    const { app, left } = await buildMock(await contractOf({ paths, components: { schemas } }))
+    t.teardown(() => app.close())
+    t.match(left, [{ text: /the enum value 4\.1 is not of type string/ }, { text: /the enum value 4\.1/ }])
+    t.equal((await app.inject('/a')).statusCode, 501)
+    t.equal((await app.inject({ url: '/b', method: 'POST', payload: [] })).statusCode, 501)
+    t.equal((await app.inject('/c')).payload, '1')
+  },
+)
+
 t.test('in production it is refused, by name', async (t) => {
   const before = process.env.NODE_ENV
   t.teardown(() => {

@@ -32,8 +32,8 @@ async function problemsOf(t: Test, contract: Contract, security: CheckList, hand
   const app = Fastify()
   t.teardown(() => app.close())
   const handlers = Object.fromEntries([...contract.operations.values()].map(({ name }) => [name, handler]))
-  await mount(app, { contract, handlers, security })
   try {
+    await mount(app, { contract, handlers, security })
     await app.ready()
     return []
   } catch (error) {
@@ -85,12 +85,13 @@ t.test('a start that fails names file, line and column', async (t) => {
   const contract = await contractOfToys([{}, { key: [] }], { key: bearer })
   const app = Fastify()
   t.teardown(() => app.close())
-  await mount(app, { contract, handlers: { listToys: noContent } })
+  const mounted = mount(app, { contract, handlers: { listToys: noContent } })
   const lines = contract.text.split('\n')
   const line = lines.findIndex((each) => each.includes('- key: []'))
   const place = `openapi.yaml:${line + 1}:${(lines[line]?.indexOf('key') ?? 0) + 1}`
   const message = `${place}: listToys accepts key (http bearer), which has no check`
-  await t.rejects(Promise.resolve(app.ready()), { name: 'ContractError', message })
+  await t.rejects(mounted, { name: 'ContractError', message })
+  await t.rejects(Promise.resolve(app.ready()), { message }, 'and it is not ready then')
 })
 
 t.test('a scheme without a check is refused, also as an alternative', async (t) => {
