@@ -270,6 +270,27 @@ t.test('an import whose client stalls is 408, and undone', async (t) => {
   t.strictSame(problemsOf(service), [])
 })
 
+t.test(
+  'a handler that takes item after item is in time, however long those that arrived together last',
+  async (t) => {
+    const limits = { HANDLER_TIMEOUT_MS: '600', REQUEST_TIMEOUT_MS: '300' }
+    const slowly: Import = async ({ body }) => {
+      let added = 0
+      for await (const _ of body) {
+        if (added++ % 50 === 0) await setTimeout(200)
+      }
+      return { status: 200, body: added }
+    }
+    const { service } = await startImport(t, slowly, limits)
+    const connection = connect(t, service)
+    const text = `${toys.join('\n')}\n${' '.repeat(300_000)}`
+    connection.socket.write(importHead(`Content-Length: ${text.length}`) + text)
+    await until(() => connection.received !== '')
+    t.match(connection.received, /^HTTP\/1.1 200 [\s\S]*\r\n500$/)
+    t.strictSame(problemsOf(service), [])
+  },
+)
+
 // A statement has half of the time of a handler, here, and so has a transaction of which nothing is heard.
 t.test('an import whose client pauses for longer than a statement may take is stored', async (t) => {
   const { service, stored } = await startImport(t, importAll, {
