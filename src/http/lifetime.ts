@@ -178,6 +178,12 @@ export class Lifetime implements Signal {
     return this.timeouts.isShort ? this.timeouts.statementTimeoutMs : undefined
   }
 
+  /** A body that streams has its own pace (`upload-pace.ts`): a transaction may wait for it as long as that allows. */
+  get idleTimeoutMs(): number | undefined {
+    const { requestTimeoutMs, handlerTimeoutMs } = this.timeouts
+    return this.#pace && !this.#hasArrived ? requestTimeoutMs + handlerTimeoutMs : undefined
+  }
+
   /** For what can be aborted at any time. Made when it is read: few handlers need it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()

@@ -10,6 +10,7 @@ import t, { type Test } from 'tap'
 import type { AppParts } from '../../src/app.js'
 import { apiKeys } from '../../src/auth/api-keys.js'
 import { readServiceContract } from '../../src/auth/plans.js'
+import type { Sql } from '../../src/database/database.js'
 import { projectRoot } from '../../src/lib/paths.js'
 import { type Service, startService } from '../fixtures/service.js'
 
@@ -23,14 +24,35 @@ const count: Handler = async ({ body }) => {
   return { status: 200, body: length }
 }
 
+interface Toy {
+  readonly id: bigint
+  readonly name: string
+}
+interface ImportRequest {
+  readonly body: AsyncIterable<Toy> & {
+    counted(options?: { readonly errorsMax?: number }): AsyncIterable<Toy> & {
+      readonly valid: number
+      readonly invalid: number
+      readonly error: Error | undefined
+    }
+  }
+}
+interface ImportContext {
+  readonly sql: Sql
+}
+type Import = (request: ImportRequest, context: ImportContext) => Promise<unknown>
+
 async function startAlbums(
   t: Test,
   env: Record<string, string> = {},
   read: Handler = count,
+  importToys: Import = () => Promise.reject(new Error('nothing is imported')),
 ): Promise<Service & { readonly ended: { count: number } }> {
   const ended = { count: 0 }
   const add: Handler = (request) => read(request).finally(() => ended.count++)
   const handlers = {
+    importToys: (request: ImportRequest, context: ImportContext) =>
+      importToys(request, context).finally(() => ended.count++),
     addPhoto: add,
     addOpenPhoto: add,
     addAlbum: async ({ body }: { body: Uint8Array }) => ({ status: 200, body: body.length }),
@@ -166,15 +188,141 @@ t.test(
   },
 )
 
+const insertAll = async (toys: AsyncIterable<Toy>, { sql }: ImportContext) => {
+  let added = 0
+  for await (const { id, name } of toys) {
+    await sql`insert into toys (id, name) values (${id}, ${name})`
+    added++
+  }
+  return added
+}
+const importAll: Import = async ({ body }, context) => ({ status: 200, body: await insertAll(body, context) })
+
+async function startImport(t: Test, read = importAll, env: Record<string, string> = {}) {
+  const service = await startAlbums(t, env, count, read)
+  await service.sql`create table toys (id bigint primary key, name text not null)`
+  const stored = async () => (await service.sql`select count(*)::int as count from toys`)[0]?.count
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const send = (body: string) => service.call('POST', '/toys', { headers, body })
+  return { service, stored, send }
+}
+
+const toys = Array.from({ length: 500 }, (_, id) => JSON.stringify({ id, name: `Toy ${id}` }))
+const bad = toys.with(300, '{"id":"x","name":1}').with(400, '{')
+
+t.test('an import is stored once all of it is valid, or not at all', async (t) => {
+  const { service, stored, send } = await startImport(t)
+  const refused = await send(bad.join('\n'))
+  const message = 'body[300].id must be an integer (line 301); body[300].name must be a string (line 301)'
+  t.match(refused, { status: 400, body: { code: 'invalid_request', message } })
+  t.equal(await stored(), 0)
+  t.match(await send(toys.join('\n')), { status: 200, body: 500 })
+  t.equal(await stored(), 500)
+  t.strictSame(problemsOf(service), [])
+})
+
+t.test(
+  'an import of counted items tells its first errors, and stores nothing or the valid ones',
+  async (t) => {
+    const all = await startImport(t, async ({ body }, context) => {
+      const items = body.counted({ errorsMax: 2 })
+      const added = await insertAll(items, context)
+      if (items.error) throw items.error
+      return { status: 200, body: added }
+    })
+    const message =
+      'body[300].id must be an integer (line 301); body[300].name must be a string (line 301); and more'
+    t.match(await all.send(bad.join('\n')), { status: 400, body: { message } })
+    t.equal(await all.stored(), 0)
+    const some = await startImport(t, async ({ body }, context) => {
+      const items = body.counted()
+      await insertAll(items, context)
+      return { status: 200, body: items.valid * 1_000 + items.invalid }
+    })
+    t.match(await some.send(bad.join('\n')), { status: 200, body: 498_002 })
+    t.equal(await some.stored(), 498)
+  },
+)
+
+const importHead = (...headers: string[]) =>
+  head('/toys', ...headers).replace('application/octet-stream', 'application/x-ndjson')
+
+t.test('an import whose client leaves is undone, and no error of the service', async (t) => {
+  const { service, stored } = await startImport(t)
+  const connection = connect(t, service)
+  connection.socket.write(importHead('Content-Length: 1000000') + toys.join('\n'))
+  await until(async () => (await openTransactions(service)) > 0)
+  connection.socket.destroy()
+  await until(() => service.ended.count === 1)
+  await until(async () => (await openTransactions(service)) === 0)
+  t.equal(await stored(), 0)
+  t.strictSame(problemsOf(service), [])
+})
+
+t.test('an import whose client stalls is 408, and undone', async (t) => {
+  const { service, stored } = await startImport(t, importAll, { REQUEST_TIMEOUT_MS: '500' })
+  const connection = connect(t, service)
+  connection.socket.write(importHead('Content-Length: 1000000') + toys.join('\n'))
+  await until(() => connection.received !== '')
+  t.match(connection.received, /^HTTP\/1.1 408 /)
+  await until(async () => (await openTransactions(service)) === 0)
+  t.equal(await stored(), 0)
+  t.strictSame(problemsOf(service), [])
+})
+
+t.test(
+  'a handler that takes item after item is in time, however long those that arrived together last',
+  async (t) => {
+    const limits = { HANDLER_TIMEOUT_MS: '600', REQUEST_TIMEOUT_MS: '300' }
+    const slowly: Import = async ({ body }) => {
+      let added = 0
+      for await (const _ of body) {
+        if (added++ % 50 === 0) await setTimeout(200)
+      }
+      return { status: 200, body: added }
+    }
+    const { service } = await startImport(t, slowly, limits)
+    const connection = connect(t, service)
+    const text = `${toys.join('\n')}\n${' '.repeat(300_000)}`
+    connection.socket.write(importHead(`Content-Length: ${text.length}`) + text)
+    await until(() => connection.received !== '')
+    t.match(connection.received, /^HTTP\/1.1 200 [\s\S]*\r\n500$/)
+    t.strictSame(problemsOf(service), [])
+  },
+)
+
+// A statement has half of the time of a handler, here, and so has a transaction of which nothing is heard.
+t.test('an import whose client pauses for longer than a statement may take is stored', async (t) => {
+  const { service, stored } = await startImport(t, importAll, {
+    ...{ HANDLER_TIMEOUT_MS: '1000', REQUEST_TIMEOUT_MS: '4000' },
+  })
+  const [start, end] = [toys.slice(0, 250), toys.slice(250)].map((each) => `${each.join('\n')}\n`) as [
+    string,
+    string,
+  ]
+  const connection = connect(t, service)
+  connection.socket.write(importHead(`Content-Length: ${start.length + end.length}`) + start)
+  await until(async () => (await openTransactions(service)) > 0)
+  await setTimeout(1_200)
+  connection.socket.write(end)
+  await until(() => connection.received !== '')
+  t.match(connection.received, /^HTTP\/1.1 200 /)
+  t.equal(await stored(), 500)
+})
+
+async function openTransactions({ sql }: Service): Promise<number> {
+  const [row] = await sql`
+    select count(*)::int from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`
+  return Number(row?.count)
+}
+
 t.test('uploads take no slot of WORK_MAX, and no connection of the database', async (t) => {
   const service = await startAlbums(t, { WORK_MAX: '1' })
   const connections = [1, 2, 3].map(() => connect(t, service))
   for (const { socket } of connections) socket.write(`${head('/open-photos', 'Content-Length: 9')}abc`)
   const [one] = connections
   await until(async () => (await service.call('POST', '/albums', albumOf(10))).status === 200)
-  const [row] = await service.sql`
-    select count(*)::int from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`
-  t.match(row, { count: 0 })
+  t.equal(await openTransactions(service), 0)
   one?.socket.write('defghi')
   await until(() => /\r\n9$/.test(one?.received ?? ''))
 })

@@ -8,6 +8,8 @@ export interface Signal {
   readonly aborted: boolean
   /** Of the caller's statements in a transaction, if it has less time than others. */
   readonly statementTimeoutMs?: number | undefined
+  /** How long the caller's transactions may wait for it, if it waits for a client within them. */
+  readonly idleTimeoutMs?: number | undefined
   /** How long a statement may wait for a connection. Undefined for a caller whose time is limited anyway. */
   readonly waitMs?: number | undefined
 }

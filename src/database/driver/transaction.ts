@@ -155,8 +155,10 @@ async function transactOnce<Result>(
 
 // A setting of the transaction alone, so that a pooler keeps it.
 function beginFor(signal: Signal | undefined): string {
-  const timeoutMs = signal?.statementTimeoutMs
-  return timeoutMs === undefined ? 'begin' : `begin; set local statement_timeout = ${timeoutMs}`
+  const { statementTimeoutMs, idleTimeoutMs } = signal ?? {}
+  const statement = statementTimeoutMs && `; set local statement_timeout = ${statementTimeoutMs}`
+  const idle = idleTimeoutMs && `; set local idle_in_transaction_session_timeout = ${idleTimeoutMs}`
+  return `begin${statement ?? ''}${idle ?? ''}`
 }
 
 // Even if nobody waits any more.

@@ -77,6 +77,7 @@ export class ArrivingItems implements AsyncIterable<unknown> {
         if (item instanceof InvalidItem) onInvalid(item)
         else if (item !== undefined) {
           onValid()
+          this.upload.itemsTaken++
           yield item.value
         }
       }

@@ -16,7 +16,8 @@ export class ItemTexts {
   number: number
   #chunk: Buffer = nothing
   #at = 0
-  #isTooLong = false
+  /** Whether the rest of a text is left out that was too long. */
+  #isSkipping = false
   #hasEnded = false
   /** The beginning of the next text. */
   readonly #rest: GrowingBuffer
@@ -43,8 +44,8 @@ export class ItemTexts {
   }
 
   /**
-   * The next text, without what separates it from others; undefined if its end has not arrived. Its bytes are those of
-   * another one after the next call.
+   * The next text, without what separates it from others; undefined if its end has not arrived. One that is too long is
+   * told as soon as it is. The bytes are those of another text after the next call.
    * @throws {RequestError} if there is no room for what is kept of it
    */
   next(): Buffer | typeof tooLong | undefined {
@@ -52,32 +53,48 @@ export class ItemTexts {
     const piece = this.#chunk.subarray(this.#at, end === -1 ? undefined : end)
     if (end === -1) this.add(nothing)
     else this.#at = end + 1
-    if (end === -1 && !this.#hasEnded) this.#keep(piece)
-    if (end === -1 && !(this.#hasEnded && this.#isBegun)) return undefined
+    if (this.#isSkipping) return this.#skip(end !== -1)
+    if (end === -1) return this.#hasEnded ? this.#last() : this.#begin(piece)
     this.number++
     return this.#whole(piece)
   }
 
-  get #isBegun(): boolean {
-    return this.#isTooLong || this.#rest.bytes.length > 0
+  #skip(isOver: boolean): Buffer | typeof tooLong | undefined {
+    if (!isOver) return undefined
+    this.#isSkipping = false
+    return this.next()
+  }
+
+  #last(): Buffer | undefined {
+    if (this.#rest.bytes.length === 0) return undefined
+    this.number++
+    return this.#taken()
+  }
+
+  #begin(piece: Buffer): typeof tooLong | undefined {
+    if (this.#keep(piece)) return undefined
+    this.#isSkipping = true
+    this.number++
+    return tooLong
   }
 
   #whole(piece: Buffer): Buffer | typeof tooLong {
-    if (this.#isBegun) this.#keep(piece)
-    const isTooLong = this.#isTooLong || piece.length > this.limits.max
-    const bytes = this.#rest.bytes
-    this.#rest.clear()
-    this.#isTooLong = false
-    if (isTooLong) return tooLong
-    return bytes.length > 0 ? bytes : piece
+    if (this.#rest.bytes.length === 0) return piece.length > this.limits.max ? tooLong : piece
+    return this.#keep(piece) ? this.#taken() : tooLong
   }
 
-  #keep(piece: Buffer): void {
-    if (this.#isTooLong) return
-    const refusal = this.#rest.append(piece)
-    if (refusal === undefined) return
-    if (refusal.code !== 'body_too_large') throw refusal
-    this.#isTooLong = true
+  #taken(): Buffer {
+    const { bytes } = this.#rest
     this.#rest.clear()
+    return bytes
+  }
+
+  // Returns false, and keeps nothing, if it is too long.
+  #keep(piece: Buffer): boolean {
+    const refusal = this.#rest.append(piece)
+    if (refusal === undefined) return true
+    if (refusal.code !== 'body_too_large') throw refusal
+    this.#rest.clear()
+    return false
   }
 }

@@ -32,6 +32,8 @@ export interface UploadLimits extends Lengths {
 export class Upload extends Readable implements BodyInHand {
   /** The bytes so far. */
   received = 0
+  /** Those of its items that its handler has asked for: a chunk has many. */
+  itemsTaken = 0
   /** Why the request is refused, whatever its handler makes of it. */
   failure: Error | undefined
   /** Of a form: the file that its fields have ended at. */

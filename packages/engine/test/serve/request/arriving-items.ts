@@ -338,6 +338,14 @@ t.test('counted items go on behind a line that is too long, however it arrives',
   }
 })
 
+t.test('a line without an end is refused as soon as it is too long', async (t) => {
+  const engine = await startEngine(t, contract, reading)
+  const connection = new Connection(t, engine.origin)
+  connection.write(`${head('/addMuch', 1e8)}1\n"${'x'.repeat(1_048_576)}`)
+  await until(() => connection.isClosed)
+  t.match(connection.received, /^HTTP\/1.1 413 [\s\S]*Line 2 of the body is longer than 1048576 bytes/)
+})
+
 t.test('the error of counted items, thrown, is that of the request', async (t) => {
   const engine = await startEngine(t, contract, {
     async add({ body }) {
