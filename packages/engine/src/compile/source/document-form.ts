@@ -74,6 +74,15 @@ export function textProblems(file: object, isUnread: (ref: string) => boolean): 
   return [...found]
 }
 
+/** The places of a file with a `$ref` that leads nowhere. */
+export function refProblems(file: object, leadsNowhere: (ref: string) => boolean): Problem[] {
+  const found = problemsOf({ value: file, at: [], nesting: outermost }, ({ nesting }, { value, at }) => {
+    const isRef = at.at(-1) === '$ref' && typeof value === 'string' && !nesting.isMap && !nesting.isData
+    return isRef && leadsNowhere(value) ? `cannot resolve $ref ${value}` : undefined
+  })
+  return [...found]
+}
+
 // In their order.
 function* problemsOf(
   whole: Part,
