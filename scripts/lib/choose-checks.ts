@@ -68,7 +68,8 @@ function besides(name: string, contract: Contract): string | undefined {
   if (rivals.length === 0 || (own.has(name) && !rivals.some((each) => own.has(each)))) return undefined
   const check = checkFor(name, contract)
   const text = `${check}() for one of it and ${rivals.join(', ')}: a credential would meet them all`
-  const byToken = 'jwt({ issuer }) if each has its own issuer, jwt({ type }) if the typ of their tokens differs, or '
+  const byToken =
+    'jwt({ issuer }) if each has its own issuer, jwt({ type }) if the typ of their tokens differs, or '
   return `${text}; or for each ${check === 'jwt' ? byToken : ''}a check of your own that recognizes its credentials`
 }
 

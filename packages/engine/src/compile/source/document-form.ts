@@ -76,9 +76,9 @@ export function textProblems(file: object, isUnread: (ref: string) => boolean): 
 
 /** The places of a file with a `$ref` that leads nowhere. */
 export function refProblems(file: object, leadsNowhere: (ref: string) => boolean): Problem[] {
-  const found = problemsOf({ value: file, at: [], nesting: outermost }, ({ nesting }, { value, at }) => {
-    const isRef = at.at(-1) === '$ref' && typeof value === 'string' && !nesting.isMap && !nesting.isData
-    return isRef && leadsNowhere(value) ? `cannot resolve $ref ${value}` : undefined
+  const found = problemsOf({ value: file, at: [], nesting: outermost }, (_, { value, nesting }) => {
+    const { $ref } = nesting.isMap || nesting.isData ? {} : nodeOf(value)
+    return typeof $ref === 'string' && leadsNowhere($ref) ? `cannot resolve $ref ${$ref}` : undefined
   })
   return [...found]
 }

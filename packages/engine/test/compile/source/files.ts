@@ -155,8 +155,8 @@ components:
   })
   const place = (name: string) => path.relative(process.cwd(), path.join(folder, name))
   await t.rejects(readSource(path.join(folder, 'openapi.yaml')), {
-    message: `${place('openapi.yaml:5:10')}: cannot resolve $ref b.yaml#/No
-${place('b.yaml:1:27')}: cannot resolve $ref #/Neither`,
+    message: `${place('openapi.yaml:5:5')}: cannot resolve $ref b.yaml#/No
+${place('b.yaml:1:22')}: cannot resolve $ref #/Neither`,
   })
 })
 
