@@ -309,8 +309,8 @@ t.test('problems of several operations are reported at once', async (t) => {
   t.strictSame(
     refused.split('\n').map((line) => line.replace(/^openapi\.yaml:\d+:\d+: /, '')),
     [
-      'listToys: the pattern [ is not a valid JavaScript regular expression',
       'listToys: the default 0 is invalid: query.page must be at least 1',
+      'listToys: the pattern [ is not a valid JavaScript regular expression',
       'addToy: the default 1 is invalid: body.name must be a string',
     ],
   )

@@ -122,6 +122,32 @@ t.test('it warns of what can only be a stub', async (t) => {
   t.match(outcome, { code: 0, stderr: `${place('draft.yaml')}:5:5: warning: ${warning}\n` })
 })
 
+const unread: [title: string, content: string, warning: RegExp][] = [
+  [
+    'alone',
+    '{ application/xml: { schema: { type: object } } }',
+    /application\/xml cannot be validated .*: it can only be a stub$/m,
+  ],
+  [
+    'beside JSON',
+    '{ application/xml: { schema: { type: object } }, application/json: {} }',
+    /application\/xml cannot be validated .* for raw bytes$/m,
+  ],
+  [
+    'a range with a schema',
+    "{ '*/*': { schema: { type: object } } }",
+    /\*\/\* is not supported with its schema.*: it can only be a stub$/m,
+  ],
+]
+
+for (const [title, content, warning] of unread)
+  t.test(`it warns of a media type that the server cannot read: ${title}`, async (t) => {
+    const file = path.join(folder, 'media.yaml')
+    const text = `requestBody: { content: ${content} }\n      responses`
+    writeFileSync(file, contract.replace('get:', 'post:').replace('responses', text))
+    t.match(await run('generate', file, '--output', output), { code: 0, stderr: warning })
+  })
+
 t.test('it refuses a contract that cannot be used, with its line', async (t) => {
   writeFileSync(path.join(folder, 'wrong.yaml'), contract.replace('schemas/Toys', 'schemas/Cats'))
   const refused = `${place('wrong.yaml')}:7:80: cannot resolve $ref #/components/schemas/Cats\n`

@@ -74,6 +74,15 @@ export function textProblems(file: object, isUnread: (ref: string) => boolean): 
   return [...found]
 }
 
+/** The places of a file with a `$ref` that leads nowhere. */
+export function refProblems(file: object, leadsNowhere: (ref: string) => boolean): Problem[] {
+  const found = problemsOf({ value: file, at: [], nesting: outermost }, (_, { value, nesting }) => {
+    const { $ref } = nesting.isMap || nesting.isData ? {} : nodeOf(value)
+    return typeof $ref === 'string' && leadsNowhere($ref) ? `cannot resolve $ref ${$ref}` : undefined
+  })
+  return [...found]
+}
+
 // In their order.
 function* problemsOf(
   whole: Part,

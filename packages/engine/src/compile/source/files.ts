@@ -22,7 +22,7 @@ import { oneLine } from '../../lib/one-line.js'
 import { knownExtensions } from '../contract/extensions.js'
 import { withDecisions } from './decided.js'
 import { withWrittenRefs } from './discriminator.js'
-import { emptyProblemsIn, textProblems } from './document-form.js'
+import { emptyProblemsIn, refProblems, textProblems } from './document-form.js'
 import { createPosition, type Position, parseDocumentText, parseText } from './file-value.js'
 import { withSchemeNames } from './scheme-names.js'
 import { withOwnRefs } from './self.js'
@@ -54,6 +54,7 @@ export async function readSource(
 ): Promise<Source> {
   const texts = new Map<string, string>()
   const unread = new Map<string, string>()
+  const values = new Map<string, object>()
   const textOfFile = async (name: string) => {
     const text = texts.get(name) ?? (await readText(name).catch((error) => noteUnread(unread, name, error)))
     texts.set(name, text)
@@ -67,14 +68,16 @@ export async function readSource(
   const isWhole = root !== undefined && isSelfContained(root, known)
   const document = isWhole
     ? root
-    : await bundled(path.resolve(file), textOfFile, isOpenApi30(root), known, place).catch((error) => {
-        if (error instanceof ContractError) throw error
-        const hint = hintOf(texts)
-        const lines = problems(error, file, place, unread).map((line) =>
-          isAboutRef(line) ? line + hint : line,
-        )
-        throw new ContractError([...new Set(lines)].join('\n'))
-      })
+    : await bundled(path.resolve(file), textOfFile, isOpenApi30(root), known, { values, place }).catch(
+        (error) => {
+          if (error instanceof ContractError) throw error
+          const hint = hintOf(texts)
+          const lines = problems(error, file, { values, place, unread }).map((line) =>
+            isAboutRef(line) ? line + hint : line,
+          )
+          throw new ContractError([...new Set(lines)].join('\n'))
+        },
+      )
   const [written = ''] = texts.values()
   return {
     document,
@@ -141,14 +144,13 @@ async function bundled(
   textOfFile: ReadText,
   isOld: boolean,
   extensions: readonly string[],
-  place: Place,
+  { values, place }: Pick<Read, 'values' | 'place'>,
 ): Promise<object> {
   const { $RefParser } = await import('@apidevtools/json-schema-ref-parser') // slow to load
   const foreign: unknown[] = []
   const setAside = (value: unknown) => mark + (foreign.push(value) - 1)
   const read = ({ url }: { readonly url: string }) =>
     textOfFile(toPath(url)).catch(() => Promise.reject(new Error(url)))
-  const values = new Map<string, object>()
   const unparsed = new Set<string>()
   const parse = async ({ url, data }: { readonly url: string; readonly data: unknown }) => {
     const name = toPath(url)
@@ -339,7 +341,7 @@ function completed(
 // YAML cannot contain NUL.
 const mark = '\0foreign '
 
-function problems(error: unknown, file: string, place: Place, unread: ReadonlyMap<string, string>): string[] {
+function problems(error: unknown, file: string, { values, place, unread }: Read): string[] {
   const { errors = [error as JSONParserError] } = error as Partial<JSONParserErrorGroup>
   return errors.flatMap((each) => {
     // A file that does not parse has no parts to locate: the parser's message has the line and column.
@@ -351,8 +353,22 @@ function problems(error: unknown, file: string, place: Place, unread: ReadonlyMa
         const told = text.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : text
         return `${[shown(name), ...at].filter(Boolean).join(':')}: ${told}`
       })
+    // The parser's place is where it came from, by whatever way, or in the file without the target.
+    const lost = each.code === 'EMISSINGPOINTER' ? lostRefs(values, place) : []
+    if (lost.length > 0) return lost
     const source = toPath(each.source || path.resolve(file))
     return `${place(source, each.path ?? [])}: ${explain(each, unread)}`
+  })
+}
+
+function lostRefs(values: Read['values'], place: Place): string[] {
+  return [...values].flatMap(([file, value]) => {
+    const leadsNowhere = (ref: string) => {
+      const [, pointer] = /(#\/.*)$/.exec(ref) ?? []
+      const target = pointer === undefined || isHttpUrl(ref) ? undefined : values.get(fileOf(ref, file))
+      return target !== undefined && resolvePointer(target, String(pointer)) === undefined
+    }
+    return refProblems(value, leadsNowhere).map(({ text, at }) => `${place(file, at)}: ${oneLine(text)}`)
   })
 }
 
@@ -369,6 +385,15 @@ function explain(
   return reason === undefined
     ? `cannot read the file ${shown(toPath(url))}`
     : `${shown(toPath(url))} ${reason}`
+}
+
+/** What of a document was read. */
+interface Read {
+  /** The files that parsed. */
+  readonly values: Map<string, object>
+  /** Why others were not read. */
+  readonly unread: ReadonlyMap<string, string>
+  readonly place: Place
 }
 
 /** A location: `openapi.yaml:12:7`, or the file alone if the part cannot be found. */

@@ -146,6 +146,27 @@ t.test('a line of a text may look like a marker of git', async (t) => {
   t.match(await readSource(file), { document: { info: { title: 'A ======= b' } } })
 })
 
+t.test('a $ref that leads nowhere is told where it stands, in each file', async (t) => {
+  const folder = temporaryDirectory(t, {
+    'openapi.yaml': `openapi: 3.1.0
+paths: {}
+components:
+  schemas:
+    A: { $ref: 'b.yaml#/No' }
+    B: { $ref: 'b.yaml#/Yes' }
+    C: { $ref: c.yaml }
+    D: { example: { $ref: 'b.yaml#/none' }, properties: { $ref: { type: string } } }
+`,
+    'b.yaml': "Yes: { properties: { a: { $ref: '#/Neither' } } }\n",
+    'c.yaml': 'type: string\n',
+  })
+  const place = (name: string) => path.relative(process.cwd(), path.join(folder, name))
+  await t.rejects(readSource(path.join(folder, 'openapi.yaml')), {
+    message: `${place('openapi.yaml:5:5')}: cannot resolve $ref b.yaml#/No
+${place('b.yaml:1:22')}: cannot resolve $ref #/Neither`,
+  })
+})
+
 const several: [title: string, text: string, lines: string[]][] = [
   [
     'what is no number',
