@@ -107,6 +107,7 @@ class CountedItems implements AsyncIterable<unknown> {
   /** The first of what is wrong. */
   readonly errors: ItemError[] = []
   readonly #violations: WordedViolation[] = []
+  #areAll = true
 
   constructor(
     readonly read: (judgement: Judgement) => AsyncGenerator<unknown>,
@@ -116,7 +117,7 @@ class CountedItems implements AsyncIterable<unknown> {
   /** The error of a request with invalid items, which tells the first; undefined if there are none. */
   get error(): RequestError | undefined {
     if (this.invalid === 0) return undefined
-    return invalid(this.#violations, this.errors.length < this.errorsMax)
+    return invalid(this.#violations, this.#areAll)
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<unknown> {
@@ -126,9 +127,12 @@ class CountedItems implements AsyncIterable<unknown> {
   #add(item: InvalidItem): void {
     this.invalid++
     const left = this.errorsMax - this.errors.length
-    if (left <= 0) return
-    this.errors.push(...item.errors().slice(0, left))
-    this.#violations.push(...item.violations().slice(0, left))
+    const told = left > 0 ? item.told() : [] // most of many are only counted
+    if (told.length === 0 || told.length > left) this.#areAll = false
+    for (const { error, violation } of told.slice(0, left)) {
+      this.errors.push(error)
+      this.#violations.push(violation)
+    }
   }
 }
 

@@ -121,30 +121,29 @@ export class InvalidItem {
 
   /** The error of a request that has it. */
   error(): RequestError {
-    if (!('refusal' in this.why)) return invalid(this.violations())
+    if (!('refusal' in this.why)) return invalid(this.told().map(({ violation }) => violation))
     const { line, of } = this.place
     const { code, message } = this.why.refusal
     const name = line === 0 ? 'The body' : `${capitalized(of)} ${line} of the body`
     return new RequestError(code, message.replace(/^The body/, name))
   }
 
-  /** What is wrong with it, with its place in the array of all items. */
-  violations(): WordedViolation[] {
+  /** What is wrong with it, by itself, and as a violation of the body, which is the array of all items. */
+  told(): { readonly error: ItemError; readonly violation: WordedViolation }[] {
     const { index, line, of } = this.place
     const at = ` (${of} ${line})`
-    return this.#own().map(({ pointer, detail, sentence, ...others }) => ({
-      ...others,
-      pointer: `/${index}${pointer}`,
-      detail: detail + at,
-      sentence: sentence.replace(/^body/, `body[${index}]`) + at,
+    return this.#violations().map((own) => ({
+      error: { line, pointer: own.pointer, detail: own.detail },
+      violation: {
+        in: own.in,
+        pointer: `/${index}${own.pointer}`,
+        detail: own.detail + at,
+        sentence: own.sentence.replace(/^body/, `body[${index}]`) + at,
+      },
     }))
   }
 
-  errors(): ItemError[] {
-    return this.#own().map(({ pointer, detail }) => ({ line: this.place.line, pointer, detail }))
-  }
-
-  #own(): WordedViolation[] {
+  #violations(): WordedViolation[] {
     if ('refusal' in this.why) {
       const reason = this.why.refusal.message.replace(/^The body /, '').replace(/\.$/, '')
       return violationsIn('body', [errorAt([], reason)])

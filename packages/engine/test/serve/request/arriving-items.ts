@@ -311,6 +311,9 @@ t.test('of counted items, so many errors are kept as are asked for, and all line
     )
     t.match(body.message, /and more$/)
   }
+  const engine = await startEngine(t, contract, { add: counting(4) })
+  const { body } = await engine.call('POST', '/add', { headers: ndjson, body: mixed })
+  t.notMatch(body.message, /and more/, 'there are no more')
 })
 
 t.test('counted items go on behind a line that is too long, however it arrives', async (t) => {
