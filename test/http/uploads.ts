@@ -294,7 +294,7 @@ t.test(
 // A statement has half of the time of a handler, here, and so has a transaction of which nothing is heard.
 t.test('an import whose client pauses for longer than a statement may take is stored', async (t) => {
   const { service, stored } = await startImport(t, importAll, {
-    ...{ HANDLER_TIMEOUT_MS: '1000', REQUEST_TIMEOUT_MS: '4000' },
+    ...{ HANDLER_TIMEOUT_MS: '5000', REQUEST_TIMEOUT_MS: '20000' }, // enough for a busy machine
   })
   const [start, end] = [toys.slice(0, 250), toys.slice(250)].map((each) => `${each.join('\n')}\n`) as [
     string,
@@ -303,7 +303,7 @@ t.test('an import whose client pauses for longer than a statement may take is st
   const connection = connect(t, service)
   connection.socket.write(importHead(`Content-Length: ${start.length + end.length}`) + start)
   await until(async () => (await openTransactions(service)) > 0)
-  await setTimeout(1_200)
+  await setTimeout(3_000)
   connection.socket.write(end)
   await until(() => connection.received !== '')
   t.match(connection.received, /^HTTP\/1.1 200 /)
