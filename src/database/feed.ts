@@ -197,6 +197,7 @@ function isBefore(a: Position, b: Position): boolean {
 interface Shown<Data> {
   readonly name: string
   shown(sql: Sql): ReturnType<Sql['unsafe']>
+  isThere(sql: Sql): ReturnType<Sql['unsafe']>
   read(rows: readonly object[]): Data[]
 }
 
@@ -209,18 +210,20 @@ const pageMax = 1_000
  * @param key that of a unique bigint. An index on both is needed
  */
 export function additionsTo<Data>(
-  { name, shown, read }: Shown<Data>,
+  { name, shown, isThere, read }: Shown<Data>,
   { transaction = 'added_in', key = 'id' }: { readonly transaction?: string; readonly key?: string } = {},
 ): Read<Data> {
   return async (sql, after) => {
     const from = positionOf(after)
-    const [added, unique, begun] = [sql(transaction), sql(`${name}.${key}`), String(from.transaction)]
+    const [added, unique] = [sql(`rows.${transaction}`), sql(`rows.${key}`)]
+    const begun = String(from.transaction)
     const rows = await sql`
       select ${shown(sql)}, ${added} || '-' || ${unique} as "position in the feed"
-      from ${sql(name)}
+      from ${sql(name)} as rows
       where ${added} >= ${begun}::xid8
         and (${added} > ${begun}::xid8 or ${unique} > ${from.key}::bigint)
         and ${added} < pg_snapshot_xmin(pg_current_snapshot())
+        and ${isThere(sql)}
       order by ${added}, ${unique}
       limit ${pageMax}`
     return read(rows).map((data, i) => ({ id: String(rows[i]?.['position in the feed']), data }))

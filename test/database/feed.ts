@@ -148,6 +148,16 @@ t.test('what is rolled back never comes', async (t) => {
   t.strictSame(await reader.names(1), ['done'])
 })
 
+t.test('rows that the table has no more, as it declares, are in no feed', async (t) => {
+  const store = await createToys(t)
+  await store.sql`alter table toys add column deleted_at timestamptz`
+  const left = table<Toy, Pick<Toy, 'name'>>('toys', { ...toys, where: 'deleted_at is null' })
+  const { feed } = startFeed(t, store.pools, soon, additionsTo(left))
+  await store.add('a', 'b', 'c')
+  await store.sql`update toys set deleted_at = now() where name = 'b'`
+  t.strictSame(await readerOf(t, feed, store.pools, '0-0').names(2), ['a', 'c'])
+})
+
 t.test('items of one transaction, and of several, come in order, a page after the other', async (t) => {
   const store = await createToys(t)
   const { feed } = startFeed(t, store.pools)

@@ -135,6 +135,8 @@ export function table<Shown extends object, Taken extends object>(
     etag: tagOf,
     /** What a statement of your own selects or returns, for `read`: `returning ${pets.shown(sql)}`. */
     shown: (sql: Sql) => sql.unsafe(selected(shown)),
+    /** For a statement of your own, from the table `as rows`: whether a row is there, as `where` says. */
+    isThere: (sql: Sql) => sql.unsafe(where === undefined ? 'true' : `(${where})`),
     /** Reads the rows that a statement has selected or returned as `shown`. */
     read: (rows: readonly object[]) => readRows<Shown>(shown, rows as readonly Texts[]),
   }
