@@ -3,7 +3,7 @@
 
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { generateTypes } from 'contract-engine/generate'
+import { generateOperations, generateTypes } from 'contract-engine/generate'
 import { contractOf, type Feature, readFeatures } from 'contract-engine/testing/features'
 import { stringify } from 'lossless-json'
 import t from 'tap'
@@ -22,9 +22,8 @@ const unsaid =
 
 interface Row {
   readonly feature: string
+  /** The types of the schemas and of the requests, in one text. */
   readonly types: string
-  /** The type of what the handler receives. */
-  readonly body: string
   /** As literals. */
   readonly taken: readonly string[]
   readonly refused: readonly string[]
@@ -60,9 +59,9 @@ async function rowOf(feature: Feature): Promise<Row> {
       refused.push(literalOf(body))
   }
   await app.close()
-  const whole = "NonNullable<operations['values']['requestBody']>['content']['application/json']"
-  const body = contract.hasReadOrWriteOnly ? `Writable<${whole}>` : whole
-  return { feature: feature.feature, types: generateTypes(contract), body, taken, refused }
+  const types = generateTypes(contract)
+  const operations = generateOperations(contract, types).replace(/^import .*$/gm, '')
+  return { feature: feature.feature, types: types + operations, taken, refused }
 }
 
 const ofType = /(must be (a|an) (string|boolean|object|array|number|integer)( or .*)?|is required)$/
@@ -97,7 +96,7 @@ t.test('the types take what is accepted, and refuse what is refused for its type
   for (const [i, row] of rows.entries()) {
     // By a type parameter: an open schema allows more fields than a literal of its type may have.
     const before = `${row.types}
-type Body = ${row.body}
+type Body = Exclude<Operations['values']['request']['body'], undefined>
 declare function take<Value extends Body>(value: Value): void
 `
     const name = path.join(projectRoot, `test/row-${i}.ts`)
