@@ -11,8 +11,8 @@ export type Places = ReadonlyMap<string, string>
 export const contractName = path.basename(contractFile)
 
 /**
- * The places of a document and the files that it refers to: openapi.yaml for the document, for the others their
- * path from the folder that they are in.
+ * The places of a document and the files that it refers to: openapi.yaml for the document, for the others
+ * their path from the folder that they are in.
  * @throws {OperatorError} if a file has no place
  */
 export function placesOf(
@@ -46,8 +46,8 @@ export function withPlaces(text: string, file: string, places: Places): string {
   })
 }
 
-// `$ref: 'a.yaml#/A'` and `{"$ref": "a.yaml"}`, and with a pointer `dog: a.yaml#/Dog` in the mapping of a discriminator:
-// without one, what is no $ref may be any text.
+// `$ref: 'a.yaml#/A'` and `{"$ref": "a.yaml"}`, and with a pointer `dog: a.yaml#/Dog` in the mapping of a
+// discriminator: without one, what is no $ref may be any text.
 const reference = /((?:\$ref["']?\s*:\s*|:[ \t]*(?=["']?[^"'\s#,{}[\]]+#))["']?)([^"'\s#,{}[\]]+)/g
 
 function decoded(ref: string): string {

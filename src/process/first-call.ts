@@ -1,5 +1,5 @@
-// The call that the message at startup proposes: of an operation that the contract has, with a key of the service only
-// where one is asked for, and with nothing that only its caller knows.
+// The call that the message at startup proposes: of an operation that the contract has, with a key of the
+// service only where one is asked for, and with nothing that only its caller knows.
 
 import { credentialUsage, isPublic, type Operation, onlyStreams } from 'contract-engine'
 import type { ServiceContract } from '../auth/plans.js'
@@ -8,8 +8,8 @@ import type { ServiceContract } from '../auth/plans.js'
 type Parts = Pick<ServiceContract, 'operations' | 'securitySchemes'>
 
 /**
- * The arguments of curl for an operation that can be called at once, or what a call of the operation that asks for
- * least would need. Undefined for a contract without operations.
+ * The arguments of curl for an operation that can be called at once, or what a call of the operation that
+ * asks for least would need. Undefined for a contract without operations.
  * @param root where the prefix of the operations begins
  * @param ofKeys the schemes that the service's own keys are credentials of
  * @param key of a client

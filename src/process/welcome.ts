@@ -21,8 +21,8 @@ export interface Place {
 }
 
 /**
- * Returns the message. At an embedded database's first startup it creates a demo key, and shows it once, if the
- * contract has a scheme of keys.
+ * Returns the message. At an embedded database's first startup it creates a demo key, and shows it once, if
+ * the contract has a scheme of keys.
  */
 export async function welcome(
   contract: ServiceContract,

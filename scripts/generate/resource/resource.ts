@@ -95,8 +95,8 @@ function resourceOf(contract: Contract, reader: Reader, name: string, found: Fou
 }
 
 /**
- * The name of the schema of what a new one takes. Undefined if it has none, or if the service fills in fields: the
- * type of that name is without them.
+ * The name of the schema of what a new one takes. Undefined if it has none, or if the service fills in
+ * fields: the type of that name is without them.
  */
 export function takenName({ operations: { create }, fields }: Resource): string | undefined {
   return fields.some(({ isFilled }) => isFilled) ? undefined : refName(jsonSchemaIn(create?.body?.contents))

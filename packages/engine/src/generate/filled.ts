@@ -31,15 +31,17 @@ function reached(
   schema: AnySchema | undefined,
   isEntered: (subschema: Subschema) => boolean,
 ): ReadonlySet<Schema> {
-  const found = new Set<Schema>(isNode(schema) ? [schema] : []) // a Set iterates over what is added meanwhile, too
+  const found = new Set<Schema>(isNode(schema) ? [schema] : [])
   for (const each of found) {
+    // with those that are added meanwhile
     for (const inner of subschemasOf(each).filter(isEntered)) found.add(inner.schema)
     if (typeof each.$ref === 'string') found.add(reader.node(each))
   }
   return found
 }
 
-// By the schema of the field, what it refers to, or an `allOf` of these. The server alone sets one that is readOnly.
+// By the schema of the field, what it refers to, or an `allOf` of these. The server alone sets one that is
+// readOnly.
 function hasDefault(reader: Reader, field: unknown): boolean {
   const parts = [nodeOf(field), ...extendedBy(nodeOf(field), (each) => reader.node(each))]
   return parts.some((each) => each.default !== undefined) && !parts.some((each) => each.readOnly === true)

@@ -12,7 +12,7 @@ export interface Notation {
   readonly names: ReadonlySet<string>
   /** Those that have been written, and so must be imported. */
   readonly used: Set<string>
-  /** The names of the fields of a request that a handler always gets, although a client need not send them. */
+  /** The names of the fields of a request that a handler always gets, and a client need not send. */
   filledIn(content: Content): readonly string[]
 }
 

@@ -48,7 +48,8 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
     })
     addSunsetWarnings(scope, contract)
   })
-  // Not in the scope: Fastify gives a plugin ten seconds, and a large contract on a slow machine may need more.
+  // Not in the scope: Fastify gives a plugin ten seconds, and a large contract on a slow machine may need
+  // more.
   for (const compile of compilers) compile()
   const found = await located([...problems.values()], contract)
   if (found.length === 0) return

@@ -129,8 +129,8 @@ const closeIfUnread: onSendHookHandler = (request, reply, payload, done) => {
   done(null, payload)
 }
 
-// Fastify asks for them once the application is ready, and would stop at the first schema that fails: what is wrong is
-// to be known when the contract is mounted.
+// Fastify asks for them once the application is ready, and would stop at the first schema that fails: what
+// is wrong is to be known when the contract is mounted.
 function validatorCompiler<Resource>(
   operation: Operation,
   { body, ...parts }: RequestSchemas,

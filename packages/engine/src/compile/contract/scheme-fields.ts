@@ -1,5 +1,5 @@
-// Security schemes whose type does not have a field that they have: the author may believe that it has an effect, and
-// nobody reads it.
+// Security schemes whose type does not have a field that they have: the author may believe that it has an
+// effect, and nobody reads it.
 
 import type { Node, Reader } from '../../document/reader.js'
 

@@ -105,8 +105,8 @@ export function undeclaredErrors(
 }
 
 /**
- * The headers of an operation that the additions prove, where `additionFaults` (mount/) finds none: the engine's own are
- * not in every response.
+ * The headers of an operation that the additions prove, where `additionFaults` (mount/) finds none: the
+ * engine's own are not in every response.
  * @param additions those of other parts than the engine
  */
 export function provedHeaders(

@@ -123,8 +123,8 @@ function tryBody(body: unknown, fit: Fit): Tried {
   return { body, fault: fit(body) }
 }
 
-// The first of the engine's forms that is valid, or else that is meant. A body that says nothing where the schema has
-// its fields would be valid in an open schema, and no use.
+// The first of the engine's forms that is valid, or else that is meant. A body that says nothing where the
+// schema has its fields would be valid in an open schema, and no use.
 function bodyFor(content: Content, facts: ErrorFacts, fit: Fit, namesIn: NamesIn): Tried | undefined {
   if (!kindOf(content).isOfValue) return undefined
   const { mediaType, schema } = content
