@@ -9,14 +9,14 @@ import { readSource } from 'contract-engine/tools'
 import { contractFile, projectRoot } from '../../src/lib/paths.js'
 import { countErrors, report, reportDetails } from './report.js'
 import { ServerProcess } from './server.js'
-import { checkTypes } from './types.js'
+import { checkServerTypes, checkTypes } from './types.js'
 import { isContractFile } from './watch.js'
 
 // After this many crashes the server is not restarted until the next edit.
 const crashRestartsMax = 3
 
 export class Project {
-  readonly server = new ServerProcess((how) => void this.#enqueue(() => this.#restartCrashed(how)))
+  readonly server = new ServerProcess((how) => void this.#restartCrashed(how))
   /** Whether the running server has the current files. */
   #isServed = false
   #mustBuild = false
@@ -31,7 +31,7 @@ export class Project {
   #crashRestarts = 0
   #queue = Promise.resolve()
 
-  /** An abort of `stopping` cancels the running generator. */
+  /** An abort of `stopping` cancels the running generator or compiler. */
   constructor(readonly stopping: AbortSignal) {}
 
   start(): Promise<void> {
@@ -60,11 +60,17 @@ export class Project {
     const startMs = performance.now()
     if (this.#mustBuild && !(await this.#build())) return
     if (this.#mustGenerate && !(await this.#generate())) return
-    const { server, others } = await checkTypes(projectRoot)
-    if (server.length > 0) return this.#fail(`${countErrors(server)} to fix`, server)
+    const errors = await checkServerTypes(projectRoot, this.stopping)
+    if (errors.length > 0) return this.#fail(`${countErrors(errors)} to fix`, errors)
     if (this.server.isRunning && this.#isServed) report('no restart needed')
     else if (!(await this.#restart(startMs))) return
-    if (others.length > 0) report(`${countErrors(others)} to fix in tests and scripts`, others)
+    const { server: ofClient, others: ofTools } = await checkTypes(projectRoot, this.stopping)
+    const others = [...ofClient, ...ofTools]
+    if (others.length > 0)
+      report(
+        `${countErrors(others)} to fix in ${ofClient.length > 0 ? 'the client, ' : ''}tests and scripts`,
+        others,
+      )
     else if (this.#hadOthers) report('no errors left in tests and scripts')
     this.#hadOthers = others.length > 0
   }
@@ -113,11 +119,11 @@ export class Project {
     return true
   }
 
+  // What is queued before may have started it again.
   async #restartCrashed(how: string): Promise<void> {
-    if (this.server.isRunning) return
     const isNow = ++this.#crashRestarts <= crashRestartsMax
     report(`the server exited (${how}); restarting it ${isNow ? 'now' : 'on the next edit'}`)
-    if (isNow) await this.#update()
+    if (isNow) await this.#enqueue(async () => (this.server.isRunning ? undefined : this.#update()))
   }
 
   #fail(what: string, details: readonly string[] = []): void {

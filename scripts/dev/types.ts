@@ -1,8 +1,9 @@
 // Checks the types of a project. The compiler is a child process, so that this one responds to signals.
 
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import path from 'node:path'
-import { promisify } from 'node:util'
+import { text } from 'node:stream/consumers'
 
 /** The type errors of a project, as `src/x.ts:17:10 error TS2322: …`. */
 export interface TypeErrors {
@@ -12,36 +13,49 @@ export interface TypeErrors {
   readonly others: readonly string[]
 }
 
-// Enough for a project in which every line has an error.
-const outputMax = 100_000_000
-
 /**
  * Type-checks the project in that folder, incrementally by its build info.
+ * @param stopping an abort ends the compiler
  * @throws {Error} if the compiler itself fails
  */
-export async function checkTypes(root: string): Promise<TypeErrors> {
-  const lines = diagnosticsOf(await compile(root)).map(lineOf)
+export async function checkTypes(root: string, stopping?: AbortSignal): Promise<TypeErrors> {
+  const lines = diagnosticsOf(await compile(root, [], stopping)).map(lineOf)
   const isOther = (line: string) => /^(test|scripts)\//.test(line)
   return { server: lines.filter((line) => !isOther(line)), others: lines.filter(isOther) }
 }
 
-async function compile(root: string): Promise<string> {
-  const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
-  const options = {
-    cwd: root,
-    maxBuffer: outputMax,
-    detached: true, // outside the terminal's process group, which gets Ctrl-C
-  }
-  try {
-    const args = [compiler, '--pretty', 'false', '--checkers', '2']
-    await promisify(execFile)(process.execPath, args, options)
-    return ''
-  } catch (error) {
-    const { stdout, stderr, code, signal } = error as Record<string, unknown> // execFile adds these
-    if (stdout) return String(stdout)
-    throw new Error(`the compiler exited with ${signal ?? code}\n${stderr}`)
-  }
+/**
+ * The errors of what the service alone is made of, in a fifth of the time.
+ * @throws {Error} if the compiler itself fails
+ */
+export async function checkServerTypes(root: string, stopping?: AbortSignal): Promise<readonly string[]> {
+  const args = ['-p', 'tsconfig.build.json', '--noEmit', '--tsBuildInfoFile', 'dist/server.tsbuildinfo']
+  return diagnosticsOf(await compile(root, args, stopping)).map(lineOf)
 }
+
+// Outside the terminal's process group, which gets Ctrl-C. What runs starts the compiler itself: both are of a
+// group of their own.
+async function compile(root: string, args: readonly string[], stopping?: AbortSignal): Promise<string> {
+  stopping?.throwIfAborted()
+  const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
+  const child = spawn(process.execPath, [compiler, ...settings, ...args], {
+    cwd: root,
+    env: { GOGC: '400', ...process.env }, // see packages/engine/build.cjs
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const stop = () => process.kill(-Number(child.pid), 'SIGKILL')
+  stopping?.addEventListener('abort', stop)
+  child.once('exit', () => stopping?.removeEventListener('abort', stop))
+  const ended = once(child, 'close') // rejects if it cannot be started
+  const [stdout, stderr, [code, signal]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  if (code === 0) return ''
+  if (stdout === '') throw new Error(`the compiler exited with ${signal ?? code}\n${stderr}`)
+  return stdout
+}
+
+// Two checkers take a third more of the processor: each reads the types that files share.
+const settings = ['--pretty', 'false', '--singleThreaded']
 
 // A diagnostic starts at the margin; the indented lines below it are its causes.
 function diagnosticsOf(output: string): string[][] {
@@ -57,10 +71,10 @@ function diagnosticsOf(output: string): string[][] {
 const lengthMax = 160
 
 function lineOf([first = '', ...causes]: readonly string[]): string {
-  const [, place = '', text = first] = /^(.+\(\d+,\d+\)): (.+)$/.exec(first) ?? []
-  const cause = text.length > lengthMax ? causes.at(-1) : undefined
+  const [, place = '', message = first] = /^(.+\(\d+,\d+\)): (.+)$/.exec(first) ?? []
+  const cause = message.length > lengthMax ? causes.at(-1) : undefined
   const where = place.replace(/\((\d+),(\d+)\)$/, ':$1:$2 ')
-  return `${where}${shortened(text)}${cause ? `\n${shortened(cause)}` : ''}`
+  return `${where}${shortened(message)}${cause ? `\n${shortened(cause)}` : ''}`
 }
 
 function shortened(text: string): string {

@@ -3,8 +3,10 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
+import { readContract } from '../../../src/compile/read.js'
 import { withDecisions } from '../../../src/compile/source/decided.js'
 import { readSource } from '../../../src/compile/source/files.js'
+import { filesOf } from '../../../src/document/file-text.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const document = { openapi: '3.1.0', tags: [{ name: 'a' }, { name: 'b' }], paths: { '/toys': { get: {} } } }
@@ -228,4 +230,33 @@ Toy: { properties: { box: { $ref: '../openapi.yaml#/components/schemas/Toy' } },
   const { document, text } = await readSource(path.join(folder, 'openapi.yaml'))
   const copy = await readSource(path.join(folder, 'copy.yaml'), async () => text)
   t.strictSame([copy.document, copy.text], [withDecisions(document).document, text])
+})
+
+t.test('problems are located by the text of the document, and no other file is read again', async (t) => {
+  const file = path.join(
+    temporaryDirectory(t, {
+      'openapi.yaml': `openapi: 3.1.0
+info: { title: Toys, version: 1.0.0 }
+paths:
+  /toys: { $ref: './toys.yaml' }
+`,
+      'toys.yaml': 'get: { operationId: listToys, responses: { "200": { description: Toys. } } }\n',
+    }),
+    'openapi.yaml',
+  )
+  const read: string[] = []
+  const readText = filesOf(file)
+  const contract = await readContract(file, (name) => {
+    read.push(path.basename(name))
+    return readText(name)
+  })
+  t.strictSame(read.sort(), ['openapi.yaml', 'toys.yaml'])
+  read.length = 0
+  const problems = [
+    ['info', 'title'],
+    ['paths', '/toys', 'get'],
+  ].map((at) => ({ text: 'A.', at }))
+  const shown = path.relative(process.cwd(), file)
+  t.strictSame(await contract.locate(problems), [`${shown}:2:9: A.`, `${shown}:4:3: A.`])
+  t.strictSame(read, ['openapi.yaml'])
 })
