@@ -44,7 +44,11 @@ async function compile(root: string, args: readonly string[], stopping?: AbortSi
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const stop = () => process.kill(-Number(child.pid), 'SIGKILL')
+  const stop = () => {
+    try {
+      process.kill(-Number(child.pid), 'SIGKILL')
+    } catch {} // it has just ended
+  }
   stopping?.addEventListener('abort', stop)
   child.once('exit', () => stopping?.removeEventListener('abort', stop))
   const ended = once(child, 'close') // rejects if it cannot be started
