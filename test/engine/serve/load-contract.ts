@@ -188,3 +188,19 @@ t.test('a file that a build could not write is written when it is asked for', as
   for (const form of ['yaml', 'json', 'yaml30', 'json30'] as const)
     t.equal(await loaded.write(form, 'first'), await read.write(form, 'first'))
 })
+
+t.test('each file that a server may ask for is in the plan', async (t) => {
+  const formsIn = async (servers: string) => {
+    const readText = async () => `${text.replace('toys.yaml', "'#/components/pathItems/Toys'")}
+components: { pathItems: { Toys: {} } }
+servers: [${servers}]
+`
+    const { body } = decodePlan(await compileContract('openapi.yaml', { readText })) ?? {}
+    return [...(body?.written.keys() ?? [])].map((name) => name.split(' ')[1])
+  }
+  const usual = ['only', 'first']
+  const four = (places: readonly string[]) => ['yaml', 'json', 'yaml30', 'json30'].flatMap(() => places)
+  const absolute = '{ url: https://toys.example/v1 }'
+  t.strictSame(await formsIn(absolute), four(usual))
+  t.strictSame(await formsIn(`${absolute}, { url: /v1 }`), four([...usual, 'absolute']))
+})

@@ -1,7 +1,7 @@
 // The files of a contract -> its plan: reads and checks it as `readContract` does, once for all starts.
 
 import { isDeepStrictEqual } from 'node:util'
-import type { Contract, FileForm } from '../document/contract.js'
+import type { Contract, FileForm, FileServers } from '../document/contract.js'
 import { ContractError } from '../document/contract-error.js'
 import { engineVersion } from '../document/engine-version.js'
 import type { ExtensionReaders, OperationExtensionReaders } from '../document/extension-readers.js'
@@ -18,6 +18,7 @@ import {
 } from '../document/plan.js'
 import { Reader } from '../document/reader.js'
 import { isOpenApi32 } from '../document/versions.js'
+import { hasRelativeServer } from '../serve/documents/own-server.js'
 import { compileCode } from './code/print.js'
 import { readContract } from './read.js'
 
@@ -69,9 +70,14 @@ function leftOpenIn({ specification }: ContractData): PlanBody['leftOpen'] {
 async function writtenBy(write: Contract['write'], { document }: ContractData): Promise<PlanBody['written']> {
   const older: FileForm[] = ['yaml30', 'json30', ...(isOpenApi32(document) ? ['yaml31' as const] : [])]
   const forms: FileForm[] = ['yaml', 'json', ...older]
+  const places: FileServers[] = [
+    'only',
+    'first',
+    ...(hasRelativeServer(document) ? ['absolute' as const] : []),
+  ]
   const written = new Map<string, Uint8Array>()
   for (const form of forms)
-    for (const servers of ['only', 'first'] as const)
+    for (const servers of places)
       await write(form, servers).then(
         (text) => written.set(writtenName(form, servers), pack(text)),
         () => {}, // as when it is asked for: no reason not to serve the rest

@@ -29,7 +29,7 @@ export function loadingProved<Result extends Contract>(
       ...(['yaml', 'json', 'yaml30', 'json30'] as const),
       ...(isOpenApi32(written.document) ? ['yaml31' as const] : []),
     ])
-      for (const servers of ['only', 'first'] as const)
+      for (const servers of ['only', 'first', 'absolute'] as const)
         t.equal(await loaded.write(form, servers), await written.write(form, servers), `${form}, ${servers}`)
     return loaded
   }

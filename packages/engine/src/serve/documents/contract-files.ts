@@ -8,7 +8,7 @@ import { type Address, type AddressOptions, addressOf } from '../base/address.js
 import { documentPaths } from '../base/own-paths.js'
 import { apiCatalog } from './api-catalog.js'
 import { addDocument, type DocumentPlace, documentPlace, ownServerOf } from './document-place.js'
-import { baseMark, isRelativeServer, type ServerObject } from './own-server.js'
+import { baseMark, hasRelativeServer } from './own-server.js'
 
 const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
 const jsonType = 'application/json; charset=utf-8'
@@ -65,8 +65,7 @@ function createServersAt(
   address: Address,
 ): (url: string) => FileServers {
   if (address.known !== undefined) return () => 'only'
-  const { servers = [] } = contract.document as { readonly servers?: readonly ServerObject[] } // it has been read
-  if (!servers.some(isRelativeServer)) return () => 'first'
+  if (!hasRelativeServer(contract.document)) return () => 'first'
   return (url) =>
     folder === '' && withoutSlash(new URL(url, 'http://a').pathname) === (contract.prefix || '/')
       ? 'first'
