@@ -1,7 +1,7 @@
 // The call that the message at startup proposes: of an operation that the contract has, with a key of the
 // service only where one is asked for, and with nothing that only its caller knows.
 
-import { credentialUsage, isPublic, type Operation, onlyStreams } from 'contract-engine'
+import { credentialPair, credentialUsage, isPublic, type Operation, onlyStreams } from 'contract-engine'
 import type { ServiceContract } from '../auth/plans.js'
 
 /** The parts of the contract that it depends on. */
@@ -74,12 +74,9 @@ function curlOf(
   const [inQuery, inHeaders, inCookies] = [pairsIn('query'), pairsIn('header'), pairsIn('cookie')]
   for (const scheme of requirementOf(operation, known) ?? []) {
     const definition = securitySchemes.get(scheme)
-    const { in: location = '', name = '' } = definition?.type === 'apiKey' ? definition : {}
+    const { in: location = '' } = definition?.type === 'apiKey' ? definition : {}
     const place = { query: inQuery, cookie: inCookies }[location] ?? inHeaders
-    // "Authorization: Bearer …", in quotes
-    const [, header = name, value = key] =
-      place === inHeaders ? (/^"(.+?): (.*)"$/.exec(credentialUsage(definition, key)) ?? []) : []
-    place.push([header, value])
+    place.push([...credentialPair(definition, key)])
   }
   const path = pairsIn('path').reduce(
     (text, [name, value]) => text.replace(`{${name}}`, encodeURIComponent(value)),

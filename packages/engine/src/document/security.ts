@@ -93,17 +93,28 @@ export function areSentAlike(
   return place !== undefined && otherPlace !== undefined && isSamePlace(place, otherPlace)
 }
 
+const bearerPlace: CredentialPlace = { in: 'authorization', name: 'bearer' }
+
 /**
  * How a credential of a scheme is sent, for messages: a header in quotes, or `the query parameter key`.
  * @param credential stands for it in the header
  */
 export function credentialUsage(scheme: SecurityScheme | undefined, credential?: string): string {
-  const { in: location, name } = credentialPlace(scheme) ?? { in: 'authorization', name: 'bearer' }
+  const { in: location, name } = credentialPlace(scheme) ?? bearerPlace
   if (location === 'query') return `the query parameter ${name}`
   if (location === 'cookie') return `the cookie ${name}`
-  if (location === 'header') return `"${scheme?.name}: ${credential ?? '<KEY>'}"`
-  const usual = name === 'bearer' ? '<TOKEN>' : '<CREDENTIALS>'
-  return `"Authorization: ${capitalized(name)} ${credential ?? usual}"`
+  const ofToken = name === 'bearer' ? '<TOKEN>' : '<CREDENTIALS>'
+  return `"${credentialPair(scheme, credential ?? (location === 'header' ? '<KEY>' : ofToken)).join(': ')}"`
+}
+
+/** The name and the value that a credential of a scheme is sent as, in a header, a query or a cookie. */
+export function credentialPair(
+  scheme: SecurityScheme | undefined,
+  credential: string,
+): readonly [name: string, value: string] {
+  const { in: location, name } = credentialPlace(scheme) ?? bearerPlace
+  if (location === 'authorization') return ['Authorization', `${capitalized(name)} ${credential}`]
+  return [location === 'header' ? String(scheme?.name) : name, credential]
 }
 
 /** The header that a place is in, in lower case. */
