@@ -155,10 +155,13 @@ async function transactOnce<Result>(
 
 // A setting of the transaction alone, so that a pooler keeps it.
 function beginFor(signal: Signal | undefined): string {
-  const { statementTimeoutMs, idleTimeoutMs } = signal ?? {}
-  const statement = statementTimeoutMs && `; set local statement_timeout = ${statementTimeoutMs}`
-  const idle = idleTimeoutMs && `; set local idle_in_transaction_session_timeout = ${idleTimeoutMs}`
-  return `begin${statement ?? ''}${idle ?? ''}`
+  const statement = withTime('statement_timeout', signal?.statementTimeoutMs)
+  const idle = withTime('idle_in_transaction_session_timeout', signal?.idleTimeoutMs)
+  return `begin${statement}${idle}`
+}
+
+function withTime(setting: string, ms: number | undefined): string {
+  return ms === undefined ? '' : `; set local ${setting} = ${ms}`
 }
 
 // Even if nobody waits any more.
