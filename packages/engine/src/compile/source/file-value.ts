@@ -142,19 +142,13 @@ function refuseOtherThanJson(parsed: Document, lines: LineCounter): void {
       const keyword = isRounded ? exactKeywordIn(around) : undefined
       if (isKnown && jsonTags.test(tag) && keyword === undefined) return
       const { line, col } = lines.linePos(range?.[0] ?? 0)
-      if (keyword !== undefined)
-        found.push(
-          atPlace(
-            `${keyword} ${source} has more digits than a double keeps: it would be ${value}`,
-            line,
-            col,
-          ),
-        )
-      if (keyword !== undefined) return
       const shown = tag.replace('tag:yaml.org,2002:', '!!')
-      found.push(
-        atPlace(isKnown ? `${shown} is no type of JSON` : `${source} is not a JSON number`, line, col),
-      )
+      const ofTag = isKnown ? `${shown} is no type of JSON` : `${source} is not a JSON number`
+      const fault =
+        keyword === undefined
+          ? ofTag
+          : `${keyword} ${source} has more digits than a double keeps: it would be ${value}`
+      found.push(atPlace(fault, line, col))
     },
   })
   if (found.length > 0) throw allOf(found)

@@ -105,7 +105,7 @@ function formOf(
       const { mediaType } = content
       const fit: Fit = (body) => check.fault(status, body, mediaType)
       const tried = made === undefined ? bodyFor(content, facts, fit, namesIn) : tryBody(made, fit)
-      if (tried?.fault === undefined && tried !== undefined)
+      if (tried !== undefined && tried.fault === undefined)
         return { status, type: essence(mediaType), body: tried.body, isDeclared: true }
       nearest ??= tried?.fault
     }
