@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Writes the plan of the contract, or of the contract that is named, into the build or the file that is named, unless
-// it is there. The build runs it; it is no command for operators, whose help would load more than it needs.
+// Writes the plan of the contract, or of the contract that is named, into the build or the file that is
+// named, unless it is there. The build runs it; it is no command for operators, whose help would load more
+// than it needs.
 
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'

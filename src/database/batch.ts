@@ -151,7 +151,8 @@ export class BatchQueue<Input, Output> {
         rejectAll(this.#waiting.splice(0), error) // without a connection
       else if (batch.callers.length < 2 || isUnavailable(error)) rejectAll(batch.callers, error)
       else await this.#serveEach(batch.callers) // one input may be at fault
-      // The time of a statement counts from when it was asked for: those that waited for this batch have none.
+      // The time of a statement counts from when it was asked for: those that waited for this batch have
+      // none.
       if (this.pool.limitMs !== undefined && isTimedOut(error)) rejectAll(this.#waiting.splice(0), error)
     } finally {
       this.#inFlight--

@@ -1,8 +1,9 @@
-// A feed: what is added to a table, for any number of readers, who miss nothing. One statement a second finds what is new
-// for all readers of an instance; each instance asks by itself, and a reader may go on at another one.
+// A feed: what is added to a table, for any number of readers, who miss nothing. One statement a second finds
+// what is new for all readers of an instance; each instance asks by itself, and a reader may go on at another
+// one.
 //
-// By polls, not LISTEN: that takes a connection of its own, which a pooler has none of, and NOTIFY has all commits wait
-// for each other.
+// By polls, not LISTEN: that takes a connection of its own, which a pooler has none of, and NOTIFY has all
+// commits wait for each other.
 
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -19,7 +20,10 @@ export type Read<Data> = (sql: Sql, after: string) => Promise<readonly Item<Data
 
 export interface FeedOptions {
   readonly everyMs?: number
-  /** How many items are kept. A reader who is further behind reads pages of its own, so that a slow one takes no memory. */
+  /**
+   * How many items are kept. A reader who is further behind reads pages of its own, so that a slow one takes
+   * no memory.
+   */
   readonly rememberedMax?: number
 }
 
@@ -147,7 +151,8 @@ export class Feed<Data> {
     }
   }
 
-  // Undefined where others may have been before them. Who is ahead has read at another instance: this one follows.
+  // Undefined where others may have been before them. Who is ahead has read at another instance: this one
+  // follows.
   #remembered(after: string): readonly Item<Data>[] | undefined {
     const from = positionOf(after)
     if (isBefore(from, positionOf(this.#floor))) return undefined
@@ -204,9 +209,11 @@ interface Shown<Data> {
 const pageMax = 1_000
 
 /**
- * Returns what reads the rows of a table in the order in which their transactions began, up to the first in progress,
- * which may add some before others: a row may be committed after one with a higher key, and none is missed.
- * @param transaction the column (`xid8`, by default `pg_current_xact_id()`) of the transaction that added a row
+ * Returns what reads the rows of a table in the order in which their transactions began, up to the first in
+ * progress, which may add some before others: a row may be committed after one with a higher key, and none is
+ * missed.
+ * @param transaction the column (`xid8`, by default `pg_current_xact_id()`) of the transaction that added a
+ * row
  * @param key that of a unique bigint. An index on both is needed
  */
 export function additionsTo<Data>(

@@ -75,7 +75,9 @@ export class Servers {
     return this.#isPooled === true
   }
 
-  /** The same servers, for a connection that is only tried: it changes neither the current one nor the order. */
+  /**
+   * The same servers, for a connection that is only tried: it changes neither the current one nor the order.
+   */
   get aside(): Servers {
     const copy = new Servers(this.all, this.target, this.#isPooled, this.migrations)
     copy.#first = this.#first

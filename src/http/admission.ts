@@ -92,9 +92,9 @@ class Admission {
   }
 
   /**
-   * Sets `client`, `callers` and rate-limit headers. Throws or rejects over a limit, and if a check cannot tell
-   * now; then what is malformed or has no route. A 401 and a 403 are the operation's to throw. Most requests
-   * wait for nothing here, and get no promise.
+   * Sets `client`, `callers` and rate-limit headers. Throws or rejects over a limit, and if a check cannot
+   * tell now; then what is malformed or has no route. A 401 and a 403 are the operation's to throw. Most
+   * requests wait for nothing here, and get no promise.
    */
   admit(request: FastifyRequest, reply: FastifyReply, isMalformed: boolean): void | Promise<void> {
     const admitted = this.#admittedFor(request)
@@ -103,9 +103,9 @@ class Admission {
     this.#refuseFaulty(request, isMalformed)
   }
 
-  // By route, because a path can be encoded in several ways; by path if there is no route. Undefined for what is
-  // of no contract, and for one that was mounted without admission: it judges its callers itself, and nobody
-  // counts them.
+  // By route, because a path can be encoded in several ways; by path if there is no route. Undefined for what
+  // is of no contract, and for one that was mounted without admission: it judges its callers itself, and
+  // nobody counts them.
   #admittedFor(request: FastifyRequest): Admitted | undefined {
     const { matched } = request
     if (matched?.url === undefined) return this.#admittedBelow(request)

@@ -178,7 +178,10 @@ export class Lifetime implements Signal {
     return this.timeouts.isShort ? this.timeouts.statementTimeoutMs : undefined
   }
 
-  /** A body that streams has its own pace (`upload-pace.ts`): a transaction may wait for it as long as that allows. */
+  /**
+   * A body that streams has its own pace (`upload-pace.ts`): a transaction may wait for it as long as that
+   * allows.
+   */
   get idleTimeoutMs(): number | undefined {
     const { requestTimeoutMs, handlerTimeoutMs } = this.timeouts
     return this.#pace && !this.#hasArrived ? requestTimeoutMs + handlerTimeoutMs : undefined
@@ -325,8 +328,8 @@ export class Lifetimes {
   }
 }
 
-// Admitted: what has not arrived is waited for, where Fastify reads a body. Elsewhere a phase of hooks would be for
-// nothing.
+// Admitted: what has not arrived is waited for, where Fastify reads a body. Elsewhere a phase of hooks would
+// be for nothing.
 function waitForBodies(route: RouteOptions): void {
   if ([route.method].flat().every((method) => method === 'GET' || method === 'HEAD')) return
   const wait: preParsingHookHandler = (request, _reply, payload, done) => {

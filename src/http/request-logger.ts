@@ -37,8 +37,8 @@ export class RequestLogger implements FastifyBaseLogger {
   }
 
   /**
-   * Writes the same line as `info` would, with the request's id and trace, of fields that are JSON, each behind
-   * a comma. Returns false if it cannot, and nothing is written.
+   * Writes the same line as `info` would, with the request's id and trace, of fields that are JSON, each
+   * behind a comma. Returns false if it cannot, and nothing is written.
    */
   infoOfJson(fields: string, message: string): boolean {
     if (!canWriteInfo(this.parent)) return false

@@ -1,6 +1,7 @@
 // The headers of a reply, where Fastify (5.12.8) keeps them until it sends them: an object by their names in
-// lower case. `reply.headers` lists the names of what it is given, and changes the case of each: for ten headers,
-// all in lower case, that costs more than to make them. Fastify has no other way, and its symbol has no type.
+// lower case. `reply.headers` lists the names of what it is given, and changes the case of each: for ten
+// headers, all in lower case, that costs more than to make them. Fastify has no other way, and its symbol has
+// no type.
 
 import type { FastifyReply } from 'fastify'
 import symbols from 'fastify/lib/symbols.js'

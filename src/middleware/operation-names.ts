@@ -1,5 +1,5 @@
-// The names of operations in metrics and in what is stored: their ids, which are unique within a contract. Those of
-// further contracts have a word before them, so that a service with one exports what it always has.
+// The names of operations in metrics and in what is stored: their ids, which are unique within a contract.
+// Those of further contracts have a word before them, so that a service with one exports what it always has.
 
 import type { Contract, Operation } from 'contract-engine'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -26,7 +26,9 @@ export function nameOperations(app: FastifyInstance, own: Contract): void {
   })
 }
 
-/** The name of the operation of a request: `getPet`, and of another contract than the first `/admin getPet`. */
+/**
+ * The name of the operation of a request: `getPet`, and of another contract than the first `/admin getPet`.
+ */
 export function operationNameOf({ matched }: FastifyRequest, { id }: Operation): string {
   return matched?.config.operationName ?? id
 }

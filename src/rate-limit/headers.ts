@@ -65,8 +65,8 @@ export function tooMany({ code, reason, waitMs, isFinal = false, challenge }: Wa
 }
 
 /**
- * Why an address waits that has used up its requests without a valid credential. One that would get a 401 again
- * has a code of its own, because helpers that repeat a 429 would wait for nothing.
+ * Why an address waits that has used up its requests without a valid credential. One that would get a 401
+ * again has a code of its own, because helpers that repeat a 429 would wait for nothing.
  * @param unauthorized the 401 that the request would get
  */
 export function ofAddress(

@@ -1,6 +1,6 @@
 // The rules of x-rate-limits: whether a request is admitted, and which window its headers report. A rejected
-// request is counted in no window, so a client that waits for Retry-After is admitted, unless others of its key
-// have waited as long and used up the new window.
+// request is counted in no window, so a client that waits for Retry-After is admitted, unless others of its
+// key have waited as long and used up the new window.
 
 import type { RequestError } from 'contract-engine'
 import type { Client } from '../auth/client.js'

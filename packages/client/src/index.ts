@@ -1,5 +1,5 @@
-// What the typed client of a contract runs. The types of its operations, and the table of what it needs to know at run
-// time, are generated from the contract.
+// What the typed client of a contract runs. The types of its operations, and the table of what it needs to
+// know at run time, are generated from the contract.
 
 import { type AnyCallRequest, type AnyClient, buildClient } from './client.js'
 import { ApiError } from './error.js'
@@ -76,8 +76,8 @@ export function isErrorOfOperation(table: ClientTable, error: unknown, operation
 }
 
 /**
- * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint. Where no schema describes it,
- * an integer is a bigint if a number would round it.
+ * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint. Where no schema describes
+ * it, an integer is a bigint if a number would round it.
  * @throws {SyntaxError} if the text is not JSON
  */
 export function parseAs(table: ClientTable, text: string, schema?: string): unknown {

@@ -1,11 +1,14 @@
-// A form with files (RFC 7578), written by itself: FormData would write each line end in a text as CR LF, which
-// is another text.
+// A form with files (RFC 7578), written by itself: FormData would write each line end in a text as CR LF,
+// which is another text.
 
 import type { ClientField } from './table.js'
 
 type Fields = Readonly<Record<string, ClientField>>
 
-/** The body of a form, and its media type, which has the boundary. @throws {TypeError} if it cannot have a name */
+/**
+ * The body of a form, and its media type, which has the boundary.
+ * @throws {TypeError} if it cannot have a name
+ */
 export function writeMultipart(
   entries: readonly (readonly [name: string, value: string | Blob])[],
   fields: Fields,
@@ -29,7 +32,8 @@ function ofFile(value: string | Blob): string {
   return `; filename="${escaped(name)}"\r\nContent-Type: ${value.type || 'application/octet-stream'}`
 }
 
-// WHATWG HTML, section 4.10.22.8. A percent sign is left as it is, so only a declared name tells what is meant.
+// WHATWG HTML, section 4.10.22.8. A percent sign is left as it is, so only a declared name tells what is
+// meant.
 function escaped(name: string): string {
   return name.replace(/[\r\n"]/g, encodeURIComponent)
 }

@@ -91,8 +91,8 @@ class CallQueue {
   }
 
   /**
-   * Runs `send` when it is the caller's turn; or returns what another call got: the refusal of the credential,
-   * or a 429 if the caller does not wait so long. Rejects with the reason of its signal.
+   * Runs `send` when it is the caller's turn; or returns what another call got: the refusal of the
+   * credential, or a 429 if the caller does not wait so long. Rejects with the reason of its signal.
    */
   async run(caller: Caller, send: () => Promise<Outcome>): Promise<Outcome> {
     const refusal = await this.#wait(caller)
@@ -113,8 +113,8 @@ class CallQueue {
     }
   }
 
-  // What is refused for its credential would be again, and is counted against the address of all that call from
-  // there: those that wait are not sent. Its headers tell the quota of the address.
+  // What is refused for its credential would be again, and is counted against the address of all that call
+  // from there: those that wait are not sent. Its headers tell the quota of the address.
   #settle(error: ApiError): void {
     for (const each of this.#waiting.splice(0)) each.end(of(error, each.operation))
   }

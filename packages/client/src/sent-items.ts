@@ -1,17 +1,20 @@
-// A request body that is a stream of items: each is written when it is asked for, so that no more is held than a chunk.
+// A request body that is a stream of items: each is written when it is asked for, so that no more is held
+// than a chunk.
 
 import { encode } from './json.js'
 import { readableOf } from './readable.js'
 import { checkJson, type Sent } from './sendable.js'
 
-// An array is written in chunks of this length; what is iterated over, item by item, since the next one may take long.
+// An array is written in chunks of this length; what is iterated over, item by item, since the next one may
+// take long.
 const chunkLength = 65_536
 const recordSeparator = '\u001e'
 
 /**
  * The bytes of a stream of items.
  * @param framing lines of JSON, or JSON text sequences (RFC 7464)
- * @throws {TypeError} if it does not iterate; of an item that cannot be sent as it is, the stream fails with one
+ * @throws {TypeError} if it does not iterate; of an item that cannot be sent as it is, the stream fails with
+ * one
  */
 export function writeItems(sent: Sent, framing: 'lines' | 'sequence'): ReadableStream<Uint8Array> {
   const { at, value } = sent

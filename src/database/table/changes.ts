@@ -114,7 +114,8 @@ function finding<Shown>(rows: Source, key: Field, lock: 'update' | 'no key updat
   return async (sql, value) => only(rows, await sql.unsafe<Texts[]>(text, [value]))
 }
 
-// Not prepared, because clients choose which fields they send: sessions would keep a statement for each choice.
+// Not prepared, because clients choose which fields they send: sessions would keep a statement for each
+// choice.
 function changing<Shown>(rows: Changing<Shown>, key: Field) {
   const { from, counting, shown } = rows
   const where = whereKey(rows, key)

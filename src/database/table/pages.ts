@@ -85,8 +85,8 @@ export type PageRequest<Fields, Position, Filters extends AnyFilters, Names = ne
   readonly order?: Names | undefined
 } & { readonly [Name in keyof Filters]?: FilterValue<Fields, Filters[Name]> | undefined }
 
-// What a request must be besides, in words: the compiler prints the text. A parameter of the contract that the
-// list does not know would filter nothing, and a link that its `after` cannot have would be refused.
+// What a request must be besides, in words: the compiler prints the text. A parameter of the contract that
+// the list does not know would filter nothing, and a link that its `after` cannot have would be refused.
 type Fitting<Request, Filters, Next> = [UnknownNames<Request, Filters>] extends [never]
   ? Request extends { readonly after?: infer After }
     ? [Next] extends [After]

@@ -44,8 +44,8 @@ export interface Declaration<Shown, Taken> {
   /** What a deletion sets instead of removing the row, in SQL: `deleted_at = now()`. */
   readonly deletion?: string
   /**
-   * A field that counts the changes of a row: its entity tag. Without one that is a digest of all that the row
-   * shows.
+   * A field that counts the changes of a row: its entity tag. Without one that is a digest of all that the
+   * row shows.
    */
   readonly version?: Counter<Shown>
 }
@@ -108,8 +108,8 @@ export function table<Shown extends object, Taken extends object>(
       return createPages<Shown, Stored<Shown, Taken>, Declared, Filters, By>(source, fieldOf, options)
     },
     /**
-     * Returns a function that changes some fields of the row with a value of a unique field, and returns it as
-     * it is stored then, or undefined if there is none.
+     * Returns a function that changes some fields of the row with a value of a unique field, and returns it
+     * as it is stored then, or undefined if there is none.
      * @throws {RequestError} when it is called: `precondition_failed` if `ifMatch` does not name the row's
      * entity tag, `invalid_request` for a value that its column does not store
      */

@@ -1,5 +1,5 @@
-// `contract-engine diff`: reports the changes between two contracts by their effect on clients, and checks that the
-// version was raised accordingly.
+// `contract-engine diff`: reports the changes between two contracts by their effect on clients, and checks
+// that the version was raised accordingly.
 
 import { paintFor, print, type Stream } from '../lib/terminal.js'
 import { toGithub } from './annotations.js'
@@ -42,7 +42,10 @@ export interface Streams {
   readonly stderr: { write(text: string): unknown }
 }
 
-/** Runs the command, and resolves to its exit code. 1 means that the version is not enough, so that every error is 2. */
+/**
+ * Runs the command, and resolves to its exit code. 1 means that the version is not enough, so that every
+ * error is 2.
+ */
 export async function runCommand(args: readonly string[], { stdout, stderr }: Streams): Promise<number> {
   try {
     return await diff(args, stdout)

@@ -1,5 +1,5 @@
-// The fields of forms: what makes one a file, a text or JSON is its schema and its encoding together, so it is
-// read as the server reads it.
+// The fields of forms: what makes one a file, a text or JSON is its schema and its encoding together, so it
+// is read as the server reads it.
 
 import { accepts, type Field, plainField, Reader, readContents } from '../tools.js'
 import { claim, report, type Spot } from './comparison.js'
@@ -17,8 +17,8 @@ interface Form {
 
 /**
  * Reports what changes in the fields of a form beside their schemas.
- * @returns the spot of the schemas of the form, in which a field that becomes a list, or was one, is a list in
- * both; undefined if the server reads no form
+ * @returns the spot of the schemas of the form, in which a field that becomes a list, or was one, is a list
+ * in both; undefined if the server reads no form
  */
 export function compareForm(media: Spot, mediaType: string): Spot | undefined {
   const [was, is] = [formOf(media, 'before', mediaType), formOf(media, 'after', mediaType)]

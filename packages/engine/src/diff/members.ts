@@ -198,8 +198,8 @@ function describes({ comparison, ...spot }: Spot, side: keyof Pair, outer: Node,
   })
 }
 
-// Whether an alternative or a condition of this schema, or of one around it, described a property. Of a choice
-// that this schema is a variant of, the others describe other values.
+// Whether an alternative or a condition of this schema, or of one around it, described a property. Of a
+// choice that this schema is a variant of, the others describe other values.
 function mayBeDescribed({ comparison, before, around }: Spot, name: string): boolean {
   const applied = new Set([before, ...around.map((pair) => pair.before)])
   const schemas = new Set(applied)

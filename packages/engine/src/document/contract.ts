@@ -258,12 +258,15 @@ export type ReceiverResponse = Pick<Response, 'status' | 'key' | 'contents'>
 export type FileForm = 'yaml' | 'json' | 'yaml31' | 'yaml30' | 'json30'
 
 /**
- * The servers of such a file: the service alone, or before the contract's, of which `absolute` leaves out those that
- * are a path.
+ * The servers of such a file: the service alone, or before the contract's, of which `absolute` leaves out
+ * those that are a path.
  */
 export type FileServers = 'only' | 'first' | 'absolute'
 
-/** Everything the server reads from the contract: plain data, how to find its places and to write it, and its functions. */
+/**
+ * Everything the server reads from the contract: plain data, how to find its places and to write it, and its
+ * functions.
+ */
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
   readonly document: object
@@ -299,7 +302,9 @@ export interface Contract {
    * A line for each problem, with its place in the files, which are read again: `openapi.yaml:12:7: message`.
    */
   readonly locate: (problems: readonly Problem[]) => Promise<readonly string[]>
-  /** The text of a file, with `baseMark(text)` in place of the URL of its first server, or of its only one. */
+  /**
+   * The text of a file, with `baseMark(text)` in place of the URL of its first server, or of its only one.
+   */
   readonly write: (form: FileForm, servers: FileServers) => Promise<string>
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }

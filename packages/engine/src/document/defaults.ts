@@ -31,8 +31,8 @@ export const defaultRequestId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,12
 export const defaultLimits = { bodyBytes: 1_048_576, urlBytes: maxHeaderSize, headerBytes: maxHeaderSize }
 
 /**
- * What a body may hold in memory beyond what all operations allow: one with a larger limit streams, and so long is an
- * item of a stream, or all that comes before the files of a form.
+ * What a body may hold in memory beyond what all operations allow: one with a larger limit streams, and so
+ * long is an item of a stream, or all that comes before the files of a form.
  */
 export const heldBytesMax = 1_048_576
 

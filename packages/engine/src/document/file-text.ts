@@ -46,8 +46,8 @@ async function textOnDisk(file: string): Promise<string> {
   throw new UnreadFile('is no regular file, so it is not read')
 }
 
-// Decoding writes U+FFFD for what is not UTF-8, which a file may hold itself. In its place is a lone surrogate,
-// which no UTF-8 does: whoever parses the text refuses it, and knows the line.
+// Decoding writes U+FFFD for what is not UTF-8, which a file may hold itself. In its place is a lone
+// surrogate, which no UTF-8 does: whoever parses the text refuses it, and knows the line.
 function decoded(bytes: Buffer): string {
   const text = bytes.toString('utf8')
   if (isUtf8(bytes)) return text

@@ -1,4 +1,5 @@
-// Sequential media types (OpenAPI 3.2, section 4.14), and the sign of life of a stream that has no item to send.
+// Sequential media types (OpenAPI 3.2, section 4.14), and the sign of life of a stream that has no item to
+// send.
 
 import type { Content, OperationLimits } from './contract.js'
 import { defaultKeepAliveMs } from './defaults.js'
@@ -7,7 +8,10 @@ import { essence } from './media-types.js'
 /** How each item of a stream is framed: see streams.md. */
 export type Framing = NonNullable<Content['framing']>
 
-/** The framing of a media type; undefined of one that is no sequence of items, or only with `itemSchema`, as CSV is. */
+/**
+ * The framing of a media type; undefined of one that is no sequence of items, or only with `itemSchema`, as
+ * CSV is.
+ */
 export function framingOf(mediaType: string): Framing | undefined {
   const name = essence(mediaType)
   if (name === 'text/event-stream') return 'sse'

@@ -11,13 +11,14 @@ export interface Validator extends ValidateFunction {
 }
 
 /**
- * Accepts a body and writes it in one pass: the JSON of one that its schema allows, or undefined if it cannot tell.
+ * Accepts a body and writes it in one pass: the JSON of one that its schema allows, or undefined if it cannot
+ * tell.
  */
 export type Accept = (body: unknown) => string | undefined
 
 /**
- * Judges a part of a request and reads it in one pass: whether it is valid, and has been changed as its schema says.
- * If it cannot tell, it says no, and has changed nothing.
+ * Judges a part of a request and reads it in one pass: whether it is valid, and has been changed as its
+ * schema says. If it cannot tell, it says no, and has changed nothing.
  */
 export type Read = (part: unknown) => boolean
 

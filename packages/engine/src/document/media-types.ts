@@ -10,7 +10,9 @@ export function isSuffixPattern(name: string): boolean {
   return /^[^*/\s]+\/\*\+[^*/\s]+$/.test(essence(name))
 }
 
-/** A media type by which no other declaration is the same: without blanks, quotes and the order of parameters. */
+/**
+ * A media type by which no other declaration is the same: without blanks, quotes and the order of parameters.
+ */
 export function normalType(mediaType: string): string {
   const parameters = [...(mediaParameters(mediaType) ?? [])].map((each) => each.join('=')).sort()
   return [essence(mediaType), ...parameters].join(';')

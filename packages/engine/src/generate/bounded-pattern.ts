@@ -1,5 +1,6 @@
 // Patterns that are seen to take time in proportion to a text without an analysis, which takes a second for a
-// UUID: characters one after the other, of which each may be repeated so often that all ways to match are few.
+// UUID: characters one after the other, of which each may be repeated so often that all ways to match are
+// few.
 
 // A character, a class of them, or an escape that is one; then how often.
 const item =
@@ -8,7 +9,9 @@ const item =
 // For each character that a match may begin with; the actual number is far lower.
 const stepsMax = 10_000
 
-/** Whether a pattern has no alternatives, groups or unlimited repetitions, and few and short ways to match. */
+/**
+ * Whether a pattern has no alternatives, groups or unlimited repetitions, and few and short ways to match.
+ */
 export function isBounded(source: string): boolean {
   const pattern = source.replace(/^\^/, '').replace(/(?<!\\)\$$/, '')
   let ways = 1

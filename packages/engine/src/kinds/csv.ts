@@ -65,8 +65,8 @@ export interface CsvWriter {
 }
 
 /**
- * Creates the writer of a media type: a row for each object. A field that is absent or null is empty, and an empty text is
- * `""`. Nothing is altered: not even a text that a spreadsheet may take for a formula.
+ * Creates the writer of a media type: a row for each object. A field that is absent or null is empty, and an
+ * empty text is `""`. Nothing is altered: not even a text that a spreadsheet may take for a formula.
  * @returns a writer that throws for a field without a column, and for text that UTF-8 cannot hold
  */
 export function createCsvWriter({ columns = [], mediaType }: Content): CsvWriter {

@@ -1,5 +1,5 @@
-// Streams of items, framed as server-sent events (WHATWG HTML, section 9.2), lines of JSON, JSON text sequences (RFC
-// 7464), or rows of CSV (RFC 4180).
+// Streams of items, framed as server-sent events (WHATWG HTML, section 9.2), lines of JSON, JSON text
+// sequences (RFC 7464), or rows of CSV (RFC 4180).
 
 import type { Content, EventData, Schema } from '../document/contract.js'
 import { essence } from '../document/media-types.js'

@@ -83,8 +83,8 @@ function headerText(value: unknown): string | undefined {
 }
 
 /**
- * What another server would add to the responses of a contract: the headers that are marked so, and those that
- * an error of the server must have.
+ * What another server would add to the responses of a contract: the headers that are marked so, and those
+ * that an error of the server must have.
  */
 export function madeAddition(
   { operations }: Contract,

@@ -83,7 +83,8 @@ function isFinal(code: number | undefined): code is number {
   return code !== undefined && code >= 200 && code <= 599
 }
 
-// Their responses have no content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5), so none is of a declared one.
+// Their responses have no content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5), so none is of a declared
+// one.
 const empty: ReadonlySet<number | undefined> = new Set([204, 205, 304])
 
 // 200 before 202, and both before 2XX and default.

@@ -74,7 +74,8 @@ function makingHandler(operation: Operation, parts: Parameters<typeof createMake
   }
 }
 
-// What a server cannot check, such as a certificate, a mock does not ask for; nor two credentials in one place.
+// What a server cannot check, such as a certificate, a mock does not ask for; nor two credentials in one
+// place.
 function withMockSecurity(contract: Contract): Contract {
   const operations = [...contract.operations].map(([id, operation]): [string, Operation] => [
     id,

@@ -1,5 +1,5 @@
-// A server of a contract that needs no handler: what the engine's page shows, with the parts of a mock, and with
-// CORS, because a page of a development server is of another origin.
+// A server of a contract that needs no handler: what the engine's page shows, with the parts of a mock, and
+// with CORS, because a page of a development server is of another origin.
 
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'

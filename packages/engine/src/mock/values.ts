@@ -1,5 +1,6 @@
-// Values of a schema, the most telling first: with the contract's own examples and every field, then with less.
-// The same schema has the same values in the same order. Who asks takes the first that its validator accepts.
+// Values of a schema, the most telling first: with the contract's own examples and every field, then with
+// less. The same schema has the same values in the same order. Who asks takes the first that its validator
+// accepts.
 
 import type { AnySchema } from '../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../document/reader.js'
@@ -46,7 +47,8 @@ class Draft {
     this.#state = number
   }
 
-  // What each draft tries: the first everything, the second scalars that are given, others less, or by chance.
+  // What each draft tries: the first everything, the second scalars that are given, others less, or by
+  // chance.
   get #takesExamples(): 'all' | 'scalars' | 'none' {
     return this.#number === 0 ? 'all' : this.#number < 6 ? 'scalars' : 'none'
   }

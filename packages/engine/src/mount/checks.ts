@@ -50,8 +50,9 @@ export function deprecationCheck(headersFor: DeprecationHeaders, address: Addres
 }
 
 /**
- * All checks as one hook, since Fastify's way from one to the next takes longer than most of them. One that need not
- * wait makes no promise: an async function for each would take two, and a turn of the microtask queue.
+ * All checks as one hook, since Fastify's way from one to the next takes longer than most of them. One that
+ * need not wait makes no promise: an async function for each would take two, and a turn of the microtask
+ * queue.
  */
 export function hook(...given: readonly (Check | undefined)[]): onRequestHookHandler {
   const checks = given.filter((each) => each !== undefined)

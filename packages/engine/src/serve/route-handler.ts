@@ -114,8 +114,8 @@ export function createRouteHandler<Resource>(
     }
   }
 
-  // A stream that a handler returns may have failed: its error, which ends the process if nobody listens, comes
-  // behind all that follows without a wait if this is a microtask.
+  // A stream that a handler returns may have failed: its error, which ends the process if nobody listens,
+  // comes behind all that follows without a wait if this is a microtask.
   const runStreaming: Respond<Resource> = async (request, reply, resource) => {
     await undefined
     return run(request, reply, resource)

@@ -1,5 +1,6 @@
-// What the handler of a route gives Fastify to wait for. Of a promise, Fastify (5.12) makes another, and waits for the
-// reply that it resolves with until its connection has taken all of it: a response that is sent at once needs neither.
+// What the handler of a route gives Fastify to wait for. Of a promise, Fastify (5.12) makes another, and
+// waits for the reply that it resolves with until its connection has taken all of it: a response that is sent
+// at once needs neither.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SerializedResponse } from './response/response-serialization.js'
@@ -37,7 +38,10 @@ export class Sending {
   }
 }
 
-/** Whether the response has told of a failure already, such as of a time limit: Fastify would log a second, as an error. */
+/**
+ * Whether the response has told of a failure already, such as of a time limit: Fastify would log a second, as
+ * an error.
+ */
 export function isToldOf(request: FastifyRequest, reply: FastifyReply, error: unknown): boolean {
   if (reply.sent) request.log.debug({ err: error }, 'failed after its response')
   return reply.sent

@@ -6,7 +6,9 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 
-/** Folders and files of tests, by the suite that runs them. A file is in the suite that names it most exactly. */
+/**
+ * Folders and files of tests, by the suite that runs them. A file is in the suite that names it most exactly.
+ */
 export type Places = Readonly<Record<string, readonly string[]>>
 
 /** The suites of a folder of tests. */
@@ -53,8 +55,8 @@ export function suitesIn(
 
 async function runFiles(built: string, files: readonly string[]): Promise<void> {
   const before = globalsNow()
-  // In a test of its own: tap may end a process whose tests are all done while the next file is read. The tests of
-  // the file run after it, and before that of the next file.
+  // In a test of its own: tap may end a process whose tests are all done while the next file is read. The
+  // tests of the file run after it, and before that of the next file.
   for (const file of files)
     await t.test(`${file} begins`, async (t) => {
       const { dir, name } = path.parse(file)

@@ -123,7 +123,9 @@ function createPlans(ajv: Known, mode: NumberMode, assertions: Assertions): Plan
   }
 }
 
-/** What of a schema says something of a value by itself, without its subschemas; undefined if nothing does. */
+/**
+ * What of a schema says something of a value by itself, without its subschemas; undefined if nothing does.
+ */
 export function assertionsOf(schema: Schema, { RULES }: Pick<Known, 'RULES'>): Schema | undefined {
   const own = Object.entries(schema).filter(
     ([key]) =>

@@ -47,8 +47,8 @@ export function quoted(text: string): string {
 type Checkable = string & { isWellFormed(): boolean }
 
 /**
- * What is wrong with a text that would be sent as another one. JSON escapes a lone surrogate; in any other text,
- * encoders write U+FFFD instead.
+ * What is wrong with a text that would be sent as another one. JSON escapes a lone surrogate; in any other
+ * text, encoders write U+FFFD instead.
  */
 export function utf8Fault(text: string): string | undefined {
   return (text as Checkable).isWellFormed() ? undefined : 'has a lone surrogate, which UTF-8 cannot hold'

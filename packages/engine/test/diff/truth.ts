@@ -1,6 +1,6 @@
-// What contract:diff calls breaking, against the truth: for pairs of schemas of a small grammar, an edit breaks
-// requests if a value that a client may send is refused after it, and responses if a value may be sent that was
-// not possible. Both ways: no break is missed, and nothing else is called one.
+// What contract:diff calls breaking, against the truth: for pairs of schemas of a small grammar, an edit
+// breaks requests if a value that a client may send is refused after it, and responses if a value may be sent
+// that was not possible. Both ways: no break is missed, and nothing else is called one.
 //
 // DIFF_SEED=7 npx tap packages/engine/test/diff/truth.ts tries other pairs, DIFF_PAIRS=1000 more of them.
 
@@ -90,7 +90,10 @@ function opened(schema: unknown): unknown {
 }
 
 interface Verdict {
-  /** Whether the edit breaks: surely, or only clients that send what the schema does not describe, or read more. */
+  /**
+   * Whether the edit breaks: surely, or only clients that send what the schema does not describe, or read
+   * more.
+   */
   readonly request: 'yes' | 'maybe' | 'no'
   readonly response: 'yes' | 'maybe' | 'no'
 }

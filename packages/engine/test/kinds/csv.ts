@@ -1,4 +1,5 @@
-// Responses in CSV: what is written, what is refused when the contract is read, and what a handler cannot send.
+// Responses in CSV: what is written, what is refused when the contract is read, and what a handler cannot
+// send.
 
 import t, { type Test } from 'tap'
 import { parse as parseYaml } from 'yaml'

@@ -1,5 +1,6 @@
-// Two contracts in one application, each with its own prefix, form of errors, security and documents: whatever is
-// below the prefix of one responds as that contract says, by whichever handler of errors it leaves.
+// Two contracts in one application, each with its own prefix, form of errors, security and documents:
+// whatever is below the prefix of one responds as that contract says, by whichever handler of errors it
+// leaves.
 
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
@@ -89,7 +90,10 @@ const credentials = {
 
 type Place = 'root' | 'plugins' | 'mixed'
 
-/** An application of both, whose handlers of errors, as far as an application has them, are those of the first. */
+/**
+ * An application of both, whose handlers of errors, as far as an application has them, are those of the
+ * first.
+ */
 async function start(
   t: Test,
   place: Place,

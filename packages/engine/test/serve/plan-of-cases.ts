@@ -1,5 +1,5 @@
-// Each case of the engine, and each feature, by way of a plan, whose functions are printed: the same contract,
-// the same responses. What Ajv compiles within the process is their oracle.
+// Each case of the engine, and each feature, by way of a plan, whose functions are printed: the same
+// contract, the same responses. What Ajv compiles within the process is their oracle.
 
 import t, { type Test } from 'tap'
 import { readContract } from '../../src/compile/index.js'

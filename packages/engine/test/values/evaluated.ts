@@ -1,5 +1,5 @@
-// What `unevaluatedProperties` and `unevaluatedItems` refuse beside each other applicator, whether all errors are
-// reported, one, or those of a response; and as it is explained.
+// What `unevaluatedProperties` and `unevaluatedItems` refuse beside each other applicator, whether all errors
+// are reported, one, or those of a response; and as it is explained.
 
 import t from 'tap'
 import { createAjv } from '../../src/compile/schemas/ajv.js'

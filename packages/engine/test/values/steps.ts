@@ -1,5 +1,5 @@
-// A value that would take too many steps is refused, as early on every machine; one that a contract of its kind
-// means is not.
+// A value that would take too many steps is refused, as early on every machine; one that a contract of its
+// kind means is not.
 
 import Fastify from 'fastify'
 import t from 'tap'

@@ -56,8 +56,8 @@ export function createJudges(document: object, options: CompilerOptions = {}): J
 }
 
 /**
- * Whether a schema compiles in a document: by a new compiler, because one that has reported an invalid default
- * does not report it again. A ContractError is about a schema that this one refers to.
+ * Whether a schema compiles in a document: by a new compiler, because one that has reported an invalid
+ * default does not report it again. A ContractError is about a schema that this one refers to.
  */
 export function isCompilable(document: object, schema: AnySchema): boolean {
   try {

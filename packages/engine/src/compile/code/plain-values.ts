@@ -1,5 +1,6 @@
-// What the functions have in common that are printed beside those of Ajv: which schemas they know, and the tests of
-// plain values. A value for which a test fails may be valid all the same: whoever asks then has its validator.
+// What the functions have in common that are printed beside those of Ajv: which schemas they know, and the
+// tests of plain values. A value for which a test fails may be valid all the same: whoever asks then has its
+// validator.
 
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, exactNumbers, isNode } from '../../document/keywords.js'
@@ -119,7 +120,9 @@ function formTests({ pattern, format }: Schema, value: string, names: Names): st
   return tests
 }
 
-/** The tests of a number, or of a bigint where an integer may be one, by a known schema; undefined as above. */
+/**
+ * The tests of a number, or of a bigint where an integer may be one, by a known schema; undefined as above.
+ */
 export function numberTests(
   { type, format, minimum, maximum }: Schema,
   value: string,

@@ -1,6 +1,7 @@
-// Prints the function that accepts a body and writes it in one pass (`Accept` in judges.ts), for schemas of objects,
-// arrays and plain values as most contracts have them. On anything unusual, in a schema or in a value, it gives no
-// verdict: what it accepts, the schema's validator accepts, too, and its writer writes the same bytes.
+// Prints the function that accepts a body and writes it in one pass (`Accept` in judges.ts), for schemas of
+// objects, arrays and plain values as most contracts have them. On anything unusual, in a schema or in a
+// value, it gives no verdict: what it accepts, the schema's validator accepts, too, and its writer writes the
+// same bytes.
 
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, isNode } from '../../document/keywords.js'
@@ -80,7 +81,8 @@ out+=${needed.length > 0 ? `'}'` : `${isEmpty}?'{}':'}'`}
 `
   }
 
-  // Required ones first, as the writer has them: behind one of these, no other needs to ask if it is the first.
+  // Required ones first, as the writer has them: behind one of these, no other needs to ask if it is the
+  // first.
   #fields(schema: Schema, value: string, { needed, keys, isEmpty }: FieldNames): string | undefined {
     const properties = (schema.properties ?? {}) as Readonly<Record<string, AnySchema>>
     const others = Object.keys(properties).filter((name) => !needed.includes(name))

@@ -1,4 +1,5 @@
-// Prints the functions that an Ajv has compiled, and what explains the values that they refuse (`PrintedCompiler`).
+// Prints the functions that an Ajv has compiled, and what explains the values that they refuse
+// (`PrintedCompiler`).
 
 import { _, type Ajv, type Code, type ValidateFunction } from 'ajv'
 import standaloneModule from 'ajv/dist/standalone/index.js'

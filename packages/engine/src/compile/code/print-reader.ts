@@ -1,6 +1,6 @@
-// Prints the function that judges a part of a request and reads it in one pass (`Read` in judges.ts): the parameters of
-// a location, which are texts, or a body of JSON. As print-acceptance.ts, it gives no verdict on anything unusual; what
-// it accepts, the part's validator accepts, too, and would change in the same way.
+// Prints the function that judges a part of a request and reads it in one pass (`Read` in judges.ts): the
+// parameters of a location, which are texts, or a body of JSON. As print-acceptance.ts, it gives no verdict
+// on anything unusual; what it accepts, the part's validator accepts, too, and would change in the same way.
 
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, isNode, schemasIn } from '../../document/keywords.js'

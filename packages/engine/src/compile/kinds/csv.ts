@@ -1,5 +1,5 @@
-// A response in CSV (RFC 4180): an array or a stream of flat objects, a row for each, and a column for each of their
-// properties.
+// A response in CSV (RFC 4180): an array or a stream of flat objects, a row for each, and a column for each
+// of their properties.
 
 import { typesOf } from '../../document/allowed-types.js'
 import type { Content, Schema } from '../../document/contract.js'
@@ -41,7 +41,10 @@ export function readRows(
   return { framing: 'rows', schema, columns }
 }
 
-/** A Media Type Object that has the schema of all rows, where it has that of a row: to readers both are the same. */
+/**
+ * A Media Type Object that has the schema of all rows, where it has that of a row: to readers both are the
+ * same.
+ */
 export function withSchemaOfRows(mediaType: string, media: unknown): unknown {
   const { itemSchema, ...others } = nodeOf(media)
   if (!isCsv(mediaType) || itemSchema === undefined || others.schema !== undefined) return media

@@ -1,4 +1,5 @@
-// Schemas with the keyword `exactNumber` (exact-number-keyword.ts) in place of Ajv's own keywords for numbers.
+// Schemas with the keyword `exactNumber` (exact-number-keyword.ts) in place of Ajv's own keywords for
+// numbers.
 
 import { parse, stringify } from 'lossless-json'
 import type { Schema } from '../../document/contract.js'

@@ -66,9 +66,9 @@ function readPrefix(text: string): Prefix {
 }
 
 /**
- * The contract that the path of a request is below: that with the longest prefix; of several with the same prefix,
- * that with a route which has more of the path. Undefined if it is below none, or if there is only one contract: then
- * whoever asks has it.
+ * The contract that the path of a request is below: that with the longest prefix; of several with the same
+ * prefix, that with a route which has more of the path. Undefined if it is below none, or if there is only
+ * one contract: then whoever asks has it.
  */
 export function mountedBelow(request: FastifyRequest): Mounted | undefined {
   const all = severalOn(request.server.server)

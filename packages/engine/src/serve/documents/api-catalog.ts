@@ -10,8 +10,8 @@ import { addDocument, type DocumentPlace, documentPlaces, ownServerOf } from './
 const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 
 /**
- * Adds a contract to `/.well-known/api-catalog`, unless that is an operation: one for all contracts of a scope, at
- * its root, because that is where tools look for it.
+ * Adds a contract to `/.well-known/api-catalog`, unless that is an operation: one for all contracts of a
+ * scope, at its root, because that is where tools look for it.
  */
 export function apiCatalog(app: FastifyInstance, contract: Contract, address: Address): void {
   const places = documentPlaces(app)

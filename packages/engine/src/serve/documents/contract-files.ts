@@ -26,10 +26,11 @@ export function withBase(
 }
 
 /**
- * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` and `.json` for tools that do not support OpenAPI
- * 3.1, `/openapi-3.1.yaml` unless the contract is of 3.0, and the API catalogue. An operation of the contract
- * at one of these takes precedence. The public URL is the only server; without one the contract's follow the one at
- * which the caller reached the service. Those of a second contract are below its prefix: `/admin/openapi.yaml`.
+ * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` and `.json` for tools that do not support
+ * OpenAPI 3.1, `/openapi-3.1.yaml` unless the contract is of 3.0, and the API catalogue. An operation of the
+ * contract at one of these takes precedence. The public URL is the only server; without one the contract's
+ * follow the one at which the caller reached the service. Those of a second contract are below its prefix:
+ * `/admin/openapi.yaml`.
  * @throws {ContractError} if the paths are those of another contract, or of the application
  */
 export function contractFiles(app: FastifyInstance, contract: Contract, options?: AddressOptions): void {
@@ -58,8 +59,8 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   apiCatalog(app, contract, address)
 }
 
-// Where the operations are not at the path of the contract, or its files not at the root, its servers that are paths
-// lead elsewhere.
+// Where the operations are not at the path of the contract, or its files not at the root, its servers that
+// are paths lead elsewhere.
 function createServersAt(
   { contract, folder }: DocumentPlace,
   address: Address,

@@ -1,5 +1,5 @@
-// Where an application serves the documents of a contract: at the root of its scope, and those of a second contract
-// below the prefix of that, so that neither takes the paths of the other.
+// Where an application serves the documents of a contract: at the root of its scope, and those of a second
+// contract below the prefix of that, so that neither takes the paths of the other.
 
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
@@ -45,8 +45,8 @@ export function documentPlaces({ server, prefix }: FastifyInstance): DocumentPla
 }
 
 /**
- * Makes the servers of a contract's operations, relative to its documents, which may be in another scope than they.
- * That is known once the application is ready.
+ * Makes the servers of a contract's operations, relative to its documents, which may be in another scope than
+ * they. That is known once the application is ready.
  */
 export function ownServerOf(
   { server, prefix }: FastifyInstance,
@@ -91,7 +91,10 @@ function named({ title, version }: Contract): string {
   return `${title} ${version}`
 }
 
-/** Fastify's own error does not name the contract. @throws {ContractError} if a path is that of another route */
+/**
+ * Fastify's own error does not name the contract.
+ * @throws {ContractError} if a path is that of another route
+ */
 export function checkIsFree(app: FastifyInstance, contract: Contract, path: string): void {
   const url = app.prefix.replace(/\/$/, '') + path
   if (app.hasRoute({ method: 'GET', url }))

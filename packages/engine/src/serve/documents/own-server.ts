@@ -16,15 +16,17 @@ export function isRelativeServer({ url, variables = {} }: ServerObject): boolean
   return !/^(?:[a-z][a-z\d+.-]*:)?\/\//i.test(known)
 }
 
-/** Whether a document names such a server: where it is served elsewhere, its files are written without them. */
+/**
+ * Whether a document names such a server: where it is served elsewhere, its files are written without them.
+ */
 export function hasRelativeServer(document: object): boolean {
   const { servers = [] } = document as { readonly servers?: readonly ServerObject[] } // it has been read
   return servers.some(isRelativeServer)
 }
 
 /**
- * The server of operations with a prefix, relative to a file in a folder of the service (OpenAPI 3.1.1, section
- * 4.8.5).
+ * The server of operations with a prefix, relative to a file in a folder of the service (OpenAPI 3.1.1,
+ * section 4.8.5).
  */
 export function ownServer({ prefix }: Pick<Contract, 'prefix'>, folder = ''): ServerObject {
   const root = folder === '' ? '.' : folder.slice(1).replace(/[^/]+/g, '..')

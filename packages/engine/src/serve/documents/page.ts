@@ -1,7 +1,7 @@
 // `/docs`: the contract's operations as plain HTML, which an interactive reference replaces once the browser
 // has loaded it. That is Scalar, served from the copy in @scalar/fastify-api-reference, which is 13 MB and
-// optional; the page's Content-Security-Policy allows nothing from other origins. What writes the texts is loaded when
-// one is asked for, because most instances never are.
+// optional; the page's Content-Security-Policy allows nothing from other origins. What writes the texts is
+// loaded when one is asked for, because most instances never are.
 
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
@@ -44,8 +44,8 @@ function tokenOrigins({ securitySchemes }: Contract): string[] {
 }
 
 /**
- * Adds `/docs`, its assets and its text, and redirects `/` to it. The contract's operations take precedence. Those of
- * a second contract are below its prefix: `/admin/docs`, to which `/admin/` leads.
+ * Adds `/docs`, its assets and its text, and redirects `/` to it. The contract's operations take precedence.
+ * Those of a second contract are below its prefix: `/admin/docs`, to which `/admin/` leads.
  * @param parts the tables and the error codes of other parts of the server
  * @throws {OperatorError} if Scalar is not installed
  * @throws {ContractError} if the paths are those of another contract, or of the application

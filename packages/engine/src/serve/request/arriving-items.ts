@@ -1,5 +1,6 @@
-// The items of a request body, while they arrive: each is parsed and validated, and handed over before the next one is
-// looked for. So no more is held of a body than an item takes, and a client sends no faster than its handler reads.
+// The items of a request body, while they arrive: each is parsed and validated, and handed over before the
+// next one is looked for. So no more is held of a body than an item takes, and a client sends no faster than
+// its handler reads.
 
 import type { FastifyRequest } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
@@ -47,7 +48,10 @@ export class ArrivingItems implements AsyncIterable<unknown> {
     this.#texts = new ItemTexts(rules.framing, { max: rules.max, memory, onHeld })
   }
 
-  /** Each item. At the first that is invalid the iteration fails, and so does the request, whatever is made of it. */
+  /**
+   * Each item. At the first that is invalid the iteration fails, and so does the request, whatever is made of
+   * it.
+   */
   [Symbol.asyncIterator](): AsyncGenerator<unknown> {
     return this.#read(atFirst)
   }

@@ -112,7 +112,9 @@ interface Judged {
   readonly validate: Validator
 }
 
-/** An item that is not valid. What is wrong with it is found when it is asked for, before another one is read. */
+/**
+ * An item that is not valid. What is wrong with it is found when it is asked for, before another one is read.
+ */
 export class InvalidItem {
   constructor(
     readonly place: Place,

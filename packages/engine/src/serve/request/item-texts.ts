@@ -44,8 +44,8 @@ export class ItemTexts {
   }
 
   /**
-   * The next text, without what separates it from others; undefined if its end has not arrived. One that is too long is
-   * told as soon as it is. The bytes are those of another text after the next call.
+   * The next text, without what separates it from others; undefined if its end has not arrived. One that is
+   * too long is told as soon as it is. The bytes are those of another text after the next call.
    * @throws {RequestError} if there is no room for what is kept of it
    */
   next(): Buffer | typeof tooLong | undefined {

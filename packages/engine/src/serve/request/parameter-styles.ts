@@ -1,4 +1,5 @@
-// Deserializes the parameters of a request, cookies among them: which texts each has, and what they stand for.
+// Deserializes the parameters of a request, cookies among them: which texts each has, and what they stand
+// for.
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'

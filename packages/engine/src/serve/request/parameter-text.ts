@@ -67,8 +67,8 @@ export function decode(text: string): string | undefined {
 }
 
 /**
- * A text without the blanks and tabs around it (RFC 9110, section 5.5, and RFC 6265, section 5.2). ECMAScript's
- * `trim` takes more; a pattern would take quadratic time.
+ * A text without the blanks and tabs around it (RFC 9110, section 5.5, and RFC 6265, section 5.2).
+ * ECMAScript's `trim` takes more; a pattern would take quadratic time.
  */
 export function withoutBlanks(text: string): string {
   let [start, end] = [0, text.length]

@@ -18,8 +18,8 @@ export interface RequestSchemas {
 export function requestSchemas(operation: Operation, document: object): RequestSchemas {
   const params = parametersSchema(operation, 'path')
   const headers = parametersSchema(operation, 'header')
-  // Of a body, Fastify compares these names with the media type that checkMediaType gives it. Items are judged
-  // one by one (arriving-items.ts).
+  // Of a body, Fastify compares these names with the media type that checkMediaType gives it. Items are
+  // judged one by one (arriving-items.ts).
   const bodies = (operation.body?.contents ?? [])
     .filter((each) => each.schema !== undefined && !isStream(each))
     .map((each) => [each.mediaType, { schema: bodySchema(each, document) }])

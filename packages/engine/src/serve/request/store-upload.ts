@@ -1,5 +1,5 @@
-// Stores bytes as a file while they arrive. Under its name there is never a part of it: it is written under another one in
-// the same folder, and renamed once all of it is on the disk.
+// Stores bytes as a file while they arrive. Under its name there is never a part of it: it is written under
+// another one in the same folder, and renamed once all of it is on the disk.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
@@ -21,8 +21,8 @@ export interface StoredFile {
 const arrivingPrefix = '.arriving-'
 
 /**
- * Stores a body, a file of a form, or other bytes, in place of a file of that name, if there is one. If anything fails,
- * such as the body of a client that has left, nothing is stored.
+ * Stores a body, a file of a form, or other bytes, in place of a file of that name, if there is one. If
+ * anything fails, such as the body of a client that has left, nothing is stored.
  * @param folder must be there, and of the service alone
  * @throws {RequestError} `invalid_request` for a name that is not that of a file in the folder
  */

@@ -5,7 +5,9 @@ import type { Accept, Judges } from '../../document/judges.js'
 import { essence, isRange } from '../../document/media-types.js'
 import { kindOf, sentType } from '../../kinds/index.js'
 
-/** How the bodies of a status are accepted, if their handler names no media type, and the type as it is sent. */
+/**
+ * How the bodies of a status are accepted, if their handler names no media type, and the type as it is sent.
+ */
 export interface Acceptance {
   readonly accept: Accept
   readonly type: string

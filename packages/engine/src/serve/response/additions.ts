@@ -19,8 +19,8 @@ export interface Addition {
   /** The names of all headers that it sets, sometimes or always, in lower case. */
   readonly headers: readonly string[]
   /**
-   * The headers of every response of an operation, by default none: each variant if they differ. They are set before
-   * its handler begins, and are judged at startup alone.
+   * The headers of every response of an operation, by default none: each variant if they differ. They are set
+   * before its handler begins, and are judged at startup alone.
    */
   readonly always?: (operation: Operation, contract: Contract) => readonly AddedHeaders[]
   /** The errors it may respond with to a request of an operation, by default none. */

@@ -15,8 +15,8 @@ const lingerMs = 1_000
 
 /**
  * Creates the handler for Fastify's option `clientErrorHandler`: it responds with a body of the form that
- * most errors of the contract have, and closes the connection. If it begins with a request line that names a path
- * below another contract of the application, the form is that of this one.
+ * most errors of the contract have, and closes the connection. If it begins with a request line that names a
+ * path below another contract of the application, the form is that of this one.
  */
 export function clientErrorHandler(
   contract: Contract,

@@ -18,8 +18,9 @@ export function hasEntityTags({ method, responses }: Operation): boolean {
 export const revalidated = 'private, no-cache, must-revalidate'
 
 /**
- * The `ETag` and `Cache-Control` of a 200; undefined for other responses. Those of two media types differ, even if
- * their bytes do not (RFC 9110, section 8.8.1). A stream has none: its bytes are not known before they are sent.
+ * The `ETag` and `Cache-Control` of a 200; undefined for other responses. Those of two media types differ,
+ * even if their bytes do not (RFC 9110, section 8.8.1). A stream has none: its bytes are not known before
+ * they are sent.
  */
 export function entityHeaders({ status, headers, body = '' }: SerializedResponse): Headers | undefined {
   if (status !== 200 || body instanceof Readable) return undefined

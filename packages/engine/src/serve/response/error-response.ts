@@ -43,8 +43,8 @@ export interface ErrorHandlerOptions {
 /**
  * Creates the handler of errors, for `setErrorHandler` and, because Fastify runs neither hooks nor the error
  * handler for a malformed URL, for its option `frameworkErrors`. It responds with a body of the form that the
- * contract declares, and logs the cause of a 5xx. What is below the prefix of another contract of the application
- * gets the form of that one.
+ * contract declares, and logs the cause of a 5xx. What is below the prefix of another contract of the
+ * application gets the form of that one.
  */
 export function errorHandler(
   contract: Contract,
@@ -68,7 +68,8 @@ interface DocumentForm {
   readonly ofDocument: ErrorForm
 }
 
-// What an application gives to its handler of errors counts for the contract of that, whatever `mount` has got.
+// What an application gives to its handler of errors counts for the contract of that, whatever `mount` has
+// got.
 function createFormOf(contract: Contract, errorBody: ErrorBodyOf | undefined) {
   const own = documentForm({ contract, errorBody })
   return (mounted: Mounted | undefined): DocumentForm =>
@@ -95,8 +96,8 @@ export interface Unrequested {
 }
 
 /**
- * Creates what makes the responses of errors below Fastify, such as malformed HTTP: in the form of the contract
- * whose path they name, if they begin with a request line, else in that of this one.
+ * Creates what makes the responses of errors below Fastify, such as malformed HTTP: in the form of the
+ * contract whose path they name, if they begin with a request line, else in that of this one.
  */
 export function errorResponses(
   contract: Contract,

@@ -65,8 +65,8 @@ export interface ResponseCheck {
 }
 
 /**
- * The names of headers that were judged as the server adds them before it listened. They are not judged again, unless
- * a response has its own.
+ * The names of headers that were judged as the server adds them before it listened. They are not judged
+ * again, unless a response has its own.
  */
 export interface ProvedHeaders {
   /** Those that were set before a handler begins: no response lacks them. */

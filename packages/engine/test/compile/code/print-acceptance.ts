@@ -1,5 +1,5 @@
-// What accepts a body and writes it in one pass against the validator and the writer: it accepts nothing that the one
-// refuses, and writes the bytes of the other.
+// What accepts a body and writes it in one pass against the validator and the writer: it accepts nothing that
+// the one refuses, and writes the bytes of the other.
 
 import { compileFunction } from 'node:vm'
 import { stringify } from 'lossless-json'

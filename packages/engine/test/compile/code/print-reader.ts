@@ -1,5 +1,5 @@
-// What judges and reads a part of a request in one pass against the validator: it accepts nothing that the validator
-// refuses, and changes the same.
+// What judges and reads a part of a request in one pass against the validator: it accepts nothing that the
+// validator refuses, and changes the same.
 
 import { isDeepStrictEqual } from 'node:util'
 import { compileFunction } from 'node:vm'

@@ -1,4 +1,5 @@
-// Printed validators against those that Ajv compiles within the process: verdicts, errors, and what they change.
+// Printed validators against those that Ajv compiles within the process: verdicts, errors, and what they
+// change.
 
 import type { ValidateFunction } from 'ajv'
 import { stringify } from 'lossless-json'

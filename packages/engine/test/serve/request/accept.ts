@@ -1,5 +1,5 @@
-// Which media type an Accept prefers (RFC 9110, section 12.5.1): cases, hostile headers, and random ones judged
-// by a small reference that is written from the text of the section.
+// Which media type an Accept prefers (RFC 9110, section 12.5.1): cases, hostile headers, and random ones
+// judged by a small reference that is written from the text of the section.
 
 import { maxHeaderSize } from 'node:http'
 import t from 'tap'
@@ -118,8 +118,8 @@ t.test('cases', (t) => {
   t.end()
 })
 
-// The section, sentence by sentence: "the most specific reference has precedence", then the quality, then what
-// this server adds: how specific that was, then the order.
+// The section, sentence by sentence: "the most specific reference has precedence", then the quality, then
+// what this server adds: how specific that was, then the order.
 function reference(declared: readonly string[], accept: readonly Element[]): string | undefined {
   const judged = declared.map((mediaType, order) => {
     const matching = accept.filter(({ range }) =>

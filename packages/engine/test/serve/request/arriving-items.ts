@@ -1,5 +1,5 @@
-// Request bodies that are streams of items, over real connections: what is read, refused and counted, and that no more
-// of a body is taken than its handler has asked for.
+// Request bodies that are streams of items, over real connections: what is read, refused and counted, and
+// that no more of a body is taken than its handler has asked for.
 
 import { once } from 'node:events'
 import http from 'node:http'

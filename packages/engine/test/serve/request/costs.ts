@@ -1,5 +1,5 @@
-// What judging and refusing a value costs, at the size of a body. Each took from half a second to for ever while
-// every error was collected.
+// What judging and refusing a value costs, at the size of a body. Each took from half a second to for ever
+// while every error was collected.
 
 import t from 'tap'
 import { createJudges } from '../../../src/compile/code/compilers.js'

@@ -82,7 +82,10 @@ async function* from(...items: readonly unknown[]) {
   for (const item of items) yield item
 }
 
-/** A client that says what it has received so far, without the head, and whether the end is that of the protocol. */
+/**
+ * A client that says what it has received so far, without the head, and whether the end is that of the
+ * protocol.
+ */
 async function listen(origin: string, name: Name, method = 'GET') {
   const { hostname, port } = new URL(origin)
   const socket = net.connect(Number(port), hostname)

@@ -7,7 +7,9 @@ import { contractWith, done } from '../../../src/testing/engine.js'
 
 const cookies = ['a=1; Expires=Thu, 05 Dec 2030 00:00:00 GMT', 'b=2']
 
-/** The headers of a response whose server has set `first`, before the handler responds with or throws `own`. */
+/**
+ * The headers of a response whose server has set `first`, before the handler responds with or throws `own`.
+ */
 async function headersOf(
   t: Test,
   first: Record<string, string>,

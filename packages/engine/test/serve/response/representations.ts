@@ -61,7 +61,8 @@ t.test('one value is written as the media type that the client prefers', async (
     ['text/csv, application/json;q=0.9', csv, inCsv],
     ['application/json;q=0.1, text/*', csv, inCsv],
     [vendor, `${vendor}; charset=utf-8`, inJson],
-    // RFC 9110, section 12.5.1: what is not acceptable is sent all the same, unless the contract declares a 406.
+    // RFC 9110, section 12.5.1: what is not acceptable is sent all the same, unless the contract declares a
+    // 406.
     ['text/html', json, inJson],
   ]
   for (const [accept, type, text] of cases) {
