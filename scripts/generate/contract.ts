@@ -4,6 +4,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { ContractError } from 'contract-engine'
+import type { ReadContract } from 'contract-engine/compile'
 import { hiddenTexts, type Problem, proxyWarnings, replacedPaths } from 'contract-engine/tools'
 import { readServiceContract, type ServiceContract } from '../../src/auth/plans.js'
 import { healthPaths, securityTxtPath } from '../../src/http/service-paths.js'
@@ -12,7 +13,7 @@ import type { LintMessage } from './lint-process.js'
 import { summarizeByKind, withoutNames } from './summarize.js'
 
 export interface Checked {
-  readonly contract: ServiceContract
+  readonly contract: ServiceContract & ReadContract
   /** Problems that do not keep the server from starting, a line each. */
   readonly warnings: readonly string[]
 }
@@ -78,7 +79,7 @@ function lintDeep(file: string, error: unknown): Promise<LintResult> {
 }
 
 interface Read {
-  readonly contract: ServiceContract
+  readonly contract: ServiceContract & ReadContract
   /** The warnings of the contract, a line each. */
   readonly noted: readonly string[]
   /** The problems that stubs would cause once they are implemented, a line each. */

@@ -3,6 +3,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ContractError, type Operation } from 'contract-engine'
+import type { ReadContract } from 'contract-engine/compile'
 import {
   generateErrors,
   generateOperations,
@@ -99,7 +100,7 @@ type Judged = Awaited<ReturnType<typeof keptJudgements>>
 
 async function generatedDifferences(
   root: string,
-  contract: ServiceContract,
+  contract: ServiceContract & ReadContract,
   own: OwnErrors,
   { files }: Judged,
 ): Promise<Difference[]> {

@@ -12,6 +12,7 @@ import {
   type Operation,
   type OperationExtensionReader,
 } from 'contract-engine'
+import type { ReadContract } from 'contract-engine/compile'
 
 /** Request quotas per minute and per day. */
 export interface Quotas {
@@ -62,7 +63,7 @@ export const operationExtensions = { 'x-rate-cost': readRateCost }
 export async function readServiceContract(
   file: string,
   readText?: (file: string) => Promise<string>,
-): Promise<ServiceContract> {
+): Promise<ServiceContract & ReadContract> {
   const { readContract } = await import('contract-engine/compile') // a server loads a plan
   return withRateLimits(await readContract(file, readText, serviceExtensions, operationExtensions))
 }
@@ -79,9 +80,9 @@ export async function loadServiceContract(
   return withRateLimits(await loadContract<typeof serviceExtensions>(plan, file, options))
 }
 
-function withRateLimits(
-  contract: Contract & { readonly extensions: { readonly 'x-rate-limits'?: RateLimits } },
-): ServiceContract {
+function withRateLimits<Read extends Contract>(
+  contract: Read & { readonly extensions: { readonly 'x-rate-limits'?: RateLimits } },
+): Read & ServiceContract {
   const rateLimits = contract.extensions['x-rate-limits']
   if (rateLimits === undefined && 'x-rate-limits' in contract.document)
     throw new ContractError(

@@ -2,6 +2,7 @@
 // schemas, and what the server makes of both. A server needs none of it (serve/).
 
 export { compileCode } from './compile/code/print.js'
+export { servedFiles } from './compile/compile-contract.js'
 export { readContents } from './compile/contract/content.js'
 export { hiddenTexts } from './compile/contract/hidden-texts.js'
 export { effectiveParameters } from './compile/contract/parameters.js'

@@ -48,7 +48,7 @@ export async function compileContract(
     return text
   }
   const whole = await readContract(file, read, readers, operationReaders)
-  const { locate: _, judges: __, write, ...contract } = whole
+  const { locate: _, judges: __, text: ___, write, ...contract } = whole
   const digests = [...texts].map(([name, text]) => [name, digestOf(text)])
   const head = { files: Object.fromEntries(digests), engine: engineVersion(), readers: readersVersion }
   const body = {
@@ -68,21 +68,24 @@ function leftOpenIn({ specification }: ContractData): PlanBody['leftOpen'] {
 }
 
 async function writtenBy(write: Contract['write'], { document }: ContractData): Promise<PlanBody['written']> {
+  const written = new Map<string, Uint8Array | { readonly message: string }>()
+  for (const [form, servers] of servedFiles(document))
+    await write(form, servers).then(
+      (text) => written.set(writtenName(form, servers), pack(text)),
+      // No reason not to serve the rest.
+      ({ message }: Error) => written.set(writtenName(form, servers), { message }),
+    )
+  return written
+}
+
+/** What a server of a document may ask `write` for. */
+export function servedFiles(document: object): readonly (readonly [FileForm, FileServers])[] {
   const older: FileForm[] = ['yaml30', 'json30', ...(isOpenApi32(document) ? ['yaml31' as const] : [])]
   const forms: FileForm[] = ['yaml', 'json', ...older]
-  const places: FileServers[] = [
-    'only',
-    'first',
-    ...(hasRelativeServer(document) ? ['absolute' as const] : []),
-  ]
-  const written = new Map<string, Uint8Array>()
-  for (const form of forms)
-    for (const servers of places)
-      await write(form, servers).then(
-        (text) => written.set(writtenName(form, servers), pack(text)),
-        () => {}, // as when it is asked for: no reason not to serve the rest
-      )
-  return written
+  const elsewhere = hasRelativeServer(document) ? ['absolute' as const] : []
+  return forms.flatMap((form) =>
+    (['only', 'first', ...elsewhere] as const).map((servers) => [form, servers] as const),
+  )
 }
 
 // What the engine reads is plain data. What readers of extensions make may be anything.

@@ -1,9 +1,9 @@
 // What reads the files of a contract, loaded when it is called: a server that loads a plan needs none of it.
 
-import type { Contract } from '../document/contract.js'
 import type { ExtensionReaders, OperationExtensionReaders, ReadBy } from '../document/extension-readers.js'
 import type { ReadText } from '../document/file-text.js'
 import type { CompileOptions } from './compile-contract.js'
+import type { ReadContract } from './read.js'
 
 /**
  * Reads and checks the contract.
@@ -17,7 +17,7 @@ export async function readContract<Readers extends ExtensionReaders = Readonly<R
   readText?: ReadText,
   readers?: Readers,
   operationReaders?: OperationExtensionReaders,
-): Promise<Contract & { readonly extensions: ReadBy<Readers> }> {
+): Promise<ReadContract & { readonly extensions: ReadBy<Readers> }> {
   const reading = await import('./read.js')
   return reading.readContract(file, readText, readers, operationReaders)
 }

@@ -4,3 +4,4 @@
 
 export { isCurrent } from '../serve/load-contract.js'
 export { compileContract, readContract } from './from-files.js'
+export type { ReadContract } from './read.js'

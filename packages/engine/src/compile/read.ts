@@ -1,5 +1,6 @@
 // openapi.yaml -> Contract: reads the document and collects every problem in it.
 
+import { createHash } from 'node:crypto'
 import { misplacedRefs, referencesIn } from '../document/component-kinds.js'
 import type { Contract, Schema } from '../document/contract.js'
 import { ContractError, type Problem } from '../document/contract-error.js'
@@ -34,6 +35,12 @@ import { addOmitted } from './source/omitted.js'
 import { doubledFields, resolved } from './source/resolved.js'
 import { toOpenApi31 } from './source/upgrade.js'
 
+/** A contract of its files: that of a plan has no more of their text than what it serves. */
+export interface ReadContract extends Contract {
+  /** The document as written; of several files, in one. */
+  readonly text: string
+}
+
 /**
  * Reads and checks the contract.
  * @param readText replaces reading files from the folder of the contract: see `filesOf`
@@ -46,14 +53,14 @@ export async function readContract<Readers extends ExtensionReaders = Readonly<R
   readText?: ReadText,
   readers?: Readers,
   operationReaders: OperationExtensionReaders = {},
-): Promise<Contract & { readonly extensions: ReadBy<Readers> }> {
+): Promise<ReadContract & { readonly extensions: ReadBy<Readers> }> {
   const extensions = Object.keys({ ...readers, ...operationReaders })
   const source = await readSource(file, readText, extensions)
   const { problems, contract } = toContract(source, readers, operationReaders)
   if (problems.length > 0) throw new ContractError(linesOf(problems, source.locate).join('\n'))
   // Not by this source: it would keep the files' lines as long as the server runs.
   const locate: Contract['locate'] = (found) => locateProblems(found, file, readText)
-  return { ...contract, locate } as Contract & { readonly extensions: ReadBy<Readers> }
+  return { ...contract, locate } as ReadContract & { readonly extensions: ReadBy<Readers> }
 }
 
 /** A line for each problem of a contract, with its place in the file, which is read again. */
@@ -80,7 +87,7 @@ export function toContract(
   { document: written, text }: Pick<Source, 'document' | 'text'>,
   readers: ExtensionReaders = {},
   operationReaders: OperationExtensionReaders = {},
-): { readonly contract: Contract; readonly problems: readonly Problem[] } {
+): { readonly contract: ReadContract; readonly problems: readonly Problem[] } {
   const { document: whole, decided } = withDecisions(written)
   const { document, added } = addOmitted(whole)
   const specification = toOpenApi31(resolved(withoutDynamicRefs(document)))
@@ -94,9 +101,11 @@ export function toContract(
   checkDocument(reader, nodeOf(document).openapi)
   const locate: Contract['locate'] = async (found) => found.map((each) => each.text)
   const read = readDocument(reader, readers, operationReaders)
+  // No text contains a digest of itself.
+  const mark = `base-${createHash('sha256').update(text).digest('hex')}`
   const write: Contract['write'] = async (form, servers) => {
     const { writeFile } = await import('./documents/written-files.js')
-    return writeFile({ document, text, ...read }, form, servers)
+    return writeFile({ document, text, mark, ...read }, form, servers)
   }
   const contract = {
     document,
@@ -104,6 +113,7 @@ export function toContract(
     specification,
     locate,
     write,
+    mark,
     judges: () => createJudges(specification),
     hasReadOrWriteOnly: places.some(({ schema }) => isReadOrWriteOnly(schema)),
     ...read,
@@ -117,7 +127,7 @@ function readDocument(
   operationReaders: OperationExtensionReaders,
 ): Omit<
   Contract,
-  'document' | 'text' | 'specification' | 'locate' | 'write' | 'judges' | 'hasReadOrWriteOnly'
+  'document' | 'specification' | 'locate' | 'write' | 'mark' | 'judges' | 'hasReadOrWriteOnly'
 > {
   checkReferences(reader)
   checkTags(reader)

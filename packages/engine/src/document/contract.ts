@@ -270,8 +270,6 @@ export type FileServers = 'only' | 'first' | 'absolute'
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
   readonly document: object
-  /** The document as written, for `/openapi.yaml`. */
-  readonly text: string
   /** The document upgraded to OpenAPI 3.1: the source of routes and validators. */
   readonly specification: object
   readonly title: string
@@ -303,9 +301,14 @@ export interface Contract {
    */
   readonly locate: (problems: readonly Problem[]) => Promise<readonly string[]>
   /**
-   * The text of a file, with `baseMark(text)` in place of the URL of its first server, or of its only one.
+   * The text of a file, with `mark` in place of the URL of its first server, or of its only one.
    */
   readonly write: (form: FileForm, servers: FileServers) => Promise<string>
+  /**
+   * In place of the base address, which depends on who asks, in the texts of the contract: writing one anew
+   * takes longer than all else that a request without a key can ask for.
+   */
+  readonly mark: string
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
   /**

@@ -30,8 +30,8 @@ export interface PlanBody {
   readonly code: string
   /** Which limits the contract leaves to the engine: they are those of the Node that serves. */
   readonly leftOpen: { readonly url: boolean; readonly header: boolean }
-  /** By `writtenName`: the files that are served. */
-  readonly written: ReadonlyMap<string, Packed>
+  /** By `writtenName`: the files that are served, or why one cannot be written. */
+  readonly written: ReadonlyMap<string, Packed | { readonly message: string }>
   /** By their names: the files that the contract was read from, in which problems are located. */
   readonly texts: ReadonlyMap<string, Packed>
 }

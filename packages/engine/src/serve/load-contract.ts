@@ -57,7 +57,10 @@ export async function loadContract<Readers extends ExtensionReaders = Readonly<R
 
 function functionsOf(body: PlanBody, file: string): Pick<Contract, 'locate' | 'write'> {
   // Copies: these are views of the whole plan.
-  const [texts, written] = [copied(body.texts), copied(body.written)]
+  const texts = new Map([...body.texts].map(([name, each]) => [name, Buffer.from(each)]))
+  const written = new Map(
+    [...body.written].map(([name, each]) => [name, 'message' in each ? each : Buffer.from(each)]),
+  )
   const readText: ReadText = async (name) => unpackedText(texts.get(nameIn(file, name)))
   return {
     locate: async (problems) => {
@@ -65,16 +68,12 @@ function functionsOf(body: PlanBody, file: string): Pick<Contract, 'locate' | 'w
       return locateProblems(problems, file, readText)
     },
     write: async (form, servers) => {
-      const packed = written.get(writtenName(form, servers))
-      if (packed !== undefined) return unpack(packed)
-      const { writeFile } = await import('../compile/documents/written-files.js')
-      return writeFile(body.contract, form, servers)
+      const name = writtenName(form, servers)
+      const found = written.get(name) ?? { message: `the plan has no file ${name}` }
+      if ('message' in found) throw new Error(found.message)
+      return unpack(found)
     },
   }
-}
-
-function copied(packed: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, Uint8Array> {
-  return new Map([...packed].map(([name, each]) => [name, Buffer.from(each)]))
 }
 
 // Rejects for a file that was not there: the `$ref` to it is in an example, which is data.

@@ -4,7 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
-import { readContract } from '../compile/index.js'
+import { type ReadContract, readContract } from '../compile/index.js'
 import {
   type Check,
   type CheckList,
@@ -106,7 +106,7 @@ export async function startEngine<Read extends Contract>(
 }
 
 /** Reads a contract in memory. */
-export function contractOf(document: object, file = 'openapi.yaml'): Promise<Contract> {
+export function contractOf(document: object, file = 'openapi.yaml'): Promise<ReadContract> {
   const text = stringify({ openapi: '3.1.0', info: { title: 'Values', version: '1.0.0' }, ...document })
   return readContract(file, async () => text)
 }

@@ -5,7 +5,6 @@ import type { Contract, SecurityScheme } from '../../document/contract.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { credentialPlace, schemeKind } from '../../document/security.js'
 import { capitalized } from '../../lib/texts.js'
-import { baseMark } from '../../serve/documents/own-server.js'
 import type { PageParts } from '../../serve/documents/page-parts.js'
 import { type Tag, tagsOf } from '../contract/tags.js'
 import {
@@ -31,7 +30,7 @@ export function plainTextOf(contract: Contract, parts: PageParts): string {
   return [
     `# ${contract.title}`,
     ...(summary === undefined ? [] : [`> ${inLine(summary)}`]),
-    `Version ${contract.version}. The paths below follow the base address: ${baseMark(contract)}`,
+    `Version ${contract.version}. The paths below follow the base address: ${contract.mark}`,
     ...(description === undefined ? [] : [String(description).trim()]),
     ...section('Security schemes', schemesOf(contract)),
     ...section('Tags', tagLines(nodeOf(contract.document))),

@@ -5,7 +5,7 @@ import { stringify } from 'lossless-json'
 import { isSeq } from 'yaml'
 import type { Contract, FileForm, FileServers } from '../../document/contract.js'
 import { nodeOf } from '../../document/reader.js'
-import { baseMark, isRelativeServer, ownServer, type ServerObject } from '../../serve/documents/own-server.js'
+import { isRelativeServer, ownServer, type ServerObject } from '../../serve/documents/own-server.js'
 import { withOwnRefs } from '../source/self.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 import { withoutOpenApi32 } from './openapi-3.1.js'
@@ -14,11 +14,14 @@ import { toDocument, toYaml, written } from './yaml-text.js'
 // Tools limited to OpenAPI 3.0 may have simple YAML parsers: no folded lines.
 const simpleYaml = { blockQuote: 'literal', lineWidth: 0 } as const
 
-type Written = Pick<Contract, 'document' | 'text' | 'prefix'>
+interface Written extends Pick<Contract, 'document' | 'mark' | 'prefix'> {
+  /** The document as written. */
+  readonly text: string
+}
 
 /** See `Contract`, `write`. */
 export function writeFile(contract: Written, form: FileForm, place: FileServers): string {
-  const own = { ...ownServer(contract), url: baseMark(contract) }
+  const own = { ...ownServer(contract), url: contract.mark }
   const written = (nodeOf(contract.document).servers ?? []) as ServerObject[] // the contract has been read
   const isLeft = (each: ServerObject) =>
     place === 'first' || (place === 'absolute' && !isRelativeServer(each))

@@ -8,7 +8,7 @@ import { type Address, type AddressOptions, addressOf } from '../base/address.js
 import { documentPaths } from '../base/own-paths.js'
 import { apiCatalog } from './api-catalog.js'
 import { addDocument, type DocumentPlace, documentPlace, ownServerOf } from './document-place.js'
-import { baseMark, hasRelativeServer } from './own-server.js'
+import { hasRelativeServer } from './own-server.js'
 
 const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
 const jsonType = 'application/json; charset=utf-8'
@@ -38,7 +38,7 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   const address = addressOf(app, contract, options)
   const { folder } = place
   const variantOf = baseUrlIn(app, address, place)
-  const mark = new RegExp(`"?${baseMark(contract)}"?`) // YAML may quote it
+  const mark = new RegExp(`"?${contract.mark}"?`) // YAML may quote it
   const serversAt = createServersAt(place, address)
   const add = (form: FileForm, type = yamlType, path: string = documentPaths[form]) => {
     const makers = new Map<FileServers, ReturnType<typeof withBase>>()

@@ -1,6 +1,5 @@
 // The service as a server of its own contract.
 
-import { createHash } from 'node:crypto'
 import type { Contract } from '../../document/contract.js'
 
 /** A Server Object. */
@@ -35,11 +34,3 @@ export function ownServer({ prefix }: Pick<Contract, 'prefix'>, folder = ''): Se
 
 /** Makes the server of operations with a prefix. */
 export type OwnServer = (operations: Pick<Contract, 'prefix'>) => ServerObject
-
-/**
- * In place of the base address, which depends on who asks. Writing a document anew takes longer than all else
- * that a request without a key can ask for. No text contains a digest of itself.
- */
-export function baseMark({ text }: Pick<Contract, 'text'>): string {
-  return `base-${createHash('sha256').update(text).digest('hex')}`
-}

@@ -15,7 +15,6 @@ import type { AssetOptions } from './assets.js'
 import { baseUrlIn, withBase } from './contract-files.js'
 import { addDocument, checkIsFree, documentPlace, ownServerOf } from './document-place.js'
 import { heldFile } from './held-file.js'
-import { baseMark } from './own-server.js'
 import type { PageParts } from './page-parts.js'
 
 // Scalar uses inline styles and `data:` icons, and asks for tokens where the contract says that they are.
@@ -55,7 +54,7 @@ export function documentation(app: FastifyInstance, contract: Contract, parts: P
   const { folder } = place
   const address = addressOf(app, contract, parts.address)
   const variantOf = baseUrlIn(app, address, place)
-  const mark = baseMark(contract)
+  const { mark } = contract
   const add = (path: string, type: string, make: Make, options?: AssetOptions) =>
     addDocument(app, contract, folder + path, type, make, options)
   if (operationAt(`${folder}/`, contract) === undefined) {

@@ -2,6 +2,7 @@
 
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
+import type { ReadContract } from '../../../src/compile/index.js'
 import {
   type Check,
   type CheckList,
@@ -22,7 +23,11 @@ const noContent = async () => ({ status: 204 })
 const anyone: Check = { caller: () => ({ scopes: new Set() }) }
 const withForm = (form: string): Check => ({ ...anyone, recognizes: (text) => text.startsWith(form) })
 
-function contractOfToys(security: object[], securitySchemes: object, more: object = {}): Promise<Contract> {
+function contractOfToys(
+  security: object[],
+  securitySchemes: object,
+  more: object = {},
+): Promise<ReadContract> {
   const operation = { operationId: 'listToys', security, responses: { 204: { description: 'None.' } } }
   return contractOf({ paths: { '/toys': { get: operation } }, components: { securitySchemes }, ...more })
 }
