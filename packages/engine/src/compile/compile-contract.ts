@@ -53,7 +53,7 @@ export async function compileContract(
   const head = { files: Object.fromEntries(digests), engine: engineVersion(), readers: readersVersion }
   const body = {
     contract,
-    code: compileCode(whole),
+    code: Buffer.from(compileCode(whole)),
     leftOpen: leftOpenIn(contract),
     written: await writtenBy(write, contract),
     texts: new Map([...texts].map(([name, text]) => [name, pack(text)])),

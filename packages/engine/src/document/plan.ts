@@ -26,8 +26,8 @@ export type ContractData = Omit<Contract, 'locate' | 'write' | 'judges'>
 /** What serving needs. Texts that it seldom needs are packed. */
 export interface PlanBody {
   readonly contract: ContractData
-  /** The functions of its schemas, printed (code/print.ts). */
-  readonly code: string
+  /** The functions of its schemas, printed (code/print.ts). As bytes: V8 may keep two for each letter. */
+  readonly code: Uint8Array
   /** Which limits the contract leaves to the engine: they are those of the Node that serves. */
   readonly leftOpen: { readonly url: boolean; readonly header: boolean }
   /** By `writtenName`: the files that are served, or why one cannot be written. */

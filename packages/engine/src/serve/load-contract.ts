@@ -48,7 +48,7 @@ export async function loadContract<Readers extends ExtensionReaders = Readonly<R
     ...(leftOpen.url && { url: defaultLimits.urlBytes }),
     ...(leftOpen.header && { header: defaultLimits.headerBytes }),
   }
-  const code = codeIn(body.code)
+  const code = codeIn(Buffer.from(body.code).toString())
   const judges = () => loadJudges(code)
   const loaded = { ...contract, limits, judges, ...functionsOf(body, file) }
   await checkMethods(loaded)
