@@ -37,7 +37,7 @@ async function bundle() {
   if (isCurrent(version, before)) return
   const began = Date.now()
   const { build } = require('esbuild') // a production install has none, and runs what is there
-  const plugins = [withGlueValidator, latePackages, mapsOfPackages]
+  const plugins = [withGlueValidator, latePackages, unneededOfFastify, mapsOfPackages]
   const define = { bundledEngineVersion: JSON.stringify(version) } // the plan is of this engine
   const { metafile } = await build({ ...options, entryPoints: programs(), plugins, define })
   // New files, and those of the bundle before stay: running instances have the old ones open, or load them when they are
@@ -112,6 +112,16 @@ const latePackages = {
     onResolve({ filter: /^[@\w]/ }, ({ kind }) =>
       kind === 'dynamic-import' ? { external: true } : undefined,
     )
+  },
+}
+
+// What Fastify requires once it compiles a schema or injects a request, of which the service does neither: Ajv's compiler,
+// and a second one of serializers, a third of all text that each start would read.
+const unneededOfFastify = {
+  name: 'unneeded-of-fastify',
+  setup({ onResolve }) {
+    const filter = /^(@fastify\/(ajv|fast-json-stringify)-compiler|light-my-request)$/
+    onResolve({ filter }, () => ({ external: true }))
   },
 }
 

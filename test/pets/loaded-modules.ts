@@ -1,4 +1,4 @@
-// What a running service has loaded: nothing that reads a contract, which its build has done.
+// What a running service has loaded: nothing that reads a contract, or compiles a schema, which its build has done.
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,25 +9,35 @@ import { startProcess, temporaryDirectory } from '../fixtures/process.js'
 import { send } from '../fixtures/service.js'
 import { prefix } from './fixtures/facts.js'
 
-t.test('a service that has served requests has loaded nothing that reads contracts', async (t) => {
-  const directory = await temporaryDirectory(t)
-  const MODULES_FILE = path.join(directory, 'modules')
-  const hooks = pathToFileURL(path.join(projectRoot, 'test/fixtures/record-modules.mjs')).href
-  const env = { DATA_DIR: directory, MODULES_FILE, NODE_OPTIONS: `--import ${hooks}` }
-  const { base } = await startProcess(t, env)
-  const origin = new URL(base).origin
-  for (const file of ['/openapi.yaml', '/openapi.json', '/openapi-3.0.yaml'])
-    t.match(await send(origin + file, 'GET', {}), { status: 200 })
-  t.match(await send(`${origin}${prefix}/pets`, 'GET', {}), { status: 401 })
-  const loaded = readFileSync(MODULES_FILE, 'utf8').split('\n').flatMap(sourcesOf)
-  t.ok(loaded.some((file) => file.endsWith('/engine/src/serve/load-contract.ts')))
-  t.strictSame(
-    loaded.filter((file) => file.includes('/engine/src/compile/')),
-    [],
-  )
-  for (const name of ['yaml', '@apidevtools/json-schema-ref-parser', '@seriousme/openapi-schema-validator'])
-    t.notOk(loaded.find((file) => file.includes(`/node_modules/${name}/`)))
-})
+t.test(
+  'a service that has served requests has loaded nothing that reads contracts or compiles schemas',
+  async (t) => {
+    const directory = await temporaryDirectory(t)
+    const MODULES_FILE = path.join(directory, 'modules')
+    const hooks = pathToFileURL(path.join(projectRoot, 'test/fixtures/record-modules.mjs')).href
+    const env = { DATA_DIR: directory, MODULES_FILE, NODE_OPTIONS: `--import ${hooks}` }
+    const { base } = await startProcess(t, env)
+    const origin = new URL(base).origin
+    for (const file of ['/openapi.yaml', '/openapi.json', '/openapi-3.0.yaml'])
+      t.match(await send(origin + file, 'GET', {}), { status: 200 })
+    t.match(await send(`${origin}${prefix}/pets`, 'GET', {}), { status: 401 })
+    const loaded = readFileSync(MODULES_FILE, 'utf8').split('\n').flatMap(sourcesOf)
+    t.ok(loaded.some((file) => file.endsWith('/engine/src/serve/load-contract.ts')))
+    t.strictSame(
+      loaded.filter((file) => file.includes('/engine/src/compile/')),
+      [],
+    )
+    for (const name of [
+      ...['yaml', '@apidevtools/json-schema-ref-parser', '@seriousme/openapi-schema-validator'],
+      ...['ajv/dist/compile', 'ajv/dist/vocabularies', '@fastify/ajv-compiler'], // of schemas
+      ...['fast-json-stringify/index.js', '@fastify/fast-json-stringify-compiler', 'light-my-request'],
+    ])
+      t.notOk(
+        loaded.find((file) => `${file}/`.includes(`/node_modules/${name}/`)),
+        name,
+      )
+  },
+)
 
 // A module of the bundle has a map that names what it was made of.
 function sourcesOf(url: string): string[] {
