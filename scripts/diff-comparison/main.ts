@@ -1,15 +1,18 @@
-// Compares contract:diff with oasdiff, if installed: the breaking edits each finds, and its false alarms.
+// Compares contract:diff with oasdiff, if installed: the breaking edits each finds, and its false alarms. With
+// `--all` it lists each edit, with `--only TEXT` it has those whose description contains the text.
 
 import { parseArgs } from 'node:util'
 import { contractDiff, isOasdiffInstalled, type Kind, oasdiff, readEdits, type Tool } from './comparison.js'
 
-const { values } = parseArgs({ options: { all: { type: 'boolean' } } })
+const { values } = parseArgs({
+  options: { all: { type: 'boolean' }, only: { type: 'string', default: '' } },
+})
 const hasOasdiff = await isOasdiffInstalled()
 const tools: readonly (readonly [string, Tool])[] = [
   ['contract:diff', contractDiff],
   ...(hasOasdiff ? ([['oasdiff', oasdiff]] as const) : []),
 ]
-const edits = await readEdits()
+const edits = (await readEdits()).filter(({ what }) => what.includes(values.only))
 const results = new Map<string, readonly (Kind | 'failed')[]>()
 for (const [name, tool] of tools) {
   const kinds: (Kind | 'failed')[] = []

@@ -18,13 +18,14 @@ import { type ServiceProcess, startProcess } from '../fixtures/process.js'
 import { type Answer, type CallOptions, contract, send } from '../fixtures/service.js'
 import {
   type Change,
+  copyBuild,
   copyProject,
   edit,
   editContract,
   handlerText,
   node,
   parameterOf,
-  runScript,
+  runTool,
 } from './fixtures/copy.js'
 import { fixedPlan } from './fixtures/facts.js'
 
@@ -517,11 +518,12 @@ t.test('a broken contract stops generate and startup, each with one line', async
 t.test('generate and the build print nothing but the problem', async (t) => {
   const copy = copyProject(t)
   edit(copy, ...notYaml)
-  t.match(await runScript(copy, 'generate'), {
+  t.match(await runTool(copy, 'generate'), {
     code: 1,
     stdout: '',
     stderr: /^openapi\.yaml:\d+:\d+: .*\n$/,
   })
+  copyBuild(copy)
   t.match(await node(copy, ['dist/src/commands/compile.js']), {
     code: 1,
     stdout: '',

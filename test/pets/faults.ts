@@ -1,7 +1,7 @@
 // The scenarios of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` checks
 // the documented ones, and what shares of reads are served in time, which a busy machine decides.
 
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { type Bounds, Environment, type Report } from '../../scripts/faults/environment.js'
 import { hasHaproxy } from '../../scripts/faults/haproxy.js'
 import { sendChunks, sendRefusedChunks } from '../../scripts/faults/scenarios/chunks.js'
@@ -29,6 +29,7 @@ import {
 import { deploy, killService, refuseSpans, stopAmidHeads } from '../../scripts/faults/scenarios/service.js'
 import { loseWrites } from '../../scripts/faults/scenarios/writes.js'
 import { redisIsMissing } from '../fixtures/redis.js'
+import { temporaryRoot } from '../fixtures/temporary-root.js'
 import { pgBouncerIsMissing } from './fixtures/pgbouncer.js'
 
 const haproxyIsMissing = !hasHaproxy && 'no haproxy in PATH: apt-get install haproxy'
@@ -101,8 +102,19 @@ t.teardown(() => environment.close())
 
 for (const [title, scenario, skip = false] of scenarios) {
   t.test(`all guarantees hold when ${title}`, { skip }, async (t) => {
+    placeInMemory(t)
     const { figures, violations } = await scenario(environment)
     for (const line of figures) t.comment(line)
     t.strictSame(violations, [])
+  })
+}
+
+// The directories of a scenario's databases, which are copied to their standbys.
+function placeInMemory(t: Test): void {
+  const { TMPDIR } = process.env
+  process.env.TMPDIR = temporaryRoot
+  t.teardown(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
   })
 }

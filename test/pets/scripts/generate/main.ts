@@ -16,7 +16,7 @@ import {
   handlerText,
   listToys,
   parameterOf,
-  runScript,
+  runTool,
 } from '../../fixtures/copy.js'
 
 const schemas = ['components', 'schemas']
@@ -41,7 +41,7 @@ async function found(copy: string): Promise<{ file: string; state: string }[]> {
 
 t.test('the command writes, and with --check only reports', async (t) => {
   const copy = copyProject(t)
-  const run = (...args: string[]) => runScript(copy, 'generate', ...args)
+  const run = (...args: string[]) => runTool(copy, 'generate', ...args)
   const before = generated(copy)
   rmSync(path.join(copy, 'generated', 'types.ts'))
   writeFileSync(path.join(copy, 'generated', 'left-over.ts'), '')

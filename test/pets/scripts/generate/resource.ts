@@ -14,7 +14,7 @@ import {
   editContract,
   node,
   type Outcome,
-  runScript,
+  runTool,
 } from '../../fixtures/copy.js'
 
 const schemas = ['components', 'schemas']
@@ -198,8 +198,7 @@ function passes(t: Test, { code, stdout, stderr }: Outcome, title: string): void
 t.test('a proposed resource compiles, and its own tests pass', async (t) => {
   const copy = copyCheckout(temporaryDirectory(t))
   editContract(copy, toys, boxes, shelves)
-  const propose = (name: string) =>
-    node(copy, ['--import', 'tsx', 'scripts/generate/main.ts', '--resource', name])
+  const propose = (name: string) => runTool(copy, 'generate', '--resource', name)
   const files = (stdout: string) =>
     stdout.split('\n').flatMap((line) => (line.endsWith('yours from now on') ? [line.split(' ')[0]] : []))
 
@@ -240,13 +239,15 @@ t.test('a proposed resource compiles, and its own tests pass', async (t) => {
   const compile = ['-b', 'tsconfig.tests.json', '--stopBuildOnErrors']
   passes(t, await tool('@typescript/native/bin/tsc', ...compile), 'types')
   const tests = [
-    'test/handlers/toy-cars.ts',
-    'test/handlers/boxes.ts',
-    'test/handlers/shelves.ts',
-    'test/contract.ts',
-    'test/database/table/tables.ts',
+    'handlers/toy-cars',
+    'handlers/boxes',
+    'handlers/shelves',
+    'contract',
+    'database/table/tables',
   ]
-  passes(t, await tool('tap/dist/esm/run.mjs', '-R', 'tap', ...tests), 'tests')
+  const built = tests.map((name) => `dist/test/${name}.js`)
+  const run = ['-R', 'tap', '--node-arg=--enable-source-maps']
+  passes(t, await tool('tap/dist/esm/run.mjs', ...run, ...built), 'tests')
 
   const again = await propose('Toy')
   t.equal(again.code, 1)
@@ -262,17 +263,17 @@ t.test('a resource is refused', async (t) => {
     ['Pet', /src\/handlers\/createPet\.ts is there already: nothing was written/],
   ] as const
   for (const [name, message] of refusals) {
-    const { code, stderr } = await runScript(copy, 'generate', '--resource', name)
+    const { code, stderr } = await runTool(copy, 'generate', '--resource', name)
     t.match({ code, stderr }, { code: 1, stderr: message }, name)
   }
-  t.match(await runScript(copy, 'generate', '--check', '--resource', 'Toy'), {
+  t.match(await runTool(copy, 'generate', '--check', '--resource', 'Toy'), {
     code: 2,
     stderr: /--check writes nothing/,
   })
 
   t.test('whole, if one of its files is there', async (t) => {
     edit(copy, 'src/handlers/getToy.ts', '/** ', '// Ours.\n/** ')
-    const { code, stderr } = await runScript(copy, 'generate', '--resource', 'Toy')
+    const { code, stderr } = await runTool(copy, 'generate', '--resource', 'Toy')
     t.match(
       { code, stderr },
       { code: 1, stderr: 'src/handlers/getToy.ts is there already: nothing was written' },
