@@ -4,6 +4,7 @@
 const { spawnSync } = require('node:child_process')
 const { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } = require('node:fs')
 const path = require('node:path')
+const { pathToFileURL } = require('node:url')
 
 const statics = 'src/serve/documents/static' // of /docs, which the compiler leaves behind
 const projects = process.argv.includes('--tests') ? ['.', 'tsconfig.tests.json'] : ['.']
@@ -13,8 +14,19 @@ const args = [compiler, '-b', ...projects, '--stopBuildOnErrors', '--checkers', 
 const env = { GOGC: '400', ...process.env }
 const { status, signal, error } = spawnSync(process.execPath, args, { cwd: __dirname, env, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
-if (status === 0) copyChanged(path.join(__dirname, statics), path.join(__dirname, 'dist', statics))
-process.exit(status ?? 1)
+process.exitCode = status ?? 1
+if (status === 0) {
+  copyChanged(path.join(__dirname, statics), path.join(__dirname, 'dist', statics))
+  writeVersion(path.join(__dirname, 'dist/src/document'))
+}
+
+// For bundles of the engine, which cannot look at its code.
+async function writeVersion(folder) {
+  const { engineVersion } = await import(pathToFileURL(path.join(folder, 'engine-version.js')))
+  const file = path.join(folder, 'built-version.js')
+  const text = `export const builtVersion = ${JSON.stringify(engineVersion())}\n`
+  if (readFileSync(file, 'utf8') !== text) writeFileSync(file, text)
+}
 
 // The bundle of a service is made again when a file is newer; the times that a copy keeps differ between
 // versions of Node.

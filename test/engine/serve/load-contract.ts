@@ -87,7 +87,8 @@ for (const [title, changed, reason] of [
     { 'openapi.yaml': text, 'toys.yaml': `${toys}#` },
     'toys.yaml has changed since',
   ],
-  ['a plan of which a file is gone', { 'openapi.yaml': text }, 'toys.yaml has changed since'],
+  ['a plan of which a file is gone', { 'openapi.yaml': text }, 'toys.yaml cannot be read'],
+  ['a plan of which the contract is gone', { 'toys.yaml': toys }, 'openapi.yaml cannot be read'],
 ] as const)
   t.test(`${title} is refused, with what mends it`, async (t) => {
     const plan = await compileContract('openapi.yaml', own)
@@ -111,16 +112,35 @@ for (const [title, change, reason] of [
   ['an empty file', () => Buffer.of(), 'it is damaged, or of another form'],
   [
     'a plan of another form',
-    (plan: Uint8Array) => Buffer.from(String(Buffer.from(plan)).replace('plan 1', 'plan 0')),
+    (plan: Uint8Array) => Buffer.from(String(Buffer.from(plan)).replace('plan 2', 'plan 1')),
     'it is damaged, or of another form',
   ],
 ] as const)
   t.test(`${title} is refused, with what mends it`, async (t) => {
     const plan = change(await compileContract('openapi.yaml', own))
-    const message = `the plan of openapi.yaml cannot be used: ${reason}. Compile it again.`
+    const mends = 'Compile it again: npx contract-engine compile openapi.yaml'
+    const message = `the plan of openapi.yaml cannot be used: ${reason}. ${mends}`
     await t.rejects(loadContract(plan, 'openapi.yaml', own), { name: 'ContractError', message })
     t.equal(await isCurrent(plan, 'openapi.yaml', own), false)
   })
+
+t.test('a plan is refused if one of its bytes is another', async (t) => {
+  const plan = await compileContract('openapi.yaml', own)
+  const accepted: number[] = []
+  for (let at = 0; at < plan.length; at += 7) {
+    const damaged = Uint8Array.from(plan)
+    damaged[at] = (damaged[at] ?? 0) ^ 1
+    if (await isCurrent(damaged, 'openapi.yaml', own)) accepted.push(at)
+  }
+  t.strictSame(accepted, [])
+})
+
+t.test('a plan of a contract of another name is refused, with that name', async (t) => {
+  const plan = await compileContract('openapi.yaml', own)
+  const message = 'the plan of dolls.yaml cannot be used: it is of openapi.yaml. Again.'
+  const options = { ...readsOf({ 'dolls.yaml': text, 'toys.yaml': toys }), advice: 'Again.' }
+  await t.rejects(loadContract(plan, 'dolls.yaml', options), { name: 'ContractError', message })
+})
 
 t.test('a plan by other readers of extensions is not current', async (t) => {
   const plan = await compileContract('openapi.yaml', { ...own, readersVersion: '1' })

@@ -1,7 +1,7 @@
-// A plan: what compiling a contract has found, in one file. A line of JSON says what it was made from and by;
-// the rest is the structured clone of V8, which keeps Map, Date, bigint, undefined and what is one object in
-// several places, as JSON does not. It needs no library, and is read in a fiftieth of the time that the
-// contract takes.
+// A plan: what compiling a contract has found, in one file. Its first line has the digest of all that follows; a
+// line of JSON says what it was made from and by; the rest is the structured clone of V8, which keeps Map, Date,
+// bigint, undefined and what is one object in several places, as JSON does not. It needs no library, and is read
+// in a fiftieth of the time that the contract takes.
 
 import { createHash } from 'node:crypto'
 import path from 'node:path'
@@ -36,24 +36,32 @@ export interface PlanBody {
   readonly texts: ReadonlyMap<string, Packed>
 }
 
-const mark = 'contract-engine plan 1 '
+const mark = 'contract-engine plan 2 '
 const newline = 10
 
 export function encodePlan(head: PlanHead, body: PlanBody): Uint8Array {
-  return Buffer.concat([Buffer.from(`${mark}${JSON.stringify(head)}\n`), serialize(body)])
+  const content = Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), serialize(body)])
+  return Buffer.concat([Buffer.from(`${mark}${digestOf(content)}\n`), content])
 }
 
-/** What `encodePlan` was given; undefined for other bytes, and for a form that this Node does not read. */
+/**
+ * What `encodePlan` was given; undefined for other bytes, such as those of a plan that is damaged, and for a form
+ * that this Node does not read.
+ */
 export function decodePlan(plan: Uint8Array): { head: PlanHead; body: PlanBody } | undefined {
-  const end = plan.indexOf(newline)
-  const line = Buffer.from(plan.subarray(0, end)).toString()
-  if (!line.startsWith(mark)) return undefined
+  const [line, content] = cutAtLine(plan)
+  if (line !== `${mark}${digestOf(content)}`) return undefined
+  const [head, body] = cutAtLine(content)
   try {
-    const head = JSON.parse(line.slice(mark.length)) as PlanHead // encodePlan wrote both
-    return { head, body: deserialize(plan.subarray(end + 1)) as PlanBody }
+    return { head: JSON.parse(head) as PlanHead, body: deserialize(body) as PlanBody } // encodePlan wrote both
   } catch {
     return undefined
   }
+}
+
+function cutAtLine(bytes: Uint8Array): readonly [string, Uint8Array] {
+  const end = bytes.indexOf(newline)
+  return [Buffer.from(bytes.subarray(0, end)).toString(), bytes.subarray(end + 1)]
 }
 
 type Packed = Uint8Array
@@ -73,7 +81,7 @@ export function writtenName(form: FileForm, servers: FileServers): string {
   return `${form} ${servers}`
 }
 
-export function digestOf(text: string): string {
+export function digestOf(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 

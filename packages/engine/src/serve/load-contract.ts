@@ -36,7 +36,10 @@ export interface LoadOptions {
 export async function loadContract<Readers extends ExtensionReaders = Readonly<Record<never, never>>>(
   plan: Uint8Array,
   file: string,
-  { readText = filesOf(file), advice = 'Compile it again.' }: LoadOptions = {},
+  {
+    readText = filesOf(file),
+    advice = `Compile it again: npx contract-engine compile ${shown(file)}`,
+  }: LoadOptions = {},
 ): Promise<Contract & { readonly extensions: ReadBy<Readers> }> {
   const { head, body } = decodePlan(plan) ?? {}
   const reason = await refusalOf(head, file, readText)
@@ -110,9 +113,12 @@ async function refusalOf(
 ): Promise<string | undefined> {
   if (head === undefined) return 'it is damaged, or of another form'
   if (head.engine !== engineVersion()) return 'another version of the engine made it'
+  const own = nameIn(file, file)
+  if (!Object.hasOwn(head.files, own)) return `it is of ${Object.keys(head.files)[0]}`
   for (const [name, digest] of Object.entries(head.files)) {
     const place = pathOf(file, name)
-    const text = await readText(place).catch(() => '')
+    const text = await readText(place).catch(() => undefined)
+    if (text === undefined) return `${shown(place)} cannot be read`
     if (digestOf(text) !== digest) return `${shown(place)} has changed since`
   }
   return undefined
