@@ -5,7 +5,7 @@ const { missing } = require('./check-setup.cjs')
 const { buildPackage } = require('./build-packages.cjs')
 
 const { spawnSync } = require('node:child_process')
-const { existsSync, rmSync } = require('node:fs')
+const { accessSync, constants, existsSync, rmSync } = require('node:fs')
 const path = require('node:path')
 
 if (process.version.startsWith('v20.') && process.env.npm_lifecycle_event === 'prestart')
@@ -25,20 +25,39 @@ if (!isBuilt) {
   rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
 }
 const ofEngine = buildPackage('engine')
-if (ofEngine !== 0) process.exit(ofEngine)
+if (ofEngine !== 0) fail(ofEngine)
 const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
 const args = [compiler, '-b', 'tsconfig.build.json', '--checkers', '2']
 const env = { GOGC: '400', ...process.env } // see packages/engine/build.cjs
 const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' })
 if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
-if (status !== 0) process.exit(status ?? 1)
+if (status !== 0) fail(status ?? 1)
 const ofContract = compileContract()
-if (ofContract !== 0) process.exit(ofContract)
+if (ofContract !== 0) fail(ofContract)
 const { bundle } = require('./bundle-server.cjs')
 bundle().catch(({ message }) => {
   console.error(message)
   process.exitCode = 1
 })
+
+// With what the messages of the compiler leave open.
+function fail(code) {
+  if (!existsSync(path.join(root, 'generated/operations.ts')))
+    console.error('generated/ is not complete. Run: npm run generate')
+  const folder = ['packages/engine/dist', 'dist', '.'].find((name) => isClosed(path.join(root, name)))
+  if (folder !== undefined)
+    console.error(`This user cannot write to ${folder}. As the one who can, run: npm run build:server`)
+  process.exit(code)
+}
+
+function isClosed(folder) {
+  try {
+    if (existsSync(folder)) accessSync(folder, constants.W_OK)
+    return false
+  } catch {
+    return true
+  }
+}
 
 // An installation has the contract's copy in one file alone, and its plan.
 function compileContract() {

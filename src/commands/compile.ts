@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { compileContract, isCurrent } from 'contract-engine/compile'
-import { explain } from '../lib/operator-error.js'
+import { explain, OperatorError } from '../lib/operator-error.js'
 import { contractFile, planFile } from '../lib/paths.js'
 
 async function compile(file: string, plan: string): Promise<void> {
@@ -27,7 +27,9 @@ function digestOf(bytes: Uint8Array): string {
 async function replace(file: string, content: Uint8Array): Promise<void> {
   const written = `${file}.${process.pid}`
   await mkdir(path.dirname(file), { recursive: true })
-  await writeFile(written, content)
+  await writeFile(written, content).catch(({ message }: Error) => {
+    throw new OperatorError(`the plan cannot be written: ${message}`)
+  })
   await rename(written, file)
 }
 

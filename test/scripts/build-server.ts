@@ -28,6 +28,7 @@ async function build(
   packages: Record<string, string>,
   version = process.version,
   event = 'prestart',
+  before = '',
 ): Promise<{ code: number; stderr: string; folder: string }> {
   const folder = temporaryDirectory(t)
   for (const file of files) cpSync(path.join(projectRoot, file), path.join(folder, file))
@@ -36,7 +37,7 @@ async function build(
     writeFileSync(path.join(folder, file), text)
   }
   const script = path.join(folder, 'scripts/build-server.cjs')
-  const pretend = `Object.defineProperty(process, 'version', { value: '${version}' })`
+  const pretend = `Object.defineProperty(process, 'version', { value: '${version}' }); ${before}`
   const args = ['-e', `${pretend}; require(${JSON.stringify(script)})`]
   const env = { ...process.env, npm_lifecycle_event: event }
   return promisify(execFile)(process.execPath, args, { env }).then(
@@ -94,6 +95,18 @@ t.test('an install without the compiler runs an existing build, or says how to m
 
 t.test('a compile error fails the build with the exit code of the compiler', async (t) => {
   t.match(await build(t, compiler('process.exit(2)')), { code: 2, stderr: 'Building the service …\n' })
+})
+
+t.test('a build that fails says what is not there, and what it may not write', async (t) => {
+  const missing = 'generated/ is not complete. Run: npm run generate\n'
+  const failing = compiler('process.exit(2)')
+  t.match(await build(t, failing), { code: 2, stderr: missing })
+  const complete = { ...failing, 'generated/operations.ts': '' }
+  t.equal((await build(t, complete, 'v26.0.0')).stderr, 'Building the service …\n')
+  const closed = "require('node:fs').accessSync = () => { throw new Error('EACCES') }"
+  const outcome = await build(t, complete, 'v26.0.0', 'prestart', closed)
+  const advice = 'This user cannot write to dist. As the one who can, run: npm run build:server\n'
+  t.match(outcome, { code: 2, stderr: `Building the service …\n${advice}` })
 })
 
 t.test('a killed compiler (out of memory, for example) fails the build with a message', async (t) => {

@@ -8,7 +8,9 @@ export function versionProblem(version: unknown): string | undefined {
   if (/^3\.[012]\.\d+$/.test(String(version))) return undefined
   // YAML reads 3.2 and 3.1 as numbers, and 3.0 as 3.
   if (typeof version === 'number') return `openapi must be a text like '3.1.0', not the number ${version}`
-  return `openapi must be 3.0.x, 3.1.x or 3.2.x, such as 3.1.0, not ${shownValue(version)}`
+  const must = 'openapi must be 3.0.x, 3.1.x or 3.2.x, such as 3.1.0'
+  if (version === undefined) return `${must}, and is missing: Swagger 2.0 has to be converted first`
+  return `${must}, not ${shownValue(version)}`
 }
 
 /** Whether a document is written in OpenAPI 3.0. */

@@ -22,7 +22,7 @@ import { errorHandler } from '../serve/response/error-response.js'
 import { securityAddition } from '../serve/security/addition.js'
 import { ambiguities } from '../serve/security/ambiguities.js'
 import { createSecurity, Security } from '../serve/security/security.js'
-import { createCompilers, handlerOf, type MountParts, type Shared } from './parts.js'
+import { createCompilers, handlerOf, type MountParts, missingHandlers, type Shared } from './parts.js'
 import { located, type Problems } from './problems.js'
 import { routeOptions } from './route-options.js'
 
@@ -32,6 +32,7 @@ import { routeOptions } from './route-options.js'
  */
 export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
   const { contract } = parts
+  await checkHandlers(parts)
   const compilers: Shared<Resource>['compilers'] = []
   const problems: Problems = new Map()
   let refusal: ContractError | undefined
@@ -55,6 +56,17 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
   if (found.length === 0) return
   refusal = new ContractError(found, await contract.locate(found))
   throw refusal
+}
+
+async function checkHandlers(parts: Parameters<typeof missingHandlers>[0]): Promise<void> {
+  const problems = missingHandlers(parts).map((each) =>
+    problemOf(each, `${each.id} has no handler, nor ${stubOf(each)}`),
+  )
+  if (problems.length > 0) throw new ContractError(problems, await parts.contract.locate(problems))
+}
+
+function stubOf({ name }: Operation): string {
+  return `a stub, which notImplemented('${name}') makes`
 }
 
 function sharedIn<Resource>(

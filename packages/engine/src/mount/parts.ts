@@ -2,7 +2,6 @@
 
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
-import { ContractError } from '../document/contract-error.js'
 import type { Address, AddressOptions } from '../serve/base/address.js'
 import type { Mounted } from '../serve/base/mounted.js'
 import type { BodyMemory } from '../serve/request/body-memory.js'
@@ -78,16 +77,21 @@ export function createCompilers({ specification, judges: create }: Contract) {
   }
 }
 
+type Handling = Pick<MountParts<never>, 'contract' | 'handlers'>
+
 /**
- * The handler of an operation. The compiler has checked that it takes what its operation declares; validation
- * ensures it.
- * @throws {ContractError} if there is none
+ * The handler of an operation; `mount` refuses an operation without one. The compiler has checked that it takes
+ * what its operation declares; validation ensures it.
  */
 export function handlerOf(
-  { id, name }: Operation,
+  { name }: Operation,
   { handlers }: Pick<MountParts<never>, 'handlers'>,
 ): AnyHandler {
-  const handler = (handlers as Readonly<Record<string, AnyHandler | undefined>>)[name]
-  if (handler === undefined) throw new ContractError(`${id} has no handler`)
-  return handler
+  return (handlers as Readonly<Record<string, AnyHandler>>)[name] as AnyHandler // see missingHandlers
+}
+
+/** The operations that an application has given no handler, which JavaScript can do. */
+export function missingHandlers({ contract, handlers }: Handling): readonly Operation[] {
+  const given = handlers as Readonly<Record<string, unknown>> // by their names
+  return [...contract.operations.values()].filter(({ name }) => given[name] === undefined)
 }

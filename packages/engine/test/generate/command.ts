@@ -61,6 +61,9 @@ t.test('compile writes the plan of a contract unless it is there, and with --che
   t.equal((await loadContract(readFileSync(plan), file)).title, 'Dolls')
   writeFileSync(file, contract.replace('openapi: 3', 'openapi: 2'))
   t.match(await run(...compile), { code: 1, stdout: '', stderr: /compiled\.yaml:1:1: openapi must be/ })
+  writeFileSync(file, "swagger: '2.0'\npaths: {}\n")
+  const older = /and is missing: Swagger 2\.0 has to be converted first\n$/
+  t.match(await run(...compile), { code: 1, stdout: '', stderr: older })
 })
 
 t.test('it keeps how slow patterns are, and with --check passes none that was not judged', async (t) => {

@@ -243,10 +243,26 @@ t.test('a stub of such an operation responds 501, and public operations are serv
   t.equal((await app.inject({ method: 'POST', url: '/toys' })).statusCode, 204)
 })
 
-t.test('an operation without a handler stops the start', async (t) => {
-  const app = await bare(t)
-  const mounted = mount(app, { contract: withKeys, handlers: { addToy: noContent } })
-  await t.rejects(mounted, { name: 'ContractError', message: 'listToys has no handler' })
+t.test('operations without a handler stop the start, each with its line and what it may have', async (t) => {
+  const contract = await readContract(
+    'toys.yaml',
+    async () => `openapi: 3.1.0
+info: { title: Toys, version: 1.0.0 }
+paths:
+  /toys:
+    get: { operationId: listToys, responses: { '204': { description: None. } } }
+    post: { operationId: addToy, responses: { '204': { description: Added. } } }
+    delete: { operationId: endToys, responses: { '204': { description: None. } } }
+`,
+  )
+  const message = ['5:5: listToys', '7:5: endToys']
+    .map(
+      (each) =>
+        `toys.yaml:${each} has no handler, nor a stub, which notImplemented('${each.slice(5)}') makes`,
+    )
+    .join('\n')
+  const mounted = mount(await bare(t), { contract, handlers: { addToy: noContent } })
+  await t.rejects(mounted, { name: 'ContractError', message })
 })
 
 t.test(
