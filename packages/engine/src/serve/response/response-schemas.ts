@@ -92,24 +92,32 @@ function inJson(content: Content): Pick<Content, 'mediaType' | 'schema'> | undef
 
 function createWritableCheck(reader: Reader): (schema: AnySchema) => boolean {
   const known = new Map<string, Extent>()
-  const extentOf = (schema: AnySchema, depth = 0): Extent => {
-    if (typeof schema === 'boolean' || depth > depthMax) return unbounded
-    return schemasIn(schema).reduce(({ size, height }, each) => {
-      if (typeof each.$ref !== 'string') return { size: isWritable(each) ? size + 1 : unbounded.size, height }
-      const target = extentAt(each.$ref, depth + 1)
-      return { size: size + target.size, height: Math.max(height, target.height + 1) }
-    }, nothing)
+  // Undefined if references nest too deeply from where the first began, which says nothing of what was found
+  // on the way: the verdict on a schema must not depend on those before.
+  const extentOf = (schema: AnySchema, path: readonly string[] = []): Extent | undefined => {
+    if (typeof schema === 'boolean') return unbounded
+    let { size, height } = nothing
+    for (const each of schemasIn(schema)) {
+      if (typeof each.$ref !== 'string') {
+        size += isWritable(each) ? 1 : unbounded.size
+        continue
+      }
+      const target = extentAt(each.$ref, path)
+      if (target === undefined) return undefined
+      size += target.size
+      height = Math.max(height, target.height + 1)
+    }
+    return { size, height }
   }
-  const extentAt = (ref: string, depth: number): Extent => {
-    const extent = known.get(ref)
-    if (extent !== undefined) return extent
-    known.set(ref, unbounded) // a schema that refers to itself is unbounded
-    const found = extentOf(reader.node({ $ref: ref }), depth)
-    known.set(ref, found)
-    return found
+  const extentAt = (ref: string, path: readonly string[]): Extent | undefined => {
+    if (path.includes(ref)) return unbounded // it refers to itself
+    if (path.length === depthMax) return undefined
+    const extent = known.get(ref) ?? extentOf(reader.node({ $ref: ref }), [...path, ref])
+    if (extent !== undefined) known.set(ref, extent)
+    return extent
   }
   return (schema) => {
-    const { size, height } = extentOf(schema)
+    const { size, height } = extentOf(schema) ?? unbounded
     return size <= schemasMax && height <= depthMax
   }
 }
