@@ -1,7 +1,7 @@
-// A plan: what compiling a contract has found, in one file. Its first line has the digest of all that follows; a
-// line of JSON says what it was made from and by; the rest is the structured clone of V8, which keeps Map, Date,
-// bigint, undefined and what is one object in several places, as JSON does not. It needs no library, and is read
-// in a fiftieth of the time that the contract takes.
+// A plan: what compiling a contract has found, in one file. Its first line has the digest of all that
+// follows; a line of JSON says what it was made from and by; the rest is the structured clone of V8, which
+// keeps Map, Date, bigint, undefined and what is one object in several places, as JSON does not. It needs no
+// library, and is read in a fiftieth of the time that the contract takes.
 
 import { createHash } from 'node:crypto'
 import path from 'node:path'
@@ -45,15 +45,16 @@ export function encodePlan(head: PlanHead, body: PlanBody): Uint8Array {
 }
 
 /**
- * What `encodePlan` was given; undefined for other bytes, such as those of a plan that is damaged, and for a form
- * that this Node does not read.
+ * What `encodePlan` was given; undefined for other bytes, such as those of a plan that is damaged, and for a
+ * form that this Node does not read.
  */
 export function decodePlan(plan: Uint8Array): { head: PlanHead; body: PlanBody } | undefined {
   const [line, content] = cutAtLine(plan)
   if (line !== `${mark}${digestOf(content)}`) return undefined
   const [head, body] = cutAtLine(content)
   try {
-    return { head: JSON.parse(head) as PlanHead, body: deserialize(body) as PlanBody } // encodePlan wrote both
+    // encodePlan wrote both.
+    return { head: JSON.parse(head) as PlanHead, body: deserialize(body) as PlanBody }
   } catch {
     return undefined
   }

@@ -60,13 +60,9 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
 
 async function checkHandlers(parts: Parameters<typeof missingHandlers>[0]): Promise<void> {
   const problems = missingHandlers(parts).map((each) =>
-    problemOf(each, `${each.id} has no handler, nor ${stubOf(each)}`),
+    problemOf(each, `${each.id} has no handler, nor a stub, which notImplemented('${each.name}') makes`),
   )
   if (problems.length > 0) throw new ContractError(problems, await parts.contract.locate(problems))
-}
-
-function stubOf({ name }: Operation): string {
-  return `a stub, which notImplemented('${name}') makes`
 }
 
 function sharedIn<Resource>(

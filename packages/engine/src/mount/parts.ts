@@ -77,11 +77,9 @@ export function createCompilers({ specification, judges: create }: Contract) {
   }
 }
 
-type Handling = Pick<MountParts<never>, 'contract' | 'handlers'>
-
 /**
- * The handler of an operation; `mount` refuses an operation without one. The compiler has checked that it takes
- * what its operation declares; validation ensures it.
+ * The handler of an operation; `mount` refuses an operation without one. The compiler has checked that it
+ * takes what its operation declares; validation ensures it.
  */
 export function handlerOf(
   { name }: Operation,
@@ -91,7 +89,10 @@ export function handlerOf(
 }
 
 /** The operations that an application has given no handler, which JavaScript can do. */
-export function missingHandlers({ contract, handlers }: Handling): readonly Operation[] {
+export function missingHandlers({
+  contract,
+  handlers,
+}: Pick<MountParts<never>, 'contract' | 'handlers'>): readonly Operation[] {
   const given = handlers as Readonly<Record<string, unknown>> // by their names
   return [...contract.operations.values()].filter(({ name }) => given[name] === undefined)
 }
