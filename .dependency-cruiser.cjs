@@ -6,12 +6,14 @@ const layers = [
   ['database'],
   ['middleware'],
   ['auth'],
-  ['services'],
-  ['rate-limit', 'handlers', 'errors'],
+  ['rate-limit'],
   ['http', 'commands', 'client'],
   ['telemetry'],
   ['app'],
   ['process'],
+  // What a team writes.
+  ['services', 'errors'],
+  ['handlers', 'schemes'],
   ['main'],
 ]
 
@@ -149,6 +151,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/' },
       to: { path: '^(scripts|test)/' },
+    },
+    {
+      name: 'what-runs-a-service-knows-no-contract',
+      severity: 'error',
+      from: { path: place(layers.slice(0, -3).flat()), pathNot: '^src/(client|commands/seed)/' },
+      to: { path: '^generated/' },
     },
     {
       name: 'only-main-and-tools-import-app',

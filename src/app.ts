@@ -23,7 +23,6 @@ import { countedBy, type ServiceContract } from './auth/plans.js'
 import type { Config } from './config.js'
 import type { Pools, Sql } from './database/database.js'
 import { statementTimeoutMs } from './database/pools.js'
-import type { Handlers } from './handlers/handler.js'
 import { acceptFirst } from './http/accept-first.js'
 import { additionsTo } from './http/additions.js'
 import { addAdmission } from './http/admission.js'
@@ -49,7 +48,6 @@ import { transactional } from './middleware/writes.js'
 import { createCounters } from './rate-limit/counters.js'
 import { planSections } from './rate-limit/page-section.js'
 import { createRateLimiter, unlimited } from './rate-limit/rate-limiter.js'
-import type { Services } from './services.js'
 import type { MeasuredParts } from './telemetry/metrics.js'
 import type { TracedParts } from './telemetry/tracing.js'
 
@@ -71,13 +69,18 @@ export interface Served {
   readonly errorBody?: ErrorBodyOf | undefined
 }
 
+/** The team's own, which handlers get in their context. */
+export interface Services {
+  /** Runs when the service stops: after the last response, and before the database is closed. */
+  close(): Promise<void>
+}
+
 /** The dependencies of the application. */
 export interface AppParts extends Served {
   readonly config: Config
   readonly pools: Pools
   readonly log: Logger
-  readonly handlers: Handlers
-  /** Closed with the application. */
+  /** What handlers use besides the database. Closed with the application. */
   readonly services: Services
   /** Further contracts, each below a prefix of its own: see docs/adopting.md. */
   readonly beside?: readonly Served[]

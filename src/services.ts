@@ -1,19 +1,7 @@
 // What handlers use besides the database: a mailer, a clock, the client of another API, webhooks. A handler
 // gets them as `services` in its context. They are made once, before the server listens.
 
-import type { Contract } from 'contract-engine'
-import type { Logger } from 'pino'
-import type { Config } from './config.js'
-import type { Pools } from './database/database.js'
-
-/** What services are made of. */
-export interface ServiceParts {
-  /** The environment: a service's own variables are read there, too. */
-  readonly config: Config
-  readonly pools: Pools
-  readonly log: Logger
-  readonly contract: Contract
-}
+import type { ServiceParts } from './process/serve.js'
 
 /** Makes the services. If it rejects, the service does not start. */
 export async function createServices(_parts: ServiceParts) {

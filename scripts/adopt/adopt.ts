@@ -47,7 +47,7 @@ export interface Adopted {
   readonly operations: number
   /** The number of removed files. */
   readonly removed: number
-  /** The checks that src/auth/schemes.ts has. */
+  /** The checks that src/schemes.ts has. */
   readonly choice: Choice
 }
 

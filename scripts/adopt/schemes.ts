@@ -1,11 +1,11 @@
-// src/auth/schemes.ts of an adopted project: the checks that were chosen, and what is left to the team.
+// src/schemes.ts of an adopted project: the checks that were chosen, and what is left to the team.
 
 import { oneLine } from 'contract-engine/lib/one-line'
 import type { Choice } from '../lib/choose-checks.js'
 
 /**
  * The list of a project with these checks in place of its own.
- * @param text of src/auth/schemes.ts
+ * @param text of src/schemes.ts
  */
 export function withChecks(text: string, { checks, left }: Choice): string {
   const used = new Set(checks.values())
@@ -13,11 +13,11 @@ export function withChecks(text: string, { checks, left }: Choice): string {
   const notes = [...left].map(([name, advice]) => `  // ${oneLine(`${name}: ${advice}`)}\n`)
   return text
     .replace(/import \{ apiKeys \} from .*\n/, (line) => (used.has('apiKeys') ? line : ''))
-    .replace(/import type \{ Schemes \} from .*\n/, (line) => (used.has('jwt') ? line + jwtImport : line))
+    .replace(/import type \{ SchemesOf \} from .*\n/, (line) => (used.has('jwt') ? line + jwtImport : line))
     .replace(/(?<=^export const schemes = )\{[^}]*\}/m, () => `{\n${entries.join('')}${notes.join('')}}`)
 }
 
-const jwtImport = `import { jwt } from './jwt.js'\n`
+const jwtImport = `import { jwt } from './auth/jwt.js'\n`
 
 function keyOf(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name.replace(/['\\]/g, '\\$&')}'`

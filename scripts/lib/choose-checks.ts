@@ -1,4 +1,4 @@
-// Which checks of the service fit the schemes of a contract that has no list of its own yet (src/auth/schemes.ts).
+// Which checks of the service fit the schemes of a contract that has no list of its own yet (src/schemes.ts).
 // What cannot be decided is left to the team, with what to do.
 
 import type { Contract } from 'contract-engine'

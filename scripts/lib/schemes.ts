@@ -1,4 +1,4 @@
-// The team's list of checks, src/auth/schemes.ts, for tools that examine a contract: read as text, because
+// The team's list of checks, src/schemes.ts, for tools that examine a contract: read as text, because
 // running it would load the service.
 
 import { readFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url)
 const ts: typeof import('typescript') = require('typescript')
 
 /** The file of the list. */
-export const schemesFile = 'src/auth/schemes.ts'
+export const schemesFile = 'src/schemes.ts'
 
 /** The text of each check in a project's list, by the name of its scheme: `apiKeys()`. */
 export type Listed = ReadonlyMap<string, string>

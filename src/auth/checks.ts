@@ -3,8 +3,6 @@
 
 import type { Check, CheckList, Checks } from 'contract-engine'
 import type { Logger } from 'pino'
-import type { handlers } from '../../generated/handlers.js'
-import type { Operations, SecuritySchemes } from '../../generated/operations.js'
 import type { Config } from '../config.js'
 import type { Pools } from '../database/database.js'
 import { OperatorError } from '../lib/operator-error.js'
@@ -32,11 +30,18 @@ export type CheckFactory<Sent = string> = (parts: CheckParts) => Check<Client, S
 /** Makes a check of any scheme. */
 export type AnyCheckFactory = CheckFactory<never>
 
-type NeededChecks = Checks<Operations, SecuritySchemes, typeof handlers, Client>
-
-/** A list of checks: one for each scheme that an operation with a handler names, for what requests carry. */
-export type Schemes = {
-  readonly [Name in keyof NeededChecks]: (parts: CheckParts) => NonNullable<NeededChecks[Name]>
+/**
+ * A list of checks: one for each scheme that an operation with a handler names, for what requests carry.
+ * @param Operations, Schemes, Handlers the generated types, and that of the generated map of handlers
+ */
+export type SchemesOf<
+  Operations extends { readonly [Id in keyof Operations]: { readonly security: PropertyKey } },
+  Schemes,
+  Handlers,
+> = {
+  readonly [Name in keyof Checks<Operations, Schemes, Handlers, Client>]: (
+    parts: CheckParts,
+  ) => NonNullable<Checks<Operations, Schemes, Handlers, Client>[Name]>
 }
 
 /**

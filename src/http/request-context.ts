@@ -2,9 +2,12 @@
 
 import { selfReference, selfWith } from 'contract-engine/lib/relative-references'
 import type { FastifyRequest } from 'fastify'
+import type { Client } from '../auth/client.js'
 import type { Sql } from '../database/database.js'
-import type { Context } from '../handlers/handler.js'
+import type { HandlerContext } from './handlers.js'
 import type { Lifetime } from './lifetime.js'
+
+type Context = HandlerContext<Client | undefined, string, object>
 
 // A class, because V8 takes a microsecond to make an object with a getter of its own.
 /** The second argument of a handler. */
@@ -24,7 +27,7 @@ export class RequestContext implements Context {
     this.#request = request
     this.contentType = body === undefined ? undefined : mediaType
     this.log = log
-    this.client = client as Context['client'] // there, unless the operation requires none
+    this.client = client
     this.callers = callers
   }
 

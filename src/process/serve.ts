@@ -5,22 +5,34 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { handlers } from '../../generated/handlers.js'
-import { buildApp } from '../app.js'
+import { buildApp, type Served, type Services } from '../app.js'
 import type { ServiceContract } from '../auth/plans.js'
-import { schemes } from '../auth/schemes.js'
 import type { Config } from '../config.js'
-import type { Database } from '../database/database.js'
-import { errorBody } from '../errors.js'
+import type { Database, Pools } from '../database/database.js'
 import { unlessAborted } from '../lib/abort.js'
 import { isLoopback } from '../lib/address.js'
 import { OperatorError } from '../lib/operator-error.js'
 import type { Shutdown } from '../lib/shutdown.js'
-import { createServices } from '../services.js'
 import { explainListenError } from './ports.js'
 import { timeWarnings } from './times.js'
 
+/** What services are made of. */
+export interface ServiceParts {
+  /** The environment: a service's own variables are read there, too. */
+  readonly config: Config
+  readonly pools: Pools
+  readonly log: Logger
+  readonly contract: ServiceContract
+}
+
+/** What a team writes, apart from the contract and the migrations. */
+export interface Team extends Omit<Served, 'contract'> {
+  /** Makes what handlers use besides the database. If it rejects, the service does not start. */
+  createServices(parts: ServiceParts): Promise<Services>
+}
+
 export interface ServeParts {
+  readonly team: Team
   readonly config: Config
   readonly contract: ServiceContract
   readonly database: Database
@@ -45,11 +57,10 @@ export async function serve(parts: ServeParts): Promise<RunningService> {
   return { origin: app.listeningOrigin, stop: () => close(app, parts) }
 }
 
-async function listen({ config, contract, database, log }: ServeParts): Promise<FastifyInstance> {
-  const { pools } = database
-  const services = await createServices({ config, pools, log, contract })
-  const parts = { config, contract, handlers, schemes, errorBody, services, pools, log }
-  const app = await buildApp(parts)
+async function listen({ team, config, contract, database, log }: ServeParts): Promise<FastifyInstance> {
+  const parts = { config, contract, pools: database.pools, log }
+  const services = await team.createServices(parts)
+  const app = await buildApp({ ...team, ...parts, services })
   // In a burst, connections beyond the backlog (Node's default: 511) would retry for seconds.
   const backlog = config.connectionsMax
   // Resolve the name first: for `localhost` Fastify opens a second server, without our limits and shutdown.

@@ -1,4 +1,4 @@
-// What the compiler says of the list of checks, src/auth/schemes.ts.
+// What the compiler says of the list of checks, src/schemes.ts.
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -7,9 +7,11 @@ import { handlers } from '../../../generated/handlers.js'
 import { checkTypes } from '../../../scripts/dev/types.js'
 import { copyProject, edit } from '../fixtures/copy.js'
 
-const head = `import { apiKeys } from './api-keys.js'
-import { basic } from './basic.js'
-import type { Schemes } from './checks.js'
+const head = `import type { handlers } from '../generated/handlers.js'
+import type { Operations, SecuritySchemes } from '../generated/operations.js'
+import { apiKeys } from './auth/api-keys.js'
+import { basic } from './auth/basic.js'
+import type { SchemesOf } from './auth/checks.js'
 
 void [apiKeys, basic]
 `
@@ -18,17 +20,17 @@ t.test('a scheme that an operation with a handler names must have a check of its
   const copy = copyProject(t)
   edit(copy, 'tsconfig.json', '"generated", "scripts", "test"', '"generated"')
   const problems = async (list: string) => {
-    const text = `${head}export const schemes = ${list} satisfies Schemes\n`
-    writeFileSync(path.join(copy, 'src/auth/schemes.ts'), text)
+    const text = `${head}export const schemes = ${list} satisfies SchemesOf<Operations, SecuritySchemes, typeof handlers>\n`
+    writeFileSync(path.join(copy, 'src/schemes.ts'), text)
     return (await checkTypes(copy)).server
   }
   t.strictSame(await problems('{ apiKey: apiKeys() }'), [])
-  const missing = /^src\/auth\/schemes\.ts:.*Property 'apiKey' is missing in type '\{\}'/
+  const missing = /^src\/schemes\.ts:.*Property 'apiKey' is missing in type '\{\}'/
   t.match(await problems('{}'), [missing])
-  const unknown = /^src\/auth\/schemes\.ts:.*'apiKye' does not exist in type/
+  const unknown = /^src\/schemes\.ts:.*'apiKye' does not exist in type/
   t.match(await problems('{ apiKey: apiKeys(), apiKye: apiKeys() }'), [unknown])
   const ofAnotherKind = '{ apiKey: basic(async () => ({ subject: "a" })) }'
-  t.match(await problems(ofAnotherKind), [/^src\/auth\/schemes\.ts:.*UsernamePassword/])
+  t.match(await problems(ofAnotherKind), [/^src\/schemes\.ts:.*UsernamePassword/])
 
   for (const name of Object.keys(handlers)) {
     const stub = `export const ${name} = notImplemented('${name}')\n`

@@ -6,8 +6,9 @@ import { stopClocks } from 'contract-engine/testing/clocks'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../../generated/handlers.js'
+import type { Operations, SecuritySchemes } from '../../../generated/operations.js'
 import { apiKeys } from '../../../src/auth/api-keys.js'
-import type { CheckFactory, Schemes } from '../../../src/auth/checks.js'
+import type { CheckFactory, SchemesOf } from '../../../src/auth/checks.js'
 import { readServiceContract } from '../../../src/auth/plans.js'
 import type { Context, Handlers } from '../../../src/handlers/handler.js'
 import { contractFile } from '../../../src/lib/paths.js'
@@ -298,6 +299,8 @@ t.test('a log line names a key by its id, others by scheme and subject, and has 
   t.notMatch(JSON.stringify(log), key)
   t.notMatch(JSON.stringify(log), 'token-of')
 })
+
+type Schemes = SchemesOf<Operations, SecuritySchemes, typeof handlers>
 
 t.test('a list without a check that is needed, or with one for other credentials, does not compile', (t) => {
   const listed = { apiKey: apiKeys() } satisfies Schemes

@@ -85,7 +85,7 @@ t.test('so is a handler, whether or not its client waits for the response', asyn
   const service = await startTimed(t, {
     handlers: {
       ...handlers,
-      listPets: async (...args) => {
+      listPets: async (...args: Parameters<typeof handlers.listPets>) => {
         service.clocks.advance(ownMs)
         events.client?.resetAndDestroy()
         if (events.client) await until(() => service.lines().length === 2)

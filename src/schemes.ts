@@ -1,0 +1,12 @@
+// The check of each security scheme of the contract, by the scheme's name. A scheme that an operation with a
+// handler names, and that has none, does not compile. `npm run generate` reads this list as text: write the
+// names out.
+
+import type { handlers } from '../generated/handlers.js'
+import type { Operations, SecuritySchemes } from '../generated/operations.js'
+import { apiKeys } from './auth/api-keys.js'
+import type { SchemesOf } from './auth/checks.js'
+
+export const schemes = {
+  apiKey: apiKeys(),
+} satisfies SchemesOf<Operations, SecuritySchemes, typeof handlers>
