@@ -7,6 +7,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { capitalized } from 'contract-engine/lib/texts'
 import { withChecksum } from '../../src/auth/api-key.js'
+import { keyPrefixOf } from '../../src/lib/project-name.js'
 
 /** Names that packages, metrics, Kubernetes and PostgreSQL accept. */
 export const namePattern = /^(?=.{2,30}$)[a-z][a-z0-9]*(-[a-z0-9]+)*$/
@@ -23,9 +24,9 @@ export function renamed(text: string, name: string): string {
     .replace(/\banimals\.example\b/g, `${name}.example`)
     .replace(/\banimals-example-tls\b/g, `${name}-example-tls`)
     .replace(/\bask_([0-9A-Za-z]{30})[0-9A-Za-z]{6}\b/g, (_, random) =>
-      withChecksum(keyPrefix(name) + random),
+      withChecksum(keyPrefixOf(name) + random),
     )
-    .replace(/\bask_/g, keyPrefix(name))
+    .replace(/\bask_/g, keyPrefixOf(name))
 }
 
 /**
@@ -37,13 +38,6 @@ export function withOwnVolumes(text: string, name: string): string {
   return (
     containers.replace(/^( +- )(?=\w+:\/)/gm, `$1${name}-`) + volumes.replace(/^ {2}(?=\w)/gm, `  ${name}-`)
   )
-}
-
-// Short, as in a key of the animal store: `tsk_` of a toy shop, `lik_` of a library.
-function keyPrefix(name: string): string {
-  const words = name.split('-')
-  const initials = words.map((word) => word.charAt(0)).join('')
-  return `${initials.length > 1 ? initials : name.slice(0, 2)}k_`
 }
 
 // The licence names its holders, and the changelog what has been.

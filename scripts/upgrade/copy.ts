@@ -12,6 +12,7 @@ import type { EmbeddedServer } from '../../src/database/embedded/embedded-server
 import { migrate } from '../../src/database/migrate.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { migrationsFolder } from '../../src/lib/paths.js'
+import { projectName } from '../../src/lib/project-name.js'
 
 const inUse = 'A service uses the store. Stop it first.'
 
@@ -25,7 +26,7 @@ export async function copyStore(from: EmbeddedServer, to: EmbeddedServer, folder
   const [source, target] = [connectTo(from), connectTo(to)]
   try {
     const [row] = await source<{ users: number }[]>`
-      select count(*)::int as users from pg_stat_activity where application_name = 'animal-store-user'`
+      select count(*)::int as users from pg_stat_activity where application_name = ${`${projectName}-user`}`
     if (row?.users !== 1) throw new OperatorError(inUse)
     for (const each of [source, target]) await migrate(each, migrationsFolder)
     const rows = await begin(target, (transaction) => copyTables(source, transaction, folder))

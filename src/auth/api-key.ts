@@ -1,10 +1,11 @@
-// The format of API keys: `ask_`, 30 random base62 characters, and a CRC-32 of both in 6 more. The checksum
+// The format of API keys: the project's prefix, 30 random base62 characters, and a CRC-32 of both in 6 more. The checksum
 // rejects a mistyped key without a query, and lets secret scanners recognize a key with certainty.
 
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { keyPrefixOf, projectName } from '../lib/project-name.js'
 
-const prefix = 'ask_'
+const prefix = keyPrefixOf(projectName)
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const randomLength = 30
 const checksumLength = 6

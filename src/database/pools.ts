@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino'
 import type postgres from 'postgres'
+import { projectName } from '../lib/project-name.js'
 import type { Pools } from './database.js'
 import { Pool } from './driver/pool.js'
 import type { RootSql } from './driver/sql.js'
@@ -19,7 +20,7 @@ const ampleMs = 2_000
 const networkMarginMs = 1_000
 const noAnswer = 'no answer'
 // Its commit waits for the disk and for synchronous standbys as writes do, but it changes nothing.
-const writeTrial = `select pg_logical_emit_message(true, 'animal-store', '')`
+const writeTrial = `select pg_logical_emit_message(true, '${projectName}', '')`
 
 /**
  * PostgreSQL's settings for the statements of requests, whatever its defaults. Each statement is planned
@@ -247,7 +248,7 @@ export function connectionOptions(log: Logger, isPooled: boolean, ...settings: r
     types: valueTypes,
     fetch_types: false, // `valueTypes` has the built-in array types; this query would find custom ones
     connection: Object.assign(
-      { application_name: 'animal-store' },
+      { application_name: projectName },
       ...(isPooled ? [] : [sessionSettings, ...settings]),
     ),
     onnotice: (notice: postgres.Notice) => log.debug({ notice }, 'database notice'),

@@ -6,12 +6,13 @@ import { ReadServers, type Servers } from '../database/servers.js'
 import { ServerTls } from '../database/tls.js'
 import type { NewConnections } from '../http/new-connections.js'
 import { type CertificateLife, firstToEnd } from '../lib/certificate-life.js'
+import { metricName } from '../lib/project-name.js'
 import type { RedisParts } from '../rate-limit/counters.js'
 
 /** Measures whether new connections could be opened, when they were last tried. */
 export function measureNewConnections(registry: Registry, trials: NewConnections): void {
   new Gauge({
-    name: 'animal_store_new_connection_fails',
+    name: metricName('new_connection_fails'),
     help: 'Whether a new connection, tried every minute beside the open ones, could not be opened (1), by server',
     labelNames: ['to'],
     registers: [registry],
@@ -34,9 +35,9 @@ export function measureCertificates(registry: Registry, pools: Pools, redis: Red
         for (const [of, life] of certificates(pools, redis)) this.set({ of }, figureOf(life) / 1000)
       },
     })
-  gauge('animal_store_certificate_expiry_timestamp_seconds', 'When a certificate ends', ({ until }) => until)
+  gauge(metricName('certificate_expiry_timestamp_seconds'), 'When a certificate ends', ({ until }) => until)
   gauge(
-    'animal_store_certificate_lifetime_seconds',
+    metricName('certificate_lifetime_seconds'),
     'How long a certificate is valid',
     ({ from, until }) => until - from,
   )

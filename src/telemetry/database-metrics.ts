@@ -4,6 +4,7 @@ import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Pools, Sql } from '../database/database.js'
 import type { Pool } from '../database/driver/pool.js'
 import { unlessAborted } from '../lib/abort.js'
+import { metricName } from '../lib/project-name.js'
 import { singleFlight } from '../lib/shared-calls.js'
 import { secondsBuckets } from './request-metrics.js'
 
@@ -13,7 +14,7 @@ const timeoutMs = 1_000
 /** Measures statements by pool. */
 export function measureStatements(registry: Registry, pools: Pools): void {
   const seconds = new Histogram({
-    name: 'animal_store_statement_seconds',
+    name: metricName('statement_seconds'),
     help: 'Time of a statement, including its wait for a connection',
     labelNames: ['pool'],
     buckets: secondsBuckets,
@@ -21,7 +22,7 @@ export function measureStatements(registry: Registry, pools: Pools): void {
   })
   const inFlight = new Map(Object.keys(pools).map((name) => [name, 0]))
   new Gauge({
-    name: 'animal_store_statements_waiting',
+    name: metricName('statements_waiting'),
     help: 'Statements in flight or waiting for a connection',
     labelNames: ['pool'],
     registers: [registry],
@@ -45,7 +46,7 @@ export function measureStatements(registry: Registry, pools: Pools): void {
 /** Measures whether the database completes the statements of a pool. */
 export function measureStalls(registry: Registry, pools: Pools): void {
   new Gauge({
-    name: 'animal_store_statements_stalled',
+    name: metricName('statements_stalled'),
     help: 'Whether the database completes no statements of a pool (1): of writes, no commit is acknowledged',
     labelNames: ['pool'],
     registers: [registry],
@@ -65,7 +66,7 @@ export function measureConnections(registry: Registry, { sql, options }: Pool): 
     unlessAborted(countConnections(sql), AbortSignal.timeout(options.readTimeoutMs)).catch(() => undefined),
   )
   new Gauge({
-    name: 'animal_store_database_up',
+    name: metricName('database_up'),
     help: 'Whether the database responds (1) or not (0)',
     registers,
     async collect() {
@@ -73,7 +74,7 @@ export function measureConnections(registry: Registry, { sql, options }: Pool): 
     },
   })
   new Gauge({
-    name: 'animal_store_database_connections',
+    name: metricName('database_connections'),
     help:
       'Database connections of all instances by state: ' +
       'active, lock (waiting for one), idle, transaction (idle in one)',
@@ -93,12 +94,12 @@ export function measureConnections(registry: Registry, { sql, options }: Pool): 
  */
 export function measureReplicationLag(registry: Registry, reads: Pool, hasStandbys: boolean): void {
   new Gauge({
-    name: 'animal_store_standbys_configured',
+    name: metricName('standbys_configured'),
     help: 'Whether DATABASE_READ_URL is set (1), so that requests should read from a standby, or not (0)',
     registers: [registry],
   }).set(hasStandbys ? 1 : 0)
   new Gauge({
-    name: 'animal_store_replication_lag_seconds',
+    name: metricName('replication_lag_seconds'),
     help: 'Replication lag of the standby that requests read from',
     registers: [registry],
     async collect() {

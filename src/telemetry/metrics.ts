@@ -13,6 +13,7 @@ import type { NewConnections } from '../http/new-connections.js'
 import type { FindFault } from '../http/readiness.js'
 import { type RefusedConnections, refusalReasons } from '../http/refused-connections.js'
 import { lostLines } from '../lib/log.js'
+import { metricName } from '../lib/project-name.js'
 import type { Counters, CountersState } from '../rate-limit/counters.js'
 import { measureCertificates, measureNewConnections } from './connection-metrics.js'
 import {
@@ -90,7 +91,7 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
 
 function measureReadiness(registry: Registry, findFault: FindFault): void {
   new Gauge({
-    name: 'animal_store_ready',
+    name: metricName('ready'),
     help:
       'Whether the instance is ready (1), as /readyz responds, or not (0), ' +
       'by what is wrong (none: nothing)',
@@ -110,7 +111,7 @@ function measureClientConnections(
   refused: RefusedConnections,
 ): void {
   new Counter({
-    name: 'animal_store_refused_connections_total',
+    name: metricName('refused_connections_total'),
     help: 'Connections closed because CONNECTIONS_MAX or CONNECTIONS_PER_ADDRESS_MAX was reached',
     labelNames: ['reason'],
     registers: [registry],
@@ -120,7 +121,7 @@ function measureClientConnections(
     },
   })
   new Gauge({
-    name: 'animal_store_connections',
+    name: metricName('connections'),
     help: 'Open client connections',
     registers: [registry],
     async collect() {
@@ -133,7 +134,7 @@ function measureClientConnections(
 
 function measureArrivals(registry: Registry, arrivals: Arrivals): void {
   const seconds = new Histogram({
-    name: 'animal_store_accept_seconds',
+    name: metricName('accept_seconds'),
     help:
       'How long callers who connected together were accepted, from the first to the last: ' +
       'none of them waited longer than that and one turn of the event loop',
@@ -145,7 +146,7 @@ function measureArrivals(registry: Registry, arrivals: Arrivals): void {
 
 function measureLoad(registry: Registry, loadShedder: Load): void {
   new Gauge({
-    name: 'animal_store_requests_in_flight',
+    name: metricName('requests_in_flight'),
     help: 'Running handlers and look-ups of known API keys',
     registers: [registry],
     collect() {
@@ -153,7 +154,7 @@ function measureLoad(registry: Registry, loadShedder: Load): void {
     },
   })
   new Counter({
-    name: 'animal_store_overload_refusals_total',
+    name: metricName('overload_refusals_total'),
     help: 'Requests refused with 503 because WORK_MAX was reached',
     registers: [registry],
     collect() {
@@ -165,7 +166,7 @@ function measureLoad(registry: Registry, loadShedder: Load): void {
 
 function measureStreams(registry: Registry, loadShedder: Load): void {
   new Gauge({
-    name: 'animal_store_streams_in_flight',
+    name: metricName('streams_in_flight'),
     help: 'Responses in flight whose body is a stream',
     registers: [registry],
     collect() {
@@ -173,7 +174,7 @@ function measureStreams(registry: Registry, loadShedder: Load): void {
     },
   })
   new Counter({
-    name: 'animal_store_stream_refusals_total',
+    name: metricName('stream_refusals_total'),
     help: 'Streams refused with 503 because STREAMS_MAX was reached, by operation',
     labelNames: ['operation'],
     registers: [registry],
@@ -186,7 +187,7 @@ function measureStreams(registry: Registry, loadShedder: Load): void {
 
 function measureBodies(registry: Registry, bodies: Bodies): void {
   new Gauge({
-    name: 'animal_store_bodies_bytes',
+    name: metricName('bodies_bytes'),
     help: 'What the request bodies in flight hold, without those of up to 16 kB',
     registers: [registry],
     collect() {
@@ -194,7 +195,7 @@ function measureBodies(registry: Registry, bodies: Bodies): void {
     },
   })
   new Counter({
-    name: 'animal_store_body_refusals_total',
+    name: metricName('body_refusals_total'),
     help: 'Requests refused with 503 because bodies in flight held BODIES_MAX_BYTES',
     registers: [registry],
     collect() {
@@ -206,7 +207,7 @@ function measureBodies(registry: Registry, bodies: Bodies): void {
 
 function measureLog(registry: Registry): void {
   new Counter({
-    name: 'animal_store_log_lines_lost_total',
+    name: metricName('log_lines_lost_total'),
     help: 'Lines of the log that were dropped, because its reader or its disk did not take them',
     registers: [registry],
     collect() {
@@ -220,7 +221,7 @@ const states: readonly CountersState[] = ['memory', 'redis', 'memory_fallback']
 
 function measureCounters(registry: Registry, counters: Counters): void {
   new Gauge({
-    name: 'animal_store_counters',
+    name: metricName('counters'),
     help: 'Where requests are counted for rate limiting: 1 for the current place',
     labelNames: ['place'],
     registers: [registry],
@@ -229,7 +230,7 @@ function measureCounters(registry: Registry, counters: Counters): void {
     },
   })
   const seconds = new Histogram({
-    name: 'animal_store_redis_seconds',
+    name: metricName('redis_seconds'),
     help: 'Time of a round trip to Redis, which counts the requests of a moment; also of one that failed',
     buckets: secondsBuckets,
     registers: [registry],

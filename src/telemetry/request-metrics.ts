@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Lifetimes } from '../http/lifetime.js'
+import { metricName } from '../lib/project-name.js'
 import { operationNameOf } from '../middleware/operation-names.js'
 
 /** Buckets in seconds, from a cached response to the default HANDLER_TIMEOUT_MS. */
@@ -38,7 +39,7 @@ export function measureRequests(registry: Registry, lifetimes: Lifetimes): void 
 
 function observeTimes(registry: Registry): Observe {
   const seconds = new Histogram({
-    name: 'animal_store_request_seconds',
+    name: metricName('request_seconds'),
     help:
       'Time of the service, without waits for the client, until the response or, of a stream, its begin, ' +
       'by operation (none: not in the contract) and status (aborted: the connection closed before the response)',
@@ -57,7 +58,7 @@ function observeTimes(registry: Registry): Observe {
 // Apart: how long a feed lasts says nothing of how fast the service is.
 function observeStreams(registry: Registry): Observe {
   const seconds = new Histogram({
-    name: 'animal_store_stream_seconds',
+    name: metricName('stream_seconds'),
     help:
       'How long responses whose body is a stream lasted, ' +
       'by operation and whether the whole body was sent',
@@ -73,13 +74,13 @@ function observeStreams(registry: Registry): Observe {
 
 function observeRefusals(registry: Registry): Observe {
   const requests = new Counter({
-    name: 'animal_store_refusals_total',
+    name: metricName('refusals_total'),
     help: 'Requests refused with 429 by plan (none: without a valid key) and window',
     labelNames: ['plan', 'window'],
     registers: [registry],
   })
   const bans = new Counter({
-    name: 'animal_store_bans_total',
+    name: metricName('bans_total'),
     help: 'Bans of keys by plan',
     labelNames: ['plan'],
     registers: [registry],
@@ -95,7 +96,7 @@ function observeRefusals(registry: Registry): Observe {
 // By key, so that the operator can notify its owner before the sunset.
 function observeDeprecated(registry: Registry): Observe {
   const requests = new Counter({
-    name: 'animal_store_deprecated_requests_total',
+    name: metricName('deprecated_requests_total'),
     help:
       'Requests of deprecated operations by key id, or the security scheme of callers without a key ' +
       `(${otherKeys}: beyond the first ${keysMax})`,

@@ -306,7 +306,9 @@ t.test('selectors match the service’s pods, and not those of the migrations', 
 
 t.test('probes and grace period allow for startup and graceful shutdown', async (t) => {
   const { terminationGracePeriodSeconds: graceSeconds } = deployment.spec.template.spec
-  const forcedMs = Number(/forcedTimeoutMs = ([\d_]+)/.exec(read('src/process/start.ts'))?.[1]?.replaceAll('_', ''))
+  const forcedMs = Number(
+    /forcedTimeoutMs = ([\d_]+)/.exec(read('src/process/start.ts'))?.[1]?.replaceAll('_', ''),
+  )
   t.ok(graceSeconds * 1000 >= config.shutdownDelayMs + config.shutdownTimeoutMs + forcedMs)
   t.ok(config.shutdownDelayMs > 0)
   const { periodSeconds, failureThreshold } = container.startupProbe

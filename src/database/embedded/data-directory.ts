@@ -6,6 +6,7 @@ import { access, lstat, mkdir, open, readdir, readFile, rename, rm, stat } from 
 import path from 'node:path'
 import { OperatorError } from '../../lib/operator-error.js'
 import { projectRoot } from '../../lib/paths.js'
+import { projectName } from '../../lib/project-name.js'
 
 /** The user that runs the server: this process's, unless it is root, as which PostgreSQL refuses to run. */
 export interface Identity {
@@ -27,7 +28,7 @@ export async function defaultDirectory(): Promise<string> {
   const { uid } = await identityFor(inProject)
   if (uid === undefined || (await forbiddenFolder(inProject, uid)) === undefined) return inProject
   const name = createHash('sha256').update(projectRoot).digest('hex').slice(0, 8)
-  return path.join('/var/lib/animal-store', name)
+  return path.join('/var/lib', projectName, name)
 }
 
 /**

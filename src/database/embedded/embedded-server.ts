@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import postgres from 'postgres'
 import { OperatorError } from '../../lib/operator-error.js'
+import { projectName } from '../../lib/project-name.js'
 import { socketOption } from '../driver/socket.js'
 import { connectionOptions } from '../pools.js'
 import { codeOf } from '../unavailable.js'
@@ -151,7 +152,7 @@ class SharedServer implements EmbeddedServer {
 
   // Fails while another process holds the lock to stop the server, for ever if that process is frozen.
   async #takeLock(): Promise<void> {
-    const settings = { application_name: 'animal-store-user', lock_timeout: lockTimeoutMs }
+    const settings = { application_name: `${projectName}-user`, lock_timeout: lockTimeoutMs }
     const lock = postgres({
       ...connectionOptions(this.log, false, settings),
       ...this.connection,
