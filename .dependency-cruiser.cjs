@@ -1,4 +1,4 @@
-// Layers of src/, lowest first: a folder imports only from lower layers, and not from its own layer's other folders.
+// Layers of packages/service/src/, lowest first: a folder imports only from lower layers, and not from its own layer's other folders.
 
 const layers = [
   ['lib'],
@@ -11,20 +11,17 @@ const layers = [
   ['telemetry'],
   ['app'],
   ['process'],
-  // What a team writes.
-  ['services', 'errors'],
-  ['handlers', 'schemes'],
-  ['main'],
+  ['index', 'checks', 'table'],
 ]
 
-const place = (names) => `^src/(${names.join('|')})(/|[.]ts$)`
+const place = (names) => `^packages/service/src/(${names.join('|')})(/|[.]ts$)`
 
 // What the parts of the service declare of themselves, which tools and tests of contracts check, too. These
 // files import the engine alone.
 const declarations = [
-  '^src/auth/(plans|unauthorized)[.]ts$',
-  '^src/http/(additions|faults|headers|service-paths)[.]ts$',
-  '^src/rate-limit/headers[.]ts$',
+  'service/dist/src/auth/(plans|unauthorized)[.]',
+  'service/dist/src/http/(additions|faults|headers|service-paths)[.]',
+  'service/dist/src/rate-limit/headers[.]',
 ]
 
 const arrows = layers.flatMap((names, i) => [
@@ -137,14 +134,21 @@ module.exports = {
     {
       name: 'the-server-has-no-tools',
       severity: 'error',
-      from: { path: '^(src|generated)/', pathNot: '^src/(commands/compile|auth/plans)[.]ts$' },
+      from: {
+        path: '^(src|generated|packages/service/src)/',
+        pathNot: '/src/(commands/compile|auth/plans)[.]ts$',
+      },
       to: { path: '^contract-engine/', pathNot: '^contract-engine/lib/' },
     },
     {
       name: 'tools-for-contracts-run-the-engine-alone',
       severity: 'error',
       from: { path: '^scripts/(generate|features|dev|package)/' },
-      to: { path: '^src/(database|http|auth|rate-limit)/', pathNot: declarations, reachable: true },
+      to: {
+        path: 'service/dist/src/(database|http|auth|rate-limit)/',
+        pathNot: declarations,
+        reachable: true,
+      },
     },
     {
       name: 'src-not-to-scripts-or-test',
@@ -153,22 +157,22 @@ module.exports = {
       to: { path: '^(scripts|test)/' },
     },
     {
-      name: 'what-runs-a-service-knows-no-contract',
+      name: 'only-the-process-and-the-door-import-app',
       severity: 'error',
-      from: { path: place(layers.slice(0, -3).flat()), pathNot: '^src/(client|commands/seed)/' },
-      to: { path: '^generated/' },
+      from: { pathNot: '^packages/service/src/(process/serve|index)[.]ts$' },
+      to: { path: '^packages/service/src/app[.]ts$' },
     },
     {
-      name: 'only-main-and-tools-import-app',
+      name: 'a-team-imports-the-doors-of-the-service',
       severity: 'error',
-      from: { pathNot: ['^src/process/serve[.]ts$', '^test/'] },
-      to: { path: '^src/app[.]ts$' },
+      from: { path: '^(src|generated)/', pathNot: '^src/commands/' },
+      to: { path: 'service/dist/src/', pathNot: 'service/dist/src/(index|checks|table|database/feed)[.]' },
     },
     {
       name: 'every-folder-has-a-layer',
       severity: 'error',
       from: {},
-      to: { path: '^src/', pathNot: place(layers.flat()) },
+      to: { path: '^packages/service/src/', pathNot: place(layers.flat()) },
     },
   ],
   options: {

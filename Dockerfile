@@ -5,6 +5,7 @@ FROM node:26.11.1-trixie-slim@sha256:193fe51b64e77981119c98c2002c9e32a70e2f006fb
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/engine/package.json packages/engine/contract-engine.js packages/engine/
+COPY packages/service/package.json packages/service/
 RUN npm ci --omit=optional --omit=dev
 
 FROM dependencies AS build
@@ -13,6 +14,7 @@ RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY generated generated
 COPY packages/engine packages/engine
+COPY packages/service packages/service
 COPY src src
 COPY scripts/build-packages.cjs scripts/build-server.cjs scripts/bundle-server.cjs scripts/check-setup.cjs scripts/
 RUN node scripts/build-server.cjs
@@ -24,9 +26,10 @@ ENV NODE_ENV=production HOST=0.0.0.0 SHUTDOWN_DELAY_MS=7000
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist/service dist/service
-COPY --from=build /app/src/database/migrations src/database/migrations
+COPY --from=build /app/src/migrations src/migrations
 COPY --from=build /app/dist/generated/contract.plan dist/generated/
 COPY --from=build /app/packages/engine/package.json packages/engine/
+COPY --from=build /app/packages/service/package.json packages/service/
 COPY generated/openapi.yaml generated/
 COPY package.json ./
 # `docker compose exec service keys list`, `docker compose exec service seed --count 1000`

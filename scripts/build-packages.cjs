@@ -80,5 +80,5 @@ if (require.main === module) {
     process.exit(1)
   }
   const args = process.argv.slice(2)
-  process.exit(buildPackage('engine', args) || buildPackage('client', args))
+  process.exit(buildPackage('engine', args) || buildPackage('service', args) || buildPackage('client', args))
 }

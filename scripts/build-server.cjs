@@ -24,8 +24,8 @@ if (!isBuilt) {
   console.error('Building the service …') // a full build takes a few seconds
   rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
 }
-const ofEngine = buildPackage('engine')
-if (ofEngine !== 0) fail(ofEngine)
+const ofPackages = buildPackage('engine') || buildPackage('service')
+if (ofPackages !== 0) fail(ofPackages)
 const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
 const args = [compiler, '-b', 'tsconfig.build.json', '--checkers', '2']
 const env = { GOGC: '400', ...process.env } // see packages/engine/build.cjs
@@ -44,7 +44,9 @@ bundle().catch(({ message }) => {
 function fail(code) {
   if (!existsSync(path.join(root, 'generated/operations.ts')))
     console.error('generated/ is not complete. Run: npm run generate')
-  const folder = ['packages/engine/dist', 'dist', '.'].find((name) => isClosed(path.join(root, name)))
+  const folder = ['packages/engine/dist', 'packages/service/dist', 'dist', '.'].find((name) =>
+    isClosed(path.join(root, name)),
+  )
   if (folder !== undefined)
     console.error(`This user cannot write to ${folder}. As the one who can, run: npm run build:server`)
   process.exit(code)
@@ -62,7 +64,8 @@ function isClosed(folder) {
 // An installation has the contract's copy in one file alone, and its plan.
 function compileContract() {
   const copy = process.env.npm_lifecycle_event === 'prepack' ? ['generated/openapi.yaml'] : []
-  const program = path.join(root, 'dist/src/commands/compile.js')
+  const service = path.dirname(require.resolve('contract-service/package.json'))
+  const program = path.join(service, 'dist/src/commands/compile.js')
   if (!existsSync(program)) return 0
   return spawnSync(process.execPath, [program, ...copy], { cwd: root, stdio: 'inherit' }).status ?? 1
 }

@@ -2,15 +2,18 @@
 // 900 modules took half of the CPU of a start. Programs run the bundle; tests and tools, what the compiler writes.
 'use strict'
 
-const { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs')
+const { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs')
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 
 const root = path.join(__dirname, '..')
 const folder = path.join(root, 'dist/service')
 const recordFile = path.join(root, 'dist/.service.json')
-// As it is built: in this repository, or installed.
-const engine = path.join(path.dirname(require.resolve('contract-engine/package.json')), 'dist/src')
+// As they are built: in this repository, or installed.
+const [engine, service] = ['contract-engine', 'contract-service'].map((name) =>
+  path.join(path.dirname(require.resolve(`${name}/package.json`)), 'dist/src'),
+)
+const migrations = path.join(service, '../../migrations')
 const staticFiles = path.join(engine, 'serve/documents/static') // of /docs, which are read beside the bundle
 
 // What glue imports, and what spares it that where nothing is bundled.
@@ -19,7 +22,7 @@ const validator = path.join(engine, 'serve/glue/glue-validator.js')
 
 const options = {
   absWorkingDir: root,
-  ...{ outbase: 'src', outdir: folder, splitting: true, chunkNames: '[name]-[hash]' },
+  ...{ outdir: folder, splitting: true, chunkNames: '[name]-[hash]' },
   ...{ bundle: true, platform: 'node', format: 'esm', target: 'node20.19', metafile: true },
   ...{ sourcemap: true, sourcesContent: false },
   // 5 MB less resident; Node prints the line of an uncaught error.
@@ -44,6 +47,7 @@ async function bundle() {
   // asked for something.
   rmSync(path.join(folder, 'static'), { recursive: true, force: true })
   cpSync(staticFiles, path.join(folder, 'static'), { recursive: true })
+  cpSync(migrations, path.join(folder, 'migrations'), { recursive: true })
   const outputs = Object.keys(metafile.outputs)
   removeAllBut([...outputs, ...Object.keys(before.times)])
   const sources = [...Object.keys(metafile.inputs).filter((file) => !isOfPackage(file)), ...otherSources()]
@@ -57,11 +61,17 @@ async function engineVersion() {
   return built.engineVersion()
 }
 
-// Those that package.json starts.
+// Those that package.json starts: the project's own, and the package's.
 function programs() {
   const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
   const started = Object.values(scripts).map((script) => /dist\/service\/(\S+)\.js/.exec(script)?.[1])
-  return started.filter((name) => name !== undefined).map((name) => `src/${name}.ts`)
+  const named = started.filter((name) => name !== undefined)
+  return Object.fromEntries(named.map((name) => [name, sourceOf(name)]))
+}
+
+function sourceOf(name) {
+  const own = path.join(root, 'src', `${name}.ts`)
+  return existsSync(own) ? own : path.join(service, `${name}.js`)
 }
 
 // Whether each file that the bundle was made of, and each of its own, is as it was.
@@ -79,7 +89,9 @@ function lastRecord() {
 
 // npm writes its list with each change of a package.
 function otherSources() {
-  const names = readdirSync(staticFiles).map((name) => path.relative(root, path.join(staticFiles, name)))
+  const names = [staticFiles, migrations].flatMap((from) =>
+    readdirSync(from).map((name) => path.relative(root, path.join(from, name))),
+  )
   return ['scripts/bundle-server.cjs', 'package.json', 'node_modules/.package-lock.json', ...names]
 }
 

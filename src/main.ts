@@ -1,8 +1,8 @@
 // The service: what the team writes, run by the process. The contract and the migrations it finds in the project.
 
+import { start } from 'contract-service'
 import { handlers } from '../generated/handlers.js'
 import { errorBody } from './errors.js'
-import { start } from './process/start.js'
 import { schemes } from './schemes.js'
 import { createServices } from './services.js'
 

@@ -2,10 +2,10 @@
 // handler names, and that has none, does not compile. `npm run generate` reads this list as text: write the
 // names out.
 
+import type { SchemesOf } from 'contract-service'
+import { apiKeys } from 'contract-service/checks'
 import type { handlers } from '../generated/handlers.js'
 import type { Operations, SecuritySchemes } from '../generated/operations.js'
-import { apiKeys } from './auth/api-keys.js'
-import type { SchemesOf } from './auth/checks.js'
 
 export const schemes = {
   apiKey: apiKeys(),

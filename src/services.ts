@@ -1,7 +1,7 @@
 // What handlers use besides the database: a mailer, a clock, the client of another API, webhooks. A handler
 // gets them as `services` in its context. They are made once, before the server listens.
 
-import type { ServiceParts } from './process/serve.js'
+import type { ServiceParts } from 'contract-service'
 
 /** Makes the services. If it rejects, the service does not start. */
 export async function createServices(_parts: ServiceParts) {

@@ -1,6 +1,6 @@
+import { readConfig } from 'contract-service/internal/config'
+import { OperatorError } from 'contract-service/internal/lib/operator-error'
 import t from 'tap'
-import { readConfig } from '../src/config.js'
-import { OperatorError } from '../src/lib/operator-error.js'
 
 type Environment = Parameters<typeof readConfig>[0]
 

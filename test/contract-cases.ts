@@ -3,17 +3,17 @@
 import path from 'node:path'
 import { expectedOf, readFeatures, runCase, type Way, withoutPlace } from 'contract-engine/testing/features'
 import { loadingProved } from 'contract-engine/testing/plans'
-import t, { type Test } from 'tap'
-import { readyServer } from '../scripts/generate/server.js'
-import { listEach } from '../scripts/lib/schemes.js'
 import {
   loadServiceContract,
   operationExtensions,
   readServiceContract,
   type ServiceContract,
   serviceExtensions,
-} from '../src/auth/plans.js'
-import { projectRoot } from '../src/lib/paths.js'
+} from 'contract-service/internal/auth/plans'
+import { projectRoot } from 'contract-service/internal/lib/paths'
+import t, { type Test } from 'tap'
+import { readyServer } from '../scripts/generate/server.js'
+import { listEach } from '../scripts/lib/schemes.js'
 
 const build: Way<ServiceContract>['build'] = (contract, handlerOf, log) =>
   readyServer(contract, handlerOf, log, { listed: listEach(contract) })

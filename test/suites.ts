@@ -2,8 +2,8 @@
 
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
-import { projectRoot } from '../src/lib/paths.js'
 import { suites } from './fixtures/suites.js'
 
 t.test('every test file belongs to a suite', async (t) => {

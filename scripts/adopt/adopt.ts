@@ -8,8 +8,8 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Contract, ContractError } from 'contract-engine'
 import { filesOf, readSource } from 'contract-engine/tools'
-import { OperatorError } from '../../src/lib/operator-error.js'
-import { projectRoot } from '../../src/lib/paths.js'
+import { OperatorError } from 'contract-service/internal/lib/operator-error'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import { type Findings, findDifferences, writeDifferences } from '../generate/differences.js'
 import { handlersFolder, isHandlerFile } from '../generate/handlers.js'
 import { type Choice, chooseChecks } from '../lib/choose-checks.js'
@@ -24,7 +24,7 @@ import { withChecks } from './schemes.js'
 // What is the animals' own, beside the handlers, and of the engine: folders and files.
 const animalParts = [
   'src/handlers/pets',
-  'src/database/migrations/pets',
+  'src/migrations',
   'src/commands/seed',
   'scripts/bench',
   'scripts/diff-comparison',
@@ -39,7 +39,7 @@ const animalParts = [
 ]
 
 // Without these, the handlers are those of an adopted contract.
-const animalSources = ['src/handlers/pets', 'src/database/migrations/pets', 'test/pets']
+const animalSources = ['src/handlers/pets', 'src/migrations', 'test/pets']
 
 /** The result of an adoption. */
 export interface Adopted {

@@ -6,8 +6,8 @@ import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { capitalized } from 'contract-engine/lib/texts'
-import { withChecksum } from '../../src/auth/api-key.js'
-import { keyPrefixOf } from '../../src/lib/project-name.js'
+import { withChecksum } from 'contract-service/internal/auth/api-key'
+import { keyPrefixOf } from 'contract-service/internal/lib/project-name'
 
 /** Names that packages, metrics, Kubernetes and PostgreSQL accept. */
 export const namePattern = /^(?=.{2,30}$)[a-z][a-z0-9]*(-[a-z0-9]+)*$/

@@ -9,7 +9,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 
 /** The folders of packages, which become tarballs. */
-export const packageFolders: readonly string[] = ['packages/engine', 'packages/client']
+export const packageFolders: readonly string[] = ['packages/engine', 'packages/service', 'packages/client']
 
 interface Manifest {
   readonly name: string
@@ -89,7 +89,7 @@ function withLocked(text: string, packed: readonly Packed[]): string {
 function withoutBuilds(text: string): string {
   return text
     .replace(/^COPY packages\/engine\/package\.json .*$/m, 'COPY packages packages')
-    .replace(/^COPY (--from=build \/app\/)?packages\/engine.*\n/gm, '')
+    .replace(/^COPY (--from=build \/app\/)?packages\/(engine|service).*\n/gm, '')
     .replace('node packages/engine/build.cjs && ', '')
 }
 

@@ -1,8 +1,8 @@
 // Where the files of a document are put in the project, and how they refer to each other there.
 
 import path from 'node:path'
-import { OperatorError } from '../../src/lib/operator-error.js'
-import { contractFile } from '../../src/lib/paths.js'
+import { OperatorError } from 'contract-service/internal/lib/operator-error'
+import { contractFile } from 'contract-service/internal/lib/paths'
 
 /** The place of each file in the project, with slashes, by its absolute path. The document is the first. */
 export type Places = ReadonlyMap<string, string>

@@ -12,12 +12,15 @@ export function withChecks(text: string, { checks, left }: Choice): string {
   const entries = [...checks].map(([name, check]) => `  ${keyOf(name)}: ${check}(),\n`)
   const notes = [...left].map(([name, advice]) => `  // ${oneLine(`${name}: ${advice}`)}\n`)
   return text
-    .replace(/import \{ apiKeys \} from .*\n/, (line) => (used.has('apiKeys') ? line : ''))
-    .replace(/import type \{ SchemesOf \} from .*\n/, (line) => (used.has('jwt') ? line + jwtImport : line))
+    .replace(/import \{ apiKeys \} from .*\n/, () => importOf(used))
     .replace(/(?<=^export const schemes = )\{[^}]*\}/m, () => `{\n${entries.join('')}${notes.join('')}}`)
 }
 
-const jwtImport = `import { jwt } from './auth/jwt.js'\n`
+function importOf(checks: ReadonlySet<string>): string {
+  return checks.size === 0
+    ? ''
+    : `import { ${[...checks].sort().join(', ')} } from 'contract-service/checks'\n`
+}
 
 function keyOf(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name.replace(/['\\]/g, '\\$&')}'`

@@ -2,16 +2,16 @@
 // --database-url. It is created for the run, migrated, filled, and has API keys with unlimited quotas.
 
 import { randomBytes } from 'node:crypto'
+import { createApiKey, hashApiKey } from 'contract-service/internal/auth/api-key'
+import { customPlan, readServiceContract } from 'contract-service/internal/auth/plans'
+import { insertApiKey } from 'contract-service/internal/database/api-keys'
+import type { RootSql } from 'contract-service/internal/database/database'
+import { startEmbedded } from 'contract-service/internal/database/embedded/embedded-server'
+import { migrate } from 'contract-service/internal/database/migrate'
+import { unlessAborted } from 'contract-service/internal/lib/abort'
+import { contractFile, migrationsFolders } from 'contract-service/internal/lib/paths'
 import { pino } from 'pino'
 import postgres from 'postgres'
-import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
-import { customPlan, readServiceContract } from '../../src/auth/plans.js'
-import { insertApiKey } from '../../src/database/api-keys.js'
-import type { RootSql } from '../../src/database/database.js'
-import { startEmbedded } from '../../src/database/embedded/embedded-server.js'
-import { migrate } from '../../src/database/migrate.js'
-import { unlessAborted } from '../../src/lib/abort.js'
-import { contractFile, migrationsFolder } from '../../src/lib/paths.js'
 import { nameOf, parentOf } from '../faults/processes.js'
 import { makeTemporaryDirectory } from '../lib/directory.js'
 import type { Target } from './loads.js'
@@ -63,7 +63,7 @@ export async function startDatabase(
 
 async function prepare(admin: RootSql, sql: RootSql, name: string, rows: number) {
   await admin`create database ${admin(name)}`
-  await migrate(sql, migrationsFolder)
+  await migrate(sql, migrationsFolders)
   const key = await addKey(sql)
   const keys = [key]
   while (keys.length < keyCount) keys.push(await addKey(sql))

@@ -2,7 +2,7 @@
 // the bench makes them, with the id behind which a page begins. A service of another contract, such as one
 // whose pages have cursors, is asked: its links are followed once, in the largest steps, and kept.
 
-import { OperatorError } from '../../src/lib/operator-error.js'
+import { OperatorError } from 'contract-service/internal/lib/operator-error'
 
 /** The path of the page of 20 behind an id, of all animals or of one status. */
 export type PageAfter = (id: number, status: string | undefined) => string

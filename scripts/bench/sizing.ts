@@ -1,7 +1,7 @@
 // What an instance needs: memory and CPU by the number of its connections, and disk for what it creates.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { RootSql } from '../../src/database/database.js'
+import type { RootSql } from 'contract-service/internal/database/database'
 import { cpuSeconds, peakResidentBytes, residentBytes } from '../faults/processes.js'
 import type { Bench } from './benches.js'
 import { Connection } from './connection.js'

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { diffContracts, lineOf, type Node } from 'contract-engine/diff'
 import { readSource } from 'contract-engine/tools'
-import { contractFile, projectRoot } from '../../src/lib/paths.js'
+import { contractFile, projectRoot } from 'contract-service/internal/lib/paths'
 import { countErrors, report, reportDetails } from './report.js'
 import { ServerProcess } from './server.js'
 import { checkServerTypes, checkTypes } from './types.js'
@@ -45,7 +45,7 @@ export class Project {
     if (edits.length === 0) return
     report(`${edits.length > 3 ? `${edits.length} files` : edits.join(', ')} changed`)
     this.#crashRestarts = 0
-    this.#mustBuild ||= edits.some(isOfEngine)
+    this.#mustBuild ||= edits.some(isOfPackage)
     this.#mustGenerate ||= edits.some(isGeneratedFrom)
     this.#isServed &&= !edits.some(isServed)
     await this.#enqueue(() => this.#update())
@@ -75,7 +75,7 @@ export class Project {
     this.#hadOthers = others.length > 0
   }
 
-  // The rest of the project imports what is built of the engine.
+  // The rest of the project imports what is built of the packages.
   async #build(): Promise<boolean> {
     const args = [path.join(projectRoot, 'scripts/build-packages.cjs')]
     try {
@@ -83,7 +83,7 @@ export class Project {
       this.#mustBuild = false
     } catch (error) {
       const { stdout, message } = error as Error & { stdout?: string } // execFile adds stdout
-      this.#fail('the engine does not compile', linesOf(stdout || message))
+      this.#fail('a package does not compile', linesOf(stdout || message))
     }
     return !this.#mustBuild
   }
@@ -135,16 +135,16 @@ export class Project {
 
 // The contract, the generator's own sources, and a deleted handler.
 function isGeneratedFrom(file: string): boolean {
-  if (isContractFile(file) || /^scripts\/generate\//.test(file) || isOfEngine(file)) return true
+  if (isContractFile(file) || /^scripts\/generate\//.test(file) || isOfPackage(file)) return true
   return file.startsWith('src/handlers/') && !existsSync(path.join(projectRoot, file))
 }
 
-function isOfEngine(file: string): boolean {
-  return /^packages\/engine\/src\//.test(file)
+function isOfPackage(file: string): boolean {
+  return /^packages\/(engine|service)\/src\//.test(file)
 }
 
 function isServed(file: string): boolean {
-  return isContractFile(file) || isOfEngine(file) || /^(src|scripts\/generate)\//.test(file)
+  return isContractFile(file) || isOfPackage(file) || /^(src|scripts\/generate)\//.test(file)
 }
 
 function linesOf(text: string): string[] {

@@ -8,7 +8,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { projectRoot } from '../../src/lib/paths.js'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 
 // Longer than src/main.ts waits for its database by default.
 const startTimeoutMs = 60_000

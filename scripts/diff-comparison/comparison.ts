@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { diffContracts } from 'contract-engine/diff'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import { parse } from 'yaml'
-import { projectRoot } from '../../src/lib/paths.js'
 
 /** The effect of an edit on clients. */
 export type Kind = 'breaking' | 'compatible' | 'text' | 'equal'

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { prepareDirectory } from '../../src/database/embedded/data-directory.js'
+import { prepareDirectory } from 'contract-service/internal/database/embedded/data-directory'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { startServer, urlOf } from './replication.js'
 

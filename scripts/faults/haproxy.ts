@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { projectRoot } from '../../src/lib/paths.js'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import { hasEnded, kill } from '../lib/child.js'
 import { freePort } from '../lib/port.js'
 

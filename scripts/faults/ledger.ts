@@ -1,7 +1,7 @@
 // A ledger of the responses that clients received, compared with the database by the pets' unique names.
 
 import { randomBytes } from 'node:crypto'
-import type { Sql } from '../../src/database/database.js'
+import type { Sql } from 'contract-service/internal/database/database'
 
 /** The outcome of the creates. */
 export interface Balance {

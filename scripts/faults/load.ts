@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { unlessAborted } from '../../src/lib/abort.js'
+import { unlessAborted } from 'contract-service/internal/lib/abort'
 import type { Ledger } from './ledger.js'
 
 export interface Clients {

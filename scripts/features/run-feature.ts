@@ -11,7 +11,7 @@ import {
   type Result,
   runCalls,
 } from 'contract-engine/testing/features'
-import { projectRoot } from '../../src/lib/paths.js'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import { checkContract } from '../generate/contract.js'
 import { readyServer } from '../generate/server.js'
 import { inTemporaryDirectory } from '../lib/directory.js'

@@ -5,21 +5,21 @@ import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import { isMap, parseDocument } from 'yaml'
-import { projectRoot } from '../../src/lib/paths.js'
 
 const ample = 2_000_000_000
 
 /** Installs the built service in a folder. */
 export async function installWithoutQuotas(folder: string): Promise<void> {
-  for (const part of ['dist', 'src/database/migrations', 'package.json'])
+  for (const part of ['dist', 'src/migrations', 'package.json'])
     await cp(path.join(projectRoot, part), path.join(folder, part), { recursive: true })
   await symlink(path.join(projectRoot, 'node_modules'), path.join(folder, 'node_modules'))
   const contract = 'generated/openapi.yaml' // in one file
   const text = await readFile(path.join(projectRoot, contract), 'utf8')
   await mkdir(path.join(folder, 'generated'))
   await writeFile(path.join(folder, contract), withoutQuotas(text))
-  const compile = path.join(folder, 'dist/src/commands/compile.js') // the plan is of the contract as it was
+  const compile = path.join(folder, 'node_modules/contract-service/dist/src/commands/compile.js') // the plan is of the contract as it was
   await promisify(execFile)(process.execPath, [compile], { cwd: folder })
 }
 

@@ -49,8 +49,8 @@ import {
   rivalsOf,
   withoutDynamicRefs,
 } from 'contract-engine/tools'
-import { rateCost } from '../../src/auth/plans.js'
-import { projectRoot } from '../../src/lib/paths.js'
+import { rateCost } from 'contract-service/internal/auth/plans'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import { callTypes, contentTypes, goodAnswers, isStream } from './client-calls.js'
 import { header } from './header.js'
 import { NumberPlaces } from './number-places.js'

@@ -13,10 +13,10 @@ import {
   slowPatterns,
 } from 'contract-engine/generate'
 import { byStatus, serverErrors } from 'contract-engine/tools'
-import type { ServiceContract } from '../../src/auth/plans.js'
+import type { ServiceContract } from 'contract-service/internal/auth/plans'
+import { additionsTo } from 'contract-service/internal/http/additions'
+import { contractFile } from 'contract-service/internal/lib/paths'
 import { errorBody } from '../../src/errors.js'
-import { additionsTo } from '../../src/http/additions.js'
-import { contractFile } from '../../src/lib/paths.js'
 import { defaultList, type Listed, readSchemes } from '../lib/schemes.js'
 import { securityOf } from '../lib/server.js'
 import { generateClient } from './client.js'

@@ -3,7 +3,7 @@
 
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
-import { contractFile, projectRoot } from '../../src/lib/paths.js'
+import { contractFile, projectRoot } from 'contract-service/internal/lib/paths'
 
 /** A command with its arguments. */
 export type Step = readonly [command: string, ...args: string[]]

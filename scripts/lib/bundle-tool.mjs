@@ -45,21 +45,24 @@ function entryOf(name) {
   return { entryPoints: [existsSync(main) ? main : path.join(root, `scripts/${name}.ts`)] }
 }
 
+const ownPackages = ['contract-engine', 'contract-service']
+
 // What esbuild reads and does not list, and what decides how it bundles.
 const others = [
   ...['package.json', 'tsconfig.json', 'scripts/run.mjs', 'scripts/lib/digests.mjs'],
-  ...['scripts/lib/bundle-tool.mjs', path.relative(root, require.resolve('contract-engine/package.json'))],
+  'scripts/lib/bundle-tool.mjs',
+  ...ownPackages.map((name) => path.relative(root, require.resolve(`${name}/package.json`))),
 ]
 
-// Packages change with npm's list of them. The engine is one where a project has adopted a contract.
+// Packages change with npm's list of them. Our own are some where a project has adopted a contract.
 function isOfPackage(file) {
   return file.includes('node_modules/')
 }
 
 // Of a module of our own: `import.meta` is that of its file, and what it requires is bundled, too.
 function ownModules(sources) {
-  const ofEngine = path.dirname(require.resolve('contract-engine/package.json'))
-  const isOwn = (file) => !isOfPackage(file) || file.startsWith(ofEngine)
+  const folders = ownPackages.map((name) => path.dirname(require.resolve(`${name}/package.json`)))
+  const isOwn = (file) => !isOfPackage(file) || folders.some((folder) => file.startsWith(folder))
   return {
     name: 'own-modules',
     setup({ onLoad }) {

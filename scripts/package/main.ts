@@ -1,8 +1,8 @@
 // `npm run build:client`: builds the package of the client in dist/, for `npm pack`.
 
 import path from 'node:path'
-import { runProcess } from '../../src/commands/command.js'
-import { projectRoot } from '../../src/lib/paths.js'
+import { runProcess } from 'contract-service/internal/commands/command'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import { buildClient } from './client.js'
 
 const usage = `Usage: npm run build:client

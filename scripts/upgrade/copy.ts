@@ -3,16 +3,16 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import { begin } from 'contract-service/internal/database/begin'
+import type { RootSql, Sql } from 'contract-service/internal/database/database'
+import { socketOption } from 'contract-service/internal/database/driver/socket'
+import { valueTypes } from 'contract-service/internal/database/driver/values'
+import type { EmbeddedServer } from 'contract-service/internal/database/embedded/embedded-server'
+import { migrate } from 'contract-service/internal/database/migrate'
+import { OperatorError } from 'contract-service/internal/lib/operator-error'
+import { migrationsFolders } from 'contract-service/internal/lib/paths'
+import { projectName } from 'contract-service/internal/lib/project-name'
 import postgres from 'postgres'
-import { begin } from '../../src/database/begin.js'
-import type { RootSql, Sql } from '../../src/database/database.js'
-import { socketOption } from '../../src/database/driver/socket.js'
-import { valueTypes } from '../../src/database/driver/values.js'
-import type { EmbeddedServer } from '../../src/database/embedded/embedded-server.js'
-import { migrate } from '../../src/database/migrate.js'
-import { OperatorError } from '../../src/lib/operator-error.js'
-import { migrationsFolder } from '../../src/lib/paths.js'
-import { projectName } from '../../src/lib/project-name.js'
 
 const inUse = 'A service uses the store. Stop it first.'
 
@@ -28,7 +28,7 @@ export async function copyStore(from: EmbeddedServer, to: EmbeddedServer, folder
     const [row] = await source<{ users: number }[]>`
       select count(*)::int as users from pg_stat_activity where application_name = ${`${projectName}-user`}`
     if (row?.users !== 1) throw new OperatorError(inUse)
-    for (const each of [source, target]) await migrate(each, migrationsFolder)
+    for (const each of [source, target]) await migrate(each, migrationsFolders)
     const rows = await begin(target, (transaction) => copyTables(source, transaction, folder))
     await target`analyze`
     return rows

@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import { print } from 'contract-engine/lib/terminal'
-import { runProcess } from '../../src/commands/command.js'
+import { runProcess } from 'contract-service/internal/commands/command'
 import { type Measured, measureStalled, measureUploads, startUploadServer } from './measure.js'
 
 const usage = `Usage: npx tsx scripts/uploads/main.ts [--count 100] [--bytes 100000000]

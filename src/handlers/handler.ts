@@ -3,9 +3,9 @@
 // given by the context, TypeScript allows fields and headers that the contract does not declare.
 
 import { RequestError } from 'contract-engine'
+import type { ContextOf, HandlersOf } from 'contract-service'
+import * as service from 'contract-service'
 import type { ErrorCode, OperationId, Operations } from '../../generated/operations.js'
-import * as constraints from '../database/constraints.js'
-import type { ContextOf, HandlersOf } from '../http/handlers.js'
 import type { Services } from '../services.js'
 
 export { notImplemented } from 'contract-engine'
@@ -14,7 +14,7 @@ export { notImplemented } from 'contract-engine'
 export class ApiError extends RequestError<ErrorCode> {}
 
 /** Throws an error code of the contract for a row that a constraint refused. */
-export const onConstraint = constraints.onConstraint<ErrorCode>
+export const onConstraint = service.onConstraint<ErrorCode>
 
 /** The request of an operation: its parameters by location, and its body. */
 export type Request<Id extends OperationId> = Operations[Id]['request']

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { createApiKey, hashApiKey, isApiKey } from 'contract-service/internal/auth/api-key'
 import t from 'tap'
-import { createApiKey, hashApiKey, isApiKey } from '../../src/auth/api-key.js'
 
 t.test('a key is a prefix, 30 random letters and digits, and a checksum of 6', async (t) => {
   t.match(createApiKey(), /^ask_[0-9A-Za-z]{36}$/)

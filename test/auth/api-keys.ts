@@ -1,11 +1,11 @@
 import type { SecurityScheme } from 'contract-engine'
 import { stopClocks } from 'contract-engine/testing/clocks'
+import { createApiKey, hashApiKey } from 'contract-service/internal/auth/api-key'
+import { apiKeys, type FindClient, KeyCheck } from 'contract-service/internal/auth/api-keys'
+import type { Client } from 'contract-service/internal/auth/client'
+import { keyErrors } from 'contract-service/internal/auth/unauthorized'
+import { LoadShedder, overload } from 'contract-service/internal/middleware/load-shedding'
 import t, { type Test } from 'tap'
-import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
-import { apiKeys, type FindClient, KeyCheck } from '../../src/auth/api-keys.js'
-import type { Client } from '../../src/auth/client.js'
-import { keyErrors } from '../../src/auth/unauthorized.js'
-import { LoadShedder, overload } from '../../src/middleware/load-shedding.js'
 import { clientOfKey } from '../fixtures/clients.js'
 
 const key = createApiKey()

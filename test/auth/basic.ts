@@ -1,9 +1,9 @@
 // Callers by name and password, which a function of the team verifies.
 
 import type { UsernamePassword } from 'contract-engine'
+import { basic, type VerifyPassword } from 'contract-service/internal/auth/basic'
+import { LoadShedder, overload } from 'contract-service/internal/middleware/load-shedding'
 import t from 'tap'
-import { basic, type VerifyPassword } from '../../src/auth/basic.js'
-import { LoadShedder, overload } from '../../src/middleware/load-shedding.js'
 import { contractOfPartner, createCheck, demand } from '../fixtures/checks.js'
 
 const contract = await contractOfPartner()

@@ -1,6 +1,6 @@
+import { type CheckFactory, type CheckParts, createChecks } from 'contract-service/internal/auth/checks'
+import { OperatorError } from 'contract-service/internal/lib/operator-error'
 import t from 'tap'
-import { type CheckFactory, type CheckParts, createChecks } from '../../src/auth/checks.js'
-import { OperatorError } from '../../src/lib/operator-error.js'
 
 const check = { caller: () => undefined }
 

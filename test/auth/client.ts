@@ -1,6 +1,6 @@
+import { checkPlans, toClient } from 'contract-service/internal/auth/client'
+import { insertApiKey, revokeApiKey } from 'contract-service/internal/database/api-keys'
 import t from 'tap'
-import { checkPlans, toClient } from '../../src/auth/client.js'
-import { insertApiKey, revokeApiKey } from '../../src/database/api-keys.js'
 import { contract, createDatabase, startService } from '../fixtures/service.js'
 
 const quotas = { perMinute: null, perDay: null }

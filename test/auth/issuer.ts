@@ -4,10 +4,10 @@ import type { ServerResponse } from 'node:http'
 import type { RequestError } from 'contract-engine'
 import { stopClocks } from 'contract-engine/testing/clocks'
 import { until } from 'contract-engine/testing/until'
+import { Issuer } from 'contract-service/internal/auth/issuer'
+import { isToGuess } from 'contract-service/internal/middleware/unavailable'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { Issuer } from '../../src/auth/issuer.js'
-import { isToGuess } from '../../src/middleware/unavailable.js'
 import { createSigningKey, type FakeIssuer, startIssuer } from '../fixtures/issuer.js'
 
 async function setUp(t: Test, url = (issuer: FakeIssuer) => issuer.url) {

@@ -2,9 +2,7 @@
 
 import { createSecurity } from 'contract-engine'
 import { compileContract } from 'contract-engine/compile'
-import t from 'tap'
-import { stringify } from 'yaml'
-import type { Client } from '../../src/auth/client.js'
+import type { Client } from 'contract-service/internal/auth/client'
 import {
   customPlan,
   fixedPlans,
@@ -14,9 +12,11 @@ import {
   rateCostMax,
   readServiceContract,
   type ServiceContract,
-} from '../../src/auth/plans.js'
-import { rateLimitAdditions } from '../../src/rate-limit/headers.js'
-import { planSections } from '../../src/rate-limit/page-section.js'
+} from 'contract-service/internal/auth/plans'
+import { rateLimitAdditions } from 'contract-service/internal/rate-limit/headers'
+import { planSections } from 'contract-service/internal/rate-limit/page-section'
+import t from 'tap'
+import { stringify } from 'yaml'
 
 const limits = {
   plans: { free: { perMinute: 60, perDay: 1000 }, enterprise: 'custom' },

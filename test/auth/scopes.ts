@@ -1,7 +1,7 @@
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import { scopesOf } from 'contract-service/internal/auth/scopes'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { readServiceContract } from '../../src/auth/plans.js'
-import { scopesOf } from '../../src/auth/scopes.js'
 
 const get = (security?: object[]) => ({
   get: { ...(security && { security }), responses: { 200: { description: 'Done.' } } },

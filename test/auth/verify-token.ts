@@ -2,10 +2,10 @@
 
 import { createHmac, generateKeyPairSync, webcrypto } from 'node:crypto'
 import type { RequestError } from 'contract-engine'
+import { Issuer } from 'contract-service/internal/auth/issuer'
+import { algorithms, type Expectations, verifyToken } from 'contract-service/internal/auth/verify-token'
 import { base64url, type CryptoKey, exportSPKI, importJWK, UnsecuredJWT } from 'jose'
 import t from 'tap'
-import { Issuer } from '../../src/auth/issuer.js'
-import { algorithms, type Expectations, verifyToken } from '../../src/auth/verify-token.js'
 import { silent } from '../fixtures/cluster.js'
 import {
   audience,

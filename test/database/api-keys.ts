@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import t from 'tap'
 import {
   findClientKey,
   insertApiKey,
@@ -7,7 +6,8 @@ import {
   listApiKeys,
   type NewApiKey,
   revokeApiKey,
-} from '../../src/database/api-keys.js'
+} from 'contract-service/internal/database/api-keys'
+import t from 'tap'
 import { createDatabase } from '../fixtures/service.js'
 
 function newKey(terms: Partial<NewApiKey> = {}): NewApiKey {

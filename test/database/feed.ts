@@ -1,10 +1,16 @@
 // A feed on a table of its own: who reads it misses nothing, whatever is committed late, at whichever instance.
 
+import type { Pools, RootSql, Sql } from 'contract-service/internal/database/database'
+import {
+  additionsTo,
+  Feed,
+  type FeedOptions,
+  type Item,
+  type Read,
+} from 'contract-service/internal/database/feed'
+import { int8, text } from 'contract-service/internal/database/table/columns'
+import { table } from 'contract-service/internal/database/table/table'
 import t, { type Test } from 'tap'
-import type { Pools, RootSql, Sql } from '../../src/database/database.js'
-import { additionsTo, Feed, type FeedOptions, type Item, type Read } from '../../src/database/feed.js'
-import { int8, text } from '../../src/database/table/columns.js'
-import { table } from '../../src/database/table/table.js'
 import { createDatabase, openPools } from '../fixtures/service.js'
 
 interface Toy {

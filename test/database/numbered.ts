@@ -1,5 +1,5 @@
+import { inOrder, takeNumbers } from 'contract-service/internal/database/numbered'
 import t from 'tap'
-import { inOrder, takeNumbers } from '../../src/database/numbered.js'
 
 const rowsOf = (...numbers: number[]) => numbers.map((number) => ({ number }))
 

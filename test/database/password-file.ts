@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { type FilePassword, passwordFrom } from 'contract-service/internal/database/password-file'
 import t from 'tap'
-import { type FilePassword, passwordFrom } from '../../src/database/password-file.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const login = { host: 'db.example', port: 5432, database: 'animal_store', user: 'service' }

@@ -1,5 +1,5 @@
+import { placeOf, statementsOf } from 'contract-service/internal/database/sql-statements'
 import t from 'tap'
-import { placeOf, statementsOf } from '../../src/database/sql-statements.js'
 
 const texts = (file: string) => statementsOf(file).map(({ text }) => text)
 

@@ -4,9 +4,9 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { parse } from 'yaml'
-import { projectRoot } from '../../src/lib/paths.js'
 import { composed } from '../fixtures/compose.js'
 
 interface Workflow {

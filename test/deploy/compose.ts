@@ -3,9 +3,9 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { readConfig } from 'contract-service/internal/config'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
-import { readConfig } from '../../src/config.js'
-import { projectRoot } from '../../src/lib/paths.js'
 import { composed } from '../fixtures/compose.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
@@ -152,8 +152,8 @@ t.test(
 
 t.test('every variable that a container sets is one that it reads', async (t) => {
   const cases: [file: string, environment: object | undefined][] = [
-    ['src/config.ts', service?.environment],
-    ['src/commands/migrate/migrate.ts', migrations?.environment],
+    ['packages/service/src/config.ts', service?.environment],
+    ['packages/service/src/commands/migrate/migrate.ts', migrations?.environment],
   ]
   for (const [file, environment = {}] of cases) {
     const known: readonly string[] = read(file).match(/[A-Z][A-Z_]+/g) ?? []

@@ -4,10 +4,10 @@ import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { readConfig } from 'contract-service/internal/config'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { readConfig } from '../../src/config.js'
-import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
@@ -226,8 +226,8 @@ function isMigrations({ kind }: Manifest<unknown>): boolean {
 
 t.test('every variable that a container sets is one that it reads', async (t) => {
   const known = (file: string): readonly string[] => read(file).match(/[A-Z][A-Z_]+/g) ?? []
-  const service = known('src/config.ts')
-  const migrate = known('src/commands/migrate/migrate.ts')
+  const service = known('packages/service/src/config.ts')
+  const migrate = known('packages/service/src/commands/migrate/migrate.ts')
   for (const { name } of container.env) t.ok(service.includes(name), name)
   for (const { name } of job.spec.template.spec.containers[0].env) t.ok(migrate.includes(name), name)
   t.strictSame(config.misspelt, [])
@@ -307,7 +307,9 @@ t.test('selectors match the service’s pods, and not those of the migrations', 
 t.test('probes and grace period allow for startup and graceful shutdown', async (t) => {
   const { terminationGracePeriodSeconds: graceSeconds } = deployment.spec.template.spec
   const forcedMs = Number(
-    /forcedTimeoutMs = ([\d_]+)/.exec(read('src/process/start.ts'))?.[1]?.replaceAll('_', ''),
+    /forcedTimeoutMs = ([\d_]+)/
+      .exec(read('packages/service/src/process/start.ts'))?.[1]
+      ?.replaceAll('_', ''),
   )
   t.ok(graceSeconds * 1000 >= config.shutdownDelayMs + config.shutdownTimeoutMs + forcedMs)
   t.ok(config.shutdownDelayMs > 0)
@@ -320,7 +322,9 @@ t.test('a rollout opens no more connections than PostgreSQL allows by default', 
   const { minReadySeconds, strategy, template, replicas } = deployment.spec
   const { maxSurge, maxUnavailable } = strategy.rollingUpdate
   t.ok(minReadySeconds > template.spec.terminationGracePeriodSeconds, 'one pod at most is stopping')
-  const startConnections = Number(/commandConnectionsMax = (\d+)/.exec(read('src/database/connect.ts'))?.[1])
+  const startConnections = Number(
+    /commandConnectionsMax = (\d+)/.exec(read('packages/service/src/database/connect.ts'))?.[1],
+  )
   const perPod = config.databaseConnections + startConnections
   const [postgresMax, superuserReserved] = [100, 3]
   t.ok((maxReplicas + maxSurge + 1) * perPod + startConnections <= postgresMax - superuserReserved)
@@ -395,7 +399,7 @@ t.test('the commands of the docs apply the Deployment only after the migrations'
 t.test('the commands of the image exist, that of the migrations too', async (t) => {
   const commands = /for command in ([a-z/ ]+);/.exec(dockerfile)?.[1]?.split(' ') ?? []
   for (const command of commands)
-    t.ok(existsSync(path.join(projectRoot, `src/commands/${command}.ts`)), command)
+    t.ok(existsSync(path.join(projectRoot, `dist/service/commands/${command}.js`)), command)
   t.ok(commands.includes(job.spec.template.spec.containers[0].args?.[0] ?? ''))
 })
 

@@ -6,11 +6,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { hasEnded, kill } from '../../scripts/lib/child.js'
 import { freePort } from '../../scripts/lib/port.js'
-import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')

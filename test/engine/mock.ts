@@ -6,8 +6,8 @@ import type { Contract, Operation } from 'contract-engine'
 import { readContract } from 'contract-engine/compile'
 import { buildMock } from 'contract-engine/mock'
 import { successesAmong } from 'contract-engine/tools'
+import { contractFile, projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
-import { contractFile, projectRoot } from '../../src/lib/paths.js'
 
 const documents = path.join(projectRoot, 'test/fixtures/documents')
 const asIs = (value: unknown) => value

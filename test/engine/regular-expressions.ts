@@ -6,18 +6,19 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import ajvFormats from 'ajv-formats'
 import { formats } from 'contract-engine/tools'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
-import { projectRoot } from '../../src/lib/paths.js'
 
 // Required: an import of the compiler takes a second.
 const require = createRequire(import.meta.url)
 const ts: typeof import('typescript') = require('typescript')
 const { checkSync }: typeof import('recheck') = require('recheck/lib/browser.js')
 
-const ofService = ['auth', 'handlers', 'http', 'lib', 'middleware', 'rate-limit', 'telemetry']
+const ofService = ['auth', 'http', 'lib', 'middleware', 'rate-limit', 'telemetry']
 const ofEngine = ['compile/documents', 'compile/schemas', 'lib', 'serve']
 const folders = [
-  ...ofService.map((name) => `src/${name}`),
+  'src/handlers',
+  ...ofService.map((name) => `packages/service/src/${name}`),
   ...ofEngine.map((name) => `packages/engine/src/${name}`),
 ]
 

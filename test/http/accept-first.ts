@@ -6,13 +6,13 @@ import http from 'node:http'
 import { type AddressInfo, Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { block } from 'contract-engine/testing/clocks'
+import { acceptFirst, acceptTurnsMax } from 'contract-service/internal/http/accept-first'
+import { acceptAll } from 'contract-service/internal/http/connections'
+import { deferRequests } from 'contract-service/internal/http/defer-requests'
+import { Lifetimes } from 'contract-service/internal/http/lifetime'
+import { Streams } from 'contract-service/internal/http/streams'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { acceptFirst, acceptTurnsMax } from '../../src/http/accept-first.js'
-import { acceptAll } from '../../src/http/connections.js'
-import { deferRequests } from '../../src/http/defer-requests.js'
-import { Lifetimes } from '../../src/http/lifetime.js'
-import { Streams } from '../../src/http/streams.js'
 
 // Connects, sends a request on each connection, and collects what comes until it closes.
 const callers = `

@@ -4,18 +4,18 @@ import { syncBuiltinESMExports } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
 import type { RequestError } from 'contract-engine'
 import { contractWith, done } from 'contract-engine/testing/engine'
+import type { Sql } from 'contract-service/internal/database/database'
+import { migrationNames } from 'contract-service/internal/database/migration'
+import { codedError, connectFailure } from 'contract-service/internal/database/unavailable'
+import { addHealth } from 'contract-service/internal/http/health'
+import { createReadiness, type ReadinessParts } from 'contract-service/internal/http/readiness'
+import { migrationsFolders } from 'contract-service/internal/lib/paths'
+import { healthOf } from 'contract-service/internal/telemetry/metrics-server'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import type { Sql } from '../../src/database/database.js'
-import { migrationNames } from '../../src/database/migration.js'
-import { codedError, connectFailure } from '../../src/database/unavailable.js'
-import { addHealth } from '../../src/http/health.js'
-import { createReadiness, type ReadinessParts } from '../../src/http/readiness.js'
-import { migrationsFolder } from '../../src/lib/paths.js'
-import { healthOf } from '../../src/telemetry/metrics-server.js'
 import { type Answer, contract, send } from '../fixtures/service.js'
 
-const names = await migrationNames(migrationsFolder)
+const names = await migrationNames(migrationsFolders)
 
 type Query = (text: string) => Promise<object[]>
 

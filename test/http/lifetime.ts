@@ -1,7 +1,7 @@
+import { Lifetimes } from 'contract-service/internal/http/lifetime'
+import { Streams } from 'contract-service/internal/http/streams'
 import Fastify from 'fastify'
 import t from 'tap'
-import { Lifetimes } from '../../src/http/lifetime.js'
-import { Streams } from '../../src/http/streams.js'
 
 const timeouts = {
   requestTimeoutMs: 30_000,

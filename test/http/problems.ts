@@ -8,13 +8,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { notImplemented, RequestError } from 'contract-engine'
 import { stopClocks } from 'contract-engine/testing/clocks'
+import type { AppParts } from 'contract-service/internal/app'
+import { apiKeys } from 'contract-service/internal/auth/api-keys'
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import type {} from 'contract-service/internal/http/graceful-close' // announceClose
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import type { AppParts } from '../../src/app.js'
-import { apiKeys } from '../../src/auth/api-keys.js'
-import { readServiceContract } from '../../src/auth/plans.js'
-import type {} from '../../src/http/graceful-close.js' // announceClose
-import { projectRoot } from '../../src/lib/paths.js'
 import { type Service, sendRaw, startService } from '../fixtures/service.js'
 
 const file = path.join(projectRoot, 'test/fixtures/problems.yaml')

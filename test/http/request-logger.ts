@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import { createRequestLogger, type RequestLogger } from 'contract-service/internal/http/request-logger'
+import { logBounds } from 'contract-service/internal/lib/log-bounds'
 import { type Logger, pino } from 'pino'
 import t from 'tap'
-import { createRequestLogger, type RequestLogger } from '../../src/http/request-logger.js'
-import { logBounds } from '../../src/lib/log-bounds.js'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`

@@ -1,9 +1,9 @@
 // `/.well-known/security.txt` (RFC 9116).
 
 import { contractWith, done } from 'contract-engine/testing/engine'
+import { addSecurityTxt } from 'contract-service/internal/http/security-txt'
 import Fastify from 'fastify'
 import t from 'tap'
-import { addSecurityTxt } from '../../src/http/security-txt.js'
 import { send, startService } from '../fixtures/service.js'
 
 const path = '/.well-known/security.txt'

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { clientAddress, networkOf, readAddress } from 'contract-service/internal/lib/address'
 import t from 'tap'
-import { clientAddress, networkOf, readAddress } from '../../src/lib/address.js'
 
 const cases: [text: string, address: string | undefined, network?: string][] = [
   ['192.0.2.1', '192.0.2.1'],

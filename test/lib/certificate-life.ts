@@ -2,9 +2,9 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { PeerCertificate } from 'node:tls'
+import { firstToEnd, lifeOf, shortestLife } from 'contract-service/internal/lib/certificate-life'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
-import { firstToEnd, lifeOf, shortestLife } from '../../src/lib/certificate-life.js'
-import { projectRoot } from '../../src/lib/paths.js'
 
 const certificate = (valid_from: string, valid_to: string, issuerCertificate?: PeerCertificate) =>
   ({ valid_from, valid_to, issuerCertificate }) as PeerCertificate & { issuerCertificate?: PeerCertificate }

@@ -1,6 +1,6 @@
+import { beginHeaders, setHeaders } from 'contract-service/internal/lib/header-store'
 import Fastify, { type FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
-import { beginHeaders, setHeaders } from '../../src/lib/header-store.js'
 
 async function headersOf(t: Test, set: (reply: FastifyReply) => void) {
   const app = Fastify()

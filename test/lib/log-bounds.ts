@@ -1,8 +1,8 @@
+import { boundedText } from 'contract-service/internal/lib/bounded-text'
+import { logBounds } from 'contract-service/internal/lib/log-bounds'
+import { explain } from 'contract-service/internal/lib/operator-error'
 import { pino } from 'pino'
 import t from 'tap'
-import { boundedText } from '../../src/lib/bounded-text.js'
-import { logBounds } from '../../src/lib/log-bounds.js'
-import { explain } from '../../src/lib/operator-error.js'
 
 const lines: string[] = []
 const log = pino({ level: 'debug', ...logBounds }, { write: (line: string) => void lines.push(line) })

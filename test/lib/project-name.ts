@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { projectRoot } from 'contract-service/internal/lib/paths'
+import { keyPrefixOf, metricName, nameOf, projectName } from 'contract-service/internal/lib/project-name'
 import t from 'tap'
-import { projectRoot } from '../../src/lib/paths.js'
-import { keyPrefixOf, metricName, nameOf, projectName } from '../../src/lib/project-name.js'
 
 t.test('a project is named by its package', (t) => {
   const cases: [name: string | undefined, expected: string][] = [

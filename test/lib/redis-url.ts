@@ -1,5 +1,5 @@
+import { type RedisUrl, readRedisUrl } from 'contract-service/internal/lib/redis-url'
 import t from 'tap'
-import { type RedisUrl, readRedisUrl } from '../../src/lib/redis-url.js'
 
 const noLogin = { username: undefined, password: undefined }
 const plain: RedisUrl = {

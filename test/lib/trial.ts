@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { Trial } from 'contract-service/internal/lib/trial'
 import t, { type Test } from 'tap'
-import { Trial } from '../../src/lib/trial.js'
 
 /** A trial whose time and whose attempts a test ends. */
 function start(t: Test) {

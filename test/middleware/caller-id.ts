@@ -1,5 +1,5 @@
+import { callerId, jointId } from 'contract-service/internal/middleware/caller-id'
 import t from 'tap'
-import { callerId, jointId } from '../../src/middleware/caller-id.js'
 
 t.test('the id of a caller with an API key is that of the key, by whichever scheme it came', (t) => {
   for (const scheme of ['apiKey', 'keyInQuery']) t.equal(callerId({ scheme, subject: '7', keyId: '7' }), '7')

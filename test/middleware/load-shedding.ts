@@ -1,5 +1,5 @@
+import { LoadShedder, overload } from 'contract-service/internal/middleware/load-shedding'
 import t from 'tap'
-import { LoadShedder, overload } from '../../src/middleware/load-shedding.js'
 
 t.test('a slot is free again before whoever waits for its work goes on', async (t) => {
   const shedder = new LoadShedder(1)

@@ -2,9 +2,9 @@
 
 import { type Contract, mount } from 'contract-engine'
 import { contractOf } from 'contract-engine/testing/engine'
+import { nameOperations } from 'contract-service/internal/middleware/operation-names'
 import Fastify, { type RouteOptions } from 'fastify'
 import t from 'tap'
-import { nameOperations } from '../../src/middleware/operation-names.js'
 
 function contractAt(url: string, title: string, path: string, version = '1.0.0'): Promise<Contract> {
   const responses = { 204: { description: 'Done.' } }

@@ -2,15 +2,15 @@
 
 import path from 'node:path'
 import { RequestError } from 'contract-engine'
+import type { AppParts } from 'contract-service/internal/app'
+import { apiKeys } from 'contract-service/internal/auth/api-keys'
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import type { Sql } from 'contract-service/internal/database/database'
+import { int8, optional, text } from 'contract-service/internal/database/table/columns'
+import { table } from 'contract-service/internal/database/table/table'
+import { projectRoot } from 'contract-service/internal/lib/paths'
+import { preconditionAddition } from 'contract-service/internal/middleware/preconditions'
 import t from 'tap'
-import type { AppParts } from '../../src/app.js'
-import { apiKeys } from '../../src/auth/api-keys.js'
-import { readServiceContract } from '../../src/auth/plans.js'
-import type { Sql } from '../../src/database/database.js'
-import { int8, optional, text } from '../../src/database/table/columns.js'
-import { table } from '../../src/database/table/table.js'
-import { projectRoot } from '../../src/lib/paths.js'
-import { preconditionAddition } from '../../src/middleware/preconditions.js'
 import { createDatabase, startService } from '../fixtures/service.js'
 
 interface Note {

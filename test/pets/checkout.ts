@@ -13,8 +13,7 @@ t.test('a checkout works in a folder of any name', async (t) => {
   const root = copyProjectTo(t, "My projects, Über 100% 🐾 'x'")
   copyBuild(root)
   const service = await startProcess(t, {}, { root })
-  const run = (program: string, ...args: string[]) =>
-    runProgram(`src/commands/${program}.ts`, args, {}, { root })
+  const run = (program: string, ...args: string[]) => runProgram(`commands/${program}.ts`, args, {}, { root })
   t.match(await run('seed/seed', '--count', '3'), { code: 0 })
   const made = await run('keys', 'create', '--name', 'x', '--plan', fixedPlan.name)
   t.match(await send(`${service.base}/pets`, 'GET', { authorization: `Bearer ${made.stdout.trim()}` }), {
@@ -28,7 +27,7 @@ t.test('a checkout works in a folder of any name', async (t) => {
 t.test('a checkout whose name a shell would expand requires DATA_DIR', async (t) => {
   const root = copyProjectTo(t, '$(touch read) `touch read`')
   copyBuild(root)
-  const list = (env: Record<string, string>) => runProgram('src/commands/keys.ts', ['list'], env, { root })
+  const list = (env: Record<string, string>) => runProgram('commands/keys.ts', ['list'], env, { root })
   t.match(await list({}), { code: 1, stderr: /a character that a shell interprets\. Set DATA_DIR/ })
   t.match(await list({ DATA_DIR: temporaryDirectory(t) }), { code: 0 })
   t.notOk(existsSync(path.join(root, 'read')) || existsSync(path.join(root, '.data/postgresql/read')))

@@ -5,14 +5,14 @@
 import { cpSync } from 'node:fs'
 import path from 'node:path'
 import { startEngine } from 'contract-engine/testing/engine'
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import { contractFile } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
 import { findDifferences, writeDifferences } from '../../scripts/generate/differences.js'
 import { readSchemes } from '../../scripts/lib/schemes.js'
 import { buildServer } from '../../scripts/lib/server.js'
-import { readServiceContract } from '../../src/auth/plans.js'
-import { contractFile } from '../../src/lib/paths.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { type ServiceProcess, startProcess } from '../fixtures/process.js'
 import { type Answer, type CallOptions, contract, send } from '../fixtures/service.js'
@@ -524,7 +524,7 @@ t.test('generate and the build print nothing but the problem', async (t) => {
     stderr: /^openapi\.yaml:\d+:\d+: .*\n$/,
   })
   copyBuild(copy)
-  t.match(await node(copy, ['dist/src/commands/compile.js']), {
+  t.match(await node(copy, ['node_modules/contract-service/dist/src/commands/compile.js']), {
     code: 1,
     stdout: '',
     stderr: /^openapi\.yaml:\d+:\d+: .*\n$/,

@@ -7,14 +7,14 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { until, untilReady } from 'contract-engine/testing/until'
+import { createApiKey, hashApiKey } from 'contract-service/internal/auth/api-key'
+import { insertApiKey } from 'contract-service/internal/database/api-keys'
+import { connect } from 'contract-service/internal/database/connect'
+import { startEmbedded } from 'contract-service/internal/database/embedded/embedded-server'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/lib/port.js'
-import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
-import { insertApiKey } from '../../src/database/api-keys.js'
-import { connect } from '../../src/database/connect.js'
-import { startEmbedded } from '../../src/database/embedded/embedded-server.js'
-import { projectRoot } from '../../src/lib/paths.js'
 import { silent } from '../fixtures/cluster.js'
 import { dataDirectory } from '../fixtures/data-directory.js'
 import { isRunning } from '../fixtures/leftovers.js'
@@ -99,7 +99,7 @@ t.test('the message names an address that a caller can use, though the service l
 t.test('a killed service loses no acknowledged write, and starts again at once', async (t) => {
   const dataDir = dataDirectory(t)
   const first = await startProcess(t, { DATA_DIR: dataDir })
-  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'load', ...ampleTerms], {
+  const made = await runProgram('commands/keys.ts', ['create', '--name', 'load', ...ampleTerms], {
     DATA_DIR: dataDir,
   })
   const headers = bearer(made.stdout.trim())

@@ -3,10 +3,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { documentation } from 'contract-engine'
+import { projectRoot } from 'contract-service/internal/lib/paths'
+import { planSections } from 'contract-service/internal/rate-limit/page-section'
 import Fastify from 'fastify'
 import t from 'tap'
-import { projectRoot } from '../../src/lib/paths.js'
-import { planSections } from '../../src/rate-limit/page-section.js'
 import { contract } from '../fixtures/service.js'
 import { allPages, anchorsOf, linksOf, pages, readPage } from './fixtures/pages.js'
 
@@ -33,7 +33,7 @@ t.test('README.md has at most 200 lines and links every page', async (t) => {
 })
 
 t.test('docs/reference.md lists every environment variable, and README.md some of its rows', async (t) => {
-  const source = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
+  const source = readFileSync(path.join(projectRoot, 'packages/service/src/config.ts'), 'utf8')
   const rows = variablesOf(readPage('docs/reference.md'))
   const read = source.matchAll(/\b(?:read(?:<.*?>)?|optional)\(\s*'([A-Z_]+)'/g)
   t.strictSame([...rows.keys()].sort(), [...read].map(([, name]) => name).sort())

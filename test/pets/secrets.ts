@@ -2,8 +2,8 @@
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { createApiKey, hashApiKey } from 'contract-service/internal/auth/api-key'
 import t from 'tap'
-import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
 import { startProcess } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { type Answer, createDatabase, openPools, send, startService } from '../fixtures/service.js'

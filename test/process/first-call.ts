@@ -1,7 +1,7 @@
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import { firstCall } from 'contract-service/internal/process/first-call'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { readServiceContract } from '../../src/auth/plans.js'
-import { firstCall } from '../../src/process/first-call.js'
 
 const responses = { 200: { description: 'It.' } }
 const feed = {

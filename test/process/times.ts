@@ -1,10 +1,10 @@
 // Times of operations that other times cut short.
 
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import { readConfig } from 'contract-service/internal/config'
+import { timeWarnings } from 'contract-service/internal/process/times'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { readServiceContract } from '../../src/auth/plans.js'
-import { readConfig } from '../../src/config.js'
-import { timeWarnings } from '../../src/process/times.js'
 
 const read = (timeoutMs?: number) =>
   readServiceContract('openapi.yaml', async () => {

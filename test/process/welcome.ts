@@ -1,11 +1,11 @@
 // The message at startup, where no key is made. With one: test/pets/main.ts.
 
+import { apiKeys } from 'contract-service/internal/auth/api-keys'
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import type { Database } from 'contract-service/internal/database/database'
+import { welcome } from 'contract-service/internal/process/welcome'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { apiKeys } from '../../src/auth/api-keys.js'
-import { readServiceContract } from '../../src/auth/plans.js'
-import type { Database } from '../../src/database/database.js'
-import { welcome } from '../../src/process/welcome.js'
 
 const contractWith = (security: readonly object[]) =>
   readServiceContract('openapi.yaml', async () =>

@@ -1,11 +1,11 @@
 // Operations that cost more than one request (`x-rate-cost`), from outside.
 
 import { stopClocks } from 'contract-engine/testing/clocks'
+import type { AppParts } from 'contract-service/internal/app'
+import { apiKeys } from 'contract-service/internal/auth/api-keys'
+import { readServiceContract } from 'contract-service/internal/auth/plans'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
-import type { AppParts } from '../../src/app.js'
-import { apiKeys } from '../../src/auth/api-keys.js'
-import { readServiceContract } from '../../src/auth/plans.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 import { type Answer, send, startService } from '../fixtures/service.js'
 

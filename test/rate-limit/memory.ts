@@ -1,7 +1,7 @@
+import { beginHeaders } from 'contract-service/internal/lib/header-store'
+import { MemoryCounter } from 'contract-service/internal/rate-limit/memory'
+import { createRateLimiter } from 'contract-service/internal/rate-limit/rate-limiter'
 import t from 'tap'
-import { beginHeaders } from '../../src/lib/header-store.js'
-import { MemoryCounter } from '../../src/rate-limit/memory.js'
-import { createRateLimiter } from '../../src/rate-limit/rate-limiter.js'
 import { clientOfKey } from '../fixtures/clients.js'
 import { contract } from '../fixtures/service.js'
 

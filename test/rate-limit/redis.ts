@@ -1,18 +1,18 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { Redis } from 'ioredis'
-import t, { type Test } from 'tap'
-import type { Client } from '../../src/auth/client.js'
-import { callerId } from '../../src/middleware/caller-id.js'
-import { MemoryCounter } from '../../src/rate-limit/memory.js'
-import { RedisCounter } from '../../src/rate-limit/redis.js'
+import type { Client } from 'contract-service/internal/auth/client'
+import { callerId } from 'contract-service/internal/middleware/caller-id'
+import { MemoryCounter } from 'contract-service/internal/rate-limit/memory'
+import { RedisCounter } from 'contract-service/internal/rate-limit/redis'
 import {
   type ClientCounter,
   type ClientWindows,
   minuteMs,
   type WindowState,
-} from '../../src/rate-limit/windows.js'
+} from 'contract-service/internal/rate-limit/windows'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
 import { clientOf, clientOfKey } from '../fixtures/clients.js'
 import { redisIsMissing, startRedis } from '../fixtures/redis.js'
 

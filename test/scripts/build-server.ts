@@ -13,8 +13,8 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
-import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const scripts = ['build-server', 'build-packages', 'bundle-server', 'check-setup'].map(
@@ -47,7 +47,7 @@ async function build(
 }
 
 // What makes the plan of the contract.
-const compile = 'dist/src/commands/compile.js'
+const compile = 'node_modules/contract-service/dist/src/commands/compile.js'
 
 const refusing = "console.error('openapi.yaml:1:1'); process.exitCode = 1"
 
@@ -65,6 +65,8 @@ function compiler(code: string): Record<string, string> {
     [compile]: '',
     'node_modules/esbuild/index.js': bundler,
     'node_modules/contract-engine/package.json': '{}',
+    'node_modules/contract-service/package.json': '{}',
+    'node_modules/contract-service/migrations/0002-keys.sql': '',
     'node_modules/contract-engine/dist/src/document/engine-version.js': "exports.engineVersion = () => '1'",
     [page]: 'The page.',
   }

@@ -2,8 +2,8 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSyn
 import { isBuiltin } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
-import { projectRoot } from '../../src/lib/paths.js'
 import { startProcess, temporaryDirectory } from '../fixtures/process.js'
 import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send } from '../fixtures/service.js'
@@ -36,7 +36,7 @@ t.test('the bundle is made again when the version of the engine is another, as t
 })
 
 t.test('an error has the name of its class, which log lines show', async (t) => {
-  const sources = ['src', 'packages/engine/src'].flatMap((folder) =>
+  const sources = ['src', 'packages/engine/src', 'packages/service/src'].flatMap((folder) =>
     readdirSync(path.join(projectRoot, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
       path.join(projectRoot, folder, file),
     ),
@@ -111,7 +111,7 @@ t.test('an installation without sources and with few packages serves all', async
     'openapi.yaml',
     'dist/service',
     'dist/generated/contract.plan',
-    'src/database/migrations',
+    'src/migrations',
   ])
     cpSync(path.join(projectRoot, part), path.join(root, part), { recursive: true })
   for (const name of late) {

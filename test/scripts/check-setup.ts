@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { cpSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
-import { projectRoot } from '../../src/lib/paths.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const script = path.join(projectRoot, 'scripts/check-setup.cjs')

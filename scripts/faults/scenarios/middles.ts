@@ -1,11 +1,11 @@
 // Statements that fail in their middle, behind rows that are sent already. Each response is compared with what
 // its request asked for.
 
-import { createApiKey, hashApiKey } from '../../../src/auth/api-key.js'
-import { customPlan, readServiceContract } from '../../../src/auth/plans.js'
-import { insertApiKey } from '../../../src/database/api-keys.js'
-import type { RootSql } from '../../../src/database/database.js'
-import { contractFile } from '../../../src/lib/paths.js'
+import { createApiKey, hashApiKey } from 'contract-service/internal/auth/api-key'
+import { customPlan, readServiceContract } from 'contract-service/internal/auth/plans'
+import { insertApiKey } from 'contract-service/internal/database/api-keys'
+import type { RootSql } from 'contract-service/internal/database/database'
+import { contractFile } from 'contract-service/internal/lib/paths'
 import { type Environment, type Outcome, type Report, unless } from '../environment.js'
 import { type Replication, urlOf } from '../replication.js'
 import { readAndCreated, withService } from './parts.js'

@@ -1,12 +1,12 @@
 // New instances that migrate while other sessions hold the locks that they need.
 
-import { cp, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { RootSql, Sql } from 'contract-service/internal/database/database'
+import { migrate, migrationLockId } from 'contract-service/internal/database/migrate'
+import { migrationsFolders } from 'contract-service/internal/lib/paths'
 import postgres from 'postgres'
-import type { RootSql, Sql } from '../../../src/database/database.js'
-import { migrate, migrationLockId } from '../../../src/database/migrate.js'
-import { migrationsFolder } from '../../../src/lib/paths.js'
 import { inTemporaryDirectory } from '../../lib/directory.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { timed, within, withService } from './parts.js'
@@ -61,13 +61,12 @@ export function migrateBehindReader(environment: Environment, forMs: number): Pr
   return withService(environment, title, {}, ({ ledger }) =>
     inTemporaryDirectory((folder) =>
       withConnections(database.env, async (sql) => {
-        await cp(migrationsFolder, folder, { recursive: true })
         await writeFile(path.join(folder, newest), 'alter table pets add column weight_grams integer;')
         const patience = { timeoutMs: forMs, interruption }
         const ended = await whileHeld(sql, readPets, () =>
-          migrate(sql, folder, patience).catch((error: Error) => error.message),
+          migrate(sql, [...migrationsFolders, folder], patience).catch((error: Error) => error.message),
         )
-        const appliedMs = await timed(() => migrate(sql, folder, { interruption }))
+        const appliedMs = await timed(() => migrate(sql, [...migrationsFolders, folder], { interruption }))
         await removeColumn(sql)
         const refused = ledger.count('503')
         return {

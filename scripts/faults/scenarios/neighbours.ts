@@ -1,8 +1,8 @@
 // Neighbours of the clients: callers without a valid key from the same address.
 
-import { createApiKey } from '../../../src/auth/api-key.js'
-import { readServiceContract } from '../../../src/auth/plans.js'
-import { contractFile } from '../../../src/lib/paths.js'
+import { createApiKey } from 'contract-service/internal/auth/api-key'
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import { contractFile } from 'contract-service/internal/lib/paths'
 import { addKey } from '../../bench/database.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { timed, within, withService } from './parts.js'

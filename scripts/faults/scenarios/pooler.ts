@@ -1,6 +1,6 @@
 // PgBouncer between the service and PostgreSQL.
 
-import { prepareServiceRole } from '../../../src/database/roles.js'
+import { prepareServiceRole } from 'contract-service/internal/database/roles'
 import { inTemporaryDirectory } from '../../lib/directory.js'
 import { whileLocked } from '../database.js'
 import type { Environment, Report } from '../environment.js'

@@ -3,11 +3,11 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { RootSql } from 'contract-service/internal/database/database'
+import { startEmbedded } from 'contract-service/internal/database/embedded/embedded-server'
+import { migrate } from 'contract-service/internal/database/migrate'
+import { migrationsFolders, projectRoot } from 'contract-service/internal/lib/paths'
 import { pino } from 'pino'
-import type { RootSql } from '../../../src/database/database.js'
-import { startEmbedded } from '../../../src/database/embedded/embedded-server.js'
-import { migrate } from '../../../src/database/migrate.js'
-import { migrationsFolder, projectRoot } from '../../../src/lib/paths.js'
 import { addKey } from '../../bench/database.js'
 import { inTemporaryDirectory } from '../../lib/directory.js'
 import { countConnections, terminateConnections } from '../database.js'
@@ -202,7 +202,7 @@ export function withReplication(
     const replication = await Replication.start(directory, isSynchronous)
     try {
       const { sql } = replication.primary
-      await migrate(sql, migrationsFolder)
+      await migrate(sql, migrationsFolders)
       return await act(replication, await addKey(sql))
     } finally {
       await replication.close()

@@ -1,6 +1,6 @@
 // Writes that fail for all instances, behind HAProxy: it must not take them out, since they serve reads.
 
-import { prepareServiceRole } from '../../../src/database/roles.js'
+import { prepareServiceRole } from 'contract-service/internal/database/roles'
 import { behindHaproxy } from '../behind-haproxy.js'
 import { type Bounds, type Environment, type Outcome, type Report, unless } from '../environment.js'
 import type { Ledger } from '../ledger.js'

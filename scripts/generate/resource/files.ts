@@ -1,11 +1,13 @@
 // The files of a resource, which are its team's from then on: they are written once, and never over another.
 
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Contract, ContractError } from 'contract-engine'
+import { migrationNames } from 'contract-service/internal/database/migration'
+import { ownMigrations } from 'contract-service/internal/lib/paths'
 import { generateStub, handlersFolder } from '../handlers.js'
 import { handlerTexts } from './handlers.js'
 import { migrationText } from './migration.js'
@@ -13,7 +15,7 @@ import { type Resource, readResource } from './resource.js'
 import { tableText } from './table.js'
 import { testText } from './test-file.js'
 
-const migrationsFolder = 'src/database/migrations'
+const migrationsFolder = 'src/migrations'
 
 export interface Proposed {
   /** The files that were written. */
@@ -28,7 +30,7 @@ export interface Proposed {
  */
 export async function proposeResource(root: string, contract: Contract, name: string): Promise<Proposed> {
   const resource = readResource(contract, name)
-  const texts = textsOf(root, resource)
+  const texts = await textsOf(root, resource)
   const stubs = new Map(
     Object.values(resource.operations).map((each) => [
       `${handlersFolder}/${each.name}.ts`,
@@ -54,11 +56,11 @@ export async function proposeResource(root: string, contract: Contract, name: st
   return { files, others: resource.others }
 }
 
-function textsOf(root: string, resource: Resource): ReadonlyMap<string, string> {
+async function textsOf(root: string, resource: Resource): Promise<ReadonlyMap<string, string>> {
   const { folder } = resource
   const test = testText(resource)
   return new Map([
-    [`${migrationsFolder}/${folder}/${nextNumber(root)}-${folder}.sql`, migrationText(resource)],
+    [`${migrationsFolder}/${folder}/${await nextNumber(root)}-${folder}.sql`, migrationText(resource)],
     [`${handlersFolder}/${folder}/${folder}.ts`, tableText(resource)],
     ...[...handlerTexts(resource)].map(([name, text]) => [`${handlersFolder}/${name}.ts`, text] as const),
     ...(test === undefined ? [] : [[`test/handlers/${folder}.ts`, test] as const]),
@@ -71,9 +73,9 @@ async function isFree(file: string, stub: string | undefined): Promise<boolean> 
   return text === undefined || text === stub
 }
 
-function nextNumber(root: string): string {
-  const files = readdirSync(path.join(root, migrationsFolder), { recursive: true, encoding: 'utf8' })
-  const numbers = files.map((file) => Number(/^(\d{4})-/.exec(path.basename(file))?.[1] ?? 0))
+async function nextNumber(root: string): Promise<string> {
+  const names = await migrationNames([ownMigrations, path.join(root, migrationsFolder)])
+  const numbers = names.map((name) => Number(name.slice(0, 4)))
   return String(Math.max(0, ...numbers) + 1).padStart(4, '0')
 }
 

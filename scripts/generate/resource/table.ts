@@ -36,9 +36,8 @@ export function tableText(resource: Resource): string {
   ]
   return `// ${capitalized(many)} in PostgreSQL.
 
+import { ${[...columns, 'table'].sort().join(', ')} } from 'contract-service/table'
 import type { ${typesIn(resource).join(', ')} } from '../../../generated/types.js'
-import { ${columns.join(', ')} } from '../../database/table/columns.js'
-import { table } from '../../database/table/table.js'
 ${isUnnamed ? "import type { Request } from '../handler.js'\n" : ''}
 /** The ${many}. A field of the contract that a list lacks, or that has another type, does not compile. */
 export const ${constant} = table<${typeNames(resource).join(', ')}>('${table}', {

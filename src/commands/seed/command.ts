@@ -2,16 +2,21 @@
 
 import { parseArgs } from 'node:util'
 import { print, type Stream } from 'contract-engine/lib/terminal'
+import {
+  readEnvironment,
+  type Surroundings,
+  UsageError,
+  wholeNumber,
+} from 'contract-service/internal/commands/command'
+import { commandLine, defaultDatabase } from 'contract-service/internal/commands/installation'
+import { connect } from 'contract-service/internal/database/connect'
+import type { Database, Sql } from 'contract-service/internal/database/database'
+import { beginPatiently, type Patience } from 'contract-service/internal/database/locks'
+import { isUnavailable } from 'contract-service/internal/database/unavailable'
+import { logBounds } from 'contract-service/internal/lib/log-bounds'
+import { OperatorError } from 'contract-service/internal/lib/operator-error'
 import { pino } from 'pino'
 import postgres from 'postgres'
-import { connect } from '../../database/connect.js'
-import type { Database, Sql } from '../../database/database.js'
-import { beginPatiently, type Patience } from '../../database/locks.js'
-import { isUnavailable } from '../../database/unavailable.js'
-import { logBounds } from '../../lib/log-bounds.js'
-import { OperatorError } from '../../lib/operator-error.js'
-import { readEnvironment, type Surroundings, UsageError, wholeNumber } from '../command.js'
-import { commandLine, defaultDatabase } from '../installation.js'
 import { insertAnimals } from './animals.js'
 import { Progress } from './progress.js'
 

@@ -1,8 +1,7 @@
 // Animals in PostgreSQL.
 
+import { int8, optional, table, text } from 'contract-service/table'
 import type { NewPet, Pet } from '../../../generated/types.js'
-import { int8, optional, text } from '../../database/table/columns.js'
-import { table } from '../../database/table/table.js'
 
 /** The catalogue. A field of the contract that a list lacks, or that has another type, does not compile. */
 export const pets = table<Pet, NewPet>('pets', {

@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
+import { type Event, PoolState, type State } from 'contract-service/internal/database/driver/pool-state'
 import t, { type Test } from 'tap'
-import { type Event, PoolState, type State } from '../../../src/database/driver/pool-state.js'
 
 function create(t: Test) {
   mock.timers.enable({ apis: ['setTimeout'] })

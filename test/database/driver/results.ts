@@ -1,12 +1,12 @@
 // Whose rows a statement gets, from a server that fails anywhere.
 
 import { Random } from 'contract-engine/testing/random-schemas'
+import { Pool } from 'contract-service/internal/database/driver/pool'
+import { prepared, type Sql } from 'contract-service/internal/database/driver/sql'
+import { valueTypes } from 'contract-service/internal/database/driver/values'
+import { isUnavailable } from 'contract-service/internal/database/unavailable'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
-import { Pool } from '../../../src/database/driver/pool.js'
-import { prepared, type Sql } from '../../../src/database/driver/sql.js'
-import { valueTypes } from '../../../src/database/driver/values.js'
-import { isUnavailable } from '../../../src/database/unavailable.js'
 import { type Script, scripted, startScripted } from '../../fixtures/scripted-postgres.js'
 
 const seed = Number(process.env.SEED ?? 1)

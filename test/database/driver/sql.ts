@@ -1,7 +1,7 @@
+import { createSql, type Query, type RootSql, type Sql } from 'contract-service/internal/database/driver/sql'
+import { valueTypes } from 'contract-service/internal/database/driver/values'
 import postgres from 'postgres'
 import t from 'tap'
-import { createSql, type Query, type RootSql, type Sql } from '../../../src/database/driver/sql.js'
-import { valueTypes } from '../../../src/database/driver/values.js'
 
 // It never connects: what a tag builds goes to `dispatch`.
 const template = postgres({ max: 1, types: valueTypes }) as unknown as RootSql

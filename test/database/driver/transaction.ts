@@ -1,8 +1,12 @@
+import type { RootSql, Sql } from 'contract-service/internal/database/database'
+import type { ConnectionSource, Signal } from 'contract-service/internal/database/driver/sql'
+import {
+  inTransaction,
+  type TransactionSql,
+  transact,
+} from 'contract-service/internal/database/driver/transaction'
+import { isUnavailable } from 'contract-service/internal/database/unavailable'
 import t, { type Test } from 'tap'
-import type { RootSql, Sql } from '../../../src/database/database.js'
-import type { ConnectionSource, Signal } from '../../../src/database/driver/sql.js'
-import { inTransaction, type TransactionSql, transact } from '../../../src/database/driver/transaction.js'
-import { isUnavailable } from '../../../src/database/unavailable.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 
 async function start(t: Test) {

@@ -1,5 +1,5 @@
+import type { Sql } from 'contract-service/internal/database/database'
 import t, { type Test } from 'tap'
-import type { Sql } from '../../../src/database/database.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 
 async function open(t: Test): Promise<Sql> {

@@ -1,10 +1,17 @@
 // Rows that are changed and deleted, alone and by several at once, and lists that go on meanwhile.
 
+import type { Sql } from 'contract-service/internal/database/database'
+import { inTransaction } from 'contract-service/internal/database/driver/transaction'
+import {
+  int4,
+  int8,
+  nullable,
+  optional,
+  text,
+  timestamptz,
+} from 'contract-service/internal/database/table/columns'
+import { table } from 'contract-service/internal/database/table/table'
 import t from 'tap'
-import type { Sql } from '../../../src/database/database.js'
-import { inTransaction } from '../../../src/database/driver/transaction.js'
-import { int4, int8, nullable, optional, text, timestamptz } from '../../../src/database/table/columns.js'
-import { table } from '../../../src/database/table/table.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 
 interface Note {

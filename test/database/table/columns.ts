@@ -1,8 +1,6 @@
 // Every type of column: its extremes come back as they were stored, by whatever statement they are read.
 
 import { formats } from 'contract-engine/tools'
-import { stringify } from 'lossless-json'
-import t from 'tap'
 import {
   arrayOf,
   bytea,
@@ -21,8 +19,10 @@ import {
   text,
   timestamptz,
   timetz,
-} from '../../../src/database/table/columns.js'
-import { table } from '../../../src/database/table/table.js'
+} from 'contract-service/internal/database/table/columns'
+import { table } from 'contract-service/internal/database/table/table'
+import { stringify } from 'lossless-json'
+import t from 'tap'
 import { cases } from '../../fixtures/columns.js'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 

@@ -1,7 +1,5 @@
 // Pages of a table in any order and by any filter are those of the rows sorted and filtered in memory.
 
-import { stringify } from 'lossless-json'
-import t from 'tap'
 import {
   arrayOf,
   enumeration,
@@ -12,9 +10,11 @@ import {
   optional,
   text,
   timestamptz,
-} from '../../../src/database/table/columns.js'
-import type { Page } from '../../../src/database/table/pages.js'
-import { table } from '../../../src/database/table/table.js'
+} from 'contract-service/internal/database/table/columns'
+import type { Page } from 'contract-service/internal/database/table/pages'
+import { table } from 'contract-service/internal/database/table/table'
+import { stringify } from 'lossless-json'
+import t from 'tap'
 import { createDatabase, openPools } from '../../fixtures/service.js'
 
 interface Part {

@@ -1,10 +1,18 @@
 // What the compiler refuses of a table, each at its own line. An @ts-expect-error without an error fails
 // `npm run types`.
 
+import type { Sql } from 'contract-service/internal/database/database'
+import {
+  int4,
+  int8,
+  json,
+  nullable,
+  numeric,
+  optional,
+  text,
+} from 'contract-service/internal/database/table/columns'
+import { table } from 'contract-service/internal/database/table/table'
 import t from 'tap'
-import type { Sql } from '../../../src/database/database.js'
-import { int4, int8, json, nullable, numeric, optional, text } from '../../../src/database/table/columns.js'
-import { table } from '../../../src/database/table/table.js'
 
 interface Shown {
   readonly id: bigint

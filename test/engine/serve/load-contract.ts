@@ -7,16 +7,16 @@ import { type Contract, loadContract, notImplemented } from 'contract-engine'
 import { compileContract, isCurrent } from 'contract-engine/compile'
 import { loadingProved } from 'contract-engine/testing/plans'
 import { decodePlan, defaultLimits, documentPaths, encodePlan, type PlanBody } from 'contract-engine/tools'
-import t from 'tap'
-import { buildServer } from '../../../scripts/lib/server.js'
 import {
   loadServiceContract,
   operationExtensions,
   readServiceContract,
   type ServiceContract,
   serviceExtensions,
-} from '../../../src/auth/plans.js'
-import { projectRoot } from '../../../src/lib/paths.js'
+} from 'contract-service/internal/auth/plans'
+import { projectRoot } from 'contract-service/internal/lib/paths'
+import t from 'tap'
+import { buildServer } from '../../../scripts/lib/server.js'
 
 const documents = path.join(projectRoot, 'test/fixtures/documents')
 const files = [

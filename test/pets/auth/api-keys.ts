@@ -1,7 +1,7 @@
 // API keys from outside: what the animals' contract promises of them.
 
+import { createApiKey } from 'contract-service/internal/auth/api-key'
 import t from 'tap'
-import { createApiKey } from '../../../src/auth/api-key.js'
 import { send, startService } from '../../fixtures/service.js'
 
 const missing = {

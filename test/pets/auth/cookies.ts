@@ -1,9 +1,9 @@
 // The animals, for callers with a key in a cookie: what a page of another site may do in their name.
 
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import { contractFile } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
-import { readServiceContract } from '../../../src/auth/plans.js'
-import { contractFile } from '../../../src/lib/paths.js'
 import { contract as animals, send, startService } from '../../fixtures/service.js'
 
 // ErrorCode has no code for the guard, as in a contract that is older than it.

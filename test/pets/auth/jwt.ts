@@ -1,11 +1,11 @@
 // Callers by token in the whole service, beside keys: their plans and quotas, and an issuer that is down.
 
+import { apiKeys } from 'contract-service/internal/auth/api-keys'
+import { jwt } from 'contract-service/internal/auth/jwt'
+import { fixedPlans, readServiceContract } from 'contract-service/internal/auth/plans'
+import { contractFile } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
-import { apiKeys } from '../../../src/auth/api-keys.js'
-import { jwt } from '../../../src/auth/jwt.js'
-import { fixedPlans, readServiceContract } from '../../../src/auth/plans.js'
-import { contractFile } from '../../../src/lib/paths.js'
 import { audience, createSigningKey, type FakeIssuer, startIssuer } from '../../fixtures/issuer.js'
 import { contract as animals, send, startService } from '../../fixtures/service.js'
 

@@ -87,7 +87,7 @@ t.test('a command reports that standard output cannot be written', { skip: linux
   })
   t.match(await callCommand('keys', ['create', '--name', 'x', ...ampleTerms], env, full), { code: 1, stderr })
   const stdout = openSync('/dev/full', 'w')
-  t.match(await runProgram('src/commands/keys.ts', ['list'], env, { stdout }), { code: 1, stderr })
+  t.match(await runProgram('commands/keys.ts', ['list'], env, { stdout }), { code: 1, stderr })
   const left = await callCommand('keys', ['list'], env)
   t.match(left, { code: 0, stdout: 'There are no keys yet.' }, 'no key is stored that was not printed')
 })

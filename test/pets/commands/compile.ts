@@ -1,9 +1,9 @@
 // The plan of the contract in a build.
 
-import { cpSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
-import { projectRoot } from '../../../src/lib/paths.js'
 import { copyBuild, copyProjectTo, edit, node, type Outcome } from '../fixtures/copy.js'
 import { fixedPlan } from '../fixtures/facts.js'
 
@@ -17,9 +17,23 @@ function checkout(t: Test): string {
   return copy
 }
 
-const compile = (copy: string, ...args: string[]) => node(copy, ['dist/src/commands/compile.js', ...args])
+const programs = 'node_modules/contract-service/dist/src/commands'
+const compile = (copy: string, ...args: string[]) => node(copy, [`${programs}/compile.js`, ...args])
 const start = (copy: string) =>
   node(copy, ['dist/src/main.js'], { PORT: '0', DATA_DIR: path.join(copy, '.data') })
+
+// In place of the links to them.
+function copyPackages(copy: string): void {
+  for (const name of ['engine', 'service']) {
+    const installed = path.join(copy, `node_modules/contract-${name}`)
+    rmSync(installed)
+    for (const part of ['package.json', 'dist/src', 'migrations']) {
+      const from = path.join(projectRoot, 'packages', name, part)
+      if (existsSync(from)) cpSync(from, path.join(installed, part), { recursive: true })
+    }
+  }
+}
+
 const done: Outcome = { code: 0, stdout: '', stderr: '' }
 const advice = 'Run: npm run build:server'
 
@@ -33,7 +47,7 @@ t.test('a build starts no contract that has changed since, until it is compiled'
     stderr: `startup failed: the plan of openapi.yaml cannot be used: ${reason}`,
   })
   t.strictSame(await compile(copy), done)
-  t.match(await node(copy, ['dist/src/commands/keys.js', '--help']), {
+  t.match(await node(copy, [`${programs}/keys.js`, '--help']), {
     code: 0,
     stdout: /golden: \d+ requests/,
   })
@@ -41,10 +55,7 @@ t.test('a build starts no contract that has changed since, until it is compiled'
 
 t.test('a build starts with no plan of another engine, until the contract is compiled', async (t) => {
   const copy = checkout(t)
-  const engine = path.join(copy, 'node_modules/contract-engine') // a link until now
-  rmSync(engine)
-  for (const part of ['package.json', 'dist/src'])
-    cpSync(path.join(projectRoot, 'packages/engine', part), path.join(engine, part), { recursive: true })
+  copyPackages(copy)
   edit(copy, 'node_modules/contract-engine/dist/src/compile/read.js', /$/, '\n// changed')
   const reason = `another version of the engine made it. ${advice}\n`
   t.match(await start(copy), {
@@ -52,7 +63,7 @@ t.test('a build starts with no plan of another engine, until the contract is com
     stderr: `startup failed: the plan of openapi.yaml cannot be used: ${reason}`,
   })
   t.strictSame(await compile(copy), done)
-  t.match(await node(copy, ['dist/src/commands/keys.js', '--help']), { stdout: `${fixedPlan.name}: ` })
+  t.match(await node(copy, [`${programs}/keys.js`, '--help']), { stdout: `${fixedPlan.name}: ` })
 })
 
 t.test('the plan of another contract is written where it is asked for', async (t) => {
@@ -77,7 +88,8 @@ t.test('a plan is written again only if it would be another', async (t) => {
   const before = written()
   t.strictSame(await compile(copy), done)
   t.equal(written(), before)
-  edit(copy, 'dist/src/auth/plans.js', /$/, '\n// changed') // with the readers of extensions
+  copyPackages(copy)
+  edit(copy, 'node_modules/contract-service/dist/src/auth/plans.js', /$/, '\n// changed') // with the readers of extensions
   t.strictSame(await compile(copy), done)
   t.not(written(), before)
 })
@@ -93,7 +105,7 @@ t.test('a contract that cannot be used leaves the plan as it is', async (t) => {
 t.test('an installation, which has the contract in one file, starts with the plan of that', async (t) => {
   const copy = checkout(t)
   rmSync(path.join(copy, contract))
-  const keys = () => node(copy, ['dist/src/commands/keys.js', '--help'])
+  const keys = () => node(copy, [`${programs}/keys.js`, '--help'])
   t.match(await keys(), { stdout: `${fixedPlan.name}: ` }, 'that of the contract, if that is one file')
   edit(copy, 'generated/openapi.yaml', new RegExp(`\\b${fixedPlan.name}:`), 'golden:')
   t.match(await start(copy), { stderr: `generated/openapi.yaml has changed since. ${advice}\n` })

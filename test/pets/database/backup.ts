@@ -5,10 +5,10 @@ import { chown, mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { until } from 'contract-engine/testing/until'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { debianBinaries } from '../../../scripts/faults/debian-postgres.js'
 import { freePort } from '../../../scripts/lib/port.js'
-import { projectRoot } from '../../../src/lib/paths.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { runProgram, startProcess } from '../../fixtures/process.js'
@@ -54,7 +54,7 @@ async function startPostgres(t: Test): Promise<(database: string, role?: string)
 
 async function createKey(env: Record<string, string>): Promise<{ readonly authorization: string }> {
   const args = ['create', '--name', 'x', ...ampleTerms]
-  const { stdout } = await runProgram('src/commands/keys.ts', args, env)
+  const { stdout } = await runProgram('commands/keys.ts', args, env)
   return { authorization: `Bearer ${stdout.trim()}` }
 }
 
@@ -63,7 +63,7 @@ const rex = { name: 'Rex', categoryId: 1 }
 t.test('a dump made under load contains every write acknowledged before it', { skip }, async (t) => {
   const urlOf = await startPostgres(t)
   const owner = { DATABASE_URL: urlOf('store'), SERVICE_DATABASE_URL: urlOf('store', 'service') }
-  t.match(await runProgram('src/commands/migrate.ts', [], owner), { code: 0 })
+  t.match(await runProgram('commands/migrate.ts', [], owner), { code: 0 })
   const service = await startProcess(t, { DATABASE_URL: owner.SERVICE_DATABASE_URL })
   const headers = await createKey(owner)
   const keyed = { ...headers, 'idempotency-key': '"once"' }

@@ -1,14 +1,14 @@
-import { cpSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { until } from 'contract-engine/testing/until'
+import type { RootSql } from 'contract-service/internal/database/database'
+import { isMigrated, migrate } from 'contract-service/internal/database/migrate'
+import { migrationNames } from 'contract-service/internal/database/migration'
+import { migrationsFolders } from 'contract-service/internal/lib/paths'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import type { DatabaseProxy } from '../../../scripts/lib/database-proxy.js'
-import type { RootSql } from '../../../src/database/database.js'
-import { isMigrated, migrate } from '../../../src/database/migrate.js'
-import { migrationNames } from '../../../src/database/migration.js'
-import { migrationsFolder } from '../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
 import { createDatabase, startService } from '../../fixtures/service.js'
@@ -38,11 +38,11 @@ async function tables(sql: RootSql): Promise<string[]> {
 
 t.test("the service's migrations create its tables in an empty database, once", async (t) => {
   const sql = await emptyDatabase(t)
-  const applied = await migrate(sql, migrationsFolder)
+  const applied = await migrate(sql, migrationsFolders)
   t.strictSame(applied.slice(0, 2), ['0001-pets.sql', '0002-api-keys.sql'])
   t.strictSame(await tables(sql), ['api_keys', 'idempotent_answers', 'pets', 'schema_migrations'])
-  t.strictSame(await migrate(sql, migrationsFolder), [])
-  t.equal(await isMigrated(sql, await migrationNames(migrationsFolder)), true)
+  t.strictSame(await migrate(sql, migrationsFolders), [])
+  t.equal(await isMigrated(sql, await migrationNames(migrationsFolders)), true)
 })
 
 t.test('migrations are applied in order of number, and other files are ignored', async (t) => {
@@ -53,14 +53,14 @@ t.test('migrations are applied in order of number, and other files are ignored',
     '3-third.sql': 'not SQL',
     '0004-fourth.sql~': 'not SQL',
   })
-  t.strictSame(await migrate(sql, folder), ['0001-first.sql', '0002-second.sql'])
+  t.strictSame(await migrate(sql, [folder]), ['0001-first.sql', '0002-second.sql'])
   t.strictSame(await runs(sql), ['first', 'second'])
 })
 
 t.test('twenty concurrent runs on an empty database apply each migration once', async (t) => {
   const sql = await emptyDatabase(t)
   const folder = temporaryDirectory(t, files)
-  const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(sql, folder)))
+  const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(sql, [folder])))
   t.strictSame(applied.flat(), ['0001-first.sql', '0002-second.sql'])
   t.strictSame(await runs(sql), ['first', 'second'])
 })
@@ -68,23 +68,23 @@ t.test('twenty concurrent runs on an empty database apply each migration once', 
 t.test('a migration added later is applied alone', async (t) => {
   const sql = await emptyDatabase(t)
   const folder = temporaryDirectory(t, files)
-  await migrate(sql, folder)
+  await migrate(sql, [folder])
   writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
-  t.equal(await isMigrated(sql, await migrationNames(folder)), false)
-  t.strictSame(await migrate(sql, folder), ['0003-third.sql'])
-  t.equal(await isMigrated(sql, await migrationNames(folder)), true)
+  t.equal(await isMigrated(sql, await migrationNames([folder])), false)
+  t.strictSame(await migrate(sql, [folder]), ['0003-third.sql'])
+  t.equal(await isMigrated(sql, await migrationNames([folder])), true)
   t.strictSame(await runs(sql), ['first', 'second', 'third'])
 })
 
 t.test('a migration edited after it was applied is rejected by name, and nothing is applied', async (t) => {
   const sql = await emptyDatabase(t)
   const folder = temporaryDirectory(t, files)
-  await migrate(sql, folder)
+  await migrate(sql, [folder])
   writeFileSync(path.join(folder, '0001-first.sql'), `${files['0001-first.sql']}-- edited\n`)
   writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
   const message =
     'Migration 0001-first.sql was edited after it was applied. Restore it, and put the change into a new migration.'
-  await t.rejects(migrate(sql, folder), { message })
+  await t.rejects(migrate(sql, [folder]), { message })
   t.strictSame(await runs(sql), ['first', 'second'])
 })
 
@@ -95,9 +95,9 @@ t.test('migrations of a newer version are ignored', async (t) => {
     'newer',
   )
   const older = path.join(newer, '..', 'older')
-  await migrate(sql, newer)
-  t.strictSame(await migrate(sql, older), [])
-  t.equal(await isMigrated(sql, await migrationNames(older)), true)
+  await migrate(sql, [newer])
+  t.strictSame(await migrate(sql, [older]), [])
+  t.equal(await isMigrated(sql, await migrationNames([older])), true)
   t.strictSame(await runs(sql), ['first', 'second'])
 })
 
@@ -107,10 +107,10 @@ t.test('a failed migration rolls back those before it, too, and can be fixed', a
     ...files,
     '0003-third.sql': 'create table more (id int);\nselect 1 / 0;\n',
   })
-  await t.rejects(migrate(sql, folder), { code: '22012', message: '0003-third.sql:2: division by zero' })
+  await t.rejects(migrate(sql, [folder]), { code: '22012', message: '0003-third.sql:2: division by zero' })
   t.strictSame(await tables(sql), [])
   writeFileSync(path.join(folder, '0003-third.sql'), "insert into runs values ('third')")
-  t.strictSame(await migrate(sql, folder), ['0001-first.sql', '0002-second.sql', '0003-third.sql'])
+  t.strictSame(await migrate(sql, [folder]), ['0001-first.sql', '0002-second.sql', '0003-third.sql'])
 })
 
 t.test('an error names the file, the line and, where PostgreSQL knows it, the column', async (t) => {
@@ -132,7 +132,7 @@ t.test('an error names the file, the line and, where PostgreSQL knows it, the co
     ['-- no-transaction\nselect nothing', ':2:8: column "nothing" does not exist'],
   ] as const) {
     const folder = temporaryDirectory(t, { '0001-first.sql': text })
-    await t.rejects(migrate(sql, folder), { message: `0001-first.sql${message}` }, text)
+    await t.rejects(migrate(sql, [folder]), { message: `0001-first.sql${message}` }, text)
     t.equal(await isMigrated(sql, ['0001-first.sql']), false)
   }
 })
@@ -202,8 +202,8 @@ t.test('a migration without a transaction is applied in its turn, and recorded',
     '0004-vacuum.sql': '-- no-transaction: VACUUM refuses one\nvacuum others',
   })
   const names = ['0001-first.sql', '0002-index.sql', '0003-third.sql', '0004-vacuum.sql']
-  t.strictSame(await migrate(sql, folder), names)
-  t.strictSame(await migrate(sql, folder), [])
+  t.strictSame(await migrate(sql, [folder]), names)
+  t.strictSame(await migrate(sql, [folder]), [])
   await sql`alter table others rename to runs`
   t.strictSame(await indexes(sql), ['Runs N'])
   const [row] = await sql`select current_setting('statement_timeout') as timeout, count(*)::int as locks
@@ -219,11 +219,11 @@ t.test('those before one that fails stay, and it is applied once it is mended', 
     '0003-third.sql': 'alter table runs rename to others;',
   })
   const message = '0002-index.sql:3: could not create unique index "Runs N"'
-  await t.rejects(migrate(sql, folder), { message })
+  await t.rejects(migrate(sql, [folder]), { message })
   t.strictSame(await indexes(sql), ['Runs N (unfinished)'])
-  await t.rejects(migrate(sql, folder), { message }, 'not for the index that is left')
+  await t.rejects(migrate(sql, [folder]), { message }, 'not for the index that is left')
   writeFileSync(path.join(folder, '0002-index.sql'), build)
-  t.strictSame(await migrate(sql, folder), ['0002-index.sql', '0003-third.sql'])
+  t.strictSame(await migrate(sql, [folder]), ['0002-index.sql', '0003-third.sql'])
 })
 
 t.test('it is resumed after its process, or its connection, was lost', async (t) => {
@@ -233,7 +233,7 @@ t.test('it is resumed after its process, or its connection, was lost', async (t)
   const lost = connectThrough(t, proxy.url)
   for (const how of ['its backend is terminated', 'its client is gone']) {
     const release = await holdSnapshot(sql)
-    const failed = migrate(lost, folder).catch((error) => error)
+    const failed = migrate(lost, [folder]).catch((error) => error)
     await until(async () => (await builder(sql)) !== undefined)
     const pid = await builder(sql)
     if (how === 'its client is gone') await proxy.close()
@@ -244,7 +244,7 @@ t.test('it is resumed after its process, or its connection, was lost', async (t)
     t.strictSame(await indexes(sql), ['Runs N (unfinished)'])
     t.equal(await isMigrated(sql, ['0002-index.sql']), false)
   }
-  t.strictSame(await migrate(sql, folder, { timeoutMs: 60_000 }), ['0002-index.sql'])
+  t.strictSame(await migrate(sql, [folder], { timeoutMs: 60_000 }), ['0002-index.sql'])
   t.strictSame(await indexes(sql), ['Runs N'])
 })
 
@@ -260,7 +260,7 @@ t.test('a connection lost in a transaction is the error of its statement, and no
     ['it is reset', (proxy: DatabaseProxy) => proxy.admit(false)],
   ] as const) {
     const proxy = await startDatabaseProxy(t, sql)
-    const failed = migrate(connectThrough(t, proxy.url), folder).catch((error) => error)
+    const failed = migrate(connectThrough(t, proxy.url), [folder]).catch((error) => error)
     await until(async () => (await sleepers(sql)).length === 1)
     const [pid] = await sleepers(sql)
     await lose(proxy, pid ?? 0)
@@ -273,10 +273,10 @@ t.test('a connection lost in a transaction is the error of its statement, and no
 t.test('it is recorded if only that was missing', async (t) => {
   const sql = await emptyDatabase(t)
   const folder = temporaryDirectory(t, { '0001-first.sql': table, '0002-index.sql': build })
-  await migrate(sql, folder)
+  await migrate(sql, [folder])
   const [before] =
     await sql`delete from schema_migrations where name like '0002%' returning '"Runs N"'::regclass::oid as oid`
-  t.strictSame(await migrate(sql, folder), ['0002-index.sql'])
+  t.strictSame(await migrate(sql, [folder]), ['0002-index.sql'])
   const [after] = await sql`select '"Runs N"'::regclass::oid as oid`
   t.strictSame(after, before, 'the index is not built again')
 })
@@ -284,7 +284,7 @@ t.test('it is recorded if only that was missing', async (t) => {
 t.test('instances that start together build it once, while others read', async (t) => {
   const sql = await emptyDatabase(t)
   const folder = temporaryDirectory(t, { '0001-first.sql': table })
-  await migrate(sql, folder)
+  await migrate(sql, [folder])
   writeFileSync(path.join(folder, '0002-index.sql'), build)
   writeFileSync(path.join(folder, '0003-third.sql'), 'alter table runs add column more int;')
   const release = await holdSnapshot(sql)
@@ -295,7 +295,7 @@ t.test('instances that start together build it once, while others read', async (
   t.teardown(() => Promise.all(pools.map((each) => each.end({ timeout: 0 }))))
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const migrated = Promise.all(pools.map((each) => migrate(each, folder, { timeoutMs: 60_000, log })))
+  const migrated = Promise.all(pools.map((each) => migrate(each, [folder], { timeoutMs: 60_000, log })))
   await until(async () => (await builder(sql)) !== undefined)
   await sql`insert into runs values ('served', 0)`
   await until(() => lines.some(({ holders }) => (holders as { lock: string }[])[0]?.lock === 'virtualxid'))
@@ -317,10 +317,10 @@ t.test('what could not be resumed is refused before it runs', async (t) => {
   ] as const) {
     const folder = temporaryDirectory(t, { '0001-first.sql': `-- no-transaction\n${text}` })
     const error = { name: 'OperatorError', message: `0001-first.sql${message}` }
-    await t.rejects(migrate(sql, folder), error, text)
+    await t.rejects(migrate(sql, [folder]), error, text)
   }
   const folder = temporaryDirectory(t, { '0001-first.sql': '-- no-transaction\nvacuum runs' })
-  await t.rejects(migrate(sql, folder, { isPooled: true }), {
+  await t.rejects(migrate(sql, [folder], { isPooled: true }), {
     name: 'OperatorError',
     message: /^Migration 0001-first\.sql needs a session of its own, .+\nRun `migrate` /,
   })
@@ -333,7 +333,7 @@ t.test('a migration may take longer than the statement timeout', async (t) => {
   const folder = temporaryDirectory(t, {
     '0001-first.sql': "create table runs as select current_setting('statement_timeout') as name",
   })
-  await migrate(sql, folder)
+  await migrate(sql, [folder])
   t.strictSame(await runs(sql), ['0'])
   const [after] = await sql`show statement_timeout`
   t.not(after?.statement_timeout, undefined)
@@ -342,7 +342,6 @@ t.test('a migration may take longer than the statement timeout', async (t) => {
 t.test('an older instance serves while a newer one migrates, and after it', async (t) => {
   const { call, sql } = await startService(t)
   const folder = temporaryDirectory(t, {})
-  cpSync(migrationsFolder, folder, { recursive: true })
   writeFileSync(
     path.join(folder, '9999-newer.sql'),
     `alter table pets add column weight_grams integer;
@@ -362,14 +361,14 @@ t.test('an older instance serves while a newer one migrates, and after it', asyn
     }
   }
   const clients = Array.from({ length: 4 }, client)
-  t.strictSame(await migrate(sql, folder), ['9999-newer.sql'])
+  t.strictSame(await migrate(sql, [...migrationsFolders, folder]), ['9999-newer.sql'])
   isMigrating = false
   await Promise.all(clients)
   t.ok(statuses.length >= 12)
   t.strictSame([...new Set(statuses)].sort(), [200, 201])
   t.match(await call('POST', '/pets', { body: { name: 'Rex', categoryId: 1 } }), { status: 201 })
   t.equal(
-    await isMigrated(sql, await migrationNames(migrationsFolder)),
+    await isMigrated(sql, await migrationNames(migrationsFolders)),
     true,
     'the older instance stays ready',
   )
@@ -378,14 +377,14 @@ t.test('an older instance serves while a newer one migrates, and after it', asyn
 t.test('while a reader keeps a migration waiting, requests are served, and the log names it', async (t) => {
   const { call, sql } = await startService(t)
   const folder = temporaryDirectory(t, {})
-  cpSync(migrationsFolder, folder, { recursive: true })
   writeFileSync(path.join(folder, '9998-table.sql'), 'create table toys (id bigint primary key);')
   writeFileSync(path.join(folder, '9999-column.sql'), 'alter table pets add column weight_grams integer;')
   const reader = await holdReader(sql)
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
 
-  const migrated = migrate(sql, folder, { timeoutMs: 60_000, log })
+  const folders = [...migrationsFolders, folder]
+  const migrated = migrate(sql, folders, { timeoutMs: 60_000, log })
   for (let tries = 0; tries < 2; tries++) {
     await reader.someoneWaits()
     t.match(await call('GET', '/pets'), { status: 200 }, 'a request behind the migration')

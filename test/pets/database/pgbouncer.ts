@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { until } from 'contract-engine/testing/until'
+import type { RootSql } from 'contract-service/internal/database/database'
+import { prepareServiceRole } from 'contract-service/internal/database/roles'
 import t, { type Test } from 'tap'
-import type { RootSql } from '../../../src/database/database.js'
-import { prepareServiceRole } from '../../../src/database/roles.js'
 import { runProgram, startProcess } from '../../fixtures/process.js'
 import { createDatabase, send } from '../../fixtures/service.js'
 import { ampleTerms } from '../fixtures/facts.js'
@@ -35,7 +35,7 @@ for (const mode of ['session', 'transaction'] as const)
         'database is behind a connection pooler: prepared statements and pipelining are off',
       ),
     )
-    const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], env)
+    const made = await runProgram('commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], env)
     t.equal(made.code, 0, made.stderr)
     const auth = { authorization: `Bearer ${made.stdout.trim()}` }
     const call = (method: string, path: string, headers = {}, body?: object) =>

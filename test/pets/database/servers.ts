@@ -3,18 +3,18 @@ import { writeFileSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { until, untilReady } from 'contract-engine/testing/until'
+import type { Config } from 'contract-service/internal/config'
+import { connect } from 'contract-service/internal/database/connect'
+import type { Database, Sql } from 'contract-service/internal/database/database'
+import type { Pool } from 'contract-service/internal/database/driver/pool'
+import { readDatabaseUrl } from 'contract-service/internal/database/servers'
+import { isUnavailable } from 'contract-service/internal/database/unavailable'
+import { measureReplicationLag, measureStalls } from 'contract-service/internal/telemetry/database-metrics'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { Replication, urlOf } from '../../../scripts/faults/replication.js'
 import { DatabaseProxy } from '../../../scripts/lib/database-proxy.js'
-import type { Config } from '../../../src/config.js'
-import { connect } from '../../../src/database/connect.js'
-import type { Database, Sql } from '../../../src/database/database.js'
-import type { Pool } from '../../../src/database/driver/pool.js'
-import { readDatabaseUrl } from '../../../src/database/servers.js'
-import { isUnavailable } from '../../../src/database/unavailable.js'
-import { measureReplicationLag, measureStalls } from '../../../src/telemetry/database-metrics.js'
 import { silent } from '../../fixtures/cluster.js'
 import { composeEnvironment } from '../../fixtures/compose.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
@@ -212,7 +212,7 @@ t.test('a primary and its standby', async (t) => {
       ])
       return Object.fromEntries(moved) as Record<string, string>
     }
-    const migrated = await runProgram('src/commands/migrate.ts', [], environment('migrations'))
+    const migrated = await runProgram('commands/migrate.ts', [], environment('migrations'))
     t.match(migrated, { code: 0, stderr: '' })
     const service = await startProcess(t, { ...environment('service'), LOG_LEVEL: 'trace' })
     await untilReady(service.base)

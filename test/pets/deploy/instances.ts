@@ -11,11 +11,11 @@ import net from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { until } from 'contract-engine/testing/until'
+import { readConfig } from 'contract-service/internal/config'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { kill } from '../../../scripts/lib/child.js'
 import { freePort } from '../../../scripts/lib/port.js'
-import { readConfig } from '../../../src/config.js'
-import { projectRoot } from '../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { runProgram, type ServiceProcess, startProcess } from '../../fixtures/process.js'
 import { startDatabaseProxy } from '../../fixtures/proxy.js'
@@ -59,7 +59,7 @@ t.test('every variable of the units is one that the service, or `migrate`, reads
     t.ok(Object.keys(environment).length > 3)
     t.strictSame(readConfig(environment).misspelt, [])
   }
-  const known = readFileSync(path.join(projectRoot, 'src/config.ts'), 'utf8')
+  const known = readFileSync(path.join(projectRoot, 'packages/service/src/config.ts'), 'utf8')
   for (const name of Object.keys({ ...service, ...migrations })) t.match(known, `'${name}'`)
 })
 
@@ -263,7 +263,7 @@ for (const { name, skip, buffersBodies, places: placesOf, start } of balancers) 
     const list = `${origin}${contract.prefix}/pets`
     const caller = async (...terms: string[]) => {
       const args = ['create', '--name', 'x', ...terms]
-      const { stdout } = await runProgram('src/commands/keys.ts', args, { DATABASE_URL: url })
+      const { stdout } = await runProgram('commands/keys.ts', args, { DATABASE_URL: url })
       return { authorization: `Bearer ${stdout.trim()}` }
     }
 
@@ -328,7 +328,7 @@ t.test(
     const origin = await startBalancer(t, (t, port) => startHaproxy(t, atPlaces(text, port, places)), places)
     const quotas = ['--per-minute', '1000000', '--per-day', '1000000']
     const args = ['create', '--name', 'x', '--plan', 'enterprise', ...quotas]
-    const { stdout } = await runProgram('src/commands/keys.ts', args, { DATABASE_URL: url })
+    const { stdout } = await runProgram('commands/keys.ts', args, { DATABASE_URL: url })
     const load = startLoad(`${origin}${contract.prefix}/pets`, { authorization: `Bearer ${stdout.trim()}` })
     await until(() => load.count() > 100)
     await run(path.join(folder, 'compose/rollout'), [], {

@@ -1,8 +1,8 @@
+import { batched } from 'contract-service/internal/database/batch'
+import type { Sql } from 'contract-service/internal/database/database'
+import { inTransaction } from 'contract-service/internal/database/driver/transaction'
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
-import { batched } from '../../../src/database/batch.js'
-import type { Sql } from '../../../src/database/database.js'
-import { inTransaction } from '../../../src/database/driver/transaction.js'
 import { ApiError, type Handlers, onConstraint } from '../../../src/handlers/handler.js'
 import { type Service, startService } from '../../fixtures/service.js'
 

@@ -2,8 +2,8 @@
 
 import { stopClocks } from 'contract-engine/testing/clocks'
 import { until } from 'contract-engine/testing/until'
+import { createApiKey } from 'contract-service/internal/auth/api-key'
 import t, { type Test } from 'tap'
-import { createApiKey } from '../../../src/auth/api-key.js'
 import { redisIsMissing, startRedis } from '../../fixtures/redis.js'
 import { type Answer, contract, type Service, send, startService } from '../../fixtures/service.js'
 import { countBy } from '../fixtures/count.js'

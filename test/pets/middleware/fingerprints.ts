@@ -1,11 +1,11 @@
 // Stored fingerprints outlive the release that made them: an edit that changes one of these stores an animal
 // twice, or refuses a repetition, after an upgrade. Such an edit is a new version beside the old one.
 
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import { contractFile } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../../generated/handlers.js'
-import { readServiceContract } from '../../../src/auth/plans.js'
-import { contractFile } from '../../../src/lib/paths.js'
 import { contract, startService } from '../../fixtures/service.js'
 
 const int64 = { type: 'integer', format: 'int64' }

@@ -1,8 +1,8 @@
 // Operations that write, without an `Idempotency-Key`: nothing is stored of a request that does not succeed.
 
+import { inTransaction } from 'contract-service/internal/database/driver/transaction'
 import t, { type Test } from 'tap'
 import { handlers } from '../../../generated/handlers.js'
-import { inTransaction } from '../../../src/database/driver/transaction.js'
 import { ApiError, type Handlers } from '../../../src/handlers/handler.js'
 import { createDatabase, openPools, startService } from '../../fixtures/service.js'
 import { countStatements } from '../fixtures/count.js'

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { readServiceContract } from 'contract-service/internal/auth/plans'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { withChecks } from '../../../scripts/adopt/schemes.js'
 import { chooseChecks } from '../../../scripts/lib/choose-checks.js'
 import { listedIn, schemesFile } from '../../../scripts/lib/schemes.js'
-import { readServiceContract } from '../../../src/auth/plans.js'
-import { projectRoot } from '../../../src/lib/paths.js'
 
 const schemes = {
   bearer: { type: 'http', scheme: 'bearer' },

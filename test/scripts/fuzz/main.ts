@@ -1,9 +1,9 @@
 // .ci/run fuzzes the service.
 
+import { fixedPlans, readServiceContract } from 'contract-service/internal/auth/plans'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { withoutQuotas } from '../../../scripts/fuzz/installation.js'
-import { fixedPlans, readServiceContract } from '../../../src/auth/plans.js'
 import { runProgram } from '../../fixtures/process.js'
 
 t.test('without Schemathesis the way to install it is printed', async (t) => {

@@ -1,9 +1,9 @@
 // What tools read of the list of checks, without running it.
 
+import { readServiceContract } from 'contract-service/internal/auth/plans'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { listedIn, standIns } from '../../../scripts/lib/schemes.js'
-import { readServiceContract } from '../../../src/auth/plans.js'
 
 const bearer = { type: 'http', scheme: 'bearer' }
 const limits = {

@@ -1,6 +1,6 @@
+import type { RootSql } from 'contract-service/internal/database/database'
 import t from 'tap'
 import { insertAnimals } from '../../../../src/commands/seed/animals.js'
-import type { RootSql } from '../../../../src/database/database.js'
 import { createDatabase } from '../../../fixtures/service.js'
 
 interface Animal {

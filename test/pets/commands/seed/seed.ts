@@ -1,7 +1,7 @@
 import { once } from 'node:events'
+import { startEmbedded } from 'contract-service/internal/database/embedded/embedded-server'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
-import { startEmbedded } from '../../../../src/database/embedded/embedded-server.js'
 import { silent } from '../../../fixtures/cluster.js'
 import { dataDirectory } from '../../../fixtures/data-directory.js'
 import { startProcess, startProgram, temporaryDirectory } from '../../../fixtures/process.js'

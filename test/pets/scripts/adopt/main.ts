@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { createApiKey, withChecksum } from 'contract-service/internal/auth/api-key'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { adopt } from '../../../../scripts/adopt/adopt.js'
 import { namePattern, renamed } from '../../../../scripts/adopt/names.js'
-import { createApiKey, withChecksum } from '../../../../src/auth/api-key.js'
-import { projectRoot } from '../../../../src/lib/paths.js'
 import { composed, mountedVolumes, readComposed } from '../../../fixtures/compose.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 import { startProcess } from '../../../fixtures/process.js'
@@ -153,7 +153,10 @@ function unusedIn(root: string, folders: readonly string[]): string[] {
 async function imageOf(t: Test, root: string): Promise<string> {
   t.match(await node(root, ['scripts/build-server.cjs']), { code: 0 })
   // The stage that builds has the contract's copy in one file alone.
-  const compiled = await node(root, ['dist/src/commands/compile.js', 'generated/openapi.yaml'])
+  const compiled = await node(root, [
+    'node_modules/contract-service/dist/src/commands/compile.js',
+    'generated/openapi.yaml',
+  ])
   t.match(compiled, { code: 0, stdout: '', stderr: '' })
   const image = temporaryDirectory(t)
   const stage =
@@ -224,7 +227,7 @@ t.test('a project has the name in every spelling, and keys of its own', async (t
 const examples: Readonly<Record<string, readonly string[]>> = {
   'README.md': ['test/handlers/', 'test/x.ts', 'src/x.ts'],
   'docs/adopting.md': [
-    'src/database/migrations/library/0100-books.sql',
+    'src/migrations/library/0100-books.sql',
     'test/handlers/getBook.ts',
     'src/admin/generated',
   ],

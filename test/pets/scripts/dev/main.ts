@@ -5,9 +5,9 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { soon } from 'contract-engine/testing/until'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../../scripts/lib/port.js'
-import { projectRoot } from '../../../../src/lib/paths.js'
 import { dataDirectory } from '../../../fixtures/data-directory.js'
 import { nodeCommand } from '../../../fixtures/node.js'
 import { send } from '../../../fixtures/service.js'
@@ -97,7 +97,7 @@ function withStoredLength(text: string): string {
     .replace('status: optional(text()) }', "status: optional(text()), lengthCm: int4('length_cm') }")
 }
 
-const migration = 'src/database/migrations/9999-pet-length.sql'
+const migration = 'src/migrations/9999-pet-length.sql'
 
 // Processes still running from the copy, and a database still locked.
 async function leftovers(copy: string, dataDir: string): Promise<string[]> {

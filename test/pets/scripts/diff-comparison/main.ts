@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { contractDiff, readEdits } from '../../../../scripts/diff-comparison/comparison.js'
-import { projectRoot } from '../../../../src/lib/paths.js'
 import { nodeCommand } from '../../../fixtures/node.js'
 
 t.test('each edit is classified correctly', async (t) => {

@@ -3,10 +3,10 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expectedOf, type Result, readFeatures, withoutPlace } from 'contract-engine/testing/features'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { toPage } from '../../../../scripts/features/page.js'
 import { featuresFile, runFeature } from '../../../../scripts/features/run-feature.js'
-import { projectRoot } from '../../../../src/lib/paths.js'
 
 const features = await readFeatures(featuresFile)
 const results: Result[] = []

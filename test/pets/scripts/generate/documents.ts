@@ -4,10 +4,10 @@
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { startEngine } from 'contract-engine/testing/engine'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { findDifferences } from '../../../../scripts/generate/differences.js'
 import { buildServer } from '../../../../scripts/lib/server.js'
-import { projectRoot } from '../../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 
 const folders = [path.join(projectRoot, 'test/fixtures/documents'), process.env.DOCUMENTS ?? '']

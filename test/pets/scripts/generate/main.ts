@@ -2,11 +2,11 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Operation } from 'contract-engine'
 import { sunsets } from 'contract-engine/tools'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { checkTypes } from '../../../../scripts/dev/types.js'
 import { findDifferences, type Written, writeDifferences } from '../../../../scripts/generate/differences.js'
 import { toJson, toText } from '../../../../scripts/generate/report.js'
-import { projectRoot } from '../../../../src/lib/paths.js'
 import { contract } from '../../../fixtures/service.js'
 import {
   copyProject,

@@ -207,7 +207,7 @@ t.test('a proposed resource compiles, and its own tests pass', async (t) => {
   t.strictSame(
     files(first.stdout).sort(),
     [
-      'src/database/migrations/toy-cars/0007-toy-cars.sql',
+      'src/migrations/toy-cars/0007-toy-cars.sql',
       'src/handlers/toy-cars/toy-cars.ts',
       ...['createToy', 'getToy', 'listToys', 'updateToy', 'deleteToy'].map(
         (name) => `src/handlers/${name}.ts`,
@@ -222,7 +222,7 @@ t.test('a proposed resource compiles, and its own tests pass', async (t) => {
   passes(t, second, 'Box')
   t.match(second.stderr, 'warning: left to you: getBox: its parameter unit is not one of a resource')
   t.match(readFileSync(path.join(copy, 'src/handlers/getBox.ts'), 'utf8'), 'notImplemented')
-  const sql = readFileSync(path.join(copy, 'src/database/migrations/boxes/0008-boxes.sql'), 'utf8')
+  const sql = readFileSync(path.join(copy, 'src/migrations/boxes/0008-boxes.sql'), 'utf8')
   t.match(sql, /id bigint generated always as identity primary key,\n {2}width double precision not null\n/)
   const third = await propose('Shelf')
   passes(t, third, 'Shelf')

@@ -4,9 +4,9 @@ import { readFileSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { generateTypes } from 'contract-engine/generate'
 import { toContract } from 'contract-engine/tools'
+import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { checkTypes } from '../../../../scripts/dev/types.js'
-import { projectRoot } from '../../../../src/lib/paths.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 
 const schemas = {

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { connect } from 'contract-service/internal/database/connect'
+import { startEmbedded } from 'contract-service/internal/database/embedded/embedded-server'
 import t from 'tap'
 import { installBinaries } from '../../../../scripts/upgrade/install.js'
-import { connect } from '../../../../src/database/connect.js'
-import { startEmbedded } from '../../../../src/database/embedded/embedded-server.js'
 import { silent } from '../../../fixtures/cluster.js'
 import { copyDataDirectory, dataDirectory } from '../../../fixtures/data-directory.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
@@ -38,9 +38,9 @@ t.test('the data of PostgreSQL 17 are moved, keys and all', async (t) => {
   const old = await startEmbedded(dataDir, silent, undefined, programs)
   const { host, port } = old.connection
   const url = { DATABASE_URL: `postgres://postgres@/postgres?host=${host}&port=${port}` }
-  t.match(await runProgram('src/commands/migrate.ts', [], url), { code: 0 })
+  t.match(await runProgram('commands/migrate.ts', [], url), { code: 0 })
   t.match(await runProgram('src/commands/seed/seed.ts', ['--count', '1000'], url), { code: 0 })
-  const made = await runProgram('src/commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], url)
+  const made = await runProgram('commands/keys.ts', ['create', '--name', 'x', ...ampleTerms], url)
   t.match(await upgrade(dataDir), { code: 1, stderr: /uses the store\. Stop it first/ })
   await old.stop()
 

@@ -15,13 +15,17 @@ export interface MigrateOptions extends Patience {
 }
 
 /**
- * Applies the folder's migrations that the database lacks, in order of name. Migrations of a newer version in
+ * Applies the folders' migrations that the database lacks, in order of name. Migrations of a newer version in
  * the database are ignored: an older instance may start while a newer one runs.
  * @returns the names of the migrations applied
  * @throws {OperatorError} when a file was edited after it was applied, or others hold the locks for too long
  */
-export async function migrate(sql: RootSql, folder: string, options: MigrateOptions = {}): Promise<string[]> {
-  const migrations = await readMigrations(folder)
+export async function migrate(
+  sql: RootSql,
+  folders: readonly string[],
+  options: MigrateOptions = {},
+): Promise<string[]> {
+  const migrations = await readMigrations(folders)
   // With nothing to apply, neither the lock nor the owner's privileges are needed.
   const missing = await beginPatiently(sql, options, (transaction) => missingOf(migrations, transaction))
   const applied: string[] = []

@@ -6,7 +6,7 @@ import { OperatorError } from '../lib/operator-error.js'
 import { contractFile, planFile } from '../lib/paths.js'
 import { loadServiceContract, readServiceContract, type ServiceContract } from './plans.js'
 
-const isBuilt = import.meta.filename.endsWith('.js')
+const isBuilt = !/\.[cm]?ts$/.test(process.argv[1] ?? '')
 const advice = 'Run: npm run build:server'
 
 /** @throws {OperatorError} if the contract cannot be used, or has changed since the build */

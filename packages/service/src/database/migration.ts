@@ -17,26 +17,34 @@ export interface Migration {
   readonly isTransactional: boolean
 }
 
-/** The names of the migrations in a folder and its subfolders, in the order in which they apply. */
-export async function migrationNames(folder: string): Promise<string[]> {
-  return (await migrationFiles(folder)).map((file) => path.basename(file))
+/** The names of the migrations in folders and their subfolders, in the order in which they apply. */
+export async function migrationNames(folders: readonly string[]): Promise<string[]> {
+  return (await migrationFiles(folders)).map((file) => path.basename(file))
 }
 
-/** The migrations in a folder and its subfolders, in the order in which they apply. */
-export async function readMigrations(folder: string): Promise<Migration[]> {
-  const files = await migrationFiles(folder)
+/** The migrations in folders and their subfolders, in the order in which they apply. */
+export async function readMigrations(folders: readonly string[]): Promise<Migration[]> {
+  const files = await migrationFiles(folders)
   return Promise.all(
-    files.map(async (file) =>
-      migrationOf(path.basename(file), await readFile(path.join(folder, file), 'utf8')),
-    ),
+    files.map(async (file) => migrationOf(path.basename(file), await readFile(file, 'utf8'))),
   )
 }
 
-async function migrationFiles(folder: string): Promise<string[]> {
-  const files = await readdir(folder, { recursive: true })
+async function migrationFiles(folders: readonly string[]): Promise<string[]> {
+  const files = await Promise.all(folders.map(filesIn))
   return files
+    .flat()
     .filter((file) => /^\d{4}-[\w-]+\.sql$/.test(path.basename(file)))
     .sort((a, b) => (path.basename(a) < path.basename(b) ? -1 : 1))
+}
+
+// A project may have no migrations of its own.
+async function filesIn(folder: string): Promise<string[]> {
+  const files = await readdir(folder, { recursive: true }).catch((error) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  return files.map((file) => path.join(folder, file))
 }
 
 function migrationOf(name: string, text: string): Migration {

@@ -29,6 +29,8 @@ export interface ServiceParts {
 export interface Team extends Omit<Served, 'contract'> {
   /** Makes what handlers use besides the database. If it rejects, the service does not start. */
   createServices(parts: ServiceParts): Promise<Services>
+  /** Further contracts, each below a prefix of its own: see docs/adopting.md. */
+  beside?(): Promise<readonly Served[]>
 }
 
 export interface ServeParts {
@@ -60,7 +62,8 @@ export async function serve(parts: ServeParts): Promise<RunningService> {
 async function listen({ team, config, contract, database, log }: ServeParts): Promise<FastifyInstance> {
   const parts = { config, contract, pools: database.pools, log }
   const services = await team.createServices(parts)
-  const app = await buildApp({ ...team, ...parts, services })
+  const beside = await team.beside?.()
+  const app = await buildApp({ ...team, ...parts, services, beside })
   // In a burst, connections beyond the backlog (Node's default: 511) would retry for seconds.
   const backlog = config.connectionsMax
   // Resolve the name first: for `localhost` Fastify opens a second server, without our limits and shutdown.

@@ -3,7 +3,7 @@
 import type { Contract } from 'contract-engine'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { migrationNames } from '../database/migration.js'
-import { migrationsFolder } from '../lib/paths.js'
+import { migrationsFolders } from '../lib/paths.js'
 import { unavailable } from '../middleware/unavailable.js'
 import type { Counters } from '../rate-limit/counters.js'
 import { createReadiness, type FindFault, type ReadinessParts } from './readiness.js'
@@ -23,7 +23,7 @@ export async function addHealth(
   parts: HealthParts,
 ): Promise<FindFault> {
   const paths = healthPathsOf(contract)
-  const findFault = logDegraded(createReadiness(parts, await migrationNames(migrationsFolder)), app.log)
+  const findFault = logDegraded(createReadiness(parts, await migrationNames(migrationsFolders)), app.log)
   const isProbe = { config: { isProbe: true } } as const
   app.get(paths.live, isProbe, async () => ({ status: 'ok' }))
   app.get(paths.ready, isProbe, async (request, reply) => {

@@ -83,7 +83,7 @@ export interface AppParts extends Served {
   /** What handlers use besides the database. Closed with the application. */
   readonly services: Services
   /** Further contracts, each below a prefix of its own: see docs/adopting.md. */
-  readonly beside?: readonly Served[]
+  readonly beside?: readonly Served[] | undefined
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Config } from '../config.js'
 import { unlessAborted, untilAborted } from '../lib/abort.js'
 import { boundedText } from '../lib/bounded-text.js'
 import { OperatorError } from '../lib/operator-error.js'
-import { migrationsFolder } from '../lib/paths.js'
+import { migrationsFolders } from '../lib/paths.js'
 import type { Database, RootSql } from './database.js'
 import { Connection, type MakeOne } from './driver/connection.js'
 import type { Pool } from './driver/pool.js'
@@ -53,7 +53,7 @@ export async function connect(
     primary
       ? postgres(primary.url, { ...primary.login, ...options })
       : postgres({ ...embedded?.connection, ...options })
-  const reads = primary && standbys && readsFrom(standbys, primary, await migrationNames(migrationsFolder))
+  const reads = primary && standbys && readsFrom(standbys, primary, await migrationNames(migrationsFolders))
   const opened: Close[] = []
   const close = async (atOnce = new AbortController().signal) => {
     await Promise.race([Promise.all(opened.map((closeOne) => closeOne())), untilAborted(atOnce)])
@@ -90,7 +90,7 @@ async function open({ config, log, interruption, make, servers, reads }: OpenPar
   await checkEncoding(sql)
   if (isPooled) await checkTransactions(sql)
   const patience = { timeoutMs: deadline - performance.now(), log, interruption, isPooled }
-  const migrations = await migrate(sql, migrationsFolder, patience).catch((error) => {
+  const migrations = await migrate(sql, migrationsFolders, patience).catch((error) => {
     throw codeOf(error) === '42501' ? mayNotMigrate(sql, error) : error // insufficient_privilege
   })
   if (migrations.length > 0) log.info({ migrations }, 'database migrated')

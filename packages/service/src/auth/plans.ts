@@ -86,7 +86,7 @@ function withRateLimits<Read extends Contract>(
   const rateLimits = contract.extensions['x-rate-limits']
   if (rateLimits === undefined && 'x-rate-limits' in contract.document)
     throw new ContractError(
-      'x-rate-limits: the plan was made without them: make it by dist/src/commands/compile.js',
+      'x-rate-limits: the plan was made without them: make it by commands/compile.js of contract-service',
     )
   return { ...contract, hasRateLimits: rateLimits !== undefined, rateLimits: rateLimits ?? unlimited }
 }

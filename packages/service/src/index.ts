@@ -1,0 +1,13 @@
+// The door of the package: what a team's own code names. `checks`, `table` and `feed` are further ones, so
+// that a process loads only what it uses; `internal/` is for the tests and tools of this repository.
+
+export { type AppParts, buildApp, type Served, type Services } from './app.js'
+export type { CheckFactory, CheckParts, SchemesOf } from './auth/checks.js'
+export type { Client } from './auth/client.js'
+export { loadServiceContract, readServiceContract, type ServiceContract } from './auth/plans.js'
+export type { Config } from './config.js'
+export { onConstraint } from './database/constraints.js'
+export type { Pools, Sql } from './database/database.js'
+export type { ContextOf, HandlersOf } from './http/handlers.js'
+export type { ServiceParts, Team } from './process/serve.js'
+export { start } from './process/start.js'
