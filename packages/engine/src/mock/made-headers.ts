@@ -5,6 +5,7 @@ import type { Contract, Header, Operation, Response } from '../document/contract
 import { elementsOf } from '../document/media-types.js'
 import { operationIn } from '../document/methods.js'
 import { type Node, nodeOf, type Reader } from '../document/reader.js'
+import { ownError } from '../document/request-error.js'
 import { isOfErrors } from '../document/responses.js'
 import type { Addition } from '../index.js'
 import { hasEntityTags } from '../serve/response/entity-tags.js'
@@ -41,7 +42,14 @@ export function madeHeaders(
       !(isTagged && /^(?:etag|cache-control)$/i.test(each.name)) &&
       !(operation.deprecation !== undefined && /^(?:deprecation|sunset|link)$/i.test(each.name)),
   )
-  return valuesFor(operation, response, made, parts)
+  const values = valuesFor(operation, response, made, parts)
+  const missing = made.find(({ name, required }) => required && values[name] === undefined)
+  if (missing === undefined) return values
+  const place = `header ${missing.name} of ${operation.id} ${response.key}`
+  throw ownError(
+    'not_implemented',
+    `No value was found for ${place}: give it an example that its schema allows.`,
+  )
 }
 
 function valuesFor(
@@ -62,16 +70,27 @@ function sampleOf(header: Header, node: Node, parts: HeaderParts): string | unde
   const { schema } = header
   const judge = parts.judges.responseHeader(schema)
   const isList = [schema.type].flat().includes('array')
-  const isValid = (text: string) => judge({ value: isList ? elementsOf(text) : text })
+  const isTag = /^etag$/i.test(header.name)
+  const isValid = (text: string) =>
+    (!isTag || isEntityTag(text)) && judge({ value: isList ? elementsOf(text) : text })
   for (const { value } of examplesOf(node, parts.reader)) {
     const text = headerText(value)
     if (text !== undefined && isValid(text)) return text
   }
+  // A link that is made up leads nowhere.
+  if (/^link$/i.test(header.name) && !header.required) return undefined
   for (const value of valuesOf(schema, parts)) {
     const text = headerText(value)
-    if (text !== undefined && isValid(text)) return text
+    const texts = text === undefined ? [] : isTag ? [text, `"${text}"`] : [text]
+    const valid = texts.find(isValid)
+    if (valid !== undefined) return valid
   }
   return undefined
+}
+
+/** Whether a text is an entity tag (RFC 9110, section 8.8.3). */
+export function isEntityTag(text: string): boolean {
+  return /^(?:W\/)?"[!\x23-\x7e\x80-\xff]*"$/.test(text)
 }
 
 // In the style `simple`; of an object nothing is made.
