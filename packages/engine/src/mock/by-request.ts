@@ -17,7 +17,7 @@ import {
   pageSizeOf,
   positionOf,
 } from './links.js'
-import { isEntityTag } from './made-headers.js'
+import { isValueOf } from './made-headers.js'
 import type { MakingParts } from './made-response.js'
 import { currentTag } from './preconditions.js'
 
@@ -128,18 +128,11 @@ function digestOf(body: unknown): string {
 }
 
 // As it is declared, and as the server sends it: with absolute links.
-function isValidFor(
-  { name, schema }: Header,
-  text: string,
-  request: FastifyRequest,
-  parts: MakingParts,
-): boolean {
-  if (/^etag$/i.test(name) && !isEntityTag(text)) return false
-  const judge = parts.judges.responseHeader(schema)
+function isValidFor(header: Header, text: string, request: FastifyRequest, parts: MakingParts): boolean {
   const base = `${request.protocol}://${request.host || 'localhost'}${requestPath(request.url)}`
   const toUrl = (target: string) => (URL.canParse(target, base) ? new URL(target, base).href : target)
-  const sent = /^link$/i.test(name)
+  const sent = /^link$/i.test(header.name)
     ? text.replace(/<([^<>]*)>/g, (_, target) => `<${toUrl(target)}>`)
     : toUrl(text)
-  return [text, sent].some((value) => judge({ value }))
+  return [text, sent].some((each) => isValueOf(header, each, parts))
 }

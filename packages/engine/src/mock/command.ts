@@ -2,6 +2,7 @@
 
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { FastifyInstance } from 'fastify'
 import { readContract } from '../compile/index.js'
 import { ContractError } from '../document/contract-error.js'
 import { filesOf } from '../document/file-text.js'
@@ -81,11 +82,21 @@ function placeOf(
 
 function isTold(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
-  return error instanceof ContractError || listenErrors.has(code) || code === 'ERR_MODULE_NOT_FOUND'
+  return error instanceof ContractError || code === 'ERR_MODULE_NOT_FOUND'
 }
 
-// Their messages name the host and the port.
-const listenErrors = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EACCES', 'EINVAL'])
+// Its errors name the host or the port.
+async function listening(app: FastifyInstance, port: number, host: string): Promise<string> {
+  try {
+    return await app.listen({ port, host })
+  } catch (error) {
+    await app.close()
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (/^(?:EADDRINUSE|EACCES)$/.test(code)) throw new ContractError(`${message}: choose another port`)
+    const advice = 'the host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0'
+    throw new ContractError(`${message}: ${advice}`)
+  }
+}
 
 interface Served {
   readonly port: number
@@ -107,7 +118,7 @@ async function serve(
   const { app, left } = await buildMock(contract, { handlers })
   const skipped = left.map(({ text, at }) => ({ text: `responds 501: ${text}`, at }))
   for (const line of await contract.locate(skipped)) stderr.write(`${line}\n`)
-  const origin = await app.listen({ port, host })
+  const origin = await listening(app, port, host)
   const { size } = contract.operations
   stdout.write(`${contract.title} at ${origin}${contract.prefix}: ${size} operations; ${origin}/docs\n`)
   await new Promise<void>((resolve) => {

@@ -25,7 +25,7 @@ export function responseNode(reader: Reader, operation: Operation, { key }: Resp
 
 // Of the connection, or of what the engine itself writes.
 const unmade =
-  /^(?:content-(?:type|length|encoding|range)|transfer-encoding|connection|trailer|vary|date|set-cookie)$/i
+  /^(?:content-(?:type|length|encoding|range)|transfer-encoding|connection|trailer|vary|date|set-cookie|preference-applied)$/i
 const added = /^(?:deprecation|sunset|link|allow|www-authenticate|retry-after|etag|cache-control)$/i
 
 /** The headers that a handler of the operation would set; of an error, also what the server must. */
@@ -66,26 +66,43 @@ function valuesFor(
   return Object.fromEntries(values)
 }
 
-function sampleOf(header: Header, node: Node, parts: HeaderParts): string | undefined {
-  const { schema } = header
-  const judge = parts.judges.responseHeader(schema)
+/** Whether a text is a value of a header, as it is declared. */
+export function isValueOf({ name, schema }: Header, text: string, { judges }: HeaderParts): boolean {
   const isList = [schema.type].flat().includes('array')
-  const isTag = /^etag$/i.test(header.name)
-  const isValid = (text: string) =>
-    (!isTag || isEntityTag(text)) && judge({ value: isList ? elementsOf(text) : text })
-  for (const { value } of examplesOf(node, parts.reader)) {
-    const text = headerText(value)
-    if (text !== undefined && isValid(text)) return text
-  }
-  // A link that is made up leads nowhere.
-  if (/^link$/i.test(header.name) && !header.required) return undefined
-  for (const value of valuesOf(schema, parts)) {
-    const text = headerText(value)
-    const texts = text === undefined ? [] : isTag ? [text, `"${text}"`] : [text]
-    const valid = texts.find(isValid)
-    if (valid !== undefined) return valid
-  }
+  if (/^etag$/i.test(name) && !isEntityTag(text)) return false
+  return judges.responseHeader(schema)({ value: isList ? elementsOf(text) : text })
+}
+
+// What a schema does not say of headers that all clients know (RFC 9110), whose text is often `type: string`.
+const known: Readonly<Record<string, string>> = {
+  etag: '"1"',
+  'last-modified': 'Wed, 25 Nov 2026 14:05:00 GMT',
+  expires: 'Wed, 25 Nov 2026 14:05:00 GMT',
+  'retry-after': '1',
+  age: '0',
+  'accept-ranges': 'bytes',
+  'cache-control': 'no-cache',
+  'content-disposition': 'attachment',
+  'content-language': 'en',
+}
+
+function sampleOf(header: Header, node: Node, parts: HeaderParts): string | undefined {
+  for (const text of samples(header, node, parts))
+    if (text !== undefined && isValueOf(header, text, parts)) return text
   return undefined
+}
+
+function* samples(header: Header, node: Node, parts: HeaderParts): Generator<string | undefined> {
+  const name = header.name.toLowerCase()
+  for (const { value } of examplesOf(node, parts.reader)) yield headerText(value)
+  // A link that is made up leads nowhere.
+  if (/^(?:link|(?:content-)?location)$/.test(name) && !header.required) return
+  if (Object.hasOwn(known, name)) yield known[name]
+  for (const value of valuesOf(header.schema, parts)) {
+    const text = headerText(value)
+    yield text
+    if (name === 'etag') yield `"${text}"`
+  }
 }
 
 /** Whether a text is an entity tag (RFC 9110, section 8.8.3). */

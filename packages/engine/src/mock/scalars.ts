@@ -30,11 +30,17 @@ function textsOf(parts: readonly Node[], keyword: string): string[] {
 
 const textMax = 1_000_000
 
+const heads = ['a', 'https://example.org/']
+
 /** A text. @param turn makes those of a list differ */
 export function textBy(parts: readonly Node[], turn: number, choose: Choose): string {
   const min = Math.min(greatest(parts, 'minLength') ?? 0, textMax)
   const max = least(parts, 'maxLength') ?? textMax
-  const candidates = [...patternTexts(parts, min, turn, choose), ...plainTexts(parts, min, max, turn)]
+  const ofPattern = patternTexts(parts, min, turn, choose)
+  // A pattern may be that of an end, such as a domain.
+  const ends =
+    textsOf(parts, 'format').length === 0 ? [] : ofPattern.flatMap((each) => heads.map((head) => head + each))
+  const candidates = [...ofPattern, ...ends, ...plainTexts(parts, min, max, turn)]
   return candidates.find((each) => fitsText(each, parts)) ?? candidates[0] ?? ''
 }
 
@@ -64,11 +70,16 @@ function plainTexts(parts: readonly Node[], min: number, max: number, turn: numb
   const [format = ''] = textsOf(parts, 'format').filter((each) => each in formats)
   const text = turn === 0 ? 'text' : `text ${turn + 1}`
   const fitted = text.slice(-max || text.length).padEnd(min, 'text')
-  const short =
-    max < text.length ? String.fromCharCode(97 + (turn % 26)).repeat(Math.max(min, max > 0 ? 1 : 0)) : ''
+  const short = max < text.length ? letters(turn).padStart(Math.max(min, max > 0 ? 1 : 0), 'a') : ''
   const such = formatTexts(format, min)
   const others = turn === 0 ? [] : such.flatMap((each) => variants(each, turn))
   return [...others, ...such, max < text.length ? short : fitted, 'text', '1', 'a', 'A', '']
+}
+
+// The number in letters: a to z, then ba.
+function letters(number: number): string {
+  const last = String.fromCharCode(97 + (number % 26))
+  return number < 26 ? last : letters(Math.floor(number / 26)) + last
 }
 
 // Each says what a value is: `a date, such as 2026-11-25`. Then shorter ones, and one that is long enough.
@@ -87,11 +98,11 @@ function formatTexts(format: string, min: number): string[] {
 }
 
 const shortTexts: Readonly<Record<string, readonly string[]>> = {
-  duration: ['P1D'],
+  duration: ['P1D', 'P10Y10M10DT10H10M10S'],
   email: ['a@b.co', 'a@b'],
   hostname: ['a.b', 'a'],
   ipv4: ['1.1.1.1'],
-  ipv6: ['::1', '::'],
+  ipv6: ['::1', '::', '2001:0db8:0000:0000:0000:0000:0000:0001'],
   uri: ['http://a', 'a:b', 'a:'],
   url: ['http://a', 'a:b'],
   'uri-reference': ['/a', 'a'],
@@ -107,10 +118,8 @@ const shortTexts: Readonly<Record<string, readonly string[]>> = {
 const longTexts: Readonly<Record<string, readonly [head: string, filler: string, tail: string]>> = {
   'date-time': ['2026-11-25T14:05:00.', '0', 'Z'],
   time: ['14:05:00.', '0', 'Z'],
-  duration: ['P', '1', 'D'],
   email: ['ann@', 'example.', 'example.org'],
   hostname: ['www.', 'example.', 'example.org'],
-  ipv6: ['2001:0db8:0000:', '0000:', '0001'],
   uri: ['https://example.org/', 'a', ''],
   url: ['https://example.org/', 'a', ''],
   'uri-reference': ['/', 'a', ''],

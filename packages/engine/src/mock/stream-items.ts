@@ -51,7 +51,8 @@ function itemsOfText(text: string, { framing, data = [] }: Content): unknown[] {
 // As a client reads them (WHATWG HTML, section 9.2.6). A comment alone is no event.
 function eventsOf(text: string, isJson: boolean): unknown[] {
   if (!/^(?:data|event|id|retry)?:/.test(text)) return []
-  const events = text.split(/(?:\r\n|\r|\n){2,}/).map((block) => eventOf(block.split(/\r\n|\r|\n/), isJson))
+  const blocks = text.replace(/\r\n?/g, '\n').split(/\n{2,}/)
+  const events = blocks.map((block) => eventOf(block.split('\n'), isJson))
   return events.filter((each) => Object.keys(each).length > 0)
 }
 

@@ -26,18 +26,21 @@ export function withFacts(value: unknown, facts: Told): unknown {
   const fields = Object.entries(value).map(([name, each]) => {
     const fact = factOf(name)
     if (typeof each === 'object' || fact === undefined) return [name, withFacts(each, facts)]
-    return [name, likeIt(facts[fact], each)]
+    return [name, likeIt(facts, fact, each)]
   })
   return Object.fromEntries(fields)
 }
 
-// In the form that the field has: some write a status as text, and some a number as a code.
-function likeIt(fact: string | number | undefined, field: unknown): unknown {
-  if (fact === undefined) return field
-  if (typeof fact === typeof field) return fact
-  if (typeof fact === 'number')
-    return typeof field === 'string' && /^\d{3}$/.test(field) ? String(fact) : field
-  return field
+// In the form that the field has: some write a status as text, or as the code.
+function likeIt(facts: Told, fact: keyof Told, field: unknown): unknown {
+  if (isNumber(field)) return fact === 'message' ? field : facts.status
+  const told = facts[fact]
+  if (typeof field !== 'string' || told === undefined) return field
+  return typeof told === 'string' || isStatus(field) ? String(told) : field
+}
+
+function isStatus(value: unknown): boolean {
+  return /^[1-5]\d\d$/.test(String(value))
 }
 
 /** The fields of a body that tell a fact. */
@@ -51,15 +54,10 @@ function* tellingOf(value: unknown, fact: keyof Told): Generator<unknown> {
 
 /** The status that a body tells, by itself or by its code; undefined if it tells none. */
 export function statusTold(value: unknown, statuses: ReadonlyMap<string, number>): number | undefined {
-  for (const each of tellingOf(value, 'status')) {
-    const status = isNumber(each) || /^\d{3}$/.test(String(each)) ? Number(each) : Number.NaN
-    if (Number.isInteger(status) && status >= 400 && status <= 599) return status
-  }
-  for (const each of tellingOf(value, 'code')) {
-    const status = statuses.get(String(each))
-    if (status !== undefined) return status
-  }
-  return undefined
+  const told = [...tellingOf(value, 'status'), ...tellingOf(value, 'code')].find(isStatus)
+  if (told !== undefined) return Number(told)
+  const [status] = [...tellingOf(value, 'code')].flatMap((code) => statuses.get(String(code)) ?? [])
+  return status
 }
 
 /** A body that tells of an error, with all that fits its schema, and with less. */
