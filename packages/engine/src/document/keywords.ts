@@ -9,7 +9,9 @@ export type AnySchema = Schema | boolean
 /** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
 export const exactNumbers = 'x-exact-numbers'
 
-/** The same of examples, which assert nothing: what is printed or compiled of a schema does not ask for it. */
+/**
+ * The same of examples, which assert nothing: what is printed or compiled of a schema does not ask for it.
+ */
 export const exactExamples = 'x-exact-examples'
 
 /** A keyword that contains schemas. */

@@ -26,7 +26,7 @@ export type ByRequest = (
   made: HandlerResponse,
   request: FastifyRequest,
   check: ResponseCheck,
-) => Promise<HandlerResponse>
+) => HandlerResponse | Promise<HandlerResponse>
 
 /** What the text of a header is made of. */
 interface Made {
@@ -41,20 +41,31 @@ type TextsOf = (made: Made) => (string | undefined)[] | Promise<(string | undefi
 
 /** Creates what fits the made responses of an operation to their requests. */
 export function createByRequest(operation: Operation, contract: Contract, parts: MakingParts): ByRequest {
-  const declaredBy = byStatus(operation.responses)
   const texts = textsByName(operation, contract, parts)
-  return async (made, request, check) => {
-    const body = pageOf(made, request, check)
+  const isVaried = ({ name, setByServer }: Header) => !setByServer && texts.has(name.toLowerCase())
+  const varied = [...operation.responses].map(
+    ([key, { headers }]) => [key, headers.filter(isVaried)] as const,
+  )
+  const variedOf = byStatus(new Map(varied))
+  return (made, request, check) => {
+    const body = pageOf(made, operation, request, check)
     const response = body === made.body ? made : { ...made, body }
-    const declared = declaredBy(made.status)?.headers ?? []
-    const varied = declared.filter(({ name, setByServer }) => !setByServer && texts.has(name.toLowerCase()))
-    if (varied.length === 0) return response
-    const headers: Record<string, unknown> = { ...made.headers }
+    const headers = variedOf(made.status) ?? []
+    return headers.length === 0 ? response : withHeaders(headers, response, request)
+  }
+
+  async function withHeaders(
+    varied: readonly Header[],
+    response: HandlerResponse,
+    request: FastifyRequest,
+  ): Promise<HandlerResponse> {
+    const headers: Record<string, unknown> = { ...response.headers }
     for (const header of varied) {
       const given = headers[header.name]?.toString()
       const all = (await texts.get(header.name.toLowerCase())?.({ given, response, request })) ?? []
       const own = all.find((text) => text !== undefined && isValidFor(header, text, request, parts))
-      headers[header.name] = own ?? (header.required || !/^link$/i.test(header.name) ? given : undefined)
+      const isKept = header.required || !/^link$/i.test(header.name)
+      headers[header.name] = own ?? (isKept ? given : undefined)
     }
     return { ...response, headers }
   }
@@ -105,7 +116,13 @@ function createLinks(operation: Operation, contract: Contract, parts: MakingPart
       ...each,
       target: ownReference(each.target, operation, contract, request),
     }))
-    const text = pageLinks(own, positionIn(example), request, Array.isArray(body) ? body.length : 0)
+    const text = pageLinks(
+      own,
+      positionIn(example),
+      operation,
+      request,
+      Array.isArray(body) ? body.length : 0,
+    )
     return text === '' ? undefined : text
   }
 }
@@ -113,10 +130,11 @@ function createLinks(operation: Operation, contract: Contract, parts: MakingPart
 // As many items as the request asks for, if its schema allows so few.
 function pageOf(
   { status, headers, body }: HandlerResponse,
+  operation: Operation,
   request: FastifyRequest,
   check: ResponseCheck,
 ): unknown {
-  const size = Array.isArray(body) ? pageSizeOf(request) : undefined
+  const size = Array.isArray(body) ? pageSizeOf(operation, request) : undefined
   if (!Array.isArray(body) || size === undefined || body.length <= size) return body
   const page = body.slice(0, size)
   return check.fault(status, page, headers?.['Content-Type']?.toString()) === undefined ? page : body

@@ -1,5 +1,5 @@
-// The links of a made response: they lead to this server, from the request that they answer. A list has two pages, so
-// whoever follows its links comes to an end.
+// The links of a made response: they lead to this server, from the request that they answer. A list has two
+// pages, so whoever follows its links comes to an end.
 
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation, Parameter } from '../document/contract.js'
@@ -46,8 +46,12 @@ interface Position {
 // Without blanks and case, and of `page[after]` what is in brackets.
 const pageNames = /^(?:page|pagenumber|pageno|pageindex|number)$/
 const offsetNames = /^(?:offset|skip|startindex)$/
-const cursorNames =
-  /^(?:(?:start|starting)?after(?:id)?|(?:next|page|start|end)?cursor|(?:next|page|continuation)(?:page)?token|marker|bookmark|lastid|lastkey|startkey)$/
+const cursorNames = new RegExp(
+  [
+    '^(?:(?:start|starting)?after(?:id)?|(?:next|page|start|end)?cursor|marker|bookmark',
+    'lastid|lastkey|startkey|(?:next|page|continuation)(?:page)?token)$',
+  ].join('|'),
+)
 const sizeNames = /^(?:limit|perpage|pagesize|size|maxresults|maxitems|top|first)$/
 
 function plainName(name: string): string {
@@ -121,14 +125,11 @@ function pairsOf(query: string): Pair[] {
 }
 
 /** How many items a page of a request has at most. */
-export function pageSizeOf({ url, routeOptions }: FastifyRequest): number | undefined {
-  const declared = routeOptions.config.operation?.parameters ?? []
-  const sizes = declared.filter((each) => each.in === 'query' && sizeNames.test(plainName(each.name)))
+export function pageSizeOf({ parameters }: Operation, { url }: FastifyRequest): number | undefined {
+  const sizes = parameters.filter((each) => each.in === 'query' && sizeNames.test(plainName(each.name)))
+  if (sizes.length === 0) return undefined
   const sent = pairsOf(queryOf(url)).find(({ name }) => sizes.some((each) => each.name === name))
-  const [value] = [sent?.value, ...sizes.map(({ schema }) => schema.default)].filter(
-    (each) => each !== undefined,
-  )
-  const size = Number(value ?? Number.NaN)
+  const size = Number(sent?.value ?? sizes[0]?.schema.default ?? Number.NaN)
   return Number.isInteger(size) && size > 0 ? size : undefined
 }
 
@@ -139,6 +140,7 @@ export function pageSizeOf({ url, routeOptions }: FastifyRequest): number | unde
 export function pageLinks(
   links: readonly Link[],
   position: Position | undefined,
+  operation: Operation,
   request: FastifyRequest,
   itemsCount: number,
 ): string {
@@ -146,7 +148,7 @@ export function pageLinks(
   const sent = pairs.find(({ name }) => name === position?.name)?.value
   const isFirst = position === undefined || position.isFirst(sent)
   const others = pairs.filter(({ name }) => name !== position?.name).map(({ text }) => text)
-  const size = pageSizeOf(request) ?? Math.max(1, itemsCount)
+  const size = pageSizeOf(operation, request) ?? Math.max(1, itemsCount)
   const next = position && [
     ...others,
     `${encodeURIComponent(position.name)}=${encodeURIComponent(position.second(size))}`,
@@ -177,7 +179,10 @@ function referenceTo(request: FastifyRequest, query: readonly string[]): string 
   return requestPath(request.url) + (query.length === 0 ? '' : `?${query.join('&')}`)
 }
 
-/** The URL of what a request has created, as a reference to this server; undefined if no path of the contract is its. */
+/**
+ * The URL of what a request has created, as a reference to this server; undefined if no path of the contract
+ * is its.
+ */
 export function createdAt(
   operation: Operation,
   { operations }: Contract,

@@ -25,8 +25,13 @@ export function responseNode(reader: Reader, operation: Operation, { key }: Resp
 
 // Of the connection, or of what the engine itself writes.
 const unmade =
-  /^(?:content-(?:type|length|encoding|range)|transfer-encoding|connection|trailer|vary|date|set-cookie|preference-applied)$/i
+  /^(?:content-(?:type|length|encoding|range)|transfer-encoding|connection|trailer|vary|date|set-cookie)$/i
 const added = /^(?:deprecation|sunset|link|allow|www-authenticate|retry-after|etag|cache-control)$/i
+
+// It is said of what was applied alone.
+function isPreference({ name }: Header): boolean {
+  return /^preference-applied$/i.test(name)
+}
 
 /** The headers that a handler of the operation would set; of an error, also what the server must. */
 export function madeHeaders(
@@ -38,7 +43,7 @@ export function madeHeaders(
   const made = response.headers.filter(
     (each) =>
       (!each.setByServer || each.required) &&
-      (each.required || !unmade.test(each.name)) &&
+      (each.required || !(unmade.test(each.name) || isPreference(each))) &&
       !(isTagged && /^(?:etag|cache-control)$/i.test(each.name)) &&
       !(operation.deprecation !== undefined && /^(?:deprecation|sunset|link)$/i.test(each.name)),
   )

@@ -67,8 +67,12 @@ interface Making {
 /** Creates what makes the responses of an operation, each when it is first asked for. */
 export function createMaker(operation: Operation, parts: MakingParts): MakeResponse {
   const made = new Map<string, HandlerResponse>()
+  const usual = new Map<string | undefined, HandlerResponse>()
   const names = new Set<string | undefined>(namesOf(operation, parts.reader))
   return ({ code, example, accept }, check) => {
+    const isUsual = code === undefined && example === undefined
+    const known = isUsual ? usual.get(accept) : undefined
+    if (known !== undefined) return known
     // As many as the contract has: what it does not have is passed over (RFC 7240, section 2).
     const wish = {
       code: isDeclared(code, operation) ? code : undefined,
@@ -78,12 +82,13 @@ export function createMaker(operation: Operation, parts: MakingParts): MakeRespo
     const key = JSON.stringify([wish.code, wish.example, accept])
     const response = made.get(key) ?? makeResponse({ operation, check, parts }, wish)
     made.set(key, response)
+    if (isUsual) usual.set(accept, response)
     return response
   }
 }
 
-// One that ends a response. Those without content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5) are none of a declared
-// one.
+// One that ends a response. Those without content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5) are none of
+// a declared one.
 function isDeclared(code: number | undefined, { responses }: Operation): boolean {
   if (code === undefined || code < 200 || code > 599) return false
   const declared = byStatus(responses)(code)

@@ -1,4 +1,5 @@
-// Numbers by the keywords of a schema's parts, in decimal arithmetic: those of 64 bits and fractions are exact.
+// Numbers by the keywords of a schema's parts, in decimal arithmetic: those of 64 bits and fractions are
+// exact.
 
 import type { Node } from '../document/reader.js'
 import {
@@ -93,8 +94,8 @@ function extreme(all: readonly bigint[], isMore: (a: bigint, b: bigint) => boole
   )
 }
 
-// What a number may be a multiple of: of all that is declared, or else whole numbers before fractions, and round ones
-// where a double keeps no others.
+// What a number may be a multiple of: of all that is declared, or else whole numbers before fractions, and
+// round ones where a double keeps no others.
 function unitsOf(parts: readonly Node[], isInteger: boolean, scale: number): readonly bigint[] {
   const one = 10n ** BigInt(scale)
   const steps = numbersOf(parts, 'multipleOf').map((each) => scaled(each, scale))

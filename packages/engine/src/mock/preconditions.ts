@@ -1,5 +1,5 @@
-// Preconditions of made operations that change something (RFC 9110, section 13.1.1), as a service has them: whoever
-// declares `If-Match` has it compared with the entity tag that a GET of the same path sends.
+// Preconditions of made operations that change something (RFC 9110, section 13.1.1), as a service has them:
+// whoever declares `If-Match` has it compared with the entity tag that a GET of the same path sends.
 
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
@@ -9,7 +9,8 @@ import { sentQueryKeys } from '../serve/request/query-keys.js'
 import { byStatus } from '../serve/response/response-validation.js'
 
 /**
- * Refuses a request whose precondition is missing (428) or does not hold (412), where the contract declares that.
+ * Refuses a request whose precondition is missing (428) or does not hold (412), where the contract declares
+ * that.
  * @throws {RequestError}
  */
 export async function checkPreconditions(

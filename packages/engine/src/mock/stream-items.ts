@@ -1,5 +1,5 @@
-// The items of a made stream: those of an example, which is an array of them, one, or their text; or else a few by
-// their schema.
+// The items of a made stream: those of an example, which is an array of them, one, or their text; or else a
+// few by their schema.
 
 import type { Content } from '../document/contract.js'
 import { type Node, nodeOf, nodesOf } from '../document/reader.js'
@@ -84,8 +84,8 @@ export function madeItems({ schema = true, framing }: Content, parts: ValueParts
     .map((item) => (framing === 'sse' ? withoutOrders(nodeOf(item), names, isValid) : item))
 }
 
-// A made `retry` would tell clients how soon they come back, and a made `id` what they have read. A made name would
-// keep an event from those who listen to events without one.
+// A made `retry` would tell clients how soon they come back, and a made `id` what they have read. A made name
+// would keep an event from those who listen to events without one.
 function withoutOrders(event: Node, names: readonly unknown[], isValid: IsItem): unknown {
   const { id: _, retry: __, ...rest } = event
   const { event: name, ...unnamed } = rest

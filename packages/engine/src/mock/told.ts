@@ -1,4 +1,5 @@
-// What the body of an error tells of itself, in the fields that are named for it: its status, its code and its message.
+// What the body of an error tells of itself, in the fields that are named for it: its status, its code and
+// its message.
 
 import { isNumber } from '../values/exact-numbers.js'
 
@@ -19,7 +20,10 @@ function factOf(name: string): keyof Told | undefined {
   return factNames.find(([pattern]) => pattern.test(name))?.[1]
 }
 
-/** A body that tells these facts: in its own fields and those of an object within, as in `{ error: { message } }`. */
+/**
+ * A body that tells these facts: in its own fields and those of an object within, as in `{ error: { message }
+ * }`.
+ */
 export function withFacts(value: unknown, facts: Told): unknown {
   if (Array.isArray(value)) return value.map((each) => withFacts(each, facts))
   if (typeof value !== 'object' || value === null) return value

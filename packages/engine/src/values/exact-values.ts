@@ -1,5 +1,5 @@
-// The exact values of a node of the document. The document has doubles, which all of its readers know, and beside them
-// as JSON what a double would round (compile/source/upgrade.ts).
+// The exact values of a node of the document. The document has doubles, which all of its readers know, and
+// beside them as JSON what a double would round (compile/source/upgrade.ts).
 
 import { parse } from 'lossless-json'
 import { exactExamples, exactNumbers } from '../document/keywords.js'
