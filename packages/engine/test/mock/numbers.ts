@@ -25,8 +25,8 @@ const cases: readonly (readonly [parts: readonly object[], first: unknown, secon
   [[{ type: 'integer', minimum: 2, maximum: 1 }], undefined],
   [[{ type: 'number', multipleOf: 0.01, exclusiveMaximum: 0.02 }], 0.01, 0],
   [[{ type: 'number', multipleOf: 0.1, minimum: 0.55, maximum: 0.65 }], 0.6],
-  [[{ type: 'number', exclusiveMinimum: 0, maximum: 1e-12 }], 5e-13],
-  [[{ type: 'number', exclusiveMinimum: 1, exclusiveMaximum: 1.0001 }], 1.00005],
+  [[{ type: 'number', exclusiveMinimum: 0, maximum: 1e-12 }], 1e-12],
+  [[{ type: 'number', exclusiveMinimum: 1, exclusiveMaximum: 1.0001 }], 1.00001],
   [[{ type: 'number', minimum: -0.7, maximum: -0.5 }], -0.5],
   [[{ type: 'number', minimum: 1e300 }], 1e300],
 ]
