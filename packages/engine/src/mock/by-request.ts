@@ -93,7 +93,9 @@ function textsByName(
       'etag',
       async ({ given, response, request }) => {
         if (given === undefined) return [] // the server makes it
-        const tag = operation.isSafe ? undefined : await currentTag(request, contract)
+        // What a POST has created is not at its path.
+        const isOfPath = !operation.isSafe && operation.method !== 'POST'
+        const tag = isOfPath ? await currentTag(request, contract) : undefined
         return [tag, digestOf(response.body)]
       },
     ],

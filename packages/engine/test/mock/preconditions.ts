@@ -75,6 +75,31 @@ t.test('a change has the tag of what is read, and needs it where the contract sa
   t.match(await change('/free'), { statusCode: 200 }, 'without If-Match in the contract')
 })
 
+t.test('what was created has the tag of its own path, not of the list', async (t) => {
+  const list = {
+    description: 'All.',
+    headers: { ETag: text },
+    content: { 'application/json': { schema: {} } },
+  }
+  const paths = {
+    '/pets': {
+      get: { operationId: 'list', responses: { 200: list, default: anError } },
+      post: { operationId: 'add', responses: { 201: tagged(), default: anError } },
+    },
+    '/pets/{id}': {
+      get: {
+        operationId: 'get',
+        parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+        responses: { 200: tagged(), default: anError },
+      },
+    },
+  }
+  const app = await mocked(t, { paths })
+  const { etag } = (await app.inject({ method: 'POST', url: '/pets' })).headers
+  t.equal(etag, (await app.inject('/pets/1')).headers.etag)
+  t.not(etag, (await app.inject('/pets')).headers.etag)
+})
+
 t.test('what is unchanged is 304, and a key in the query is kept for the comparison', async (t) => {
   const app = await mocked(t, document)
   const { etag } = (await app.inject('/key?key=any')).headers
