@@ -40,7 +40,7 @@ export {
   schemasIn,
   subschemasOf,
 } from './document/keywords.js'
-export { accepts, essence, isJson, isRange, responseContent } from './document/media-types.js'
+export { accepts, essence, isJson, isRange, parametersOf, responseContent } from './document/media-types.js'
 export { methodFields, methodsOfNode, operationsIn, problemOf } from './document/methods.js'
 export { pathParameterNames } from './document/names.js'
 export { patternSource } from './document/patterns.js'

@@ -6,6 +6,7 @@ import {
   isJson,
   isOpenApi30,
   methodFields,
+  parametersOf,
   Reader,
   schemaKeywords,
   toSchema31,
@@ -314,9 +315,7 @@ function renamed(node: Node, rename: (key: string) => string): Node {
 // Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11); of
 // other text it is UTF-8 by default.
 function mediaType(type: string): string {
-  const [, ...parameters] = type.split(';').map((part) => part.trim())
-  const name = essence(type)
-  const isJson = /[/+]json$/.test(name)
-  const kept = parameters.filter((each) => !(isJson ? /^charset=/i : /^charset="?utf-?8"?$/i).test(each))
-  return [name, ...kept].join('; ')
+  const isDefault = (value: string) => isJson(type) || /^utf-?8$/.test(value)
+  const kept = [...parametersOf(type)].filter(([name, value]) => name !== 'charset' || !isDefault(value))
+  return [essence(type), ...kept.map((each) => each.join('='))].join('; ')
 }

@@ -1,11 +1,11 @@
 // Security schemes and requirements (OpenAPI 3.1.1, sections 4.8.27 and 4.8.30): what a document says of
 // them, and where a credential of each is sent. A scheme that the server cannot read is never treated as met.
 
+import { isToken } from '../lib/field-values.js'
 import { capitalized } from '../lib/texts.js'
 import type { Contract, Operation, Requirement, SecurityScheme } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
 import { operationPlace } from './methods.js'
-import { isToken } from './names.js'
 import type { Node, Reader } from './reader.js'
 
 /** The Security Requirement Objects of an operation: its own or, if it has none, the document's. */

@@ -2,6 +2,7 @@
 
 import { createRequire } from 'node:module'
 import type { Content } from '../document/contract.js'
+import { parametersOf } from '../document/media-types.js'
 import { utf8Fault } from '../values/text.js'
 import { bySchema, inUtf8, type Kind, Unwritable } from './kind.js'
 
@@ -52,7 +53,7 @@ function writable(write: () => string): string {
 
 // It has a header row unless the contract says otherwise.
 function withHeader(mediaType: string): string {
-  return /;\s*header=/i.test(mediaType) ? mediaType : `${mediaType}; header=present`
+  return parametersOf(mediaType).has('header') ? mediaType : `${mediaType}; header=present`
 }
 
 type Row = Readonly<Record<string, unknown>>
@@ -81,7 +82,7 @@ export function createCsvWriter({ columns = [], mediaType }: Content): CsvWriter
     return `${text}\r\n`
   }
   return {
-    header: /;\s*header="?absent/i.test(mediaType) ? '' : textOf([columns]),
+    header: parametersOf(mediaType).get('header') === 'absent' ? '' : textOf([columns]),
     rows: (rows) => textOf(rows.map((row) => toLine(row, columns, known))),
   }
 }

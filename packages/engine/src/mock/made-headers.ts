@@ -2,12 +2,12 @@
 // schemas. Those that the server of a contract adds by itself are added here, too.
 
 import type { Contract, Header, Operation, Response } from '../document/contract.js'
-import { elementsOf } from '../document/media-types.js'
 import { operationIn } from '../document/methods.js'
 import { type Node, nodeOf, type Reader } from '../document/reader.js'
 import { ownError } from '../document/request-error.js'
 import { isOfErrors } from '../document/responses.js'
 import type { Addition } from '../index.js'
+import { elementsOf } from '../lib/field-values.js'
 import { hasEntityTags } from '../serve/response/entity-tags.js'
 import { examplesOf } from './examples.js'
 import { type ValueParts, valuesOf } from './values.js'

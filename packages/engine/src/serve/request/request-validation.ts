@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
 import { isExplodedObject } from '../../document/exploded-object.js'
 import type { Validator } from '../../document/judges.js'
-import { contentFor, isUtf8 } from '../../document/media-types.js'
+import { ambiguityOf, contentFor, isUtf8 } from '../../document/media-types.js'
 import { jsonPointer } from '../../document/pointer.js'
 import { ownError, type RequestError } from '../../document/request-error.js'
 import { kindOf } from '../../kinds/index.js'
@@ -71,11 +71,15 @@ function bodyRefusal(
   content: Content | undefined,
 ): RequestError | undefined {
   if (operation.body === undefined) return invalid([violation('body', 'must be absent')])
-  if (content === undefined || (isText(content) && !isUtf8(request.headers['content-type'] ?? ''))) {
+  const type = request.headers['content-type'] ?? ''
+  const ambiguity = ambiguityOf(type)
+  if (ambiguity !== undefined || content === undefined || (isText(content) && !isUtf8(type))) {
     const { contents } = operation.body
     const encoding = contents.some(isText) ? ', in UTF-8' : ''
     const types = contents.map(({ mediaType }) => mediaType)
-    return ownError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
+    const reason = ambiguity === undefined ? '' : ` Its Content-Type cannot be read: ${ambiguity}.`
+    const expected = `The body must be of type ${types.join(' or ')}${encoding}.`
+    return ownError('unsupported_media_type', expected + reason)
   }
   const coding = request.headers['content-encoding'] ?? 'identity'
   if (coding.toLowerCase() === 'identity') return undefined

@@ -6,10 +6,11 @@ import type { ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../../document/contract.js'
 import type { Judges } from '../../document/judges.js'
 import type { AnySchema } from '../../document/keywords.js'
-import { elementsOf, responseContent } from '../../document/media-types.js'
+import { responseContent } from '../../document/media-types.js'
 import { contentsOf, errorsAmong } from '../../document/responses.js'
 import { isStream, kindOf } from '../../kinds/index.js'
 import { because, type Compile, type ContentFault } from '../../kinds/kind.js'
+import { elementsOf } from '../../lib/field-values.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
