@@ -63,10 +63,12 @@ function requestFault(
 }
 
 /**
- * Refuses a request whose path and query are longer than the contract's limit.
- * @throws {RequestError} `uri_too_long`
+ * Refuses a request whose path and query are longer than the contract's limit, or that have a fragment: the
+ * router would take it for a query, which nothing else does (RFC 9112, section 3.2).
+ * @throws {RequestError} `uri_too_long`, `malformed_request`
  */
 export function checkUrl({ url }: FastifyRequest, contract: Contract): void {
+  if (url.includes('#')) throw requestFault('malformed_request', '', contract, undefined)
   if (url.length > contract.limits.url) throw requestFault('uri_too_long', '', contract, undefined)
 }
 

@@ -3,9 +3,9 @@
 
 import type { FastifyRequest } from 'fastify'
 import { type CredentialPlace, headerOf } from '../../document/security.js'
+import { decodedOrSent, nameIn, pairsOf } from '../../lib/query.js'
 import { capitalized, splitPair } from '../../lib/texts.js'
 import { sentCookies } from '../request/cookies.js'
-import { decode } from '../request/parameter-text.js'
 import { sentQueryKeys } from '../request/query-keys.js'
 import type { Credential, UsernamePassword } from './check.js'
 
@@ -84,17 +84,13 @@ function readBasic(credentials: string): UsernamePassword | typeof malformed {
 
 // A query is a form, so its names are encoded as well as its values.
 function queryValues(query: string, name: string): string[] {
-  const pairs = query.split('&').map(splitPair)
-  return pairs.filter(([sent]) => decodedOrSent(sent) === name).map(([, value]) => decodedOrSent(value))
+  const own = pairsOf(query).filter((pair) => nameIn(pair) === name)
+  return own.map((pair) => decodedOrSent(splitPair(pair)[1]))
 }
 
 function only(values: readonly string[]): SentCredential {
   if (values.length > 1) return malformed
   return values[0] || undefined
-}
-
-function decodedOrSent(text: string): string {
-  return decode(text) ?? text
 }
 
 function decodedCookie(text: string): string {

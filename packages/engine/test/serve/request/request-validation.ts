@@ -310,6 +310,11 @@ t.test('the input of an operation', async (t) => {
       })
     })
 
+  t.test('a target with a fragment is refused, which the router would take for a query', async (t) => {
+    for (const target of ['/pets#status=sold', '/pets?status=sold#', 'http://a/pets#'])
+      t.match(await raw(origin, `GET ${target}`, [], ''), /^HTTP\/1.1 400 .*"malformed_request"/s, target)
+  })
+
   t.test('a body without a type is refused', async (t) => {
     t.match(await raw(origin, 'POST /animals', ['Content-Length: 2'], '{}'), /^HTTP\/1.1 415 /)
     t.match(
