@@ -41,7 +41,7 @@ export {
   subschemasOf,
 } from './document/keywords.js'
 export { accepts, essence, isJson, isRange, parametersOf, responseContent } from './document/media-types.js'
-export { methodFields, methodsOfNode, operationsIn, problemOf } from './document/methods.js'
+export { isSafe, methodFields, methodsOfNode, operationsIn, problemOf } from './document/methods.js'
 export { pathParameterNames } from './document/names.js'
 export { patternSource } from './document/patterns.js'
 export { decodePlan, encodePlan, type PlanBody } from './document/plan.js'
