@@ -14,7 +14,7 @@ import { requestPath } from '../../lib/request-path.js'
 import { literalPattern, splitPair } from '../../lib/texts.js'
 import { errorAt, withPath } from '../../values/messages.js'
 import { type Decode, once, parsed, readStyled, StyleError, toObject } from '../../values/styles.js'
-import { sentCookies } from './cookies.js'
+import { decodeCookie, sentCookies } from './cookies.js'
 import { exceptFor, invalidText, withoutBlanks } from './parameter-text.js'
 import { queryOfParameters } from './query-keys.js'
 import { type RequestPart, readCookies } from './request-parts.js'
@@ -71,7 +71,7 @@ const locations: readonly Location[] = [
   {
     in: 'cookie',
     httpPart: 'cookies',
-    decode: decodeCookie,
+    decode: cookieText,
     sent: () => sentCookies,
     values: (request) =>
       Object.assign(request, { [readCookies]: Object.create(null) as Values })[readCookies],
@@ -284,10 +284,8 @@ function queryPairs(query: string): Sent {
   return sent
 }
 
-function decodeCookie(text: string): string {
-  try {
-    const decoded = decodeURIComponent(withoutBlanks(text))
-    if (!decoded.includes('\0')) return decoded
-  } catch {}
-  throw new StyleError(invalidText)
+function cookieText(sent: string): string {
+  const text = decodeCookie(sent)
+  if (text === undefined) throw new StyleError(invalidText)
+  return text
 }
