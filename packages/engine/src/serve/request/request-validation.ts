@@ -11,6 +11,7 @@ import { ambiguityOf, contentFor, isUtf8 } from '../../document/media-types.js'
 import { jsonPointer } from '../../document/pointer.js'
 import { ownError, type RequestError } from '../../document/request-error.js'
 import { kindOf } from '../../kinds/index.js'
+import { bodyLength } from '../../lib/body-length.js'
 import { errorsMax } from '../../values/explain.js'
 import { beforeFile, errorAt, withPath } from '../../values/messages.js'
 import { isTooComplex } from '../../values/steps.js'
@@ -25,19 +26,24 @@ import { invalid, violation, violationsIn } from './violations.js'
  * @throws {RequestError} `invalid_request` and `unsupported_media_type`
  */
 export function checkMediaType(request: FastifyRequest, operation: Operation): void | Promise<void> {
-  const { headers, raw } = request
-  const isChunked = headers['transfer-encoding'] !== undefined
-  if (!isChunked && Number(headers['content-length'] ?? 0) === 0) return
+  const length = bodyLength(request.headers)
+  if (length === 0) return forgetType(request)
   const content = declaredContent(request, operation)
   if (content !== undefined) nameAsDeclared(request, content)
   const refusal = bodyRefusal(request, operation, content)
   if (refusal === undefined) return
-  if (!isChunked) throw refusal
-  return refuseIfBytes(raw, refusal)
+  if (length !== undefined) throw refusal
+  return refuseIfBytes(request, refusal)
 }
 
-async function refuseIfBytes(raw: IncomingMessage, refusal: RequestError): Promise<void> {
-  if (await hasBytes(raw)) throw refusal
+async function refuseIfBytes(request: FastifyRequest, refusal: RequestError): Promise<void> {
+  if (await hasBytes(request.raw)) throw refusal
+  forgetType(request)
+}
+
+// Without a body, a type is of nothing. Fastify (5.12) would refuse one that it cannot read nevertheless.
+function forgetType({ headers, mediaType }: FastifyRequest): void {
+  if (mediaType === undefined && headers['content-type'] !== undefined) delete headers['content-type']
 }
 
 // Whether a chunk arrives. The rest is not read.
