@@ -31,7 +31,9 @@ export { filesOf, type ReadText, UnreadFile } from './document/file-text.js'
 export { framingOf, keepAliveOf } from './document/framing.js'
 export {
   type AnySchema,
+  annotations,
   extendedBy,
+  keywordTypes,
   mapMembers,
   nestingIn,
   ofOtherDrafts,

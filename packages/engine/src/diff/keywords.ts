@@ -119,8 +119,8 @@ function compareBounds(schema: Spot): void {
 
 // Whether both schemas accept values that a keyword is about: what only one accepts, its type says.
 function isInBoth({ before, after }: Spot, keyword: string): boolean {
-  const type = keywordTypes[keyword] ?? ''
-  return keywordTypes[keyword] === undefined || [before, after].every((each) => typesOf(each).includes(type))
+  const type = keywordTypes.get(keyword)
+  return type === undefined || [before, after].every((each) => typesOf(each).includes(type))
 }
 
 function boundOf(schema: Node, bound: Bound): { keyword: string; limit: number | bigint } {

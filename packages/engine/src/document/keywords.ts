@@ -57,6 +57,42 @@ export const schemaKeywords: ReadonlyMap<string, SchemaKeyword> = new Map(
   }),
 )
 
+/** The type of value that a keyword is about, as which others are valid by it; `integer` for all numbers. */
+export const keywordTypes: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    string: 'minLength maxLength pattern',
+    integer: 'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf',
+    array:
+      'items prefixItems unevaluatedItems contains minContains maxContains minItems maxItems uniqueItems',
+    object:
+      'properties patternProperties additionalProperties unevaluatedProperties propertyNames required ' +
+      'dependentRequired dependentSchemas minProperties maxProperties',
+  }).flatMap(([type, keywords]) => keywords.split(' ').map((keyword) => [keyword, type] as const)),
+)
+const ofAnyType: ReadonlySet<string> = new Set([
+  ...['type', 'enum', 'const', 'format', '$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'not'],
+  ...['if', 'then', 'else'],
+])
+
+/** Whether a value, of a type, may be invalid by a keyword; what Ajv does not know is an annotation. */
+export function asserts(keyword: string, type?: string): boolean {
+  const about = keywordTypes.get(keyword)
+  return ofAnyType.has(keyword) || (about !== undefined && (type === undefined || about === type))
+}
+
+/** Keywords by which no value is invalid, changed or written in another way. */
+export const annotations: ReadonlySet<string> = new Set([
+  ...['title', 'description', 'example', 'examples', 'deprecated', 'externalDocs', 'xml', '$comment'],
+])
+
+/** Whether a schema has no other keywords than these, and what says nothing to a validator or a writer. */
+export function saysOnly(schema: Schema, keywords: readonly string[]): boolean {
+  return Object.keys(schema).every(
+    (each) =>
+      keywords.includes(each) || annotations.has(each) || (each.startsWith('x-') && each !== exactNumbers),
+  )
+}
+
 /** The formats of strings that are checked (schemas/formats.ts). */
 export const checkedFormats = [
   'date',
