@@ -2,11 +2,12 @@
 // has seen it.
 
 import { RequestError } from 'contract-engine'
+import { namesTag } from 'contract-engine/lib/field-values'
 import { preconditionFailed } from '../../lib/precondition-errors.js'
 import type { Sql } from '../database.js'
 import { inTransaction } from '../driver/transaction.js'
 import { isDataException, wrongValue } from '../unavailable.js'
-import { namesTag, type TagOf } from './entity-tag.js'
+import type { TagOf } from './entity-tag.js'
 import { andWhere, type Source } from './page-statement.js'
 import { canRead, type Field, readRows, selected, type Texts } from './rows.js'
 
@@ -92,7 +93,7 @@ async function ifMatching<Shown>(
   const checked = async (sql: Sql) => {
     const row = await find(sql, written)
     if (row === undefined) return undefined
-    if (!namesTag(ifMatch ?? '*', rows.tagOf(row))) throw preconditionFailed()
+    if (!namesTag(ifMatch ?? '*', rows.tagOf(row), false)) throw preconditionFailed()
     return run(sql, written)
   }
   const changed = ifMatch === undefined ? run(sql, written) : inTransaction(sql, checked)

@@ -1,4 +1,4 @@
-// The entity tag of a row, and whether an `If-Match` names it (RFC 9110, sections 8.8.3 and 13.1.1).
+// The entity tag of a row (RFC 9110, section 8.8.3).
 
 import { hash } from 'node:crypto'
 import type { Field } from './rows.js'
@@ -19,9 +19,4 @@ export function entityTags<Shown extends object>(
     const values = shown.map(({ name, codec }) => codec.write(row[name as keyof Shown]))
     return `"${hash('sha1', JSON.stringify(values), 'base64url')}"`
   }
-}
-
-/** Whether an `If-Match` names a tag. It is compared strongly: a weak one is none (section 8.8.3.2). */
-export function namesTag(ifMatch: string, tag: string): boolean {
-  return ifMatch.trim() === '*' || ifMatch.match(/(W\/)?"[^"]*"/g)?.includes(tag) === true
 }

@@ -57,6 +57,17 @@ export function elementsOf(list: string): string[] {
   return splitAt(list, ',')
 }
 
+/**
+ * Whether a list of entity tags, or `*`, names a strong one (section 13.1). A tag may have a comma and a
+ * backslash, which escapes nothing, and no quotation mark.
+ * @param isWeak whether they are compared weakly: a weak one with the same text is the same (section 8.8.3.2)
+ */
+export function namesTag(list: string, tag: string, isWeak: boolean): boolean {
+  if (list.trim() === '*') return true
+  const tags = (list.match(/(?:"[^"]*"?|[^",])+/g) ?? []).map((each) => each.trim())
+  return tags.some((each) => each === tag || (isWeak && each === `W/${tag}`))
+}
+
 /** The parts between separators that are not in quotes, without blanks. */
 export function splitAt(text: string, separator: ',' | ';'): string[] {
   if (!text.includes('"')) return text.split(separator).map((each) => each.trim())

@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module'
 import t from 'tap'
-import { elementsOf, readParameters } from '../../src/lib/field-values.js'
+import { elementsOf, namesTag, readParameters } from '../../src/lib/field-values.js'
 
 type Values = Readonly<Record<string, string>>
 
@@ -61,4 +61,29 @@ t.test('what is not ambiguous is read as Fastify reads it', async (t) => {
     if (JSON.stringify([...theirs]) !== JSON.stringify([...values])) t.fail(text)
   }
   t.ok(compared > 2_000, `${compared} texts`)
+})
+
+t.test('a list of entity tags names one strongly or weakly, and what is no tag names none', async (t) => {
+  const rows: readonly (readonly [list: string, tag: string, strongly: boolean, weakly: boolean])[] = [
+    ['*', '"a"', true, true],
+    ['"a"', '"a"', true, true],
+    [' "b" ,\t"a"', '"a"', true, true],
+    ['"b","a,c"', '"a,c"', true, true],
+    ['"b\\", "a"', '"a"', true, true],
+    ['W/"a"', '"a"', false, true],
+    ['"b", W/"a"', '"a"', false, true],
+    ['W/"a", "a"', '"a"', true, true],
+    ['"b, "a", "c"', '"a"', false, false],
+    ['w/"a"', '"a"', false, false],
+    ['x"a"', '"a"', false, false],
+    ['"a"x', '"a"', false, false],
+    ['"b""a"', '"a"', false, false],
+    ['a', '"a"', false, false],
+    ['', '"a"', false, false],
+    ['*, "b"', '"a"', false, false],
+  ]
+  for (const [list, tag, strongly, weakly] of rows) {
+    t.equal(namesTag(list, tag, false), strongly, `${list} strongly`)
+    t.equal(namesTag(list, tag, true), weakly, `${list} weakly`)
+  }
 })
