@@ -97,9 +97,9 @@ function byWidth(a: { readonly mediaType: string }, b: { readonly mediaType: str
 
 /** Whether the `charset`, if any, is UTF-8 or its subset ASCII. */
 export function isUtf8(mediaType: string): boolean {
-  if (ambiguityOf(mediaType) !== undefined) return false
-  const charset = readParameters(mediaType).values.get('charset') ?? 'utf-8'
-  return /^(utf-?8|us-ascii)$/i.test(charset) // `utf8` is not registered, but common
+  const { values, fault } = readParameters(mediaType)
+  if (fault === 'repeated' || fault === 'quotes') return false
+  return /^(utf-?8|us-ascii)$/i.test(values.get('charset') ?? 'utf-8') // `utf8` is not registered, but common
 }
 
 /** Why a `Content-Type` is ambiguous: another reader may find another parameter in it. */

@@ -13,6 +13,8 @@ export interface Parameters {
 }
 
 const none: Parameters = { values: new Map(), fault: undefined }
+// Most requests say the same of their bodies. What is read depends on the text alone, and nobody changes it.
+let last = { value: '', read: none }
 
 /**
  * Reads the parameters of a value (section 5.6.6). Wider than its grammar where only one reading is possible:
@@ -21,6 +23,11 @@ const none: Parameters = { values: new Map(), fault: undefined }
  */
 export function readParameters(value: string): Parameters {
   if (!value.includes(';')) return none
+  if (value !== last.value) last = { value, read: parametersIn(value) }
+  return last.read
+}
+
+function parametersIn(value: string): Parameters {
   const values = new Map<string, string>()
   const faults = new Set<Parameters['fault']>()
   for (const part of splitAt(value, ';').slice(1)) {
