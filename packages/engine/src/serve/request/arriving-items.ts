@@ -149,7 +149,7 @@ export function itemsReceiver(
   if (streams.length === 0) return undefined
   const rules = new Map(streams.map((each) => [each, rulesOf(each, operation, judge)]))
   return (request) => {
-    const content = request.body instanceof Upload ? contentOf(request, operation) : undefined
+    const content = request.body instanceof Upload ? contentOf(request) : undefined
     const own = content && rules.get(content)
     if (own !== undefined) request.body = new ArrivingItems(request.body as Upload, own)
   }

@@ -30,7 +30,7 @@ export function receiveBody(
   const max = operation.limits.body
   const length = bodyLength(request.headers)
   const mayStream = takesUploads(operation) && length !== 0
-  const content = mayStream ? contentOf(request, operation) : undefined
+  const content = mayStream ? contentOf(request) : undefined
   if (content?.upload !== undefined) {
     const { minLength, maxLength, files } = content.upload
     const limits = { max, isRequired: operation.body?.required === true, minLength, maxLength }

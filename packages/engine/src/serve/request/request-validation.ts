@@ -17,7 +17,7 @@ import { beforeFile, errorAt, withPath } from '../../values/messages.js'
 import { isTooComplex } from '../../values/steps.js'
 import { needlessNulls } from './needless-nulls.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
-import { parts, type RequestPart, readErrors, upload } from './request-parts.js'
+import { declaredAs, parts, type RequestPart, readErrors, upload } from './request-parts.js'
 import { invalid, violation, violationsIn } from './violations.js'
 
 /**
@@ -29,6 +29,7 @@ export function checkMediaType(request: FastifyRequest, operation: Operation): v
   const length = bodyLength(request.headers)
   if (length === 0) return forgetType(request)
   const content = declaredContent(request, operation)
+  request[declaredAs] = content
   if (content !== undefined) nameAsDeclared(request, content)
   const refusal = bodyRefusal(request, operation, content)
   if (refusal === undefined) return
@@ -99,21 +100,21 @@ function isText(content: Content): boolean {
 }
 
 /** How the contract declares a body that checkMediaType has accepted; undefined if there is none. */
-export function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
-  return mediaType === undefined ? undefined : contentFor(body?.contents ?? [], mediaType)
+export function contentOf(request: FastifyRequest): Content | undefined {
+  return request[declaredAs]
 }
 
 /**
  * Parses a body by its media type. Not in a content-type parser: Fastify closes the connection if one fails.
  * @throws {RequestError} `invalid_json`; `invalid_request` for a malformed form
  */
-export function parseBody(request: FastifyRequest, operation: Operation): void {
+export function parseBody(request: FastifyRequest): void {
   if (!Buffer.isBuffer(request.body)) return
   if (request.body.length === 0) {
     request.body = undefined
     return
   }
-  const content = contentOf(request, operation)
+  const content = contentOf(request)
   if (content === undefined) return
   const { received } = kindOf(content)
   if (received === undefined) return

@@ -78,6 +78,7 @@ t.test('bodies', async (t) => {
         },
       },
     },
+    versions: { 'text/plain; v=1': {}, 'text/plain; v="2"': {}, 'application/json': {} },
     races: {
       'application/json': { schema: { type: 'array', items: race } },
       [urlencoded]: { schema: race },
@@ -219,6 +220,14 @@ t.test('bodies', async (t) => {
     t.strictSame(await given('application/json', '[{}]'), { constructor: missing, toString: missing })
     t.strictSame(await given('application/json', '[{"toString":1}]'), { constructor: missing, toString: 1 })
     t.strictSame(await given(urlencoded, 'constructor=a'), { constructor: 'a', toString: missing })
+  })
+
+  t.test('a body is read as the declaration that accepted its type, with its parameters', async (t) => {
+    for (const type of ['text/plain; v=1', 'text/plain;v="1"', 'text/plain; V=2; a=b']) {
+      t.match(await post('versions', type, 'ab'), { status: 204 }, type)
+      t.equal(bodies.pop(), 'ab')
+    }
+    t.match(await post('versions', 'text/plain', 'ab'), { status: 415 })
   })
 
   t.test('an optional body may be absent', async (t) => {
