@@ -4,9 +4,10 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation, Parameter } from '../document/contract.js'
 import { nodeOf } from '../document/reader.js'
+import { readParameters } from '../lib/field-values.js'
+import { decodedOrSent, nameIn, pairsOf as pairTexts, queryOf } from '../lib/query.js'
 import { requestPath } from '../lib/request-path.js'
 import { splitPair } from '../lib/texts.js'
-import { decode, queryOf } from '../serve/request/parameter-text.js'
 import { type ValueParts, valuesOf } from './values.js'
 
 /** A link of the header `Link` (RFC 8288). */
@@ -30,9 +31,10 @@ export function isOfPages(relation: string): boolean {
 /** The links of a header's text, which may be none. */
 export function linksIn(header: string): Link[] {
   // Targets have no angle brackets, and quoted values may have commas.
-  return [...header.matchAll(/<([^<>]*)>((?:"[^"]*"|[^",<])*)/g)].map(([, target = '', parameters = '']) => {
-    const [, quoted, bare = ''] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? []
-    return { target, relation: (quoted ?? bare).toLowerCase(), parameters: parameters.trim() }
+  const links = header.matchAll(/<([^<>]*)>((?:"(?:[^"\\]|\\.)*"|[^",<])*)/g)
+  return [...links].map(([, target = '', parameters = '']) => {
+    const relation = readParameters(parameters).values.get('rel') ?? ''
+    return { target, relation: relation.toLowerCase(), parameters: parameters.trim() }
   })
 }
 
@@ -117,10 +119,8 @@ interface Pair {
 
 // Each as it was sent, too: what is written anew may mean another thing.
 function pairsOf(query: string): Pair[] {
-  const texts = query.split('&').filter((each) => each !== '')
-  return texts.map((text) => {
-    const [name, value] = splitPair(text).map((part) => decode(part) ?? part)
-    return { text, name: name ?? '', value: value ?? '' }
+  return pairTexts(query).map((text) => {
+    return { text, name: nameIn(text), value: decodedOrSent(splitPair(text)[1]) }
   })
 }
 

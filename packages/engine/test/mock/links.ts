@@ -220,3 +220,11 @@ t.test('what was created is below the path of its request', async (t) => {
   ]
   for (const [url, location] of cases) t.equal((await ask(url)).headers.location, location, url)
 })
+
+t.test('a relation is that of its parameter, whatever a title in quotes says', async (t) => {
+  const relations = (header: string) => linksIn(header).map(({ target, relation }) => [target, relation])
+  t.strictSame(relations('</a>; title="; rel=next"; rel="prev", </b>; title="\\", <c>"; rel=next'), [
+    ['/a', 'prev'],
+    ['/b', 'next'],
+  ])
+})
