@@ -6,7 +6,7 @@ import t from 'tap'
 import { faultsOf, mutations } from '../fixtures/mutations.js'
 
 const seed = Number(process.env.MUTATION_SEED ?? 1)
-const count = Number(process.env.MUTATIONS ?? 40)
+const count = Number(process.env.MUTATIONS ?? 20)
 
 t.test(
   `${count} documents with another value somewhere are refused at its place, or read (seed ${seed})`,
