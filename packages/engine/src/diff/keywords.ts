@@ -1,6 +1,7 @@
 // Rules for single schema keywords, by direction. A request schema must not become narrower: clients'
 // requests must stay valid. A response schema must not become wider: clients must understand the responses.
 
+import { isDeepStrictEqual } from 'node:util'
 import { integerRanges } from '../lib/exact-number.js'
 import { formats } from '../tools.js'
 import { type Bump, claim, report, type Spot } from './comparison.js'
@@ -177,8 +178,15 @@ function isMultiple(a: unknown, b: unknown): boolean {
  * document the existing behaviour. In responses, defaults have no effect.
  */
 export function compareDefault(schema: Spot): void {
-  if (schema.direction === 'response') return
-  compareValue(schema, 'default', (before) => (before === undefined ? 'minor' : 'major'))
+  const [before, after] = [schema.before.default, schema.after.default]
+  // A value, in which nothing is a reference.
+  if (schema.direction === 'response' || isDeepStrictEqual(before, after)) return
+  report(
+    schema,
+    before === undefined ? 'minor' : 'major',
+    describeChange('default', before, after),
+    'default',
+  )
 }
 
 // It rejects no value, but clients select the variant by it.

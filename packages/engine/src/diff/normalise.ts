@@ -8,12 +8,13 @@ import {
   methodFields,
   parametersOf,
   Reader,
+  resolvePointer,
   schemaKeywords,
   toSchema31,
   withSchemaOfItem,
   withSchemaOfRows,
 } from '../tools.js'
-import { filtered, isNode, keyed, lookUp, type Node, nodesOf } from './node.js'
+import { filtered, isNode, keyed, type Node, nodesOf } from './node.js'
 import {
   annotations,
   intersect,
@@ -72,7 +73,6 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /**
  * Normalises a document, and records in the tables where its parts came from. Documents to be compared share
  * the tables.
- * @throws {DiffError} if the target of a `$ref` does not exist
  */
 export function normalise(document: Node, tables: Tables): Node {
   const normaliser = new Normaliser(document, tables)
@@ -138,7 +138,7 @@ class Normaliser {
 
   #target(ref: string): unknown {
     if (this.#targets.has(ref)) return this.#targets.get(ref)
-    const value = lookUp(this.document, ref)
+    const value = resolvePointer(this.document, ref)
     if (this.#inProgress.has(value)) return undefined
     const target = this.convert(value, this.#refs.get(ref) ?? 'schema')
     this.#targets.set(ref, target)

@@ -254,11 +254,6 @@ const mapFields: ReadonlySet<string> = new Set([
 ])
 /** Fields, of a Parameter, Header or Media Type Object, whose value is a schema. */
 export const schemaFields: ReadonlySet<string> = new Set(['schema', 'itemSchema'])
-/** Fields and keywords whose value is an object or an array. */
-export const containerFields: ReadonlySet<string> = new Set([
-  ...[...mapFields, ...schemaKeywords.keys()].filter((field) => field !== 'examples'),
-  ...[...schemaFields, 'info', 'servers', 'components', 'security', 'tags', 'requestBody', 'discriminator'],
-])
 // Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`.
 const dataFields: ReadonlySet<string> = new Set(['example', 'default', 'enum', 'const'])
 // Of a Link Object: in others they are no data.

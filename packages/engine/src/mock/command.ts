@@ -7,6 +7,7 @@ import { readContract } from '../compile/index.js'
 import { ContractError } from '../document/contract-error.js'
 import { filesOf } from '../document/file-text.js'
 import { runCommandLine, type Streams, WrongUsage } from '../lib/command-line.js'
+import { firstLines } from '../lib/texts.js'
 import { refuseInProduction } from './mock-parts.js'
 import { buildMock } from './server.js'
 
@@ -106,6 +107,8 @@ interface Served {
   readonly extension: readonly string[]
 }
 
+const skippedMax = 100
+
 async function serve(
   file: string,
   { port, host, handlers: module, root, extension }: Served,
@@ -117,7 +120,7 @@ async function serve(
   const handlers = module === undefined ? {} : await import(pathToFileURL(path.resolve(module)).href)
   const { app, left } = await buildMock(contract, { handlers })
   const skipped = left.map(({ text, at }) => ({ text: `responds 501: ${text}`, at }))
-  for (const line of await contract.locate(skipped)) stderr.write(`${line}\n`)
+  for (const line of firstLines(await contract.locate(skipped), skippedMax)) stderr.write(`${line}\n`)
   const origin = await listening(app, port, host)
   const { size } = contract.operations
   stdout.write(`${contract.title} at ${origin}${contract.prefix}: ${size} operations; ${origin}/docs\n`)
