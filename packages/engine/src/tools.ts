@@ -64,6 +64,7 @@ export { isOpenApi30, isOpenApi32, versionProblem } from './document/versions.js
 export { proxyWarnings } from './generate/proxies.js'
 export { plainField } from './kinds/form.js'
 export { isStream, kindOf, receivedAs } from './kinds/index.js'
+export { patternText } from './mock/pattern-text.js'
 export { documentPaths, replacedPaths } from './serve/base/own-paths.js'
 export { isStub } from './serve/base/stubs.js'
 export { serverErrors, undeclaredErrors } from './serve/response/additions.js'

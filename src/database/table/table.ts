@@ -108,10 +108,10 @@ export function table<Shown extends object, Taken extends object>(
       return createPages<Shown, Stored<Shown, Taken>, Declared, Filters, By>(source, fieldOf, options)
     },
     /**
-     * Returns a function that changes some fields of the row with a value of a unique field, and returns it
-     * as it is stored then, or undefined if there is none.
+     * Returns a function that changes some fields of the row with a value of a unique field, as a merge patch
+     * does (RFC 7396), and returns it as it is stored then, or undefined if there is none.
      * @throws {RequestError} when it is called: `precondition_failed` if `ifMatch` does not name the row's
-     * entity tag, `invalid_request` for a value that its column does not store
+     * entity tag, `invalid_request` for a value that its column does not store, or null of what is required
      */
     updateBy<Name extends Scalar<Shown>>(name: Name) {
       const run = update<Shown[Name], Shown>(changing, fieldOf(name), changeable)

@@ -220,6 +220,23 @@ t.test('rows', async (t) => {
     t.strictSame(await findNote(reads.sql, (a as Note).id), a)
   })
 
+  t.test('that are deleted and stay visible show since when, the first time', async (t) => {
+    interface Visible extends Note {
+      readonly cancelledAt: string | null
+    }
+    const visible = table<Visible, NewNote>('notes', {
+      shows: { ...shows, cancelledAt: nullable(timestamptz('deleted_at')) },
+      takes,
+      deletion: 'deleted_at = coalesce(deleted_at, now())',
+    })
+    const { id } = await add(13)
+    const cancel = visible.deleteBy('id')
+    const [first, second] = [await cancel(writes.sql, id), await cancel(writes.sql, id)]
+    t.type(first?.cancelledAt, 'string')
+    t.strictSame(second, first)
+    t.strictSame(await visible.findBy('id')(reads.sql, id), first)
+  })
+
   t.test('that are deleted softly are as if they were not there', async (t) => {
     const note = await add(12)
     t.strictSame(await hide(writes.sql, note.id), note)

@@ -18,6 +18,7 @@ import type { Acceptance } from './response/acceptances.js'
 import { entityHeaders, hasEntityTags, isKnownTo } from './response/entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './response/error-forms.js'
 import { addHeaders } from './response/list-headers.js'
+import { refusedChange } from './response/refused-change.js'
 import {
   createSerializer,
   type HandlerResponse,
@@ -102,11 +103,21 @@ export function createRouteHandler<Resource>(
     return { status, headers: operation.isIdempotent ? { ...whole, ...own } : whole, body, sent: whole }
   }
 
+  const finishChange: typeof finish = (request, reply, returned) => {
+    try {
+      return finish(request, reply, returned)
+    } catch (error) {
+      const refusal = refusedChange(error, request.body) ?? error
+      return finish(request, reply, responseOfError(refusal, request.id))
+    }
+  }
+  const finishReturned = operation.method === 'PATCH' ? finishChange : finish
+
   // One promise beside the handler's own: an async function would make three.
   const run: Respond<Resource> = (request, reply, resource) => {
     try {
       return handler(partsOf(request), context(request, operation, resource)).then(
-        (returned) => finish(request, reply, returned),
+        (returned) => finishReturned(request, reply, returned),
         (error) => finish(request, reply, responseOfError(error, request.id)),
       )
     } catch (error) {
