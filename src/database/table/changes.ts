@@ -1,14 +1,14 @@
 // The statements that change one row, or delete it, found by a unique field, and if it is still as its client
 // has seen it.
 
-import { RequestError } from 'contract-engine'
 import { preconditionFailed } from '../../lib/precondition-errors.js'
 import type { Sql } from '../database.js'
 import { inTransaction } from '../driver/transaction.js'
-import { isDataException, wrongValue } from '../unavailable.js'
+import { isDataException } from '../unavailable.js'
 import { namesTag, type TagOf } from './entity-tag.js'
 import { andWhere, type Source } from './page-statement.js'
-import { canRead, type Field, readRows, selected, type Texts } from './rows.js'
+import { refuseRows } from './refused-rows.js'
+import { canRead, type Field, readRows, selected, type Texts, writeField } from './rows.js'
 
 /** When a row is changed. */
 export interface Precondition {
@@ -52,11 +52,12 @@ export function update<Value, Shown extends object>(
   ): Promise<Shown | undefined> => {
     const given = changes as Readonly<Record<string, unknown>>
     const set = fields.filter(({ name }) => given[name] !== undefined)
-    const texts = set.map(({ name, codec }) => (given[name] === null ? null : codec.write(given[name])))
+    const texts = set.map((field) => (given[field.name] === null ? null : writeField(field, given)))
     const sets = set.map(({ column, codec }, i) => `${column} = $${i + 2}::text::${codec.type}`)
     const run = (sql: Sql, key: string | null) =>
       sets.length === 0 ? find(sql, key) : change(sql, key, sets, texts)
-    return ifMatching({ rows, key, find, run }, sql, value, condition)
+    const refuse = (cause: unknown) => refuseRows(sql, rows.from, set, [{ value: changes, texts }], cause)
+    return ifMatching({ rows, key, find, run, refuse }, sql, value, condition)
   }
 }
 
@@ -68,7 +69,7 @@ export function remove<Value, Shown extends object>(rows: Changing<Shown>, key: 
   const run = (sql: Sql, key: string | null) =>
     deletion === undefined ? drop(sql, key) : change(sql, key, [deletion], [])
   return (sql: Sql, value: Value, condition: Precondition = {}): Promise<Shown | undefined> =>
-    ifMatching({ rows, key, find, run }, sql, value, condition)
+    ifMatching({ rows, key, find, run, refuse: throwIt }, sql, value, condition)
 }
 
 type Run<Shown> = (sql: Sql, key: string | null) => Promise<Shown | undefined>
@@ -79,11 +80,17 @@ interface Steps<Shown> {
   /** Finds the row, and locks it until the transaction ends. */
   readonly find: Run<Shown>
   readonly run: Run<Shown>
+  /** Of a data exception that is not the key's. */
+  readonly refuse: (cause: unknown) => Promise<never>
+}
+
+async function throwIt(error: unknown): Promise<never> {
+  throw error
 }
 
 // Of two changes of what is the same row, the second waits for the lock of the first, and finds another tag.
 async function ifMatching<Shown>(
-  { rows, key, find, run }: Steps<Shown>,
+  { rows, key, find, run, refuse }: Steps<Shown>,
   sql: Sql,
   value: unknown,
   { ifMatch }: Precondition,
@@ -98,15 +105,9 @@ async function ifMatching<Shown>(
   const changed = ifMatch === undefined ? run(sql, written) : inTransaction(sql, checked)
   return changed.catch(async (error) => {
     if (!isDataException(error)) throw error
-    if (await canRead(sql, key.codec.type, written)) return refuseValue(error)
+    if (await canRead(sql, key.codec.type, written)) return refuse(error)
     return undefined // no row has such a key
   })
-}
-
-/** The contract allows more than the table stores: the request is refused, not at fault. */
-export function refuseValue(cause: unknown): never {
-  if (!isDataException(cause)) throw cause
-  throw new RequestError('invalid_request', `body has ${wrongValue(cause)}`, { cause })
 }
 
 function finding<Shown>(rows: Source, key: Field, lock: 'update' | 'no key update'): Run<Shown> {

@@ -36,6 +36,8 @@ export class Upload extends Readable implements BodyInHand {
   itemsTaken = 0
   /** Why the request is refused, whatever its handler makes of it. */
   failure: Error | undefined
+  /** The error of a handler, with what is known of where in the body it is. */
+  placed: (error: unknown) => unknown = (error) => error
   /** Of a form: the file that its fields have ended at. */
   file: string | undefined
   readonly #others = new Set<HeldBytes>()
@@ -108,7 +110,7 @@ export class Upload extends Readable implements BodyInHand {
       const response = await respond()
       if (this.failure === undefined) return response
     } catch (error) {
-      throw this.failure ?? error
+      throw this.failure ?? this.placed(error)
     }
     throw this.failure
   }
