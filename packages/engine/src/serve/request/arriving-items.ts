@@ -78,13 +78,13 @@ export class ArrivingItems implements AsyncIterable<unknown> {
           if (await this.#receive()) continue
           return
         }
+        this.upload.itemsTaken++
         const turn = itemTurn()
         if (turn !== undefined) await turn
         const item = this.#reader.read(text, this.#texts.number)
         if (item instanceof InvalidItem) onInvalid(item)
         else if (item !== undefined) {
           onValid()
-          this.upload.itemsTaken++
           if (typeof item.value === 'object' && item.value !== null) this.#places.set(item.value, item.place)
           yield item.value
         }

@@ -32,7 +32,7 @@ export interface UploadLimits extends Lengths {
 export class Upload extends Readable implements BodyInHand {
   /** The bytes so far. */
   received = 0
-  /** Those of its items that its handler has asked for: a chunk has many. */
+  /** Its items that were read for its handler, blank and invalid ones too: a chunk has many. */
   itemsTaken = 0
   /** Why the request is refused, whatever its handler makes of it. */
   failure: Error | undefined
@@ -110,7 +110,7 @@ export class Upload extends Readable implements BodyInHand {
       const response = await respond()
       if (this.failure === undefined) return response
     } catch (error) {
-      throw this.failure ?? this.placed(error)
+      throw this.failure ?? error
     }
     throw this.failure
   }
