@@ -1,7 +1,7 @@
 // The errors of the service: outages and shed requests become 503, and the headers of rate limits are added.
 // The engine responds.
 
-import { type Contract, type ErrorBodyOf, errorHandler, RequestError } from 'contract-engine'
+import { type Contract, type ErrorBodyOf, errorHandler, RequestError, StorageError } from 'contract-engine'
 import type { FastifyRequest } from 'fastify'
 import { isReadOnly, isUnavailable, UnstorableText } from '../database/unavailable.js'
 import { overload, tooManyStreams } from '../middleware/load-shedding.js'
@@ -35,9 +35,13 @@ export function createServiceErrorHandler(
   }
 }
 
+// Someone has to make room: until then, a client would send its file in vain.
+const fullDiskSeconds = 600
+
 // What a handler hands on to the database that has no name of its own in the request, such as a part of a text.
 function refusal(error: unknown, request: FastifyRequest): unknown {
   if (error instanceof UnstorableText) return unstorable(error)
+  if (error instanceof StorageError && error.isFull) return unavailable(error, fullDiskSeconds)
   return fault(error, request) ?? (isOutage(error, request) ? unavailable(error) : error)
 }
 
