@@ -6,6 +6,7 @@
 // commits wait for each other.
 
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import { RequestError } from 'contract-engine'
 import type { Logger } from 'pino'
 import type { Pools, Sql } from './database.js'
 
@@ -255,8 +256,16 @@ interface Position {
 }
 
 function positionOf(id: string): Position {
-  const [transaction = '', key = ''] = id.split('-')
-  return { transaction: BigInt(transaction), key: BigInt(key) }
+  const [, transaction, key] = /^(\d{1,20})-(-?\d{1,19})$/.exec(id) ?? []
+  if (transaction === undefined || key === undefined) throw notOfAFeed()
+  const position = { transaction: BigInt(transaction), key: BigInt(key) }
+  const isStorable = BigInt.asUintN(64, position.transaction) === position.transaction
+  if (!isStorable || BigInt.asIntN(64, position.key) !== position.key) throw notOfAFeed()
+  return position
+}
+
+function notOfAFeed(): RequestError {
+  return new RequestError('invalid_request', 'header.Last-Event-ID must be the id of an event of this feed')
 }
 
 function isBefore(a: Position, b: Position): boolean {

@@ -140,6 +140,32 @@ t.test('a reader that is cut before its first item goes on where it began', asyn
   }
 })
 
+t.test('an id that is none of an event is refused', async (t) => {
+  const store = await createToys(t)
+  const { feed } = startFeed(t, store.pools)
+  for (const id of [
+    '',
+    'x',
+    '7',
+    '1-',
+    '-1',
+    '1-x',
+    '1-2-3',
+    '18446744073709551616-0',
+    '1-9223372036854775808',
+  ])
+    await t.rejects(
+      readerOf(t, feed, store.pools, id).next(),
+      { code: 'invalid_request', statusCode: 400 },
+      id,
+    )
+  t.match(
+    (await readerOf(t, feed, store.pools, '0--1').items.next()).value,
+    { id: '0--1' },
+    'a key may be negative',
+  )
+})
+
 t.test('a full page is followed at once: readers wait for what is new, not for what is there', async (t) => {
   const store = await createToys(t)
   const { feed, seen } = startFeed(t, store.pools, { everyMs: 1_000 })

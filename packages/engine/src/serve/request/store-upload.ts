@@ -59,7 +59,7 @@ export async function storeUpload(
     isStored = true
     return { path: stored, ...facts, remove: () => remove(stored, folder) }
   } finally {
-    if (!isStored) await rm(written, { force: true })
+    if (!isStored) await rm(written, { force: true }).catch(() => {}) // what has failed before is told
   }
 }
 
