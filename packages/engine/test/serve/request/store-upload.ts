@@ -200,11 +200,6 @@ for (const [title, fail, message] of failures)
     t.strictSame(left, [])
   })
 
-t.test('a folder that is not there is an error', async (t) => {
-  const folder = path.join(folderOf(t), 'none')
-  await t.rejects(storeUpload(Buffer.from('x'), folder, 'a'), { code: 'ENOENT' })
-})
-
 t.test('an upload is stored as it arrives, and one that is cut is not', async (t) => {
   const folder = folderOf(t)
   const contract = await contractWith({
