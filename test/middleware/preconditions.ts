@@ -96,6 +96,34 @@ t.test('a note', async (t) => {
     t.match(await patch(id, {}, { 'if-match': '*' }), { status: 404 })
   })
 
+  t.test(
+    'is changed by a request whose key has met a failed precondition, once it was read again',
+    async (t) => {
+      const { id } = await add()
+      const seen = await tagOf(id)
+      await patch(id, { title: 'other' }, { 'if-match': seen })
+      const keyed = { 'idempotency-key': `change-${id}` }
+      t.match(await patch(id, { title: 'own' }, { ...keyed, 'if-match': seen }), { status: 412 })
+      t.match(await patch(id, { title: 'own' }, { ...keyed, 'if-match': seen }), { status: 412 }, 'again')
+      t.match(await patch(id, { title: 'own' }, keyed), { status: 428 })
+      const fresh = { ...keyed, 'if-match': await tagOf(id) }
+      t.match(await patch(id, { title: 'own' }, fresh), { status: 200, body: { title: 'own' } })
+      const replayed = await patch(id, { title: 'own' }, fresh)
+      t.match(replayed, { status: 200, body: { title: 'own' } }, 'which has its effect once')
+      t.equal(replayed.headers.get('idempotent-replayed'), 'true')
+      const latest = { ...keyed, 'if-match': await tagOf(id) }
+      t.match(
+        await patch(id, { title: 'x' }, latest),
+        { status: 422 },
+        'and from then on is that of this request',
+      )
+      // As the release before has stored it.
+      await sql`update idempotent_answers set status = 412 where idempotency_key = ${`change-${id}`}`
+      t.match(await patch(id, { title: 'x' }, latest), { status: 200, body: { title: 'x' } })
+      t.match(await patch(id, { title: 'x' }, latest), { status: 200, body: { title: 'x' } }, 'and is stored')
+    },
+  )
+
   t.test('of two changes at once by the same ETag, has one', async (t) => {
     const { id } = await add()
     const seen = { 'if-match': await tagOf(id) }

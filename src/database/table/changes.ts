@@ -1,16 +1,16 @@
 // The statements that change one row, or delete it, found by a unique field, and if it is still as its client
 // has seen it.
 
-import { RequestError } from 'contract-engine'
 import { namesTag } from 'contract-engine/lib/field-values'
 import { preconditionFailed } from '../../lib/precondition-errors.js'
 import type { Sql } from '../database.js'
 import { inTransaction } from '../driver/transaction.js'
-import { isDataException, wrongValue } from '../unavailable.js'
+import { isDataException } from '../unavailable.js'
 import type { TagOf } from './entity-tag.js'
 import { isObject, mergedJson, refusedField } from './merge.js'
 import { andWhere, type Source } from './page-statement.js'
-import { canRead, type Field, readRows, selected, type Texts } from './rows.js'
+import { refuseRows } from './refused-rows.js'
+import { canRead, type Field, readRows, selected, type Texts, writeField } from './rows.js'
 
 /** When a row is changed. */
 export interface Precondition {
@@ -29,6 +29,8 @@ export type Changes<Fields> = {
     | (Record<never, never> extends Pick<Fields, Name> ? null : never)
     | undefined
 }
+
+type Given = Readonly<Record<string, unknown>>
 
 // A list replaces what is there.
 type Patch<Value> = Value extends readonly unknown[] | Uint8Array
@@ -60,23 +62,20 @@ export function update<Value, Shown extends object>(
     changes: object,
     condition: Precondition = {},
   ): Promise<Shown | undefined> => {
-    const given = changes as Readonly<Record<string, unknown>>
+    const given = changes as Given
     const set = fields.filter(({ name }) => given[name] !== undefined)
     for (const field of set)
       if (given[field.name] === null && !mayBeNull(field)) throw refusedField(field.name, 'must not be null')
     const sets = set.map(({ column, codec }, i) => `${column} = $${i + 2}::text::${codec.type}`)
-    const run: Run<Shown> = (sql, key, locked) => {
-      const texts = set.map((field) => writtenChange(field, given[field.name], locked?.texts))
-      return change(sql, key, sets, texts)
-    }
+    const written = (stored?: Texts) => set.map((field) => writtenChange(field, given, stored))
+    const texts = written() // of a merge, what is not there yet
+    const run: Run<Shown> = (sql, key, locked) =>
+      change(sql, key, sets, isMerging ? written(locked?.texts) : texts)
     const unchanged: Run<Shown> = async (sql, key, locked) => (locked ?? (await lock(sql, key)))?.row
     const isMerging = set.some((field) => isJson(field) && isObject(given[field.name]))
-    return found(
-      { rows, key, lock, run: set.length === 0 ? unchanged : run, isMerging },
-      sql,
-      value,
-      condition,
-    )
+    const refuse = (cause: unknown) => refuseRows(sql, rows.from, set, [{ value: changes, texts }], cause)
+    const steps = { rows, key, lock, run: set.length === 0 ? unchanged : run, refuse, isMerging }
+    return found(steps, sql, value, condition)
   }
 }
 
@@ -88,7 +87,7 @@ export function remove<Value, Shown extends object>(rows: Changing<Shown>, key: 
   const run: Run<Shown> = (sql, key) =>
     deletion === undefined ? drop(sql, key) : change(sql, key, [deletion], [])
   return (sql: Sql, value: Value, condition: Precondition = {}): Promise<Shown | undefined> =>
-    found({ rows, key, lock, run, isMerging: false }, sql, value, condition)
+    found({ rows, key, lock, run, refuse: throwIt, isMerging: false }, sql, value, condition)
 }
 
 function isJson({ codec }: Field): boolean {
@@ -105,14 +104,13 @@ function mayBeNull({ codec }: Field): boolean {
   }
 }
 
-function writtenChange(
-  { name, selectedAs, codec }: Field,
-  value: unknown,
-  stored: Texts = {},
-): string | null {
-  if (value === null) return null
-  if (codec.isJson !== true || !isObject(value)) return codec.write(value)
-  return mergedJson(name, stored[selectedAs] ?? null, value)
+// What PostgreSQL cannot store is refused before it is merged, by what writes it.
+function writtenChange(field: Field, given: Given, stored: Texts = {}): string | null {
+  const { name, selectedAs } = field
+  if (given[name] === null) return null
+  const text = writeField(field, given)
+  if (!isJson(field) || !isObject(given[name])) return text
+  return mergedJson(name, stored[selectedAs] ?? null, given[name])
 }
 
 /** A row that is locked until the transaction ends. */
@@ -129,14 +127,20 @@ interface Steps<Shown> {
   readonly key: Field
   readonly lock: (sql: Sql, key: string | null) => Promise<Locked<Shown> | undefined>
   readonly run: Run<Shown>
+  /** Of a data exception that is not the key's. */
+  readonly refuse: (cause: unknown) => Promise<never>
   /** Whether what is stored decides what will be. */
   readonly isMerging: boolean
+}
+
+async function throwIt(error: unknown): Promise<never> {
+  throw error
 }
 
 // Of two changes of what is the same row, the second waits for the lock of the first: it finds another tag,
 // and merges with what the first has stored.
 async function found<Shown>(
-  { rows, key, lock, run, isMerging }: Steps<Shown>,
+  { rows, key, lock, run, refuse, isMerging }: Steps<Shown>,
   sql: Sql,
   value: unknown,
   { ifMatch }: Precondition,
@@ -152,15 +156,9 @@ async function found<Shown>(
   const changed = isAtOnce ? run(sql, written) : inTransaction(sql, checked)
   return changed.catch(async (error) => {
     if (!isDataException(error)) throw error
-    if (await canRead(sql, key.codec.type, written)) return refuseValue(error)
+    if (await canRead(sql, key.codec.type, written)) return refuse(error)
     return undefined // no row has such a key
   })
-}
-
-/** The contract allows more than the table stores: the request is refused, not at fault. */
-export function refuseValue(cause: unknown): never {
-  if (!isDataException(cause)) throw cause
-  throw new RequestError('invalid_request', `body has ${wrongValue(cause)}`, { cause })
 }
 
 function locking<Shown>(

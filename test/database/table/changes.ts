@@ -109,9 +109,9 @@ t.test('rows', async (t) => {
   t.test('refuse a value that their columns do not store, and stay as they are', async (t) => {
     const note = await add(4)
     const cases = [
-      [{ title: 'x'.repeat(21) }, 'body has a text that is too long'],
-      [{ size: 2 ** 31, title: 'y' }, 'body has a number out of range'],
-      [{ remark: 'a\0' }, 'body has a character that no text can have'],
+      [{ title: 'x'.repeat(21) }, 'body.title has a text that is too long'],
+      [{ size: 2 ** 31, title: 'y' }, 'body.size has a number out of range'],
+      [{ remark: 'a\0' }, 'body.remark has a character that no text can have'],
     ] as const
     for (const [changes, message] of cases)
       for (const condition of [undefined, { ifMatch: notes.etag(note) }])

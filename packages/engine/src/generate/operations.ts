@@ -39,7 +39,7 @@ export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Para
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
 ${helpers
-  .filter(([name]) => new RegExp(`\\b${name}<`).test(members + sent))
+  .filter(([name]) => new RegExp(`\\b${name}[<>]`).test(members + sent))
   .map(([, helper]) => helper)
   .join('')}/**
  * What each operation takes, the responses that the contract declares for it, the security schemes that it
@@ -164,6 +164,18 @@ export interface CountedItems<Item> extends AsyncIterable<Item> {
 export interface ArrivingItems<Item> extends AsyncIterable<Item> {
   /** Goes on behind those that are invalid, and keeps the first of what is wrong with them (by default 20). */
   counted(options?: { readonly errorsMax?: number }): CountedItems<Item>
+}
+
+`,
+  ],
+  [
+    'EventPosition',
+    `/** From where the client of a stream of events goes on, before the first event or in a silence: it is no event. */
+export interface EventPosition {
+  readonly id: string
+  readonly retry?: number
+  readonly event?: undefined
+  readonly data?: undefined
 }
 
 `,

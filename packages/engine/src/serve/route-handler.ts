@@ -12,7 +12,7 @@ import { type ErrorFacts, factsOf } from './base/errors.js'
 import { createChoice } from './request/accept.js'
 import { handing } from './request/body-memory.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
-import { receiving, untilRefused } from './request/upload.js'
+import { receiving, untilRefused, uploadOf } from './request/upload.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
 import type { Acceptance } from './response/acceptances.js'
 import { entityHeaders, hasEntityTags, isKnownTo } from './response/entity-tags.js'
@@ -118,7 +118,7 @@ export function createRouteHandler<Resource>(
     try {
       return handler(partsOf(request), context(request, operation, resource)).then(
         (returned) => finishReturned(request, reply, returned),
-        (error) => finish(request, reply, responseOfError(error, request.id)),
+        (error) => finish(request, reply, responseOfError(placed(request, error), request.id)),
       )
     } catch (error) {
       return Promise.reject(error)
@@ -147,6 +147,12 @@ export function createRouteHandler<Resource>(
       throw error
     }
   })
+}
+
+// With its line, where the body is one of items.
+function placed(request: FastifyRequest, error: unknown): unknown {
+  const arriving = uploadOf(request)
+  return arriving === undefined ? error : arriving.placed(error)
 }
 
 // A declared 4xx that a handler throws is a response like one that it returns.

@@ -13,7 +13,10 @@ import type { Declared, DeclaredKind, Use } from './kind.js'
 export const stream: DeclaredKind = {
   read: (reader, declared, use) =>
     isStream(reader, declared, use) ? readStream(reader, declared, use) : undefined,
-  type: ({ upload }, value) => (upload === undefined ? `Items<${value}>` : `ArrivingItems<${value}>`),
+  type: ({ upload, framing }, value) => {
+    if (upload !== undefined) return `ArrivingItems<${value}>`
+    return framing === 'sse' ? `Items<${value} | EventPosition>` : `Items<${value}>`
+  },
 }
 
 // Events are for responses: in a request, without itemSchema, they are a text like any other.
