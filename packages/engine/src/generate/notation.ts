@@ -24,7 +24,7 @@ const reserved = new Set(
     'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
     'Accepting ByteStream Credentials FileBody FileOptions ReadableStream SecuritySchemes StreamCall',
     'ArrivingFile ArrivingItems CountedItems Filled FormFile ItemError UsernamePassword Webhooks',
-    'WithArrivingFiles WithDefaults WithFiles',
+    'Readable WithArrivingFiles WithDefaults WithFiles Writable',
   ].flatMap((names) => names.split(' ')),
 )
 

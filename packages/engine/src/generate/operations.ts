@@ -12,6 +12,7 @@ import { onlyFile } from '../document/uploads.js'
 import { isStream, kindOf, silentContents } from '../kinds/index.js'
 import { quote } from '../lib/texts.js'
 import { serverErrors } from '../serve/response/additions.js'
+import { listHelper } from './list-helper.js'
 import { importOf, type Notation, namedType, notationOf, primitiveType } from './notation.js'
 import { sentRequestTypes } from './sent-requests.js'
 import { statusTypes } from './statuses.js'
@@ -86,13 +87,13 @@ const helpers = [
     'Filled',
     `/** A request body with its defaults: the fields with these names are there. */
 export type Filled<Body, Names extends PropertyKey> = Body extends readonly unknown[]
-  ? { [Index in keyof Body]: Filled<Body[Index], Names> }
+  ? $FilledItems<Body, Names>
   : Body extends object
     ? { [Name in keyof Body as Name extends Names ? never : Name]: Filled<Body[Name], Names> } & {
         [Name in keyof Body as Name extends Names ? Name : never]-?: Filled<Body[Name], Names>
       }
     : Body
-
+${listHelper('Filled', [['Names', 'PropertyKey']])}
 `,
   ],
   [

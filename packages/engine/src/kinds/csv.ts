@@ -7,7 +7,8 @@ import { utf8Fault } from '../values/text.js'
 import { bySchema, inUtf8, type Kind, Unwritable } from './kind.js'
 
 // Required, and not imported: it is loaded for contracts with CSV alone.
-const require = createRequire(import.meta.url)
+// In a bundle in CommonJS, `import.meta` is empty.
+const require = createRequire(import.meta.url ?? __filename)
 
 /** The part of papaparse that is used. */
 interface Papaparse {

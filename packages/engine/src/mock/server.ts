@@ -70,7 +70,6 @@ async function ready(
   const respondToError = errorHandler(contract, { errorBody })
   const app = Fastify({
     logger: { level: 'warn' },
-    routerOptions: { maxParamLength: contract.limits.url },
     frameworkErrors: respondToError,
     clientErrorHandler: clientErrorHandler(contract),
   })
