@@ -7,7 +7,7 @@ import { preconditionFailed } from '../../lib/precondition-errors.js'
 import type { Sql } from '../database.js'
 import { inTransaction } from '../driver/transaction.js'
 import { isDataException, wrongValue } from '../unavailable.js'
-import type { TagOf } from './entity-tag.js'
+import { hasRewritten, type TagOf } from './entity-tag.js'
 import { andWhere, type Source } from './page-statement.js'
 import { canRead, type Field, readRows, selected, type Texts } from './rows.js'
 
@@ -93,7 +93,8 @@ async function ifMatching<Shown>(
   const checked = async (sql: Sql) => {
     const row = await find(sql, written)
     if (row === undefined) return undefined
-    if (!namesTag(ifMatch ?? '*', rows.tagOf(row), false)) throw preconditionFailed()
+    const tag = rows.tagOf(row)
+    if (!namesTag(ifMatch ?? '*', tag, false)) throw preconditionFailed(hasRewritten(ifMatch ?? '', tag))
     return run(sql, written)
   }
   const changed = ifMatch === undefined ? run(sql, written) : inTransaction(sql, checked)
