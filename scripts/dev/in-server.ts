@@ -12,8 +12,8 @@ filesRead.subscribe((file) => {
   process.send?.(told)
 })
 
-// A terminal sends Ctrl-C to every process of its group, and `dev` then SIGTERM, which would be src/main.ts's second,
-// "exit now". So the server reacts to `dev` alone.
+// A terminal sends Ctrl-C to every process of its group, and `dev` then SIGTERM, which would be src/main.ts's
+// second, "exit now". So the server reacts to `dev` alone.
 const fromTerminal = new Set<unknown>(['SIGINT', 'SIGHUP'])
 const emit = process.emit.bind(process) as (name: unknown, ...args: unknown[]) => boolean
 const emitOthers = (name: unknown, ...args: unknown[]) =>

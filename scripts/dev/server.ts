@@ -19,8 +19,8 @@ export class ServerProcess {
   #isStopping = false
 
   /**
-   * `onCrash` is called with the exit code or signal when the running server exits without being stopped, `onRead` with
-   * each file of a contract that one reads.
+   * `onCrash` is called with the exit code or signal when the running server exits without being stopped,
+   * `onRead` with each file of a contract that a server reads.
    */
   constructor(
     readonly onCrash: (how: string) => void,

@@ -8,8 +8,8 @@ import { RequestError } from 'contract-engine'
  */
 export function preconditionFailed(isRewritten = false): RequestError {
   const message = isRewritten
-    ? 'If-Match has the entity tag as a proxy that compresses rewrote it (W/"…", "…-gzip"), which names nothing. ' +
-      'Read it again with "Accept-Encoding: identity".'
+    ? 'If-Match has the entity tag as a proxy that compresses rewrote it (W/"…", "…-gzip"), which names ' +
+      'nothing. Read it again with "Accept-Encoding: identity".'
     : 'This has been changed since: its entity tag is none of If-Match. Read it again.'
   return new RequestError('precondition_failed', message, { status: 412 })
 }

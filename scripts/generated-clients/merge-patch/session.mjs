@@ -1,6 +1,6 @@
-// What generated clients send of a merge patch whose note is null and whose name is left out. Runs those whose tools are in
-// PATH, and prints the row of each in the table of docs/generated-clients.md, which is the program's argument. Exits with 1
-// if a client fails, or if the page has another row.
+// What generated clients send of a merge patch whose note is null and whose name is left out. Runs those whose
+// tools are in PATH, and prints the row of each in the table of docs/generated-clients.md, which is the
+// program's argument. Exits with 1 if a client fails, or if the page has another row.
 
 import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -73,7 +73,8 @@ const clients = [
     '`nullable.NewNullNullable`',
     ['go'],
     [
-      `go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 -config nullable.yml patch-3.0.yaml`,
+      `go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 \
+-config nullable.yml patch-3.0.yaml`,
       ...withGo('nullable'),
     ],
   ],

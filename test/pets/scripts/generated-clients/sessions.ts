@@ -1,4 +1,5 @@
-// Those sessions of scripts/generated-clients that need nothing but npm, pip or Go, for real; where Java is installed, those of its clients, too.
+// Those sessions of scripts/generated-clients that need nothing but npm, pip or Go, for real; the one of merge
+// patches also runs the clients of other tools that are installed.
 
 import t from 'tap'
 import { runProgram } from '../../../fixtures/process.js'
