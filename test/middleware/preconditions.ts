@@ -1,63 +1,11 @@
 // A row is changed as its client has seen it: from the ETag of a read to the statement that changes it.
 
-import path from 'node:path'
-import { RequestError } from 'contract-engine'
 import t from 'tap'
-import type { AppParts } from '../../src/app.js'
-import { apiKeys } from '../../src/auth/api-keys.js'
-import { readServiceContract } from '../../src/auth/plans.js'
-import type { Sql } from '../../src/database/database.js'
-import { int8, optional, text } from '../../src/database/table/columns.js'
-import { table } from '../../src/database/table/table.js'
-import { projectRoot } from '../../src/lib/paths.js'
 import { preconditionAddition } from '../../src/middleware/preconditions.js'
-import { createDatabase, startService } from '../fixtures/service.js'
-
-interface Note {
-  readonly id: bigint
-  readonly title: string
-  readonly remark?: string
-}
-
-const contract = await readServiceContract(path.join(projectRoot, 'test/fixtures/notes.yaml'))
-const notes = table<Note, Omit<Note, 'id'>>('notes', {
-  shows: { id: int8(), title: text(), remark: optional(text()) },
-  takes: { title: text(), remark: optional(text()) },
-})
-const find = notes.findBy('id')
-const change = notes.updateBy('id')
-const remove = notes.deleteBy('id')
-
-interface Call {
-  readonly params: { readonly id: bigint }
-  readonly headers: { readonly 'if-match'?: string }
-  readonly body: { readonly title: string }
-}
-
-function shown(note: Note | undefined) {
-  if (note === undefined) throw new RequestError('note_not_found', 'There is none.', { status: 404 })
-  return { status: 200, headers: { ETag: notes.etag(note) }, body: note }
-}
-
-const handlers = {
-  addNote: async ({ body }: Call, { sql }: { sql: Sql }) => ({
-    status: 201,
-    body: await notes.insert(sql, body),
-  }),
-  getNote: async ({ params }: Call, { sql }: { sql: Sql }) => shown(await find(sql, params.id)),
-  changeNote: async ({ params, headers, body }: Call, { sql }: { sql: Sql }) =>
-    shown(await change(sql, params.id, body, { ifMatch: headers['if-match'] })),
-  deleteNote: async ({ params, headers }: Call, { sql }: { sql: Sql }) => {
-    shown(await remove(sql, params.id, { ifMatch: headers['if-match'] }))
-    return { status: 204 }
-  },
-} as unknown as AppParts['handlers'] // of another contract than the project's
+import { contract, startNotes } from '../fixtures/notes.js'
 
 t.test('a note', async (t) => {
-  const sql = await createDatabase(t)
-  await sql`create table notes (
-    id bigint generated always as identity primary key, title varchar(20) not null, remark text)`
-  const { call } = await startService(t, { sql, contract, handlers, schemes: { key: apiKeys() } })
+  const { call } = await startNotes(t)
   const add = async () => (await call('POST', '/notes', { body: { title: 'a', remark: 'b' } })).body
   const merge = { 'content-type': 'application/merge-patch+json' }
   const patch = (id: bigint, body: object, headers: Record<string, string> = {}) =>

@@ -6,7 +6,7 @@ import { preconditionFailed } from '../../lib/precondition-errors.js'
 import type { Sql } from '../database.js'
 import { inTransaction } from '../driver/transaction.js'
 import { isDataException } from '../unavailable.js'
-import type { TagOf } from './entity-tag.js'
+import { hasRewritten, type TagOf } from './entity-tag.js'
 import { isObject, mergedJson, refusedField } from './merge.js'
 import { andWhere, type Source } from './page-statement.js'
 import { refuseRows } from './refused-rows.js'
@@ -149,7 +149,8 @@ async function found<Shown>(
   const checked = async (sql: Sql) => {
     const locked = await lock(sql, written)
     if (locked === undefined) return undefined
-    if (!namesTag(ifMatch ?? '*', rows.tagOf(locked.row), false)) throw preconditionFailed()
+    const tag = rows.tagOf(locked.row)
+    if (!namesTag(ifMatch ?? '*', tag, false)) throw preconditionFailed(hasRewritten(ifMatch ?? '', tag))
     return run(sql, written, locked)
   }
   const isAtOnce = ifMatch === undefined && !isMerging

@@ -20,3 +20,9 @@ export function entityTags<Shown extends object>(
     return `"${hash('sha1', JSON.stringify(values), 'base64url')}"`
   }
 }
+
+/** Whether an `If-Match` has a tag as proxies that compress rewrite it: `W/"x"`, `"x-gzip"`, which is no name. */
+export function hasRewritten(ifMatch: string, tag: string): boolean {
+  const tags = ifMatch.match(/"[^"]*"/g) ?? []
+  return tags.some((each) => each.replace(/-(gzip|br|zstd)"$/, '"') === tag)
+}

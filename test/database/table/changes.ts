@@ -132,6 +132,22 @@ t.test('rows', async (t) => {
       await t.rejects(change(writes.sql, note.id, { size: 4 }, { ifMatch }), refusal, ifMatch)
       await t.rejects(remove(writes.sql, note.id, { ifMatch }), refusal, ifMatch)
     }
+    const opaque = tag.slice(1, -1)
+    for (const ifMatch of [
+      `W/${tag}`,
+      ...['gzip', 'br', 'zstd'].map((coding) => `"x", "${opaque}-${coding}"`),
+    ])
+      await t.rejects(
+        change(writes.sql, note.id, { size: 4 }, { ifMatch }),
+        { ...refusal, message: /a proxy that compresses rewrote it/ },
+        ifMatch,
+      )
+    for (const ifMatch of ['"x"', 'W/"x-gzip"', `"${opaque}-x"`])
+      await t.rejects(
+        change(writes.sql, note.id, { size: 4 }, { ifMatch }),
+        { ...refusal, message: /has been changed since/ },
+        ifMatch,
+      )
     const changed = await change(writes.sql, note.id, { size: 9 }, { ifMatch: tag })
     t.match(changed, { ...note, size: 9 })
     await t.rejects(change(writes.sql, note.id, { size: 8 }, { ifMatch: tag }), refusal)

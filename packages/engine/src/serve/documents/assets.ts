@@ -97,8 +97,10 @@ async function toAsset(make: () => Made | Promise<Made>, brotliQuality: number):
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
   return {
     identity: { bytes, etag: `"${hash}"` },
-    gzip: { bytes: await promisify(gzip)(bytes), etag: `"${hash}-gzip"` },
-    br: { bytes: await promisify(brotliCompress)(bytes, brotli), etag: `"${hash}-br"` },
+    // The coding comes first: a proxy that compresses, such as Caddy, takes `-gzip"` of an If-None-Match for
+    // its own.
+    gzip: { bytes: await promisify(gzip)(bytes), etag: `"gzip-${hash}"` },
+    br: { bytes: await promisify(brotliCompress)(bytes, brotli), etag: `"br-${hash}"` },
   }
 }
 
