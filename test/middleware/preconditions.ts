@@ -5,7 +5,7 @@ import { preconditionAddition } from '../../src/middleware/preconditions.js'
 import { contract, startNotes } from '../fixtures/notes.js'
 
 t.test('a note', async (t) => {
-  const { call } = await startNotes(t)
+  const { call, sql } = await startNotes(t)
   const add = async () => (await call('POST', '/notes', { body: { title: 'a', remark: 'b' } })).body
   const merge = { 'content-type': 'application/merge-patch+json' }
   const patch = (id: bigint, body: object, headers: Record<string, string> = {}) =>
