@@ -69,6 +69,19 @@ for (const [title, options] of [
     t.match((await app.inject(`/toys/${'A'.repeat(16_384)}`)).json(), { code: 'uri_too_long', message })
   })
 
+t.test('where the router is out of reach, its limit has to be that of the URLs', async (t) => {
+  const behind = (app: FastifyInstance): FastifyInstance =>
+    Object.create(app, { hasRoute: { value: () => false } }) // of another copy of find-my-way
+  const contract = await toysContract()
+  const short = behind(Fastify())
+  await t.rejects(mount(short, { contract, handlers }), {
+    name: 'ContractError',
+    message: /^Fastify's maxParamLength .* routerOptions: \{ maxParamLength: 16384 \}$/,
+  })
+  const long = behind(Fastify({ routerOptions: { maxParamLength: 16_384 } }))
+  await t.resolves(mount(long, { contract, handlers }))
+})
+
 t.test('a route of the application keeps a higher limit', async (t) => {
   const app = await application(t, { routerOptions: { maxParamLength: 20_000 } })
   app.get('/own/:name', async () => 'own')
