@@ -24,7 +24,7 @@ import { withChecks } from './schemes.js'
 // What is the animals' own, beside the handlers, and of the engine: folders and files.
 const animalParts = [
   'src/handlers/pets',
-  'src/migrations',
+  'src/migrations/0001-pets.sql',
   'src/commands/seed',
   'scripts/bench',
   'scripts/diff-comparison',
@@ -39,7 +39,7 @@ const animalParts = [
 ]
 
 // Without these, the handlers are those of an adopted contract.
-const animalSources = ['src/handlers/pets', 'src/migrations', 'test/pets']
+const animalSources = ['src/handlers/pets', 'src/migrations/0001-pets.sql', 'test/pets']
 
 /** The result of an adoption. */
 export interface Adopted {
@@ -78,6 +78,7 @@ export async function adopt(
   await copyTo(root, places)
   await forgetRemoved(root, contract)
   await installPackages(root)
+  await keepMigrations(root)
   await writePages(root, contract)
   await edit(root, 'docker-compose.yml', (text) => withOwnVolumes(text, name ?? 'adopted'))
   const kept = new Set(differences.map(({ file }) => file))
@@ -147,6 +148,11 @@ function generateInStage(places: Places): Promise<Findings> {
 async function animalPartsOf(root: string): Promise<string[]> {
   const handlers = (await readdir(path.join(root, handlersFolder))).filter(isHandlerFile)
   return [...animalParts, ...handlers.map((name) => `${handlersFolder}/${name}`)]
+}
+
+// The image has the folder, whether or not there are any migrations yet.
+async function keepMigrations(root: string): Promise<void> {
+  await writeFile(path.join(root, 'src/migrations/.gitkeep'), '')
 }
 
 // Removes the commands of removed files from package.json and the Dockerfile.

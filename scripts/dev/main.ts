@@ -9,11 +9,11 @@ import { projectRoot } from 'contract-service/internal/lib/paths'
 import { listenForShutdown } from 'contract-service/internal/lib/shutdown'
 import { Project } from './project.js'
 import { mute } from './report.js'
-import { watchProject } from './watch.js'
+import { type Watched, watchProject } from './watch.js'
 
 const usage = `Usage: npm run dev
 
-Runs the service and follows edits of the contract and the sources. On each edit it
+Runs the service and follows edits of the sources, and of the contracts with all of their files. On each edit it
   - generates code, as npm run generate does,
   - checks types, and reports contract changes and compiler errors,
   - replaces the running server, unless there are errors: then the last good server keeps running.
@@ -34,20 +34,20 @@ Exit codes: 0 stopped, 1 cannot run, 2 wrong usage.
 async function main(args: readonly string[], { interruption }: Surroundings): Promise<number> {
   parseArgs({ args: [...args], options: {} })
   readConfig(process.env) // report an invalid configuration once, not at every restart
-  const project = new Project(interruption)
+  const watched = watchProject(projectRoot)
+  const project = new Project(interruption, watched)
   const { forced } = listenForShutdown()
   interruption.addEventListener('abort', mute)
   forced.addEventListener('abort', () => void project.server.stop())
   try {
-    await Promise.race([followEdits(project), untilAborted(interruption)])
+    await Promise.race([followEdits(project, watched), untilAborted(interruption)])
   } finally {
     await project.server.stop()
   }
   return 0
 }
 
-async function followEdits(project: Project): Promise<void> {
-  const bursts = watchProject(projectRoot)
+async function followEdits(project: Project, { bursts }: Watched): Promise<void> {
   await bursts.next() // watch before the first check, so that no edit during it is missed
   await project.start()
   for await (const burst of bursts) await project.follow(burst)

@@ -10,13 +10,16 @@ import { contractFile, projectRoot } from 'contract-service/internal/lib/paths'
 import { countErrors, report, reportDetails } from './report.js'
 import { ServerProcess } from './server.js'
 import { checkServerTypes, checkTypes } from './types.js'
-import { isContractFile } from './watch.js'
+import type { Watched } from './watch.js'
 
 // After this many crashes the server is not restarted until the next edit.
 const crashRestartsMax = 3
 
 export class Project {
-  readonly server = new ServerProcess((how) => void this.#restartCrashed(how))
+  readonly server = new ServerProcess(
+    (how) => void this.#restartCrashed(how),
+    (file) => this.watched.add(file),
+  )
   /** Whether the running server has the current files. */
   #isServed = false
   #mustBuild = false
@@ -32,7 +35,10 @@ export class Project {
   #queue = Promise.resolve()
 
   /** An abort of `stopping` cancels the running generator or compiler. */
-  constructor(readonly stopping: AbortSignal) {}
+  constructor(
+    readonly stopping: AbortSignal,
+    readonly watched: Watched,
+  ) {}
 
   start(): Promise<void> {
     report('checking the contract and the sources')
@@ -45,9 +51,10 @@ export class Project {
     if (edits.length === 0) return
     report(`${edits.length > 3 ? `${edits.length} files` : edits.join(', ')} changed`)
     this.#crashRestarts = 0
+    const isOfContract = (file: string) => this.watched.isContractFile(file)
     this.#mustBuild ||= edits.some(isOfPackage)
-    this.#mustGenerate ||= edits.some(isGeneratedFrom)
-    this.#isServed &&= !edits.some(isServed)
+    this.#mustGenerate ||= edits.some((file) => isOfContract(file) || isGeneratedFrom(file))
+    this.#isServed &&= !edits.some((file) => isOfContract(file) || isServed(file))
     await this.#enqueue(() => this.#update())
   }
 
@@ -133,18 +140,18 @@ export class Project {
   }
 }
 
-// The contract, the generator's own sources, and a deleted handler.
+// The generator's own sources, and a deleted handler.
 function isGeneratedFrom(file: string): boolean {
-  if (isContractFile(file) || /^scripts\/generate\//.test(file) || isOfPackage(file)) return true
+  if (/^scripts\/generate\//.test(file) || isOfPackage(file)) return true
   return file.startsWith('src/handlers/') && !existsSync(path.join(projectRoot, file))
 }
 
 function isOfPackage(file: string): boolean {
-  return /^packages\/(engine|service)\/src\//.test(file)
+  return /^packages\/[^/]+\/src\//.test(file)
 }
 
 function isServed(file: string): boolean {
-  return isContractFile(file) || isOfPackage(file) || /^(src|scripts\/generate)\//.test(file)
+  return isOfPackage(file) || /^(src|scripts\/generate)\//.test(file)
 }
 
 function linesOf(text: string): string[] {

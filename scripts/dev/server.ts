@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import type { FileRead } from './in-server.js'
 
 // Longer than src/main.ts waits for its database by default.
 const startTimeoutMs = 60_000
@@ -17,13 +18,19 @@ export class ServerProcess {
   #running: Worker | undefined
   #isStopping = false
 
-  /** `onCrash` is called with the exit code or signal when the running server exits without being stopped. */
-  constructor(readonly onCrash: (how: string) => void) {
+  /**
+   * `onCrash` is called with the exit code or signal when the running server exits without being stopped,
+   * `onRead` with each file of a contract that a server reads.
+   */
+  constructor(
+    readonly onCrash: (how: string) => void,
+    readonly onRead: (file: string) => void,
+  ) {
     // Workers accept connections themselves; none passes through this process.
     cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({
       exec: path.join(projectRoot, 'src/main.ts'),
-      execArgv: ['--import', 'tsx', '--import', path.join(projectRoot, 'scripts/dev/server-signals.ts')],
+      execArgv: ['--import', 'tsx', '--import', path.join(projectRoot, 'scripts/dev/in-server.ts')],
       args: [],
       cwd: projectRoot,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -39,6 +46,7 @@ export class ServerProcess {
     if (this.#isStopping) return 'shutting down'
     const worker = cluster.fork({ REUSE_PORT: '' }) // they share the socket
     worker.on('error', () => {}) // the IPC channel may fail while the worker exits
+    worker.on('message', ({ fileRead }: Partial<FileRead>) => fileRead !== undefined && this.onRead(fileRead))
     const failure = await untilListening(worker)
     if (failure !== undefined) return failure
     const previous = this.#running

@@ -7,7 +7,7 @@ import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { watch } from 'chokidar'
+import { type FSWatcher, watch } from 'chokidar'
 
 // A burst ends after this long without an event. A checkout writes many files, an editor may write one twice.
 const quietMs = 60
@@ -16,18 +16,45 @@ const folders = ['src', 'scripts', 'test', 'packages']
 const others = ['deploy', 'dist', 'docs', 'generated', 'node_modules']
 const projectFiles = /^((package|package-lock|biome|renovate|tsconfig.*)\.json|docker-compose\.yml)$/
 
-/**
- * Yields each burst of edits, as paths relative to the root. The first burst is empty and means that the
- * watcher is ready.
- */
-export async function* watchProject(root: string): AsyncGenerator<readonly string[]> {
+/** The edits of a project's files. */
+export interface Watched {
+  /** Each burst of edits, as paths relative to the root. The first is empty, once the watcher is ready. */
+  readonly bursts: AsyncGenerator<readonly string[]>
+  /** Watches a file of a contract, too, wherever it is and whatever it is called. */
+  add(file: string): void
+  /** Whether a file, by its path relative to the root, is or may be part of a contract. */
+  isContractFile(file: string): boolean
+}
+
+/** Watches the files of a project. */
+export function watchProject(root: string): Watched {
+  const added = new Set<string>()
+  const leadsToAdded = (name: string) =>
+    [...added].some((each) => each === name || each.startsWith(`${name}/`))
+  const watcher = watch(root, {
+    ignoreInitial: true,
+    ignored: (file, stats) => {
+      const name = nameOf(root, file)
+      return !isWatched(name, stats?.isFile() ?? false) && !leadsToAdded(name)
+    },
+  })
+  const add = (file: string) => {
+    const name = nameOf(root, file)
+    if (added.has(name)) return
+    added.add(name)
+    if (!isWatched(name, true)) watcher.add(path.dirname(file))
+  }
+  return {
+    bursts: burstsOf(root, watcher),
+    add,
+    isContractFile: (file) => added.has(file) || mayBeContract(file),
+  }
+}
+
+async function* burstsOf(root: string, watcher: FSWatcher): AsyncGenerator<readonly string[]> {
   const edits = new Set<string>()
   const newFolders = new Set<string>()
   let lastMs = 0
-  const watcher = watch(root, {
-    ignoreInitial: true,
-    ignored: (file, stats) => !isWatched(nameOf(root, file), stats?.isFile() ?? false),
-  })
   watcher.on('all', (event, file) => {
     const name = nameOf(root, file)
     if (event === 'addDir') newFolders.add(name)
@@ -65,11 +92,8 @@ function nameOf(root: string, file: string): string {
   return path.relative(root, file).replaceAll(path.sep, '/')
 }
 
-/**
- * Whether a file (its path relative to the root) may be part of the contract, which may be in any other
- * folder.
- */
-export function isContractFile(file: string): boolean {
+// The contract may be in any other folder.
+function mayBeContract(file: string): boolean {
   if ([...folders, ...others].includes(topOf(file))) return false
   return /\.(yaml|yml|json)$/.test(file) && !projectFiles.test(file)
 }
@@ -77,8 +101,9 @@ export function isContractFile(file: string): boolean {
 function isWatched(file: string, isFile: boolean): boolean {
   if (file === '') return true
   if (path.basename(file).startsWith('.')) return false // editors' swap and backup files
-  if (others.includes(topOf(file))) return false
-  if (!isFile || isContractFile(file) || /^tsconfig.*\.json$/.test(file)) return true
+  if (['..', ...others].includes(topOf(file))) return false
+  if (!isFile || mayBeContract(file) || /^tsconfig.*\.json$/.test(file)) return true
+  if (topOf(file) === 'src') return /\.\w+$/.test(file) // also what handlers read
   return folders.includes(topOf(file)) && /\.(ts|sql|yaml|json)$/.test(file)
 }
 

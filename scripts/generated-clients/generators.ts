@@ -196,6 +196,16 @@ export const generators: readonly Generator[] = [
       ['go', 'run', '.'],
     ],
   },
+  {
+    name: 'merge-patch',
+    programs: ['npm', 'python3'],
+    steps: () => [
+      installPackages,
+      ['python3', '-m', 'venv', 'venv'],
+      ['venv/bin/pip', 'install', '--quiet', '-r', 'requirements.txt'],
+      ['node', 'session.mjs', path.join(projectRoot, 'docs/generated-clients.md')],
+    ],
+  },
   // Not of clients, but of the helpers that callers put around theirs.
   {
     name: 'helpers-npm',

@@ -37,8 +37,8 @@ const options = {
   verbose: { type: 'boolean' },
 } as const
 
-// Long, because a step may download dependencies.
-const stepTimeoutMs = 300_000
+// Long, because a step may download dependencies, and compile a client with each of several generators.
+const stepTimeoutMs = 1_800_000
 
 async function main(args: readonly string[], { interruption }: Surroundings): Promise<number> {
   const { jar, only, verbose = false } = parseArgs({ args: [...args], options }).values

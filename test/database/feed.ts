@@ -1,8 +1,10 @@
 // A feed on a table of its own: who reads it misses nothing, whatever is committed late, at whichever instance.
 
+import { until } from 'contract-engine/testing/until'
 import type { Pools, RootSql, Sql } from 'contract-service/internal/database/database'
 import {
   additionsTo,
+  type Beginning,
   Feed,
   type FeedOptions,
   type Item,
@@ -48,7 +50,12 @@ async function createToys(t: Test): Promise<Store> {
 
 /** A feed with what it reads by. */
 interface Followed {
-  since(sql: Sql, id: string | undefined, signal: AbortSignal): AsyncGenerator<Item<Toy>, void, undefined>
+  since(
+    sql: Sql,
+    id: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<Beginning | Item<Toy>, void, undefined>
+  readonly delayMs: number | undefined
   close(): void
 }
 
@@ -57,14 +64,17 @@ function startFeed(t: Test, pools: Pools, options: FeedOptions = soon, read: Rea
   const seen = { reads: 0, lines: [] as string[] }
   const note = (level: string) => (_: unknown, text?: string) =>
     void seen.lines.push(`${level} ${text ?? String(_)}`)
-  const counted: Read<Toy> = (sql, after) => {
+  const counted: Read<Toy> = (sql, after, limit) => {
     seen.reads++
-    return read(sql, after)
+    return read(sql, after, limit)
   }
   const shared = new Feed<Toy>(pools, { info: note('info'), warn: note('warn') }, options)
   t.teardown(() => shared.close())
   const feed: Followed = {
     since: (sql, id, signal) => shared.since(sql, counted, id, signal),
+    get delayMs() {
+      return shared.delayMs
+    },
     close: () => shared.close(),
   }
   return { feed, seen }
@@ -78,7 +88,7 @@ function readerOf(t: Test, feed: Followed, { reads }: Pools, id?: string) {
   const next = async (): Promise<Item<Toy>> => {
     const { value, done } = await items.next()
     if (done) throw new Error('the feed has ended')
-    return value as Item<Toy>
+    return value.data === undefined ? next() : value // it begins with its position
   }
   const names = async (count: number) => {
     const found: string[] = []
@@ -109,6 +119,105 @@ t.test('a reader without a position gets what is added from then on', async (t) 
   })
   while (first === undefined) await store.add('new') // until it has begun
   t.match(first, { data: { name: 'new' } })
+})
+
+t.test('a reader that is cut before its first item goes on where it began', async (t) => {
+  const store = await createToys(t)
+  const others = await openPools(t, store.sql)
+  await store.add('old')
+  const { feed } = startFeed(t, store.pools)
+  const reader = readerOf(t, feed, store.pools)
+  const { value } = await reader.items.next()
+  t.match(value, { id: /^\d+-0$/, data: undefined })
+  t.strictSame(Object.keys(value ?? {}), ['id'])
+  await reader.items.return()
+  await store.add('while away')
+  for (const pools of [store.pools, others]) {
+    const { feed } = startFeed(t, pools)
+    const again = readerOf(t, feed, pools, value?.id)
+    t.strictSame((await again.items.next()).value, { id: value?.id }, 'and is told where it goes on')
+    t.strictSame(await again.names(1), ['while away'])
+  }
+})
+
+t.test('an id that is none of an event is refused', async (t) => {
+  const store = await createToys(t)
+  const { feed } = startFeed(t, store.pools)
+  for (const id of [
+    '',
+    'x',
+    '7',
+    '1-',
+    '-1',
+    '1-x',
+    '1-2-3',
+    '18446744073709551616-0',
+    '1-9223372036854775808',
+  ])
+    await t.rejects(
+      readerOf(t, feed, store.pools, id).next(),
+      { code: 'invalid_request', statusCode: 400 },
+      id,
+    )
+  t.match(
+    (await readerOf(t, feed, store.pools, '0--1').items.next()).value,
+    { id: '0--1' },
+    'a key may be negative',
+  )
+})
+
+t.test('a full page is followed at once: readers wait for what is new, not for what is there', async (t) => {
+  const store = await createToys(t)
+  const { feed, seen } = startFeed(t, store.pools, { everyMs: 1_000 })
+  const reader = readerOf(t, feed, store.pools)
+  await reader.items.next()
+  await store.sql`insert into toys (name) select i from generate_series(1, 20500) as i`
+  const began = performance.now()
+  const names = await reader.names(20_500)
+  const tookMs = performance.now() - began
+  t.strictSame(
+    names,
+    Array.from({ length: 20_500 }, (_, i) => String(i + 1)),
+  )
+  t.ok(tookMs < 15_000, `${tookMs} ms, in place of a second for each of 20 pages`)
+  t.ok(seen.reads < 40, `${seen.reads} pages, which all readers share`)
+})
+
+t.test('a reader that is behind holds a hundred rows, and one that keeps up shares a page', async (t) => {
+  const store = await createToys(t)
+  const added = additionsTo(toys)
+  const sizes = new Set<number>()
+  const { feed } = startFeed(t, store.pools, soon, async (sql, after, limit) => {
+    const items = await added(sql, after, limit)
+    if (sql !== store.pools.reads.sql) sizes.add(items.length)
+    return items
+  })
+  await store.sql`insert into toys (name) select i from generate_series(1, 250) as i`
+  const own = { ...store.pools, reads: { sql: store.pools.reads.sqlUntil(undefined) } } as Pools
+  t.equal((await readerOf(t, feed, own, '0-0').names(250)).length, 250)
+  t.strictSame([...sizes], [100, 50])
+})
+
+t.test('the delay is that of what was added and not yet read, and undefined without readers', async (t) => {
+  const store = await createToys(t)
+  const { feed } = startFeed(t, store.pools)
+  t.equal(feed.delayMs, undefined)
+  const { reader } = await atEnd(t, feed, store)
+  const delayMs = () => feed.delayMs ?? Number.NaN
+  const heldMs = 2_000 // a starved machine delays it by less
+  await until(() => delayMs() < heldMs)
+  const pending = reader.names(2)
+  await store.sql.begin(async (long) => {
+    await long`insert into toys (name) values ('long')`
+    await store.add('held up')
+    await until(() => delayMs() > heldMs)
+  })
+  t.strictSame(await pending, ['long', 'held up'])
+  await until(() => delayMs() < heldMs)
+  const end = reader.items.next()
+  reader.leave()
+  await end
+  await until(() => feed.delayMs === undefined)
 })
 
 t.test('a reader gets what was added behind the item that it has seen last', async (t) => {
@@ -239,8 +348,8 @@ t.test('a reader is not left asleep by what comes while it reads a page of its o
   const store = await createToys(t)
   const added = additionsTo(toys)
   let held: (() => void) | undefined
-  const { feed } = startFeed(t, store.pools, soon, async (sql, after) => {
-    const items = await added(sql, after)
+  const { feed } = startFeed(t, store.pools, soon, async (sql, after, limit) => {
+    const items = await added(sql, after, limit)
     if (after === '0-0') await new Promise<void>((resolve) => (held = resolve))
     return after === '0-0' ? [] : items
   })
@@ -262,12 +371,12 @@ t.test('an outage is logged once, and its end; readers go on', async (t) => {
   const added = additionsTo(toys)
   let failures = 0
   let isDown = false
-  const { feed, seen } = startFeed(t, store.pools, soon, async (sql, after) => {
+  const { feed, seen } = startFeed(t, store.pools, soon, async (sql, after, limit) => {
     if (isDown) {
       failures++
       throw new Error('down')
     }
-    return added(sql, after)
+    return added(sql, after, limit)
   })
   const { reader } = await atEnd(t, feed, store)
   isDown = true

@@ -8,6 +8,7 @@ import { buildMock } from 'contract-engine/mock'
 import { successesAmong } from 'contract-engine/tools'
 import { contractFile, projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
+import { createClient } from '../../src/client/index.js'
 
 const documents = path.join(projectRoot, 'test/fixtures/documents')
 const asIs = (value: unknown) => value
@@ -58,5 +59,24 @@ t.test("each declared response of the service's own contract can be preferred", 
       t.equal(String(statusCode), status, `${id} ${payload}`)
       t.equal(headers['preference-applied'], `code=${status}`)
     }
+  }
+})
+
+t.test("the service's own client comes to the end of each page of a mock", async (t) => {
+  const contract = await readContract(contractFile, undefined, extensions, extensions)
+  const { app, left } = await buildMock(contract)
+  t.teardown(() => app.close())
+  t.strictSame(left, [])
+  const origin = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const client = createClient({ baseUrl: `http://${host}:${origin.port}${contract.prefix}`, key: 'any' })
+    const { data: page } = await client.listPets()
+    const counts: number[] = []
+    for (const query of [{}, { limit: 1 }, { limit: 1, status: 'sold' as const }, { after: 7n }]) {
+      let count = 0
+      for await (const _ of client.items('listPets', { query })) if (++count > 99) break
+      counts.push(count)
+    }
+    t.strictSame(counts, [2 * page.length, 2, 2, page.length], host)
   }
 })

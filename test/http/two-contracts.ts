@@ -229,6 +229,14 @@ t.test('what has no operation gets the form of the contract below whose prefix i
   }
 })
 
+t.test('the limits of one are no limits of the others', async (t) => {
+  const { origin, auth } = await start(t)
+  const long = `pets/1?x=${'a'.repeat(300)}`
+  t.match(await send(`${origin}/admin/${long}`, 'GET', ann), { status: 414, body: { title: 'URI Too Long' } })
+  for (const version of ['v1', 'v2'])
+    t.match(await send(`${origin}/${version}/${long}`, 'GET', auth), { status: 400 }, version)
+})
+
 t.test('each is served as a file, with the address at which its callers reach it', async (t) => {
   const { origin } = await start(t, { PUBLIC_URL: 'https://store.example/api/v1' })
   for (const [path, url] of [

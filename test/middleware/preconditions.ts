@@ -1,63 +1,11 @@
 // A row is changed as its client has seen it: from the ETag of a read to the statement that changes it.
 
-import path from 'node:path'
-import { RequestError } from 'contract-engine'
-import type { AppParts } from 'contract-service/internal/app'
-import { apiKeys } from 'contract-service/internal/auth/api-keys'
-import { readServiceContract } from 'contract-service/internal/auth/plans'
-import type { Sql } from 'contract-service/internal/database/database'
-import { int8, optional, text } from 'contract-service/internal/database/table/columns'
-import { table } from 'contract-service/internal/database/table/table'
-import { projectRoot } from 'contract-service/internal/lib/paths'
 import { preconditionAddition } from 'contract-service/internal/middleware/preconditions'
 import t from 'tap'
-import { createDatabase, startService } from '../fixtures/service.js'
-
-interface Note {
-  readonly id: bigint
-  readonly title: string
-  readonly remark?: string
-}
-
-const contract = await readServiceContract(path.join(projectRoot, 'test/fixtures/notes.yaml'))
-const notes = table<Note, Omit<Note, 'id'>>('notes', {
-  shows: { id: int8(), title: text(), remark: optional(text()) },
-  takes: { title: text(), remark: optional(text()) },
-})
-const find = notes.findBy('id')
-const change = notes.updateBy('id')
-const remove = notes.deleteBy('id')
-
-interface Call {
-  readonly params: { readonly id: bigint }
-  readonly headers: { readonly 'if-match'?: string }
-  readonly body: { readonly title: string }
-}
-
-function shown(note: Note | undefined) {
-  if (note === undefined) throw new RequestError('note_not_found', 'There is none.', { status: 404 })
-  return { status: 200, headers: { ETag: notes.etag(note) }, body: note }
-}
-
-const handlers = {
-  addNote: async ({ body }: Call, { sql }: { sql: Sql }) => ({
-    status: 201,
-    body: await notes.insert(sql, body),
-  }),
-  getNote: async ({ params }: Call, { sql }: { sql: Sql }) => shown(await find(sql, params.id)),
-  changeNote: async ({ params, headers, body }: Call, { sql }: { sql: Sql }) =>
-    shown(await change(sql, params.id, body, { ifMatch: headers['if-match'] })),
-  deleteNote: async ({ params, headers }: Call, { sql }: { sql: Sql }) => {
-    shown(await remove(sql, params.id, { ifMatch: headers['if-match'] }))
-    return { status: 204 }
-  },
-} as unknown as AppParts['handlers'] // of another contract than the project's
+import { contract, startNotes } from '../fixtures/notes.js'
 
 t.test('a note', async (t) => {
-  const sql = await createDatabase(t)
-  await sql`create table notes (
-    id bigint generated always as identity primary key, title varchar(20) not null, remark text)`
-  const { call } = await startService(t, { sql, contract, handlers, schemes: { key: apiKeys() } })
+  const { call, sql } = await startNotes(t)
   const add = async () => (await call('POST', '/notes', { body: { title: 'a', remark: 'b' } })).body
   const merge = { 'content-type': 'application/merge-patch+json' }
   const patch = (id: bigint, body: object, headers: Record<string, string> = {}) =>
@@ -95,6 +43,34 @@ t.test('a note', async (t) => {
     })
     t.match(await patch(id, {}, { 'if-match': '*' }), { status: 404 })
   })
+
+  t.test(
+    'is changed by a request whose key has met a failed precondition, once it was read again',
+    async (t) => {
+      const { id } = await add()
+      const seen = await tagOf(id)
+      await patch(id, { title: 'other' }, { 'if-match': seen })
+      const keyed = { 'idempotency-key': `change-${id}` }
+      t.match(await patch(id, { title: 'own' }, { ...keyed, 'if-match': seen }), { status: 412 })
+      t.match(await patch(id, { title: 'own' }, { ...keyed, 'if-match': seen }), { status: 412 }, 'again')
+      t.match(await patch(id, { title: 'own' }, keyed), { status: 428 })
+      const fresh = { ...keyed, 'if-match': await tagOf(id) }
+      t.match(await patch(id, { title: 'own' }, fresh), { status: 200, body: { title: 'own' } })
+      const replayed = await patch(id, { title: 'own' }, fresh)
+      t.match(replayed, { status: 200, body: { title: 'own' } }, 'which has its effect once')
+      t.equal(replayed.headers.get('idempotent-replayed'), 'true')
+      const latest = { ...keyed, 'if-match': await tagOf(id) }
+      t.match(
+        await patch(id, { title: 'x' }, latest),
+        { status: 422 },
+        'and from then on is that of this request',
+      )
+      // As the release before has stored it.
+      await sql`update idempotent_answers set status = 412 where idempotency_key = ${`change-${id}`}`
+      t.match(await patch(id, { title: 'x' }, latest), { status: 200, body: { title: 'x' } })
+      t.match(await patch(id, { title: 'x' }, latest), { status: 200, body: { title: 'x' } }, 'and is stored')
+    },
+  )
 
   t.test('of two changes at once by the same ETag, has one', async (t) => {
     const { id } = await add()

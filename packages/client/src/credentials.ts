@@ -165,10 +165,11 @@ export function withoutKeys(url: string, schemes: readonly ClientScheme[]): stri
   return kept.length === 0 ? url.slice(0, start - 1) : `${url.slice(0, start)}${kept.join('&')}`
 }
 
-function nameIn(pair: string): string {
-  const [name = ''] = pair.split('=', 1)
+/** The name in a pair of a query, as the service reads it. */
+export function nameIn(pair: string): string {
+  const [name = ''] = pair.replaceAll('+', ' ').split('=', 1)
   try {
-    return decodeURIComponent(name.replaceAll('+', ' '))
+    return decodeURIComponent(name)
   } catch {
     return name
   }

@@ -1,6 +1,7 @@
 // Error responses: decoded as the contract declares them, with the code and message of their body.
 
 import { ApiError } from './error.js'
+import { declaredFor, mediaTypeOf } from './media-type.js'
 import { readResponseBody } from './response-body.js'
 import { type CalledOperation, ofStatus } from './table.js'
 
@@ -42,8 +43,7 @@ export function isDeclaredError(
   const contents = status >= 400 ? ofStatus(errors, status) : undefined
   if (contents === undefined) return false
   if (Object.keys(contents).length === 0) return body === undefined
-  const type = headers?.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() ?? ''
-  const names = contents[type] ?? contents[type.replace(/\/.*/, '/*')] ?? contents['*/*']
+  const names = headers && declaredFor(contents, mediaTypeOf(headers))
   return (
     names?.every((name) => typeof body === 'object' && body !== null && Object.hasOwn(body, name)) === true
   )

@@ -16,7 +16,7 @@ import type { Settings } from './options.js'
 import { isOneTime, type Outgoing, toRequest } from './outgoing.js'
 import { receive, unlessAborted } from './receive.js'
 import { isOfCredential } from './refused-credential.js'
-import { asksForRetry, isRepeatable, waitBefore } from './retry.js'
+import { asksForRetry, isRepeatable, isSafe, waitBefore } from './retry.js'
 import type { CalledOperation } from './table.js'
 import { mayRecover, unreachable } from './unreachable.js'
 
@@ -129,7 +129,8 @@ async function sendOnce(
   attempt: Attempt,
 ): Promise<Response | ApiError> {
   const { signal } = attempt
-  const isFollowed = isSafe(request) && !credentials.some(staysWhenRedirected)
+  // `fetch` follows a redirect of a POST with a GET, whose response would pass for that of the POST.
+  const isFollowed = isSafe(request.method) && !credentials.some(staysWhenRedirected)
   const redirect = isFollowed ? 'follow' : 'manual'
   const { method, content } = request
   const authorized = { ...withCredentials(request, credentials), method, content, signal }
@@ -181,11 +182,6 @@ async function limited<Result>(
     cancelTimer()
     release()
   }
-}
-
-// `fetch` follows a redirect of a POST with a GET, whose response would pass for that of the POST.
-function isSafe({ method }: Outgoing): boolean {
-  return ['GET', 'HEAD', 'OPTIONS', 'QUERY'].includes(method)
 }
 
 // A response that can be read again, with the URL that it came from. The constructor accepts no body for a

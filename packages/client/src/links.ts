@@ -6,13 +6,16 @@ import type { CalledOperation } from './table.js'
 /** Returns the target of the link with a relation, unresolved. */
 export function linkTo(relation: string, header: string | null): string | undefined {
   // Targets contain no angle brackets, and quoted values may contain commas.
-  for (const [, target, parameters = ''] of (header ?? '').matchAll(/<([^<>]*)>((?:"[^"]*"|[^",<])*)/g)) {
-    const [, quoted, bare] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? []
-    const relations = (quoted ?? bare ?? '').toLowerCase().split(/\s+/)
-    if (relations.includes(relation)) return target
+  for (const [, target, parameters = ''] of (header ?? '').matchAll(link)) {
+    const found = [...parameters.matchAll(parameter)].find(([, name]) => name?.toLowerCase() === 'rel')
+    const [, , quoted, bare = ''] = found ?? []
+    if ((quoted ?? bare).toLowerCase().split(/\s+/).includes(relation)) return target
   }
   return undefined
 }
+
+const link = /<([^<>]*)>((?:"(?:[^"\\]|\\.)*"|[^",<])*)/g
+const parameter = /;\s*([^\s;=,"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*))/g
 
 /**
  * Resolves a link of a response as `targetOf` does.

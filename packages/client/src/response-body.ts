@@ -2,6 +2,7 @@
 
 import { ApiError } from './error.js'
 import { decode } from './json.js'
+import { declaredFor, mediaTypeOf } from './media-type.js'
 import { type CalledOperation, type ClientStream, type ContentKind, ofStatus, type Place } from './table.js'
 
 /**
@@ -24,7 +25,7 @@ export function readResponseBody(operation: CalledOperation, response: Response,
 function kindOf(operation: CalledOperation, response: Response): ContentKind | 'none' {
   const kind = declaredKind(operation, response)
   if (kind !== undefined) return kind
-  const type = mediaTypeOf(response)
+  const type = mediaTypeOf(response.headers)
   const message = type === '' ? 'The response has no media type.' : `The media type ${type} is not declared.`
   throw unexpected(message, operation, response)
 }
@@ -37,26 +38,20 @@ export function declaredKind(
   const declared = ofStatus(contents, response.status)
   if (declared === undefined) return 'json'
   if (Object.keys(declared).length === 0) return 'none'
-  const type = mediaTypeOf(response)
-  // A range, such as `image/*`, applies to types that are not declared themselves.
-  return declared[type] ?? declared[type.replace(/\/.*/, '/*')] ?? declared['*/*']
+  return declaredFor(declared, mediaTypeOf(response.headers))
 }
 
 /** The stream that a response is, as the contract declares it. */
 export function streamIn({ streams }: CalledOperation, response: Response): ClientStream | undefined {
-  return ofStatus(streams, response.status)?.[mediaTypeOf(response)]
+  return declaredFor(ofStatus(streams, response.status) ?? {}, mediaTypeOf(response.headers))
 }
 
 // Of a body whose type is not declared: any that is.
 function placeOf({ numbers }: CalledOperation, response: Response): Place | undefined {
   const declared = ofStatus(numbers, response.status) ?? {}
-  const type = mediaTypeOf(response)
-  if (Object.hasOwn(declared, type)) return declared[type] ?? undefined
+  const place = declaredFor(declared, mediaTypeOf(response.headers))
+  if (place !== undefined) return place ?? undefined
   return { each: Object.values(declared).flatMap((place) => place ?? []) }
-}
-
-function mediaTypeOf({ headers }: Response): string {
-  return headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
 /** The error of a response that the contract does not declare. */

@@ -10,13 +10,21 @@ const backoffMaxMs = 10_000
 // Spreads clients with the same `Retry-After`.
 const spreadMs = 250
 
+// As for the engine, whose operations with OPTIONS may write.
+const safeMethods = ['GET', 'HEAD', 'QUERY', 'PROPFIND', 'REPORT', 'SEARCH']
+
+/** Whether an operation changes nothing, by its method (RFC 9110, section 9.2.1). */
+export function isSafe(method: string): boolean {
+  return safeMethods.includes(method)
+}
+
 /**
  * Whether an operation is idempotent: by its method (RFC 9110, section 9.2.2; RFC 10008), or by its
  * idempotency key. Other requests are never repeated, because they may have taken effect although their
  * response was lost.
  */
 export function isRepeatable({ method, idempotent }: ClientOperation): boolean {
-  return idempotent === true || ['GET', 'HEAD', 'OPTIONS', 'QUERY', 'PUT', 'DELETE'].includes(method)
+  return idempotent === true || isSafe(method) || ['OPTIONS', 'PUT', 'DELETE'].includes(method)
 }
 
 /**

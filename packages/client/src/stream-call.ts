@@ -10,7 +10,7 @@ import { isOneTime, type Outgoing } from './outgoing.js'
 import { type CallRequest, writeRequest } from './request.js'
 import { streamIn, unexpected } from './response-body.js'
 import { isRepeatable } from './retry.js'
-import { type Connection, type ItemStream, Stream } from './stream.js'
+import { type Connection, type ItemStream, streamOf } from './stream.js'
 import type { CalledOperation, ClientStream } from './table.js'
 
 /** The request of a call whose response is a stream. */
@@ -38,7 +38,7 @@ export function streamItems(
   const { path, query, header, cookie, body, position, accept, reconnect = true, ...options } = sent
   const own = readCallOptions(settings, options)
   const request = writeRequest(operation, { ...sent, accept: accept ?? typesOf(operation) }, own)
-  return new Stream({
+  return streamOf({
     operation,
     signal: request.signal,
     clock: own.clock,

@@ -65,7 +65,12 @@ const reconnectMaxMs = 30_000
 const emptyMinMs = 500
 
 /** The stream of a source. */
-export class Stream implements ItemStream<unknown> {
+export function streamOf(source: StreamSource): ItemStream<unknown> {
+  // A generator has `[Symbol.asyncDispose]` only by a library of TypeScript that a caller need not have.
+  return new Stream(source) as unknown as ItemStream<unknown>
+}
+
+class Stream {
   readonly #own: ReturnType<typeof ownSignal>
   readonly #items: AsyncGenerator<unknown, void, undefined>
   #connecting: Promise<Connection> | undefined
@@ -199,6 +204,15 @@ export class Stream implements ItemStream<unknown> {
     })
   }
 }
+
+// For `await using`, where the runtime has it.
+const { asyncDispose } = Symbol as { readonly asyncDispose?: symbol }
+if (asyncDispose !== undefined)
+  Object.defineProperty(Stream.prototype, asyncDispose, {
+    async value(this: Stream) {
+      this.close()
+    },
+  })
 
 async function* itemsIn(
   chunks: AsyncIterable<Uint8Array>,

@@ -12,6 +12,9 @@ const cases: [title: string, header: string | null, next: string | undefined][] 
   ['other parameters', '</b>; title="a, b; <c>"; REL="next"; type=x', '/b'],
   ['commas in the target', '</b?x=1,2>; rel="next"', '/b?x=1,2'],
   ['a relation with the prefix next', '</b>; rel="nextish"', undefined],
+  ['a relation in the title', '</b>; title="; rel=next"; rel=prev', undefined],
+  ['an escaped quote before the relation', '</b>; title="\\"; rel=prev"; rel=next', '/b'],
+  ['a second relation', '</b>; rel=prev; rel=next', undefined],
   ['nonsense', 'next', undefined],
 ]
 for (const [title, header, next] of cases) {

@@ -45,7 +45,7 @@ t.test('there is no wait after the last attempt', async (t) => {
 })
 
 t.test('only idempotent requests are repeated', async (t) => {
-  for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+  for (const method of ['GET', 'HEAD', 'OPTIONS', 'QUERY', 'SEARCH', 'PUT', 'DELETE'])
     t.ok(isRepeatable({ method, path: '/' }), method)
   for (const method of ['POST', 'PATCH']) {
     t.notOk(isRepeatable({ method, path: '/' }), method)

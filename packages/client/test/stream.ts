@@ -293,6 +293,15 @@ t.test('leaving a loop closes the connection', async (t) => {
   await closed()
 })
 
+t.test('`await using` closes a stream', async (t) => {
+  const { url, closed } = await serve(t, silent)
+  const stream = clientOf(url).stream('watch')
+  await stream.open()
+  await (stream as unknown as AsyncDisposable)[Symbol.asyncDispose]() // by the libraries that have it
+  t.strictSame(await stream.next(), { done: true, value: undefined })
+  await closed()
+})
+
 t.test('closing a stream ends a loop that waits', async (t) => {
   const { url, closed } = await serve(t, silent)
   const stream = clientOf(url).stream('watch')

@@ -22,7 +22,7 @@ export { resolved } from './compile/source/resolved.js'
 export { withSchemeNames } from './compile/source/scheme-names.js'
 export { withOwnRefs } from './compile/source/self.js'
 export { toSchema31 } from './compile/source/upgrade.js'
-export { type Kind, type Place, placeIn, wholeDocument } from './document/component-kinds.js'
+export { type Kind, type Place, placeIn, referencesIn, wholeDocument } from './document/component-kinds.js'
 export type { Content, Field, Parameter, ParameterForm, Response, Schema } from './document/contract.js'
 export type { Problem } from './document/contract-error.js'
 export { defaultLimits, heldBytesMax, ownErrorStatuses } from './document/defaults.js'
@@ -31,7 +31,9 @@ export { filesOf, type ReadText, UnreadFile } from './document/file-text.js'
 export { framingOf, keepAliveOf } from './document/framing.js'
 export {
   type AnySchema,
+  annotations,
   extendedBy,
+  keywordTypes,
   mapMembers,
   nestingIn,
   ofOtherDrafts,
@@ -40,12 +42,12 @@ export {
   schemasIn,
   subschemasOf,
 } from './document/keywords.js'
-export { accepts, essence, isJson, isRange, responseContent } from './document/media-types.js'
-export { methodFields, methodsOfNode, operationsIn, problemOf } from './document/methods.js'
+export { accepts, essence, isJson, isRange, parametersOf, responseContent } from './document/media-types.js'
+export { isSafe, methodFields, methodsOfNode, operationsIn, problemOf } from './document/methods.js'
 export { pathParameterNames } from './document/names.js'
 export { patternSource } from './document/patterns.js'
 export { decodePlan, encodePlan, type PlanBody } from './document/plan.js'
-export { pointerTo, resolvePointer } from './document/pointer.js'
+export { endlessRefs, pointerKeys, pointerTo, resolvePointer } from './document/pointer.js'
 export { type Node, nodeOf, Reader } from './document/reader.js'
 export { successesAmong } from './document/responses.js'
 export { dividedPath, rivalsOf } from './document/routes.js'
@@ -62,6 +64,7 @@ export { isOpenApi30, isOpenApi32, versionProblem } from './document/versions.js
 export { proxyWarnings } from './generate/proxies.js'
 export { plainField } from './kinds/form.js'
 export { isStream, kindOf, receivedAs } from './kinds/index.js'
+export { patternText } from './mock/pattern-text.js'
 export { documentPaths, replacedPaths } from './serve/base/own-paths.js'
 export { isStub } from './serve/base/stubs.js'
 export { serverErrors, undeclaredErrors } from './serve/response/additions.js'

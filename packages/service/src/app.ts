@@ -133,7 +133,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   })
   addSecurityTxt(app, contract, config)
   const load = { loadShedder, bodies, lifetimes, arrivals, refusedConnections }
-  const measured = { config, contract, pools, counters, trials, ...load }
+  const measured = { config, contract, pools, services, counters, trials, ...load }
   const isMeasured = config.metricsPort !== undefined
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
   const reading = createReading(operations, pools)

@@ -1,4 +1,4 @@
-// The column of a field by its schema: PostgreSQL's type, the function of src/database/table/columns.ts, and
+// The column of a field by its schema: PostgreSQL's type, the function of contract-service/table, and
 // what a service would set it to.
 
 import { type Node, nodeOf, type Reader } from 'contract-engine/tools'

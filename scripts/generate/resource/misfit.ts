@@ -27,7 +27,8 @@ export function misfit(
     [!isOfCollection(role) && byStatus(responses)(404) === undefined, 'it declares no response for 404'],
   ]
   const [, text] = reasons.find(([isFault]) => isFault) ?? []
-  return text ?? (role === 'change' ? misfitChange(reader, schema, fields) : undefined)
+  if (text !== undefined || role !== 'change') return text
+  return misfitChange(reader, schema, fields) ?? misfitMerge(reader, operation, schema)
 }
 
 function isOfCollection(role: Role): boolean {
@@ -45,6 +46,22 @@ function foreignHeader(operation: Operation): string | undefined {
   return headers.find(
     ({ name, required, setByServer }) => required && !setByServer && !known.includes(name.toLowerCase()),
   )?.name
+}
+
+// The response is what decides whether a merge leaves enough.
+function misfitMerge(reader: Reader, operation: Operation, schema: unknown): string | undefined {
+  if ((successOf(operation)?.contents ?? []).length > 0) return undefined
+  const merged = fieldsOf(reader, schema, undefined).find((each) => isObject(reader, each.schema))
+  return (
+    merged && `its field ${merged.name} is merged, and no response with a body tells whether that is valid`
+  )
+}
+
+function isObject(reader: Reader, given: unknown): boolean {
+  const { type, properties, anyOf, oneOf } = reader.node(given)
+  const choices = [anyOf, oneOf].flatMap((each) => (Array.isArray(each) ? each : []))
+  const isOne = [type].flat().includes('object') || properties !== undefined
+  return isOne || choices.some((each) => isObject(reader, each))
 }
 
 function misfitChange(reader: Reader, schema: unknown, fields: readonly ResourceField[]): string | undefined {

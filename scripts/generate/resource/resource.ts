@@ -43,6 +43,8 @@ export interface Resource {
   /** The other operations of its paths, each with the reason why its handler is not proposed. */
   readonly others: readonly string[]
   readonly reader: Reader
+  /** The status of a code of errors. */
+  readonly statusOf: (code: string) => number
 }
 
 /**
@@ -83,6 +85,7 @@ function resourceOf(contract: Contract, reader: Reader, name: string, found: Fou
     ...{ folder: kebabCase(collection), constant: camelCase(collection), table: snakeCase(collection) },
     hasReadOrWriteOnly: contract.hasReadOrWriteOnly,
     lost: lostCode(contract, name),
+    statusOf: (code) => contract.errorStatuses.get(code) ?? 500,
     others: [
       ...reasons.flatMap(({ operation, reason }) =>
         reason === undefined ? [] : [`${operation.id}: ${reason}`],

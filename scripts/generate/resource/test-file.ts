@@ -1,12 +1,26 @@
-// The test of a resource: real requests to the production application.
+// The test of a resource: real requests to the production application. It fails if an operator, a filter, an
+// order, an error or a column of what is proposed is another one.
 
 import type { Operation } from 'contract-engine'
 import { capitalized } from 'contract-engine/lib/texts'
-import { fieldsOf, type ResourceField } from './fields.js'
+import { changeTest } from './change-test.js'
+import { listTest } from './list-test.js'
 import { constraintOf } from './migration.js'
-import { jsonSchemaIn, setsHeader, successOf, takesIfMatch } from './operations.js'
+import { setsHeader, successOf, takesIfMatch } from './operations.js'
 import type { Resource } from './resource.js'
-import { literal, sampleOf, varied } from './samples.js'
+import { type GivenField, type Rows, rowOf, rowsOf, valueIn } from './rows.js'
+import { literal } from './samples.js'
+import {
+  conflictLine,
+  conflictsOf,
+  lostPath,
+  lostText,
+  memberText,
+  needsIfMatch,
+  pathPattern,
+  pathTo,
+  testOf,
+} from './test-parts.js'
 import { keyName, sqlName, withArticle } from './words.js'
 
 /** The text of the test; undefined if nothing adds what it would read. */
@@ -14,274 +28,163 @@ export function testText(resource: Resource): string | undefined {
   const { operations, many } = resource
   const { create, get, list, change, remove } = operations
   if (create === undefined) return undefined
+  const rows = rowsOf(resource)
   const tests = [
-    createTest(resource, create),
-    get && getTest(resource, get),
-    list && listTest(resource, list),
-    change && changeTest(resource, change),
-    remove && removeTest(resource, remove),
+    createTest(resource, rows, create),
+    get && getTest(resource, rows, get),
+    list && listTest(resource, rows, list),
+    change && changeTest(resource, rows, change),
+    remove && removeTest(resource, rows, remove),
   ]
+  const start = startText(resource, rows, create)
+  const fixtures = start.includes('addKeys(') ? "import { addKeys } from '../fixtures/rows.js'\n" : ''
   return `// ${capitalized(many)} are what the contract says, from a request to the row that stores them.
 
 import t, { type Test } from 'tap'
-import { startService } from '../fixtures/service.js'
+${fixtures}import { startService } from '../fixtures/service.js'
 
-${sampleText(resource)}
-${startText(resource, create)}
+${sentText(resource, rows)}
+${start}
 ${tests.filter((each) => each !== undefined).join('\n')}`
 }
 
-function testOf(title: string, parts: string, lines: readonly (string | undefined)[]): string {
-  const body = lines.filter((each) => each !== undefined).map((line) => `  ${line}\n`)
-  return `t.test('${title}', async (t) => {
-  const { ${parts} } = await start(t)
-${body.join('')}})
-`
-}
-
-function sentFields({ fields }: Resource): readonly ResourceField[] {
-  return fields.filter(({ taken }) => taken !== undefined)
-}
-
-// Those of which several rows cannot have one value: the key, if clients choose it, and what the contract says.
-function isUnique({ key }: Resource, field: ResourceField): boolean {
-  return field === key || field.unique !== undefined
-}
-
-// Those that the test sends: an optional one only with a value.
-function givenFields(resource: Resource): readonly ResourceField[] {
-  return sentFields(resource).filter(
-    ({ taken, schema }) => taken === 'always' || sampleOf(resource.reader, schema) !== undefined,
-  )
-}
-
-// The text of a value that each row has for itself.
-function ownText(resource: Resource, field: ResourceField): string | undefined {
-  return isUnique(resource, field) ? variedText(resource, field) : undefined
-}
-
-function variedText({ reader }: Resource, field: ResourceField): string | undefined {
-  return varied(field, sampleOf(reader, field.schema))
-}
-
-function sampleText(resource: Resource): string {
-  const { reader, one } = resource
-  const lines = givenFields(resource).map((field) => {
-    const value = sampleOf(reader, field.schema)
-    const todo = value === undefined ? ' // it needs a value of yours, or an example in the contract' : ''
-    return `  ${keyName(field.name)}: ${ownText(resource, field) ?? literal(value ?? '')},${todo}\n`
+function sentText({ many }: Resource, rows: Rows): string {
+  const todo = 'it needs a value of yours, or an example in the contract'
+  const unknown = rows.unknown.map(({ name }) => `    ${keyName(name)}: '', // ${todo}\n`).join('')
+  const texts = Array.from({ length: rows.count + 1 }, (_, i) => {
+    const pairs = Object.entries(rowOf(rows, i))
+    const lines = pairs.map(([name, value]) => `    ${keyName(name)}: ${literal(value)},\n`)
+    return `  {\n${lines.join('')}${unknown}  },\n`
   })
-  const isVaried = givenFields(resource).some((field) => ownText(resource, field) !== undefined)
-  return `// ${capitalized(withArticle(one))} as a client sends it.
-const sent = (${isVaried ? 'i' : '_'}: number) => ({
-${lines.join('')}})
+  return `// ${capitalized(many)} as a client sends them. They differ in each field, and are in other orders by
+// each. The last is for changes.
+const sent = [
+${texts.join('')}] as const
 `
 }
 
-// Whether several rows can be stored at once.
-function canBeMany(resource: Resource): boolean {
-  return sentFields(resource).every(
-    (field) => !isUnique(resource, field) || variedText(resource, field) !== undefined,
-  )
-}
-
-function startText({ table, fields }: Resource, { path }: Operation): string {
-  const drops = fields
-    .filter(({ references }) => references !== undefined)
-    .map((field) => `alter table ${sqlName(table)} drop constraint ${constraintOf(table, field, 'fkey')}`)
-    .map((text) => `  await service.sql\`${text}\` // what it refers to has a test of its own\n`)
+function startText(resource: Resource, { fields }: Rows, { path }: Operation): string {
+  const lines = new Set(fields.flatMap((each) => referringLine(resource, each)))
   return `async function start(t: Test) {
-  const service = await startService(t)
-${drops.join('')}  const add = (i: number) => service.call('POST', '${path}', { body: sent(i) })
-  return { call: service.call, add }
+  const { call, sql } = await startService(t)
+${[...lines].join('')}  const add = (body: object) => call('POST', '${path}', { body })
+  return { call, sql, add }
 }
 `
 }
 
-function createTest(resource: Resource, create: Operation): string {
-  const { one } = resource
-  const fields = givenFields(resource)
-  const hidden = fields.filter(({ shown }) => shown === undefined)
-  const required = fields.find(({ taken, isFilled }) => taken === 'always' && !isFilled)
-  const unique = canBeMany(resource) ? fields.find((each) => typeof each.unique === 'string') : undefined
-  return testOf(`${withArticle(one)} is stored as it is sent`, required ? 'call, add' : 'add', [
-    'const { status, body } = await add(1)',
+// Rows to refer to. The last of the values refers to none.
+function referringLine({ table }: Resource, { field, values }: GivenField): string[] {
+  const { references } = field
+  if (references === undefined) return []
+  const { table: target, column } = references
+  if (target !== table)
+    return [`  await addKeys(sql, '${target}', '${column}', ${literal(values.slice(0, -1))})\n`]
+  const drop = `alter table ${sqlName(table)} drop constraint ${constraintOf(table, field, 'fkey')}`
+  return [`  await sql\`${drop}\` // the first row has none to refer to\n`]
+}
+
+function createTest(resource: Resource, rows: Rows, create: Operation): string {
+  const { one, table, key } = resource
+  const required = rows.fields.find(({ field }) => field.taken === 'always' && !field.isFilled)?.field
+  const links = linkLines(resource, create)
+  const id = `body${memberText(key.name)}`
+  return testOf(`${withArticle(one)} is stored as it is sent`, [
+    `const { status, body${links.length > 0 ? ', headers' : ''} } = await add(sent[0])`,
     `t.equal(status, ${successOf(create)?.status})`,
-    hidden.length === 0
-      ? 't.match(body, sent(1))'
-      : `const { ${hidden.map(({ name }) => `${keyName(name)}: _${name}`).join(', ')}, ...shown } = sent(1)`,
-    hidden.length === 0 ? undefined : 't.match(body, shown)',
-    unique && `t.match(await add(1), { body: { code: '${unique.unique}' } })`,
-    required && `const { ${keyName(required.name)}: _, ...rest } = sent(2)`,
-    required &&
-      `t.equal((await call('POST', '${create.path}', { body: rest })).status, 400, 'without ${required.name}')`,
+    shownLine(rows),
+    't.strictSame({ ...body, ...shown }, body)',
+    ...links,
+    `const [row] = await sql\`select * from ${sqlName(table)} where ${sqlName(key.column)} = \${${id}}\``,
+    `t.strictSame({ ...row, ${storedColumns(rows)} }, { ...row })`,
+    ...conflictsOf(resource, rows).map((each) =>
+      conflictLine(`await add({ ...sent[1], ${keyName(each.name)}: ${each.value} })`, each),
+    ),
+    required && `const { ${keyName(required.name)}: _, ...rest } = sent[1]`,
+    required && `t.equal((await add(rest)).status, 400, 'without ${required.name}')`,
   ])
 }
 
-function getTest(resource: Resource, get: Operation): string {
+// The first row as a response shows it.
+function shownLine({ fields }: Rows): string {
+  const hidden = fields.filter(({ field }) => field.shown === undefined)
+  if (hidden.length === 0) return 'const shown = sent[0]'
+  const names = hidden.map(({ field: { name } }, i) => `${keyName(name)}: _${i}`)
+  return `const { ${names.join(', ')}, ...shown } = sent[0]`
+}
+
+// Where the new row is, and its entity tag.
+function linkLines(resource: Resource, create: Operation): string[] {
+  const { get } = resource.operations
+  if (get === undefined) return []
+  const isTagged = setsHeader(create, 'ETag') && setsHeader(get, 'ETag')
+  if (!setsHeader(create, 'Location') && !isTagged) return []
+  const place = setsHeader(create, 'Location')
+    ? [
+        "const location = headers.get('location') ?? ''",
+        `const [, place = ''] = /${pathPattern(create.path, '.*')}/.exec(location) ?? []`,
+        "const read = await call('GET', place)",
+      ]
+    : [`const read = await call('GET', ${pathTo(resource, get)})`]
+  const tag = "t.equal(read.headers.get('etag'), headers.get('etag'))"
+  return [...place, 't.strictSame(read.body, body)', ...(isTagged ? [tag] : [])]
+}
+
+const sameAsJson = [
+  'text',
+  'smallint',
+  'integer',
+  'double precision',
+  'boolean',
+  'uuid',
+  'date',
+  'timestamptz',
+  'jsonb',
+]
+
+// The columns of the first row, where the driver has values as JSON has them.
+function storedColumns({ fields }: Rows): string {
+  const pairs = fields.flatMap((given) => {
+    const { sql } = given.field.type
+    const value = valueIn(given, 0)
+    const isSame = sameAsJson.includes(sql) || (sql === 'numeric' && typeof value === 'string')
+    if (!isSame && sql !== 'bigint') return []
+    const stored = sql === 'bigint' ? BigInt(String(value)) : value
+    return [`${keyName(given.field.column)}: ${literal(stored)}`]
+  })
+  return pairs.join(', ')
+}
+
+function getTest(resource: Resource, { count }: Rows, get: Operation): string {
   const { one, key } = resource
-  return testOf(`${withArticle(one)} is read by its ${key.name}`, 'call, add', [
-    'const { body } = await add(1)',
-    `t.match(await call('GET', \`${pathTo(resource, get)}\`), { status: 200, body })`,
+  return testOf(`${withArticle(one)} is read by its ${key.name}`, [
+    'const all: Record<string, unknown>[] = []',
+    `for (const each of sent.slice(0, ${Math.min(count, 2)})) all.push((await add(each)).body)`,
+    'for (const body of all) {',
+    `  const answer = await call('GET', ${pathTo(resource, get)})`,
+    `  t.equal(answer.status, ${successOf(get)?.status})`,
+    '  t.strictSame(answer.body, body)',
+    '}',
     `t.match(await call('GET', '${lostPath(resource, get)}'), ${lostText(resource)})`,
   ])
 }
 
-function listTest(resource: Resource, list: Operation): string {
-  const { many, reader } = resource
-  const { orders = [], filters = [], orderParameter } = resource.list ?? {}
-  const isMany = canBeMany(resource)
-  const numbers = isMany ? '[1, 2, 3]' : '[1]'
-  const queryOf = (given: Readonly<Record<string, unknown>>) => {
-    const required = list.parameters.filter((each) => each.in === 'query' && each.required)
-    const samples = required.map(({ name, schema }) => [name, sampleOf(reader, schema)] as const)
-    const all = Object.entries({
-      ...Object.fromEntries(samples),
-      limit: Math.min(resource.list?.limitMax ?? 100, 100),
-      ...given,
-    })
-    return new URLSearchParams(
-      all.map(([name, value]) => [name, String(value)] as [string, string]),
-    ).toString()
-  }
-  const isPaged = isMany && setsHeader(list, 'Link')
-  const pages = orders.map(({ name }) =>
-    queryOf({ limit: 2, ...(orderParameter && { [orderParameter]: name }) }),
-  )
-  const equal = filters.find(
-    ({ operator, field }) => operator === '=' && field.taken && !isUnique(resource, field),
-  )
-  const value = equal && sampleOf(reader, equal.field.schema)
-  return testOf(`${many} are listed, page by page`, 'call, add', [
-    'const all: unknown[] = []',
-    `for (const i of ${numbers}) all.push((await add(i)).body)`,
-    'const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort()',
-    `t.strictSame(sorted((await call('GET', '${list.path}?${queryOf({})}')).body), sorted(all))`,
-    ...(isPaged
-      ? [
-          `for (const query of [${pages.map((each) => `'${each}'`).join(', ')}]) {`,
-          `  const first = await call('GET', \`${list.path}?\${query}\`)`,
-          `  const [, next = ''] = /${pathPattern(list)}>/.exec(first.headers.get('link') ?? '') ?? []`,
-          `  const second = await call('GET', next)`,
-          `  t.strictSame([first.body.length, second.body.length], [2, 1], query)`,
-          `  t.strictSame(sorted([...first.body, ...second.body]), sorted(all), query)`,
-          '}',
-        ]
-      : []),
-    ...(equal !== undefined && value !== undefined
-      ? [
-          `const found = await call('GET', '${list.path}?${queryOf({ [equal.parameter]: value })}')`,
-          `t.equal(found.body.length, all.length, '${equal.parameter}')`,
-        ]
-      : []),
-  ])
-}
-
-// Finds what follows the prefix of the contract's paths in a link.
-function pathPattern({ path }: Operation): string {
-  return `(${path.replace(/[$()*+.?[\\\]^{|}/]/g, '\\$&')}\\?[^<>]*)`
-}
-
-function changeTest(resource: Resource, change: Operation): string | undefined {
-  const { one, key, reader, operations } = resource
-  const contents = change.body?.contents ?? []
-  const type = contents.find(({ kind }) => kind === 'json')?.mediaType
-  const declared = fieldsOf(reader, jsonSchemaIn(contents), undefined).filter((each) => each.shown)
-  const able = sentFields(resource).filter(
-    (each) => each !== key && each.shown && declared.some(({ name }) => name === each.name),
-  )
-  const field = able.find((each) => isUnique(resource, each)) ?? able[0]
-  if (field === undefined || type === undefined) return undefined
-  const removable = declared.find((each) => each.isNullable && able.some(({ name }) => name === each.name))
-  const { status = '200', contents: shown = [] } = successOf(change) ?? {}
-  const isTagged = takesIfMatch(change) && operations.get !== undefined && setsHeader(operations.get, 'ETag')
-  const url = `\`${pathTo(resource, change)}\``
-  const condition = needsIfMatch(change) ? `, 'if-match': '*'` : ''
-  return testOf(`${withArticle(one)} is changed in the fields that are sent`, 'call, add', [
-    'const { body } = await add(1)',
-    `const headers = { 'content-type': '${type}'${condition} }`,
-    'const change = (changes: object, more = {}) =>',
-    `  call('PATCH', ${url}, { headers: { ...headers, ...more }, body: changes })`,
-    `const { ${keyName(field.name)}: changed } = sent(2)`,
-    `const answer = await change({ ${keyName(field.name)}: changed })`,
-    `t.equal(answer.status, ${status})`,
-    ...matchLines(resource, change, url, field),
-    ...(removable && shown.length > 0
-      ? [
-          `t.notOk((await change({ ${keyName(removable.name)}: null })).body${memberText(removable.name)}, 'null removes it')`,
-        ]
-      : []),
-    ...(isTagged
-      ? [
-          `const tag = (await call('GET', ${url})).headers.get('etag')`,
-          `t.equal((await change({}, { 'if-match': tag })).status, ${status})`,
-          `t.equal((await change({}, { 'if-match': '"another"' })).status, 412)`,
-        ]
-      : []),
-    ...(needsIfMatch(change)
-      ? [
-          `const blind = await call('PATCH', ${url}, { headers: { 'content-type': '${type}' }, body: {} })`,
-          't.equal(blind.status, 428)',
-        ]
-      : []),
-    `const lost = await call('PATCH', '${lostPath(resource, change)}', { headers, body: {} })`,
-    `t.match(lost, ${lostText(resource)})`,
-  ])
-}
-
-// What the service sets may differ after a change, such as a version.
-function matchLines(
-  { fields, key, operations }: Resource,
-  change: Operation,
-  url: string,
-  { name }: ResourceField,
-) {
-  const isShown = (successOf(change)?.contents ?? []).length > 0
-  if (!isShown && operations.get === undefined) return []
-  const own = fields.filter((each) => each.shown && each.taken === undefined && each !== key)
-  const names = own.map((each) => `'${each.name}'`).join(', ')
-  const fault = own.length === 0 ? '' : `if (![${names}].includes(name)) `
-  return [
-    `const { body: found } = ${isShown ? 'answer' : `await call('GET', ${url})`}`,
-    `const expected = { ...body, ${keyName(name)}: changed }`,
-    ...(own.length === 0
-      ? ['t.match(found, expected)']
-      : [
-          `for (const name of Object.keys(expected)) ${fault}t.strictSame(found[name], expected[name], name)`,
-        ]),
-  ]
-}
-
-function removeTest(resource: Resource, remove: Operation): string {
-  const { one } = resource
+function removeTest(resource: Resource, { count }: Rows, remove: Operation): string {
+  const { one, operations } = resource
+  const { get } = operations
   const options = needsIfMatch(remove) ? `, { headers: { 'if-match': '*' } }` : ''
-  return testOf(`${withArticle(one)} is deleted once`, 'call, add', [
-    'const { body } = await add(1)',
-    `const remove = () => call('DELETE', \`${pathTo(resource, remove)}\`${options})`,
+  const another = `{ headers: { 'if-match': '"another"' } }`
+  const url = pathTo(resource, remove)
+  const other = count > 1 ? get : undefined
+  return testOf(`${withArticle(one)} is deleted once`, [
+    other && 'const { body: other } = await add(sent[1])',
+    'const { body } = await add(sent[0])',
+    `const remove = () => call('DELETE', ${url}${options})`,
+    ...(takesIfMatch(remove) ? [`t.equal((await call('DELETE', ${url}, ${another})).status, 412)`] : []),
+    ...(needsIfMatch(remove) ? [`t.equal((await call('DELETE', ${url})).status, 428)`] : []),
     `t.equal((await remove()).status, ${successOf(remove)?.status})`,
     `t.match(await remove(), ${lostText(resource)})`,
+    get && `t.match(await call('GET', ${pathTo(resource, get)}), ${lostText(resource)})`,
+    other && `t.strictSame((await call('GET', ${pathTo(resource, other, 'other')})).body, other)`,
   ])
-}
-
-function needsIfMatch(operation: Operation): boolean {
-  return takesIfMatch(operation) && operation.responses.has('428')
-}
-
-function lostText({ lost }: Resource): string {
-  return `{ status: 404, body: { code: '${lost}' } }`
-}
-
-function pathTo({ key }: Resource, { path }: Operation): string {
-  return path.replace(/\{[^{}]+\}$/, () => `\${body${memberText(key.name)}}`)
-}
-
-// With a key of the right form that no row has.
-function lostPath({ key }: Resource, { path }: Operation): string {
-  const isNumber = /^(smallint|integer|bigint|numeric)$/.test(key.type.sql)
-  const ofText = key.type.sql === 'uuid' ? '00000000-0000-4000-8000-000000000000' : 'no-such'
-  return path.replace(/\{[^{}]+\}$/, isNumber ? '9999' : ofText)
-}
-
-function memberText(name: string): string {
-  return keyName(name) === name ? `.${name}` : `[${keyName(name)}]`
 }

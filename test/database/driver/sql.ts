@@ -28,6 +28,39 @@ for (const [title, build] of ways)
     t.equal((build(tags[0]) as Built).handler, one)
   })
 
+// What is sent, and what it rejects with otherwise.
+async function sentBy(build: (sql: Sql) => unknown): Promise<unknown> {
+  const sql = createSql(template, (query) => query.resolve([] as never))
+  try {
+    await (build(sql) as Promise<unknown>)
+  } catch (error) {
+    return error
+  }
+  return 'sent'
+}
+
+const texts: readonly [title: string, build: (sql: Sql, text: string) => unknown][] = [
+  ['a value', (sql, text) => sql`select ${text}`],
+  ['a value of a type', (sql, text) => sql`select ${sql.typed(text, 25)}`],
+  ['an array', (sql, text) => sql`select ${['a', text]}`],
+  ['a value in a part', (sql, text) => sql`select 1 ${sql`where a = ${text}`}`],
+  ['a field of a row', (sql, text) => sql`insert into a ${sql({ name: text })}`],
+  ['a list', (sql, text) => sql`select 1 where a in ${sql([text])}`],
+  ['JSON', (sql, text) => sql`select ${sql.json({ a: [text] })}`],
+  ['a name in JSON', (sql, text) => sql`select ${sql.json({ [text]: 1n })}`],
+  ['an object', (sql, text) => sql`select ${{ a: text } as never}`],
+  ['a text', (sql, text) => sql.unsafe('select $1', [text])],
+  ['an array of a text', (sql, text) => sql.unsafe('select $1', [[text]])],
+]
+
+for (const [title, build] of texts)
+  t.test(`what PostgreSQL cannot store is not sent: ${title}`, async (t) => {
+    for (const text of ['\0', 'a\0b', '\ud800', '\udfffa', 'a\\\ud800'])
+      t.match(await sentBy(async (sql) => build(sql, text)), { name: 'UnstorableText', code: '22021' })
+    for (const text of ['', 'é😀', '\\ud800', '\\\\u0000', '\u0001'])
+      t.equal(await sentBy(async (sql) => build(sql, text)), 'sent', JSON.stringify(text))
+  })
+
 t.test('what builds a part of a statement works without its tag, and sends nothing', async (t) => {
   const sql = createSql(template, () => t.fail('it is sent'))
   const { array, json, typed, types } = sql

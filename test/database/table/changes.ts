@@ -116,9 +116,9 @@ t.test('rows', async (t) => {
   t.test('refuse a value that their columns do not store, and stay as they are', async (t) => {
     const note = await add(4)
     const cases = [
-      [{ title: 'x'.repeat(21) }, 'body has a text that is too long'],
-      [{ size: 2 ** 31, title: 'y' }, 'body has a number out of range'],
-      [{ remark: 'a\0' }, 'body has a character that no text can have'],
+      [{ title: 'x'.repeat(21) }, 'body.title has a text that is too long'],
+      [{ size: 2 ** 31, title: 'y' }, 'body.size has a number out of range'],
+      [{ remark: 'a\0' }, 'body.remark has a character that no text can have'],
     ] as const
     for (const [changes, message] of cases)
       for (const condition of [undefined, { ifMatch: notes.etag(note) }])
@@ -139,6 +139,22 @@ t.test('rows', async (t) => {
       await t.rejects(change(writes.sql, note.id, { size: 4 }, { ifMatch }), refusal, ifMatch)
       await t.rejects(remove(writes.sql, note.id, { ifMatch }), refusal, ifMatch)
     }
+    const opaque = tag.slice(1, -1)
+    for (const ifMatch of [
+      `W/${tag}`,
+      ...['gzip', 'br', 'zstd'].map((coding) => `"x", "${opaque}-${coding}"`),
+    ])
+      await t.rejects(
+        change(writes.sql, note.id, { size: 4 }, { ifMatch }),
+        { ...refusal, message: /a proxy that compresses rewrote it/ },
+        ifMatch,
+      )
+    for (const ifMatch of ['"x"', 'W/"x-gzip"', `"${opaque}-x"`])
+      await t.rejects(
+        change(writes.sql, note.id, { size: 4 }, { ifMatch }),
+        { ...refusal, message: /has been changed since/ },
+        ifMatch,
+      )
     const changed = await change(writes.sql, note.id, { size: 9 }, { ifMatch: tag })
     t.match(changed, { ...note, size: 9 })
     await t.rejects(change(writes.sql, note.id, { size: 8 }, { ifMatch: tag }), refusal)
@@ -225,6 +241,23 @@ t.test('rows', async (t) => {
       several,
     )
     t.strictSame(await findNote(reads.sql, (a as Note).id), a)
+  })
+
+  t.test('that are deleted and stay visible show since when, the first time', async (t) => {
+    interface Visible extends Note {
+      readonly cancelledAt: string | null
+    }
+    const visible = table<Visible, NewNote>('notes', {
+      shows: { ...shows, cancelledAt: nullable(timestamptz('deleted_at')) },
+      takes,
+      deletion: 'deleted_at = coalesce(deleted_at, now())',
+    })
+    const { id } = await add(13)
+    const cancel = visible.deleteBy('id')
+    const [first, second] = [await cancel(writes.sql, id), await cancel(writes.sql, id)]
+    t.type(first?.cancelledAt, 'string')
+    t.strictSame(second, first)
+    t.strictSame(await visible.findBy('id')(reads.sql, id), first)
   })
 
   t.test('that are deleted softly are as if they were not there', async (t) => {

@@ -195,7 +195,7 @@ t.test('a column', async (t) => {
       // Those that are stored in the same statement are.
       const all = [value, value].map((each) => insert(each))
       for (const each of all)
-        await t.rejects(each, { code: 'invalid_request', message: `body has ${message}` })
+        await t.rejects(each, { code: 'invalid_request', message: `body.value has ${message}` })
     })
 
   t.test('of lists of lists refuses those that PostgreSQL does not keep', async (t) => {
@@ -231,7 +231,7 @@ t.test('a column', async (t) => {
       { name: 'a' },
     ])
     const list = named.pages({ order: ['name'], filters: { name: 'name' } })
-    const message = 'query has a character that no text can have'
+    const message = 'query.name has a character that no text can have'
     await t.rejects(list(reads.sql, { name: '\0', limit: 1 }), { code: 'invalid_request', message })
   })
 })

@@ -169,6 +169,31 @@ t.test('pages', async (t) => {
     t.match((await byName(reads.sql, { limit: 1, after: '3', order: 'id' })).items, [{ id: 4n }])
   })
 
+  t.test('refuse a position or a filter that no text can have, and no request beside it', async (t) => {
+    const list = parts.pages({
+      order: ['name', 'id'],
+      filters: { shop: 'shop', tags: ['tags', '@>'], shops: ['shop', 'in'] },
+    })
+    for (const half of ['\ud800', 'a\udc00', '\0', '\ud800\0']) {
+      const after = Buffer.from(
+        JSON.stringify([
+          ['name', half],
+          ['id', '1'],
+        ]),
+      ).toString('base64url')
+      const asked = [{ after }, {}, { shop: half }, { tags: [half] }, { shops: ['*', half] }]
+      const [position, other, ...filtered] = await Promise.allSettled(
+        asked.map((each) => list(reads.sql, { limit: 1, ...each })),
+      )
+      const code = 'invalid_request'
+      const message = 'query.after must be of a link to a page in this order'
+      t.match(position, { reason: { code, message } })
+      t.match(other, { value: { items: [{ id: 1n }] } }, 'beside it')
+      for (const each of filtered)
+        t.match(each, { reason: { code, message: /^query\.\w+ has a character that no text can have$/ } })
+    }
+  })
+
   t.test('refuse a position that is none of their order', async (t) => {
     const list = parts.pages({ order: ['madeAt', 'id'], filters: { owner: 'owner' } })
     const message = 'query.after must be of a link to a page in this order'

@@ -159,6 +159,14 @@ export function slips(
     right.updateBy('id')(sql, 1n, { name: null }),
     // @ts-expect-error another type
     right.updateBy('id')(sql, 1n, { size: 'a' }),
+    right.updateBy('id')(sql, 1n, { owner: {} }),
+    right.updateBy('id')(sql, 1n, { owner: { name: null } }), // the response decides
+    // @ts-expect-error another type, within an object
+    right.updateBy('id')(sql, 1n, { owner: { name: 1 } }),
+    // @ts-expect-error no such name in an object
+    right.updateBy('id')(sql, 1n, { owner: { nmae: 'a' } }),
+    // @ts-expect-error the object is never null
+    right.updateBy('id')(sql, 1n, { owner: null }),
     // @ts-expect-error the key is a bigint
     right.updateBy('id')(sql, '1', {}),
     // @ts-expect-error no scalar

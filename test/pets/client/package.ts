@@ -187,6 +187,38 @@ for (const [name, compiler, resolution] of resolutions) {
   })
 }
 
+// As in projects of callers: with the types of Node or of browsers, or both, and whatever generators are there.
+const dom = 'dom,dom.iterable'
+const ofNode = ['--types', 'node', '--typeRoots', path.join(projectRoot, 'node_modules/@types')]
+const projects: [title: string, ...options: string[]][] = [
+  ['browsers', '--lib', `es2023,${dom}`],
+  ['browsers, esnext', '--lib', `esnext,${dom},dom.asynciterable`],
+  ['Node', '--lib', 'es2023', ...ofNode],
+  ['Node, esnext', '--lib', 'esnext', ...ofNode],
+  ['both', '--lib', `esnext,${dom}`, ...ofNode],
+  ['both, without a check of declarations', '--lib', `esnext,${dom}`, ...ofNode, '--skipLibCheck'],
+]
+const modules = [
+  ['--module', 'nodenext'],
+  ['--module', 'node16'],
+  ['--module', 'preserve', '--moduleResolution', 'bundler'],
+]
+for (const name of ['typescript', '@typescript/native'])
+  for (const [title, ...options] of projects)
+    t.test(`its types work in a project of ${title} with ${name}`, async (t) => {
+      const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`)
+      const tsc = path.join(path.dirname(manifest), 'lib/tsc.js')
+      const files = ['typed.mts', 'typed.cts']
+      for (const file of files) writeFileSync(path.join(folder, file), typed)
+      const fixed = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022']
+      // The older compiler takes ten times as long; its resolutions are tested above.
+      for (const module of name === 'typescript' ? modules.slice(0, 1) : modules) {
+        const args = [tsc, ...fixed, ...module, ...options, ...files]
+        const { stdout } = await run(process.execPath, args, { cwd: folder }).catch((error) => error)
+        t.equal(stdout, '', module.join(' '))
+      }
+    })
+
 t.test('editors show the description of an operation, and strike through a deprecated one', async (t) => {
   const file = path.join(folder, 'editor.mts')
   const imported = `import { createClient } from 'animal-store-client'`

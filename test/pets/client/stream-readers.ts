@@ -4,7 +4,9 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { buildClient } from 'contract-client/internal/client'
 import { buildEngine, contractOf, type HandlerRequest } from 'contract-engine/testing/engine'
@@ -151,6 +153,154 @@ t.test('an EventSource reads each event once', { skip: browserIsMissing }, async
   await play(feed, () => page.evaluate('window.read.length'))
   const expected = ids.map((id) => [id, `{"id":${BigInt(id) + 2n ** 60n}}`])
   t.strictSame(await page.evaluate('window.read'), expected)
+})
+
+// A feed that has 10 items, and sends where its reader begins. A reader is cut behind so many bytes of its first
+// connection, of which the feed has sent the eleventh item; while it is away the twelfth is added; then it gets the
+// thirteenth.
+const cutContract = await contractOf({
+  openapi: '3.2.0',
+  paths: {
+    '/feed': {
+      get: {
+        operationId: 'watchToys',
+        parameters: [
+          { in: 'query', name: 'cut', required: true, schema: { type: 'integer' } },
+          { in: 'header', name: 'Last-Event-ID', schema: { type: 'string' } },
+        ],
+        responses: { 200: { description: 'Toys.', content: { 'text/event-stream': { itemSchema } } } },
+      },
+    },
+  },
+})
+
+async function startCutFeed(t: Test) {
+  /** By where a reader is cut: what has come through on its first connection, and what it has asked for. */
+  const readers = new Map<number, { passed: string; asked: (string | undefined)[] }>()
+  const app = await buildEngine(cutContract, () => async ({ query, headers }: HandlerRequest) => {
+    const { cut } = query as { cut: number }
+    const { asked } = readers.get(cut) as { asked: (string | undefined)[] }
+    const after = (headers as Record<string, string | undefined>)['last-event-id']
+    asked.push(after)
+    return { status: 200, body: asked.length === 1 ? toysFrom(10, 11) : toysFrom(Number(after ?? 12), 13) }
+  })
+  t.teardown(async () => {
+    app.server.closeAllConnections()
+    await app.close()
+  })
+  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
+  const proxy = net.createServer((socket) => {
+    const upstream = net.connect(Number(port), '127.0.0.1')
+    socket.on('error', () => {}).on('close', () => upstream.destroy())
+    upstream.on('error', () => {}).on('close', () => socket.destroy())
+    socket.once('data', (head) => {
+      const cut = Number(/cut=(\d+)/.exec(String(head))?.[1])
+      const isFirst = !readers.has(cut)
+      const reader = readers.get(cut) ?? { passed: '', asked: [] }
+      readers.set(cut, reader)
+      upstream.write(head)
+      if (!isFirst) return upstream.pipe(socket)
+      return upstream.on('data', (bytes) => {
+        const passed = bytes.subarray(0, cut - reader.passed.length)
+        reader.passed += passed.toString('latin1')
+        if (reader.passed.length < cut) socket.write(passed)
+        else socket.end(passed, () => upstream.destroy())
+      })
+    })
+  })
+  t.teardown(() => proxy.close())
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  const { port: proxyPort } = proxy.address() as net.AddressInfo
+  return { origin: `http://127.0.0.1:${proxyPort}`, readers }
+}
+
+async function* toysFrom(begin: number, last: number) {
+  yield { id: String(begin), retry: 10 }
+  for (let id = begin + 1; id <= last; id++) yield { event: 'toy', id: String(id), data: { id: BigInt(id) } }
+  await new Promise(() => {}) // until its reader is cut, or has seen enough
+}
+
+/** Reads until the thirteenth; the ids of what it has got. */
+type ReadCut = (origin: string, cut: number) => Promise<readonly (string | undefined)[]>
+
+/** @param headStep how many bytes of the head lie between two cuts */
+async function playCuts(
+  t: Test,
+  read: ReadCut,
+  { atOnce = Number.POSITIVE_INFINITY, headStep = 1 } = {},
+): Promise<void> {
+  const { origin, readers } = await startCutFeed(t)
+  const whole = 1_000_000
+  const first = new AbortController()
+  void fetch(`${origin}/feed?cut=${whole}`, { signal: first.signal }).catch(() => {})
+  await until(() => /id: 11\n.*\n\n/s.test(readers.get(whole)?.passed ?? ''))
+  first.abort()
+  const sent = readers.get(whole)?.passed ?? ''
+  const bodyAt = sent.indexOf('\r\n\r\n')
+  const cuts = Array.from(sent, (_, i) => i).filter((i) => i > bodyAt || i % headStep === 0)
+  const found = new Map<number, readonly (string | undefined)[]>()
+  const one = async (left: number[]) => {
+    for (let cut = left.pop(); cut !== undefined; cut = left.pop()) found.set(cut, await read(origin, cut))
+  }
+  const left = [...cuts]
+  await Promise.all(Array.from({ length: Math.min(atOnce, cuts.length) }, () => one(left)))
+  let begun = 0
+  for (const cut of cuts) {
+    const { passed, asked } = readers.get(cut) ?? { passed: '', asked: [] }
+    const hasBegun = passed.includes('id: 10\nretry: 10\n\n')
+    if (hasBegun) begun++
+    const last = passed.includes('data: {"id":11}\n\n') ? '11' : '10'
+    t.equal(asked.at(-1), hasBegun ? last : undefined, `cut behind ${JSON.stringify(passed.slice(-20))}`)
+    t.strictSame(found.get(cut), hasBegun ? ['11', '12', '13'] : ['13'])
+  }
+  t.ok(begun > 30, 'most of what is behind the head')
+}
+
+t.test('the client, cut at any byte, misses nothing behind where it began', async (t) => {
+  await playCuts(t, async (origin, cut) => {
+    const ids: (string | undefined)[] = []
+    const client = buildClient(clientTable(cutContract), { baseUrl: origin })
+    for await (const item of client.stream('watchToys', { query: { cut } })) {
+      const { id } = item as { id: string }
+      if (ids.push(id) && id === '13') break
+    }
+    return ids
+  })
+})
+
+t.test('events.js, cut at any byte, misses nothing behind where it began', async (t) => {
+  const { events } = await import(pathToFileURL(path.join(projectRoot, 'docs/examples/events.js')).href)
+  await playCuts(t, async (origin, cut) => {
+    const ids: string[] = []
+    for await (const { id } of events(`${origin}/feed?cut=${cut}`, 'secret'))
+      if (ids.push(id) && id === '13') break
+    return ids
+  })
+})
+
+t.test('an EventSource, cut at any byte, misses nothing behind', { skip: browserIsMissing }, async (t) => {
+  const page = await openPage(t)
+  const open = async (origin: string) => {
+    await page.route(`${origin}/page`, (route) => route.fulfill({ contentType: 'text/html', body: '' }))
+    if (!page.url().startsWith(origin)) await page.goto(`${origin}/page`)
+  }
+  let opened: Promise<void> | undefined
+  await playCuts(
+    t,
+    async (origin, cut) => {
+      opened ??= open(origin)
+      await opened
+      return page.evaluate(`new Promise((resolve) => {
+        const ids = []
+        const source = new EventSource('/feed?cut=${cut}')
+        source.addEventListener('toy', ({ lastEventId }) => {
+          if (ids.push(lastEventId) && lastEventId === '13') resolve(ids)
+          if (lastEventId === '13') source.close()
+        })
+      })`)
+    },
+    { atOnce: 4, headStep: 100 }, // a browser has six connections to a server, and waits 3 s without `retry`
+  )
 })
 
 // A feed for those with a key, which is busy at every other request, and ends behind two events.

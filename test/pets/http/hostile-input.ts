@@ -337,6 +337,9 @@ t.test('one connection', async (t) => {
       'target',
       [
         `${pets}#a`,
+        `${pets}#status=sold`,
+        `${pets}?limit=1#`,
+        `http://user@x${pets}`,
         `${pets}?=`,
         `${pets}?%`,
         `${pets}?%zz=%zz`,

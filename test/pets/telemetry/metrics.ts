@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { stopClocks } from 'contract-engine/testing/clocks'
 import { until } from 'contract-engine/testing/until'
 import type { Pools, RootSql } from 'contract-service/internal/database/database'
+import { Feed } from 'contract-service/internal/database/feed'
 import type {} from 'contract-service/internal/http/graceful-close'
 import t, { type Test } from 'tap'
 import { dataDirectory } from '../../fixtures/data-directory.js'
@@ -41,6 +42,30 @@ async function startMeasured(
   const metrics = await listenForScrapes(service)
   return { ...service, metrics, samples: () => scrape(metrics) }
 }
+
+t.test('the delay of a feed among the services is measured by its name, while it has readers', async (t) => {
+  const sql = await createDatabase(t)
+  const pools = await openPools(t, sql)
+  const log = { info: () => {}, warn: () => {} }
+  const newPets = new Feed(pools, log, { everyMs: 5 })
+  const services = { newPets, idle: new Feed(pools, log), other: {}, close: async () => newPets.close() }
+  const metrics = await listenForScrapes(
+    await startService(t, { env: { METRICS_PORT: '9464' }, sql, pools, services }),
+  )
+  const delays = async () =>
+    [...(await scrape(metrics))].filter(([name]) => name.startsWith('animal_store_feed_delay_seconds'))
+  t.strictSame(await delays(), [])
+  const leaving = new AbortController()
+  const reading = newPets.since(pools.reads.sql, async () => [], undefined, leaving.signal)
+  await reading.next()
+  const [[name, seconds] = []] = await delays()
+  t.equal(name, 'animal_store_feed_delay_seconds{feed="newPets"}')
+  t.ok(Number(seconds) >= 0 && Number(seconds) < 60, String(seconds))
+  const end = reading.next()
+  leaving.abort()
+  await end
+  await until(async () => (await delays()).length === 0)
+})
 
 t.test('requests are counted and timed by operation and status', async (t) => {
   const { call, origin, samples } = await startMeasured(t)

@@ -29,6 +29,7 @@ import { readCallbacks, readWebhooks } from './contract/sent-requests.js'
 import { checkTags } from './contract/tags.js'
 import { uncheckedKeywords } from './contract/unchecked.js'
 import { withDecisions } from './source/decided.js'
+import { misspeltFields } from './source/document-form.js'
 import { withoutDynamicRefs } from './source/dynamic-refs.js'
 import { createLocate, readSource, type Source } from './source/files.js'
 import { addOmitted } from './source/omitted.js'
@@ -73,7 +74,9 @@ export async function locateProblems(
 }
 
 function linesOf(problems: readonly Problem[], locate: Source['locate']): string[] {
-  return problems.map(({ text, at }) => `${locate(at)}: ${text}`)
+  return problems.map(({ text, at, other }) => {
+    return `${locate(at)}: ${text}${other === undefined ? '' : `: the other is at ${locate(other)}`}`
+  })
 }
 
 const dialects = [
@@ -94,7 +97,12 @@ export function toContract(
   const extensions = { ofDocument: Object.keys(readers), ofOperation: Object.keys(operationReaders) }
   const reader = new Reader(specification, extensions, String(nodeOf(document).openapi))
   const places = schemaPlaces(whole)
-  for (const { text, at } of [...added, ...decided, ...uncheckedKeywords(whole, places)])
+  for (const { text, at } of [
+    ...added,
+    ...decided,
+    ...uncheckedKeywords(whole, places),
+    ...misspeltFields(whole),
+  ])
     reader.within(at, () => reader.warn(text))
   for (const { text, at } of [...misplacedRefs(whole), ...doubledFields(whole)])
     reader.within(at, () => reader.problem(text))
@@ -133,6 +141,10 @@ function readDocument(
   checkTags(reader)
   warnOfIdleFields(reader)
   const info = reader.node(reader.document.info)
+  if (typeof info.version === 'number')
+    reader.within(['info', 'version'], () =>
+      reader.warn(`info.version is a number, and read as ${info.version}: write it in quotes`),
+    )
   const mounted = readOperations(reader)
   const extensions = readExtensions(reader, readers)
   const operations = withExtensions(reader, mounted.operations, operationReaders, extensions)

@@ -155,10 +155,36 @@ export function changesOf({ comparison }: Spot): Change[] {
     if (status !== undefined) entry.statuses.add(status)
     merged.set(key, entry)
   }
-  return [...merged.values()].map(withStatuses).sort(compareChanges)
+  return withoutRepeated([...merged.values()]).sort(compareChanges)
 }
 
-function withStatuses({ change, statuses }: { change: Change; statuses: Set<string> }): Change {
+interface Merged {
+  readonly change: Change
+  readonly statuses: ReadonlySet<string>
+}
+
+// What all operations have in their errors, such as a code, is one change, if it is one in the document.
+function withoutRepeated(all: readonly Merged[]): Change[] {
+  const groups = new Map<string, Merged[]>()
+  for (const each of all) {
+    const { place, ...others } = each.change
+    const key = JSON.stringify(isOfErrors(each) ? others : [place, others, [...each.statuses]])
+    groups.set(key, [...(groups.get(key) ?? []), each])
+  }
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    if (first === undefined || group.length === 1) return group.map(withStatuses)
+    const what = `${first.change.what}, in the errors of ${group.length} operations`
+    return [{ ...first.change, place: 'errors', what }]
+  })
+}
+
+function isOfErrors({ change, statuses }: Merged): boolean {
+  const isShared = change.at[0] === 'components'
+  return isShared && statuses.size > 0 && [...statuses].every((status) => /^(?:[45]|default$)/.test(status))
+}
+
+function withStatuses({ change, statuses }: Merged): Change {
   return { ...change, where: [...statuses, change.where].filter((part) => part !== '').join(' ') }
 }
 

@@ -1,6 +1,7 @@
 // Rules for single schema keywords, by direction. A request schema must not become narrower: clients'
 // requests must stay valid. A response schema must not become wider: clients must understand the responses.
 
+import { isDeepStrictEqual } from 'node:util'
 import { integerRanges } from '../lib/exact-number.js'
 import { formats } from '../tools.js'
 import { type Bump, claim, report, type Spot } from './comparison.js'
@@ -119,8 +120,8 @@ function compareBounds(schema: Spot): void {
 
 // Whether both schemas accept values that a keyword is about: what only one accepts, its type says.
 function isInBoth({ before, after }: Spot, keyword: string): boolean {
-  const type = keywordTypes[keyword] ?? ''
-  return keywordTypes[keyword] === undefined || [before, after].every((each) => typesOf(each).includes(type))
+  const type = keywordTypes.get(keyword)
+  return type === undefined || [before, after].every((each) => typesOf(each).includes(type))
 }
 
 function boundOf(schema: Node, bound: Bound): { keyword: string; limit: number | bigint } {
@@ -177,8 +178,15 @@ function isMultiple(a: unknown, b: unknown): boolean {
  * document the existing behaviour. In responses, defaults have no effect.
  */
 export function compareDefault(schema: Spot): void {
-  if (schema.direction === 'response') return
-  compareValue(schema, 'default', (before) => (before === undefined ? 'minor' : 'major'))
+  const [before, after] = [schema.before.default, schema.after.default]
+  // A value, in which nothing is a reference.
+  if (schema.direction === 'response' || isDeepStrictEqual(before, after)) return
+  report(
+    schema,
+    before === undefined ? 'minor' : 'major',
+    describeChange('default', before, after),
+    'default',
+  )
 }
 
 // It rejects no value, but clients select the variant by it.

@@ -3,7 +3,7 @@
 // any value is accepted. So an added or removed member is compared with the schema that it had, or has, among
 // the others.
 
-import { subschemasOf } from '../tools.js'
+import { extendedBy, subschemasOf } from '../tools.js'
 import { claim, report, type Spot } from './comparison.js'
 import { eachName, isNode, keysOf, type Node, nodesOf, type Pair } from './node.js'
 import { child, inside, resolve } from './references.js'
@@ -46,10 +46,9 @@ function compareProperties(schema: Spot, compareSchemas: CompareSchemas): void {
   const properties = child(schema, 'properties')
   const fieldOf = (name: string) =>
     member(schema, properties.before[name], properties.after[name], `.${name}`)
-  // No part of requests, or of responses (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
-  const key = schema.direction === 'request' ? 'readOnly' : 'writeOnly'
+  const key = forbiddenIn(schema)
   const namesIn = (side: keyof Pair) =>
-    Object.keys(properties[side]).filter((name) => fieldOf(name)[side][key] !== true)
+    Object.keys(properties[side]).filter((name) => !isForbidden(schema, side, name))
   const at = (name: string) => ({ ...properties, where: fieldOf(name).where })
   eachName(namesIn('before'), namesIn('after'), {
     removed: (name) => {
@@ -87,14 +86,39 @@ function withOthers(schema: Spot, side: keyof Pair, name: string, property: unkn
   return [member(schema, before, after, `.${name}`)]
 }
 
+// No part of requests, or of responses (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
+function forbiddenIn({ direction }: Spot): 'readOnly' | 'writeOnly' {
+  return direction === 'request' ? 'readOnly' : 'writeOnly'
+}
+
+// As the server decides it: by this schema, those around it and their `allOf`, and by the `allOf` of the
+// property.
+function isForbidden(schema: Spot, side: keyof Pair, name: string): boolean {
+  const { comparison, around } = schema
+  const follow = (node: Node) => resolve(comparison, comparison.documents[side], node)
+  const partsOf = (node: Node) => [...extendedBy(node, follow)]
+  return [schema, ...around]
+    .flatMap((each) => partsOf(each[side]))
+    .flatMap(({ properties }) =>
+      isNode(properties) && Object.hasOwn(properties, name) ? properties[name] : [],
+    )
+    .some(
+      (property) => isNode(property) && partsOf(property).some((each) => each[forbiddenIn(schema)] === true),
+    )
+}
+
+// The names that a client, or the server, must send.
 function compareRequired(schema: Spot, properties: Spot): void {
+  const isSent = (side: keyof Pair) => (name: string) => !isForbidden(schema, side, name)
   const reportRequired = (effect: Effect, what: string) => (name: string) => {
     // A removed or added property is reported together with `required`.
-    if (name in properties.before !== name in properties.after) return claim(schema, 'required')
+    const isKept = name in properties.before === name in properties.after
+    if (!isKept || isSent('before')(name) !== isSent('after')(name)) return claim(schema, 'required')
     const effects = isFilledIn(child(properties, name)) ? [] : [effect]
     reportEffect({ ...schema, where: `${schema.where}.${name}` }, effects, what, 'required')
   }
-  eachName(requiredOf(schema.before), requiredOf(schema.after), {
+  const namesIn = (side: keyof Pair) => requiredOf(schema[side]).filter(isSent(side))
+  eachName(namesIn('before'), namesIn('after'), {
     removed: reportRequired('widens', 'required -> optional'),
     added: reportRequired('narrows', 'optional -> required'),
   })
@@ -158,10 +182,14 @@ function ownOthers(schema: Node): { readonly key?: string; readonly schema?: unk
 
 function compareDependentRequired(schema: Spot): void {
   const key = 'dependentRequired'
-  const { before, after } = child(schema, key)
-  for (const name of Object.keys({ ...before, ...after })) {
+  const dependent = child(schema, key)
+  const namesIn = (side: keyof Pair, name: string) => {
+    const names = isForbidden(schema, side, name) ? [] : [dependent[side][name] ?? []].flat()
+    return names.filter((each) => !isForbidden(schema, side, String(each)))
+  }
+  for (const name of Object.keys({ ...dependent.before, ...dependent.after })) {
     const at = { ...schema, where: `${schema.where}.${name}` }
-    eachName([before[name] ?? []].flat(), [after[name] ?? []].flat(), {
+    eachName(namesIn('before', name), namesIn('after', name), {
       removed: (field) => reportEffect(at, ['widens'], `${field} no longer required with it`, key),
       added: (field) => reportEffect(at, ['narrows'], `${field} required with it`, key),
     })

@@ -1,8 +1,6 @@
 // Parsed documents whose shape is unknown, and helpers to compare two of them.
 
 import { stringify } from 'lossless-json'
-import { resolvePointer } from '../tools.js'
-import { DiffError } from './diff-error.js'
 
 /** A mapping in a document. */
 export interface Node {
@@ -38,16 +36,6 @@ export function keyed<Value>(keys: string, value: Value): Readonly<Record<string
 /** A mapping without the keys that do not pass the filter. */
 export function filtered(node: Node, isKept: (key: string, value: unknown) => boolean): Node {
   return Object.fromEntries(Object.entries(node).filter(([key, value]) => isKept(key, value)))
-}
-
-/**
- * Returns the target of a local `$ref`.
- * @throws {DiffError} if there is none
- */
-export function lookUp(document: Node, ref: string): unknown {
-  const target = resolvePointer(document, ref)
-  if (target === undefined) throw new DiffError(`$ref ${ref} does not exist`)
-  return target
 }
 
 /** Called for each name, depending on which of the two documents have it. */

@@ -6,13 +6,15 @@ import {
   isJson,
   isOpenApi30,
   methodFields,
+  parametersOf,
   Reader,
+  resolvePointer,
   schemaKeywords,
   toSchema31,
   withSchemaOfItem,
   withSchemaOfRows,
 } from '../tools.js'
-import { filtered, isNode, keyed, lookUp, type Node, nodesOf } from './node.js'
+import { filtered, isNode, keyed, type Node, nodesOf } from './node.js'
 import {
   annotations,
   intersect,
@@ -71,7 +73,6 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /**
  * Normalises a document, and records in the tables where its parts came from. Documents to be compared share
  * the tables.
- * @throws {DiffError} if the target of a `$ref` does not exist
  */
 export function normalise(document: Node, tables: Tables): Node {
   const normaliser = new Normaliser(document, tables)
@@ -137,7 +138,7 @@ class Normaliser {
 
   #target(ref: string): unknown {
     if (this.#targets.has(ref)) return this.#targets.get(ref)
-    const value = lookUp(this.document, ref)
+    const value = resolvePointer(this.document, ref)
     if (this.#inProgress.has(value)) return undefined
     const target = this.convert(value, this.#refs.get(ref) ?? 'schema')
     this.#targets.set(ref, target)
@@ -314,9 +315,7 @@ function renamed(node: Node, rename: (key: string) => string): Node {
 // Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11); of
 // other text it is UTF-8 by default.
 function mediaType(type: string): string {
-  const [, ...parameters] = type.split(';').map((part) => part.trim())
-  const name = essence(type)
-  const isJson = /[/+]json$/.test(name)
-  const kept = parameters.filter((each) => !(isJson ? /^charset=/i : /^charset="?utf-?8"?$/i).test(each))
-  return [name, ...kept].join('; ')
+  const isDefault = (value: string) => isJson(type) || /^utf-?8$/.test(value)
+  const kept = [...parametersOf(type)].filter(([name, value]) => name !== 'charset' || !isDefault(value))
+  return [essence(type), ...kept.map((each) => each.join('='))].join('; ')
 }

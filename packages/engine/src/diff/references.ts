@@ -1,9 +1,9 @@
 // Resolves local `$ref`s lazily, so that recursive schemas need no expansion. A comparison detects recursion
 // by its trail: the pairs that it passed on the way.
 
+import { resolvePointer } from '../tools.js'
 import type { Comparison, Spot } from './comparison.js'
-import { DiffError } from './diff-error.js'
-import { isNode, lookUp, type Node, type Pair } from './node.js'
+import { isNode, type Node, type Pair } from './node.js'
 import { documentationKeywords } from './simplify.js'
 
 /** The spot of the values under a key. */
@@ -32,7 +32,6 @@ function resolveBoth(comparison: Comparison, before: unknown, after: unknown): P
 /**
  * Resolves a value to a mapping, always to the same object for the same value. An absent value resolves to an
  * empty mapping, like the schema `true`.
- * @throws {DiffError} if the target of a `$ref` does not exist or is circular
  */
 export function resolve(
   comparison: Comparison,
@@ -46,8 +45,9 @@ export function resolve(
   if (typeof $ref !== 'string') return value
   const known = comparison.views.get(value)
   if (known) return known
-  if (refs.includes($ref)) throw new DiffError(`$ref ${$ref} is circular`)
-  const found = comparison.targets.get(document)?.get($ref) ?? lookUp(document, $ref)
+  const isEndless = refs.includes($ref)
+  const found = comparison.targets.get(document)?.get($ref) ?? resolvePointer(document, $ref)
+  if (isEndless || found === undefined) return value // of a document that was read, it is data
   const target = resolve(comparison, document, found, [...refs, $ref])
   // OpenAPI 3.1 allows keywords beside a `$ref`.
   const view = Object.keys(siblings).length === 0 ? target : { ...target, ...siblings }

@@ -43,7 +43,7 @@ function compareSchema(schema: Spot): void {
 // If not, the type tells the difference.
 function mayBothBe(schema: Spot, type: string): boolean {
   if ([schema.before, schema.after].every((each) => typesOf(each).includes(type))) return true
-  claim(schema, ...Object.keys(keywordTypes).filter((keyword) => keywordTypes[keyword] === type))
+  claim(schema, ...[...keywordTypes].flatMap(([keyword, about]) => (about === type ? keyword : [])))
   return false
 }
 

@@ -1,6 +1,7 @@
 // Rewrites schemas that accept the same values to the same form. References go through the given function.
 
 import { isDeepStrictEqual } from 'node:util'
+import { keywordTypes as keywordTypesOfEngine, annotations as silentKeywords } from '../tools.js'
 import { filtered, isNode, keyed, type Node, nodesOf } from './node.js'
 
 /** Resolves a schema's reference; undefined while the target is still being normalised. */
@@ -9,9 +10,10 @@ type Resolve = (schema: Node) => Node | undefined
 const split = (keywords: string) => keywords.split(' ')
 
 /** Keywords that reject no value. */
-export const annotations: ReadonlySet<string> = new Set(
-  split('title description example examples externalDocs xml $comment default deprecated readOnly writeOnly'),
-)
+export const annotations: ReadonlySet<string> = new Set([
+  ...silentKeywords,
+  ...split('default readOnly writeOnly'),
+])
 /** Keywords that only people read. */
 export const documentationKeywords: readonly string[] = split(
   'title summary description example examples externalDocs xml $comment',
@@ -33,13 +35,10 @@ export function acceptsAnything(schema: Node): boolean {
 }
 
 // The type that a keyword applies to; `integer` stands for both numbers, as `typesOf` adds it to `number`.
-export const keywordTypes: Readonly<Record<string, string>> = {
-  ...keyed('minLength maxLength pattern contentEncoding contentMediaType', 'string'),
-  ...keyed('minimum maximum exclusiveMinimum exclusiveMaximum multipleOf', 'integer'),
-  ...keyed('items prefixItems minItems maxItems uniqueItems contains minContains maxContains', 'array'),
-  ...keyed('properties patternProperties additionalProperties propertyNames required', 'object'),
-  ...keyed('minProperties maxProperties dependentRequired dependentSchemas', 'object'),
-}
+export const keywordTypes: ReadonlyMap<string, string> = new Map([
+  ...keywordTypesOfEngine,
+  ...split('contentEncoding contentMediaType').map((keyword) => [keyword, 'string'] as const),
+])
 
 const allTypes = ['boolean', 'object', 'array', 'number', 'integer', 'string', 'null']
 
@@ -95,7 +94,8 @@ function simplifyType(schema: Node): Node {
   const isAny = types.length >= allTypes.length
   const kept = filtered(schema, (key) => {
     if ((isInteger && key === 'multipleOf') || (isAny && key === 'type')) return false
-    return keywordTypes[key] === undefined || types.includes(keywordTypes[key])
+    const type = keywordTypes.get(key)
+    return type === undefined || types.includes(type)
   })
   return isAny ? kept : { ...kept, type: typeKeyword(types) }
 }

@@ -4,12 +4,12 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { ContractError } from '../index.js'
-import { filesOf, type ReadText, readSource } from '../tools.js'
+import { endlessRefs, filesOf, pointerKeys, type ReadText, readSource, referencesIn } from '../tools.js'
 import type { Source } from './annotations.js'
 import type { Change } from './comparison.js'
 import { diffContracts } from './contract.js'
 import { DiffError } from './diff-error.js'
-import { isNode, type Node } from './node.js'
+import type { Node } from './node.js'
 import { checkVersion, type VersionCheck } from './version.js'
 
 /** The changes of a contract, whether its version is enough for them, and where it says what. */
@@ -101,8 +101,11 @@ async function readContract(
         .join('\n'),
     )
   })
-  if (isNode(document)) return { document, locate }
-  throw new DiffError(`the contract${when} is not a mapping`)
+  const refs = referencesIn(document).map(({ ref }) => ref)
+  const [endless] = endlessRefs(document, refs)
+  if (endless === undefined) return { document: document as Node, locate } // the reader refuses anything else
+  const place = locate(pointerKeys(endless) ?? [])
+  throw new DiffError(`${place}: $ref ${endless} refers back to itself${when}`)
 }
 
 function firstLine(text: unknown): string {

@@ -1,6 +1,7 @@
 // What is wrong with a contract: problems with their places, and the error that reports them.
 
 import { OperatorError } from '../lib/operator-error.js'
+import { firstLines } from '../lib/texts.js'
 
 /** The keys that lead to a part of the document. */
 export type Pointer = readonly (string | number)[]
@@ -9,9 +10,14 @@ export type Pointer = readonly (string | number)[]
 export interface Problem {
   readonly text: string
   readonly at: Pointer
+  /** The place of what it is about as well, such as the first of two of a name. */
+  readonly other?: Pointer
 }
 
-/** The contract cannot be served. The message has one line per problem. */
+// What follows from the first fills no terminal.
+const linesMax = 20
+
+/** The contract cannot be served. The message has one line per problem, and says how many more there are. */
 export class ContractError extends OperatorError {
   override name = 'ContractError'
   /** The problems in the message; empty if the message was given as text that already contains locations. */
@@ -19,7 +25,8 @@ export class ContractError extends OperatorError {
 
   /** @param lines the problems with their locations, a line each */
   constructor(reason: string | readonly Problem[], lines?: readonly string[]) {
-    super(typeof reason === 'string' ? reason : (lines ?? reason.map(({ text }) => text)).join('\n'))
+    const all = typeof reason === 'string' ? reason.split('\n') : (lines ?? reason.map(({ text }) => text))
+    super(firstLines(all, linesMax).join('\n'))
     this.problems = typeof reason === 'string' ? [] : reason
   }
 }

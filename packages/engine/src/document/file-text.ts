@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import path from 'node:path'
+import { filesRead } from '../lib/files-read.js'
 
 /** Reads the text of a file. */
 export type ReadText = (file: string) => Promise<string>
@@ -37,6 +38,7 @@ async function checkIsWithin(folder: string, file: string): Promise<void> {
 
 // Without O_NONBLOCK, opening a FIFO waits for a writer.
 async function textOnDisk(file: string): Promise<string> {
+  filesRead.publish(path.resolve(file))
   const opened = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     if ((await opened.stat()).isFile()) return decoded(await opened.readFile())

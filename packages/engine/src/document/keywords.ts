@@ -9,6 +9,11 @@ export type AnySchema = Schema | boolean
 /** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
 export const exactNumbers = 'x-exact-numbers'
 
+/**
+ * The same of examples, which assert nothing: what is printed or compiled of a schema does not ask for it.
+ */
+export const exactExamples = 'x-exact-examples'
+
 /** A keyword that contains schemas. */
 export interface SchemaKeyword {
   /** One schema, an array of them, or a map by name. */
@@ -51,6 +56,42 @@ export const schemaKeywords: ReadonlyMap<string, SchemaKeyword> = new Map(
     return [name, { holds, appliesTo, isCondition: condition !== undefined }]
   }),
 )
+
+/** The type of value that a keyword is about, as which others are valid by it; `integer` for all numbers. */
+export const keywordTypes: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    string: 'minLength maxLength pattern',
+    integer: 'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf',
+    array:
+      'items prefixItems unevaluatedItems contains minContains maxContains minItems maxItems uniqueItems',
+    object:
+      'properties patternProperties additionalProperties unevaluatedProperties propertyNames required ' +
+      'dependentRequired dependentSchemas minProperties maxProperties',
+  }).flatMap(([type, keywords]) => keywords.split(' ').map((keyword) => [keyword, type] as const)),
+)
+const ofAnyType: ReadonlySet<string> = new Set([
+  ...['type', 'enum', 'const', 'format', '$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'not'],
+  ...['if', 'then', 'else'],
+])
+
+/** Whether a value, of a type, may be invalid by a keyword; what Ajv does not know is an annotation. */
+export function asserts(keyword: string, type?: string): boolean {
+  const about = keywordTypes.get(keyword)
+  return ofAnyType.has(keyword) || (about !== undefined && (type === undefined || about === type))
+}
+
+/** Keywords by which no value is invalid, changed or written in another way. */
+export const annotations: ReadonlySet<string> = new Set([
+  ...['title', 'description', 'example', 'examples', 'deprecated', 'externalDocs', 'xml', '$comment'],
+])
+
+/** Whether a schema has no other keywords than these, and what says nothing to a validator or a writer. */
+export function saysOnly(schema: Schema, keywords: readonly string[]): boolean {
+  return Object.keys(schema).every(
+    (each) =>
+      keywords.includes(each) || annotations.has(each) || (each.startsWith('x-') && each !== exactNumbers),
+  )
+}
 
 /** The formats of strings that are checked (schemas/formats.ts). */
 export const checkedFormats = [
@@ -213,11 +254,6 @@ const mapFields: ReadonlySet<string> = new Set([
 ])
 /** Fields, of a Parameter, Header or Media Type Object, whose value is a schema. */
 export const schemaFields: ReadonlySet<string> = new Set(['schema', 'itemSchema'])
-/** Fields and keywords whose value is an object or an array. */
-export const containerFields: ReadonlySet<string> = new Set([
-  ...[...mapFields, ...schemaKeywords.keys()].filter((field) => field !== 'examples'),
-  ...[...schemaFields, 'info', 'servers', 'components', 'security', 'tags', 'requestBody', 'discriminator'],
-])
 // Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`.
 const dataFields: ReadonlySet<string> = new Set(['example', 'default', 'enum', 'const'])
 // Of a Link Object: in others they are no data.

@@ -1,4 +1,7 @@
-// Media types in the contract: with parameters, as ranges such as `image/*`, and the `+json` types.
+// Media types, of the contract and of messages: with parameters, as ranges such as `image/*`, and the `+json`
+// types.
+
+import { readParameters } from '../lib/field-values.js'
 
 /** Whether a name is a media type, a range of them or a pattern. */
 export function isMediaType(name: string): boolean {
@@ -14,7 +17,7 @@ export function isSuffixPattern(name: string): boolean {
  * A media type by which no other declaration is the same: without blanks, quotes and the order of parameters.
  */
 export function normalType(mediaType: string): string {
-  const parameters = [...(mediaParameters(mediaType) ?? [])].map((each) => each.join('=')).sort()
+  const parameters = [...parametersOf(mediaType)].map((each) => each.join('=')).sort()
   return [essence(mediaType), ...parameters].join(';')
 }
 
@@ -22,6 +25,11 @@ export function normalType(mediaType: string): string {
 export function essence(mediaType: string): string {
   const end = mediaType.indexOf(';')
   return (end < 0 ? mediaType : mediaType.slice(0, end)).trim().toLowerCase()
+}
+
+/** The parameters of a media type, names and values in lower case. */
+export function parametersOf(mediaType: string): Map<string, string> {
+  return new Map([...readParameters(mediaType).values].map(([name, value]) => [name, value.toLowerCase()]))
 }
 
 /** Whether a body of this media type is JSON (RFC 6839, section 3.1). */
@@ -64,10 +72,10 @@ function byParameters<Each extends { readonly mediaType: string }>(
   contents: readonly Each[],
   mediaType: string,
 ): Each | undefined {
-  const given = mediaParameters(mediaType)
+  const given = parametersOf(mediaType)
   const [found] = contents
-    .map((each) => ({ each, declared: [...(mediaParameters(each.mediaType) ?? [])] }))
-    .filter(({ declared }) => declared.every(([name, value]) => given?.get(name) === value))
+    .map((each) => ({ each, declared: [...parametersOf(each.mediaType)] }))
+    .filter(({ declared }) => declared.every(([name, value]) => given.get(name) === value))
     .sort((a, b) => b.declared.length - a.declared.length)
   return found?.each
 }
@@ -88,43 +96,15 @@ function byWidth(a: { readonly mediaType: string }, b: { readonly mediaType: str
 }
 
 /** Whether the `charset`, if any, is UTF-8 or its subset ASCII. */
-export function isUtf8(contentType: string): boolean {
-  const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType)?.[1] ?? 'utf-8'
-  return /^(utf-?8|us-ascii)$/i.test(charset) // `utf8` is not registered, but common
+export function isUtf8(mediaType: string): boolean {
+  const { values, fault } = readParameters(mediaType)
+  if (fault === 'repeated' || fault === 'quotes') return false
+  return /^(utf-?8|us-ascii)$/i.test(values.get('charset') ?? 'utf-8') // `utf8` is not registered, but common
 }
 
-/** The elements of a list with commas, such as the value of a header. */
-export function elementsOf(list: string): string[] {
-  return list.split(',').map((each) => each.trim())
-}
-
-const parameter = /^([!#$%&'*+.^_`|~\w-]+)=(?:([!#$%&'*+.^_`|~\w-]+)|"((?:[^"\\]|\\.)*)")$/
-
-/** The parameters of a media type, in lower case (RFC 9110, section 5.6.6); undefined if one is malformed. */
-export function mediaParameters(text: string): Map<string, string> | undefined {
-  const parameters = new Map<string, string>()
-  for (const each of splitAt(text, ';').slice(1)) {
-    if (each === '') continue
-    const [, key, token, quoted = ''] = parameter.exec(each) ?? []
-    if (key === undefined) return undefined
-    parameters.set(key.toLowerCase(), (token ?? quoted.replace(/\\(.)/g, '$1')).toLowerCase())
-  }
-  return parameters
-}
-
-/** The parts of a list, without those separators that are in quotes. */
-export function splitAt(text: string, separator: ',' | ';'): string[] {
-  if (!text.includes('"')) return text.split(separator).map((each) => each.trim())
-  const parts: string[] = []
-  let [start, isQuoted] = [0, false]
-  for (let i = 0; i < text.length; i++) {
-    const character = text[i]
-    if (isQuoted && character === '\\') i++
-    else if (character === '"') isQuoted = !isQuoted
-    else if (character === separator && !isQuoted) {
-      parts.push(text.slice(start, i).trim())
-      start = i + 1
-    }
-  }
-  return [...parts, text.slice(start).trim()]
+/** Why a `Content-Type` is ambiguous: another reader may find another parameter in it. */
+export function ambiguityOf(contentType: string): string | undefined {
+  const { fault } = readParameters(contentType)
+  if (fault === 'repeated') return 'it has a parameter twice'
+  return fault === 'quotes' ? 'it has a quotation mark in the wrong place' : undefined
 }

@@ -76,8 +76,3 @@ function patternBetween(before: string, after: string): string {
 export function routeName(name: string): string {
   return name.replace(/\W/gu, (character) => `_${character.codePointAt(0)?.toString(16)}_`)
 }
-
-/** Whether a name is a token, as HTTP requires for headers and cookies (RFC 9110, section 5.6.2). */
-export function isToken(name: string): boolean {
-  return /^[\w!#$%&'*+.^`|~-]+$/.test(name)
-}

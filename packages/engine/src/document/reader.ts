@@ -88,9 +88,12 @@ export class Reader {
     return [...this.#warnings.values()]
   }
 
-  /** Adds a problem of the part that is being read. The message names the place in words. */
-  problem(message: string): void {
-    this.#add(this.#problems, message)
+  /**
+   * Adds a problem of the part that is being read. The message names the place in words.
+   * @param other the place of another part that it is about
+   */
+  problem(message: string, other?: Pointer): void {
+    this.#add(this.#problems, message, other)
   }
 
   /** Adds a declaration that the server does not support: the operation can have a stub but no handler. */
@@ -103,9 +106,9 @@ export class Reader {
     this.#add(this.#warnings, message)
   }
 
-  #add(found: Map<string, Problem>, message: string): void {
+  #add(found: Map<string, Problem>, message: string, other?: Pointer): void {
     const text = oneLine(message)
-    if (!found.has(text)) found.set(text, { text, at: this.#at })
+    if (!found.has(text)) found.set(text, { text, at: this.#at, ...(other !== undefined && { other }) })
   }
 
   /** Reads a part of the document: problems added by `read` get its location. */

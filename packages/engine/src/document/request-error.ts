@@ -24,6 +24,8 @@ export interface ErrorOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** What the message says of a request, place by place. */
   readonly violations?: readonly Violation[]
+  /** What of the body is refused, where it is an item of a body of items: the message then has its line. */
+  readonly refused?: object
   /** For the log. */
   readonly cause?: unknown
 }

@@ -1,44 +1,24 @@
 // Security schemes and requirements (OpenAPI 3.1.1, sections 4.8.27 and 4.8.30): what a document says of
 // them, and where a credential of each is sent. A scheme that the server cannot read is never treated as met.
 
+import { isToken } from '../lib/field-values.js'
 import { capitalized } from '../lib/texts.js'
 import type { Contract, Operation, Requirement, SecurityScheme } from './contract.js'
 import type { Pointer, Problem } from './contract-error.js'
 import { operationPlace } from './methods.js'
-import { isToken } from './names.js'
 import type { Node, Reader } from './reader.js'
 
 /** The Security Requirement Objects of an operation: its own or, if it has none, the document's. */
 export function effectiveSecurity(document: Node, operation: Node): Node[] {
-  return (operation.security ?? document.security ?? []) as Node[] // readRequirements checks it
+  return (operation.security ?? document.security ?? []) as Node[] // what was read has the form
 }
 
-/**
- * The requirements of an operation as alternatives of schemes that must all be met. What is malformed is a
- * problem: read as nothing, it would let everybody pass.
- * @param place of the operation, in words
- */
-export function readRequirements(reader: Reader, place: string, operation: Node): Requirement[][] {
-  const security: unknown = effectiveSecurity(reader.document, operation)
-  const read = (owner: string) => {
-    if (Array.isArray(security) && security.every(isMap))
-      return security.map((alternative) => readAlternative(reader, owner, alternative))
-    reader.problem(`${owner}security must be a list of objects, such as [{ key: [] }]`)
-    return []
-  }
-  return operation.security === undefined ? reader.within(['security'], () => read('')) : read(`${place}: `)
-}
-
-function readAlternative(reader: Reader, owner: string, alternative: Node): Requirement[] {
-  return Object.entries(alternative).map(([name, scopes]) => {
-    if (Array.isArray(scopes) && scopes.every((each) => typeof each === 'string')) return { name, scopes }
-    reader.problem(`${owner}security: ${name} must have a list of scopes, [] for none`)
-    return { name, scopes: [] }
-  })
-}
-
-function isMap(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The requirements of an operation as alternatives of schemes that must all be met. */
+export function readRequirements(document: Node, operation: Node): Requirement[][] {
+  return effectiveSecurity(document, operation).map((alternative) =>
+    // Lists of texts, as the form of the document has them.
+    Object.entries(alternative).map(([name, scopes]) => ({ name, scopes: scopes as readonly string[] })),
+  )
 }
 
 /** The security schemes that the document declares. */

@@ -11,6 +11,7 @@ import { ContractError } from '../document/contract-error.js'
 import { filesOf } from '../document/file-text.js'
 import { problemOf } from '../document/methods.js'
 import { runCommandLine, type Streams, WrongUsage } from '../lib/command-line.js'
+import { firstLines } from '../lib/texts.js'
 import { isCurrent } from '../serve/load-contract.js'
 import { undeclaredErrors } from '../serve/response/additions.js'
 import { keptJudgements, slowPatterns, unjudged } from './backtracking.js'
@@ -83,7 +84,8 @@ async function generate(
 ): Promise<number> {
   const contract = await readContract(file, filesOf(file, root))
   const { judgements, files } = await keptJudgements(contract.document, output)
-  for (const line of await warningsOf(contract, judgements)) stderr.write(`${line}\n`)
+  for (const line of firstLines(await warningsOf(contract, judgements), warningsMax))
+    stderr.write(`${line}\n`)
   const found = await outdated(output, new Map([...(await modulesOf(file, contract)), ...files]))
   for (const { name, state } of found)
     stdout.write(`${path.join(output, name)} ${check ? `is ${state}` : 'written'}\n`)
@@ -95,6 +97,9 @@ async function generate(
   if (!areJudged) stderr.write(`${unjudged}\n`)
   return found.length === 0 && areJudged ? 0 : 1
 }
+
+// Of a large contract that was written for another server, each operation may have some.
+const warningsMax = 100
 
 async function warningsOf(contract: Contract, judgements: Judgements): Promise<readonly string[]> {
   const slow = [...slowPatterns(contract.document, judgements), ...doublings(contract.specification)]

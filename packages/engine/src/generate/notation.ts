@@ -20,11 +20,11 @@ export interface Notation {
 const reserved = new Set(
   [
     'AsyncIterable Blob Call Callbacks Calls ClientTable Digit ItemIn ItemOf Items Iterable ErrorBody',
-    'ErrorCode Errors Exclude FileOf LowerCase Lowercase',
+    'ErrorCode Errors EventPosition Exclude FileOf LowerCase Lowercase',
     'NonNullable NumberOf Omit OperationId Operations Pick Record RequestOf Required StatusOf Uint8Array',
     'Accepting ByteStream Credentials FileBody FileOptions ReadableStream SecuritySchemes StreamCall',
     'ArrivingFile ArrivingItems CountedItems Filled FormFile ItemError UsernamePassword Webhooks',
-    'WithArrivingFiles WithDefaults WithFiles',
+    'Readable WithArrivingFiles WithDefaults WithFiles Writable',
   ].flatMap((names) => names.split(' ')),
 )
 

@@ -12,6 +12,7 @@ import { onlyFile } from '../document/uploads.js'
 import { isStream, kindOf, silentContents } from '../kinds/index.js'
 import { quote } from '../lib/texts.js'
 import { serverErrors } from '../serve/response/additions.js'
+import { listHelper } from './list-helper.js'
 import { importOf, type Notation, namedType, notationOf, primitiveType } from './notation.js'
 import { sentRequestTypes } from './sent-requests.js'
 import { statusTypes } from './statuses.js'
@@ -39,7 +40,7 @@ export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Para
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
 ${helpers
-  .filter(([name]) => new RegExp(`\\b${name}<`).test(members + sent))
+  .filter(([name]) => new RegExp(`\\b${name}[<>]`).test(members + sent))
   .map(([, helper]) => helper)
   .join('')}/**
  * What each operation takes, the responses that the contract declares for it, the security schemes that it
@@ -86,13 +87,13 @@ const helpers = [
     'Filled',
     `/** A request body with its defaults: the fields with these names are there. */
 export type Filled<Body, Names extends PropertyKey> = Body extends readonly unknown[]
-  ? { [Index in keyof Body]: Filled<Body[Index], Names> }
+  ? $FilledItems<Body, Names>
   : Body extends object
     ? { [Name in keyof Body as Name extends Names ? never : Name]: Filled<Body[Name], Names> } & {
         [Name in keyof Body as Name extends Names ? Name : never]-?: Filled<Body[Name], Names>
       }
     : Body
-
+${listHelper('Filled', [['Names', 'PropertyKey']])}
 `,
   ],
   [
@@ -164,6 +165,18 @@ export interface CountedItems<Item> extends AsyncIterable<Item> {
 export interface ArrivingItems<Item> extends AsyncIterable<Item> {
   /** Goes on behind those that are invalid, and keeps the first of what is wrong with them (by default 20). */
   counted(options?: { readonly errorsMax?: number }): CountedItems<Item>
+}
+
+`,
+  ],
+  [
+    'EventPosition',
+    `/** From where the client of a stream of events goes on, before the first event or in a silence: it is no event. */
+export interface EventPosition {
+  readonly id: string
+  readonly retry?: number
+  readonly event?: undefined
+  readonly data?: undefined
 }
 
 `,

@@ -20,12 +20,14 @@ import {
   outermost,
   partsOf,
   schemaFields,
+  subschemasOf,
 } from '../document/keywords.js'
 import { operationIn, operationsIn } from '../document/methods.js'
-import { resolvePointer } from '../document/pointer.js'
+import { jsonPointer, resolvePointer } from '../document/pointer.js'
 import { nodeOf, nodesOf, Reader } from '../document/reader.js'
 import { isBig } from '../lib/exact-number.js'
 import { withTypesOfEvents } from './event-schemas.js'
+import { listHelper } from './list-helper.js'
 import { sentItems } from './sent-requests.js'
 
 // Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a
@@ -64,19 +66,15 @@ export function generateTypes(contract: Contract): string {
 const percent = '\ufdd0'
 
 // openapi-typescript's helper types, corrected:
-// - `keyof T` of a nullable type or a union lacks the properties that an `allOf` requires.
 // - `Readable` and `Writable` make a tuple an array.
 // - They take a property that is only null for one that is marked: NonNullable<null> is never, which extends
 //   everything.
 function withCorrectHelpers(text: string): string {
   return text
     .replace(
-      /(type WithRequired<T, K extends) keyof T(> = T & \{\s*\[P in K)\]/,
-      '$1 PropertyKey$2 & keyof T]',
-    )
-    .replace(
-      /T extends \(infer E\)\[\] \? (Readable|Writable)<E>\[\]/g,
-      'T extends readonly unknown[] ? { [I in keyof T]: $1<T[I]> }',
+      /^(export type (Readable|Writable)<.*)T extends \(infer E\)\[\] \? \2<E>\[\]/gm,
+      (_, start: string, helper: string) =>
+        `${listHelper(helper)}${start}T extends readonly unknown[] ? $${helper}Items<T>`,
     )
     .replace(
       /NonNullable<T\[K\]> extends (\$Read|\$Write)<any>/g,
@@ -109,26 +107,28 @@ function isUnknown(type: TypeNode): boolean {
 }
 
 // Exports each schema as a type, so that editors and the compiler show `Pet` and not
-// `components["schemas"]["Pet"]`. A schema whose name is not a valid type name, or is used by the module, is
-// left as it is.
+// `components["schemas"]["Pet"]`. A schema whose name is not a valid type name, or is used by the module, has
+// a type with another name, which is not exported: only a type with a name may be a union that has itself.
 function withNamedSchemas(nodes: readonly Node[]): Node[] {
-  const used = usedNames(nodes)
-  const isFree = (name: string) => {
-    const isKeyword = ts.identifierToKeywordKind(ts.factory.createIdentifier(name)) !== undefined
-    return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !isKeyword && !used.has(name)
-  }
-  const members = schemaMembers(nodes).filter((member) => isFree(memberName(member)))
-  const names = new Map<Node, string>(members.map((member) => [member, memberName(member)]))
-  const known = new Set(names.values())
+  const members = new Set<Node>(schemaMembers(nodes))
+  const names = typeNames(schemaMembers(nodes).map(memberName), usedNames(nodes))
+  const taken = Object.fromEntries([...names.values()].map((name) => [name, true]))
   const aliases: Node[] = []
+  const nameOf = (item: TypeNode) => {
+    if (!isResolvedAtOnce(item)) return item
+    const name = freeName(`_Item${aliases.length}`, taken)
+    aliases.push(alias(name, item, { isExported: false }))
+    return ts.factory.createTypeReferenceNode(name)
+  }
   const visit = (node: Node): Node => {
-    const referred = referredSchema(node)
-    if (referred !== undefined && known.has(referred)) return ts.factory.createTypeReferenceNode(referred)
-    const visited = ts.visitEachChild(node, visit, undefined)
-    const name = names.get(node)
-    if (name === undefined) return visited
+    const referred = names.get(referredSchema(node) ?? '')
+    if (referred !== undefined) return ts.factory.createTypeReferenceNode(referred)
+    const visited = withItem(ts.visitEachChild(node, visit, undefined), nameOf)
+    if (!members.has(node)) return visited
     const { modifiers, name: key, questionToken, type } = visited as PropertySignature
-    aliases.push(alias(name, type as TypeNode, node))
+    const own = memberName(node as PropertySignature)
+    const name = names.get(own) as string // each member has one
+    aliases.push(alias(name, type as TypeNode, { isExported: name === own, commented: node }))
     const reference = ts.factory.createTypeReferenceNode(name)
     return ts.factory.createPropertySignature(modifiers, key, questionToken, reference)
   }
@@ -136,10 +136,46 @@ function withNamedSchemas(nodes: readonly Node[]): Node[] {
   return [...visited, ...aliases]
 }
 
-function alias(name: string, type: TypeNode, commented: Node): TypeAliasDeclaration {
-  const modifiers = [ts.factory.createModifier(ts.SyntaxKind.ExportKeyword)]
+// Of each schema: its own, if that is free.
+function typeNames(schemas: readonly string[], used: ReadonlySet<string>): ReadonlyMap<string, string> {
+  const isFree = (name: string) => {
+    const isKeyword = ts.identifierToKeywordKind(ts.factory.createIdentifier(name)) !== undefined
+    return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !isKeyword && !used.has(name)
+  }
+  const taken: Record<string, true> = Object.fromEntries([...schemas, ...used].map((name) => [name, true]))
+  const named = schemas.map((schema): [string, string] => {
+    if (isFree(schema)) return [schema, schema]
+    const name = freeName(`_${schema.replace(/\W+/g, '_')}`, taken)
+    taken[name] = true
+    return [schema, name]
+  })
+  return new Map(named)
+}
+
+// What a tuple may lack, or has any number of, has a name: TypeScript would resolve a union that has itself
+// at once.
+function withItem(node: Node, nameOf: (item: TypeNode) => TypeNode): Node {
+  if (ts.isOptionalTypeNode(node)) return ts.factory.createOptionalTypeNode(nameOf(node.type))
+  if (!ts.isRestTypeNode(node) || !ts.isArrayTypeNode(node.type)) return node
+  return ts.factory.createRestTypeNode(ts.factory.createArrayTypeNode(nameOf(node.type.elementType)))
+}
+
+function isResolvedAtOnce(type: TypeNode): boolean {
+  const refers = (node: Node): boolean =>
+    ts.isTypeReferenceNode(node) || (!ts.isTypeLiteralNode(node) && ts.forEachChild(node, refers) === true)
+  return !ts.isTypeReferenceNode(type) && refers(type)
+}
+
+interface Declared {
+  readonly isExported: boolean
+  /** What has its comments. */
+  readonly commented?: Node
+}
+
+function alias(name: string, type: TypeNode, { isExported, commented }: Declared): TypeAliasDeclaration {
+  const modifiers = isExported ? [ts.factory.createModifier(ts.SyntaxKind.ExportKeyword)] : []
   const declared = ts.factory.createTypeAliasDeclaration(modifiers, name, undefined, type)
-  return ts.setSyntheticLeadingComments(declared, ts.getSyntheticLeadingComments(commented))
+  return ts.setSyntheticLeadingComments(declared, commented && ts.getSyntheticLeadingComments(commented))
 }
 
 function schemaMembers(nodes: readonly Node[]): PropertySignature[] {
@@ -156,16 +192,19 @@ function memberName({ name }: PropertySignature): string {
   return ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : ''
 }
 
-// The names the module declares or refers to, such as `Record` and `Omit`.
+// The names the module declares or refers to, such as `Record` and `Omit`; not those of parameters of types,
+// which hide others.
 function usedNames(nodes: readonly Node[]): Set<string> {
   const names = new Set<string>()
+  const parameters = new Set<string>()
   const visit = (node: Node): undefined => {
     if (ts.isTypeReferenceNode(node) && ts.isIdentifier(node.typeName)) names.add(node.typeName.text)
     if (ts.isTypeAliasDeclaration(node) || ts.isInterfaceDeclaration(node)) names.add(node.name.text)
+    if (ts.isTypeParameterDeclaration(node)) parameters.add(node.name.text)
     ts.forEachChild(node, visit)
   }
   nodes.forEach(visit)
-  return names
+  return new Set([...names].filter((name) => !parameters.has(name)))
 }
 
 // `Pet` for `components["schemas"]["Pet"]`.
@@ -341,26 +380,67 @@ function withConditional(reader: Reader, schema: SchemaNode): SchemaNode {
   return { ...schema, properties: { ...nodeOf(properties), ...Object.fromEntries(added) } }
 }
 
-// A part that requires a field which another part declares has the type of that one: with any value, their
-// intersection would be a type that is not assignable to itself.
+// What requires a field which another part declares has the type of that one: with any value, their
+// intersection would be a type that is not assignable to itself. For a field of an `allOf`, openapi-typescript
+// would have a type of all its fields, which may not have itself.
 function withRequiredParts(reader: Reader, schema: SchemaNode): SchemaNode {
-  const all = nodesOf(schema.allOf)
-  const declared = Object.assign({}, ...[...all, schema].map((each) => nodeOf(reader.node(each).properties)))
+  const inherited = Object.assign({}, ...nodesOf(schema.allOf).map((each) => fieldsOf(reader, each)))
+  const declared: Fields = { ...inherited, ...nodeOf(schema.properties) }
   if (Object.keys(declared).length === 0) return schema
   const completed = (part: unknown) => {
     const { required, properties, ...others } = reader.node(part)
-    const names = Array.isArray(required) ? required.map(String) : []
-    const missing = names.filter(
+    const missing = namesIn(required).filter(
       (name) => Object.hasOwn(declared, name) && !Object.hasOwn(nodeOf(properties), name),
     )
     if (missing.length === 0) return part
-    const added = Object.fromEntries(missing.map((name) => [name, declared[name]]))
-    return { ...others, required, properties: { ...nodeOf(properties), ...added } }
+    return { ...others, required, properties: { ...nodeOf(properties), ...those(missing, declared) } }
   }
   const entries = ['allOf', 'anyOf', 'oneOf'].flatMap((key) =>
     Array.isArray(schema[key]) ? [[key, (schema[key] as unknown[]).map(completed)]] : [],
   )
-  return { ...schema, ...Object.fromEntries(entries) }
+  return withPart({ ...schema, ...Object.fromEntries(entries) }, Object.keys(inherited), declared)
+}
+
+// What a schema requires of inherited fields, as a part of its own.
+function withPart(schema: SchemaNode, inherited: readonly string[], declared: Fields): SchemaNode {
+  const names = namesIn(schema.required)
+  const required = names.filter((name) => inherited.includes(name))
+  if (required.length === 0) return schema
+  const part = { type: 'object', required, properties: those(required, declared) }
+  const others = names.filter((name) => !inherited.includes(name))
+  return { ...schema, required: others, allOf: [...nodesOf(schema.allOf), part] }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function those(names: readonly string[], fields: Fields): Fields {
+  return Object.fromEntries(names.map((name) => [name, fields[name]]))
+}
+
+function namesIn(required: unknown): string[] {
+  return Array.isArray(required) ? required.map(String) : []
+}
+
+/**
+ * The fields that a schema and those of its `allOf` declare.
+ * @param at where it is, if that is not within the schema that gets them
+ */
+function fieldsOf(reader: Reader, schema: SchemaNode, at?: string, seen: readonly string[] = []): Fields {
+  const { $ref, allOf, properties } = schema
+  const inner = nodesOf(allOf).map((each, i) => fieldsOf(reader, each, at && `${at}/allOf/${i}`, seen))
+  if (typeof $ref === 'string' && !seen.includes($ref))
+    inner.push(fieldsOf(reader, nodeOf(resolvePointer(reader.document, $ref)), $ref, [...seen, $ref]))
+  const own = mapValues(nodeOf(properties), (each, name) =>
+    at === undefined ? each : fieldAt(`${at}/properties${jsonPointer([name])}`, each),
+  )
+  return Object.assign({}, ...inner, own)
+}
+
+// By a reference, if it has schemas: a copy may have a copy of itself.
+function fieldAt($ref: string, field: unknown): unknown {
+  const { readOnly, writeOnly, $ref: other } = nodeOf(field)
+  if (!isNode(field) || other !== undefined || subschemasOf(field).length === 0) return field
+  return { $ref, ...(readOnly === true && { readOnly }), ...(writeOnly === true && { writeOnly }) }
 }
 
 // openapi-typescript makes texts of mapped numbers, whose `const` or `enum` has their type, and fails for a
@@ -411,8 +491,7 @@ function whole(schema: Readonly<Record<string, unknown>>): object {
   const { type, required, properties, patternProperties, additionalProperties, unevaluatedProperties } =
     schema
   if (type !== 'object' && (type !== undefined || required === undefined)) return schema
-  const names = Array.isArray(required) ? required.map(String) : []
-  const undeclared = names.filter((name) => !Object.hasOwn(nodeOf(properties), name))
+  const undeclared = namesIn(required).filter((name) => !Object.hasOwn(nodeOf(properties), name))
   const others = patternProperties === undefined ? nodeOf(additionalProperties) : {}
   const added = Object.fromEntries(undeclared.map((name) => [name, others]))
   const isOpen = (patternProperties ?? unevaluatedProperties) !== undefined && unevaluatedProperties !== false

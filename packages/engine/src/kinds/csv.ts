@@ -2,11 +2,13 @@
 
 import { createRequire } from 'node:module'
 import type { Content } from '../document/contract.js'
+import { parametersOf } from '../document/media-types.js'
 import { utf8Fault } from '../values/text.js'
 import { bySchema, inUtf8, type Kind, Unwritable } from './kind.js'
 
 // Required, and not imported: it is loaded for contracts with CSV alone.
-const require = createRequire(import.meta.url)
+// In a bundle in CommonJS, `import.meta` is empty.
+const require = createRequire(import.meta.url ?? __filename)
 
 /** The part of papaparse that is used. */
 interface Papaparse {
@@ -52,7 +54,7 @@ function writable(write: () => string): string {
 
 // It has a header row unless the contract says otherwise.
 function withHeader(mediaType: string): string {
-  return /;\s*header=/i.test(mediaType) ? mediaType : `${mediaType}; header=present`
+  return parametersOf(mediaType).has('header') ? mediaType : `${mediaType}; header=present`
 }
 
 type Row = Readonly<Record<string, unknown>>
@@ -81,7 +83,7 @@ export function createCsvWriter({ columns = [], mediaType }: Content): CsvWriter
     return `${text}\r\n`
   }
   return {
-    header: /;\s*header="?absent/i.test(mediaType) ? '' : textOf([columns]),
+    header: parametersOf(mediaType).get('header') === 'absent' ? '' : textOf([columns]),
     rows: (rows) => textOf(rows.map((row) => toLine(row, columns, known))),
   }
 }

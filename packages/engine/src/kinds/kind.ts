@@ -4,6 +4,7 @@
 import type { ErrorObject } from 'ajv'
 import type { Content } from '../document/contract.js'
 import type { AnySchema } from '../document/keywords.js'
+import { readParameters } from '../lib/field-values.js'
 
 export interface Kind {
   /** Whether its bytes are text, which is in UTF-8. */
@@ -106,5 +107,5 @@ export function bySchema(
 
 /** The type of text as it is sent: in UTF-8, unless the contract says otherwise. */
 export function inUtf8(mediaType: string): string {
-  return /;\s*charset=/i.test(mediaType) ? mediaType : `${mediaType}; charset=utf-8`
+  return readParameters(mediaType).values.has('charset') ? mediaType : `${mediaType}; charset=utf-8`
 }

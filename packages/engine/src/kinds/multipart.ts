@@ -3,10 +3,11 @@
 import { type MultipartPart, parseMultipart } from '@remix-run/multipart-parser'
 import type { Content, Schema } from '../document/contract.js'
 import { type AnySchema, mapSubschemas } from '../document/keywords.js'
-import { essence, isUtf8 } from '../document/media-types.js'
+import { ambiguityOf, essence, isUtf8 } from '../document/media-types.js'
 import { nodeOf, Reader } from '../document/reader.js'
 import { RequestError } from '../document/request-error.js'
 import { onlyFile } from '../document/uploads.js'
+import { readParameters } from '../lib/field-values.js'
 import { withBytes } from '../values/bytes.js'
 import { type Entry, entryOf, type Form, fieldsOf, malformed, partsMax, readEntry } from './form.js'
 import type { Kind } from './kind.js'
@@ -47,9 +48,8 @@ const boundaryMax = 70
 
 /** The boundary of a form's parts. @throws {RequestError} `invalid_request` */
 export function boundaryOf(contentType: string): string {
-  const [, quoted, token] = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(contentType) ?? []
-  const boundary = quoted ?? token
-  if (boundary === undefined) throw malformed('its Content-Type names no boundary')
+  const boundary = readParameters(contentType).values.get('boundary') ?? ''
+  if (boundary === '') throw malformed('its Content-Type names no boundary')
   if (boundary.length > boundaryMax) throw malformed(`its boundary is longer than ${boundaryMax} characters`)
   return boundary
 }
@@ -134,14 +134,18 @@ export function endsLine(bytes: Buffer, at: number): boolean {
 }
 
 function entryOfPart(part: MultipartPart, fields: Content['fields']): Entry {
-  const { mediaType, headers } = part
-  const name = part.name && fieldName(part.name, fields)
+  const { headers } = part
+  const type = headers['content-type']
+  const { values, fault } = readParameters(headers['content-disposition'] ?? '')
+  if (fault === 'repeated' || (type && ambiguityOf(type)))
+    throw malformed('the headers of a part are ambiguous')
+  const name = values.get('name')
   const entry = {
-    ...entryOf(name, Buffer.from(part.bytes), mediaType && essence(mediaType)),
-    fileName: part.filename ?? emptyFileName(headers['content-disposition'] ?? ''),
+    ...entryOf(name && fieldName(name, fields), Buffer.from(part.bytes), type && essence(type)),
+    fileName: fileNameIn(values),
     transferEncoding: headers['content-transfer-encoding']?.trim(),
   }
-  return isUtf8(headers['content-type'] ?? '') ? entry : { ...entry, text: () => undefined }
+  return isUtf8(type ?? '') ? entry : { ...entry, text: () => undefined }
 }
 
 // WHATWG HTML, section 4.10.22.8, writes these characters so, and a percent sign as it is: only a name that
@@ -152,9 +156,10 @@ function fieldName(name: string, fields: Content['fields']): string {
   return fields?.has(decoded) ? decoded : name
 }
 
-// The parser takes an empty `filename*` for none.
-function emptyFileName(disposition: string): '' | undefined {
-  return /;\s*filename\*=[^'";]*'[^'";]*'\s*(?:;|$)/i.test(disposition) ? '' : undefined
+// RFC 8187, section 3.2.1, of which only matters whether a name follows the charset and the language.
+function fileNameIn(parameters: ReadonlyMap<string, string>): string | undefined {
+  const [, extended] = /^[^']*'[^']*'(.*)$/s.exec(parameters.get('filename*') ?? '') ?? []
+  return extended || (parameters.get('filename') ?? extended)
 }
 
 // The schema of a form with `bytes` in the fields that are files; the subschemas that may declare fields are

@@ -37,6 +37,16 @@ export function isItems(body: unknown): body is Items {
 }
 
 /**
+ * Whether an item is where its client goes on, and no event: without data, clients keep the id of one and do
+ * no more (WHATWG HTML, section 9.2.6).
+ */
+export function isPosition({ framing }: Content, item: unknown): boolean {
+  if (framing !== 'sse' || typeof item !== 'object' || item === null) return false
+  const { id, event, data } = item as Event
+  return id !== undefined && event === undefined && data === undefined
+}
+
+/**
  * The text of an item.
  * @throws {Unwritable} of one that cannot be written
  */

@@ -14,8 +14,21 @@ export function misspelt(given: readonly string[], known: readonly string[]): st
     })
 }
 
+/** The name that another one was probably meant to be: but for the case, or but for a character. */
+export function nearest(name: string, names: readonly string[]): string | undefined {
+  const folded = name.toLowerCase()
+  return (
+    names.find((each) => each.toLowerCase() === folded) ??
+    names.find((each) => name.length >= shortMin && areSimilar(folded, each.toLowerCase()))
+  )
+}
+
+// A name of two letters is similar to most others.
+const shortMin = 3
+
 // One character missing, added or replaced, or two swapped.
 function areSimilar(one: string, other: string): boolean {
+  if (Math.abs(one.length - other.length) > 1) return false
   const shorter = withoutOne(other)
   return withoutOne(one).some((each) => shorter.includes(each))
 }

@@ -1,6 +1,7 @@
 // Relative references (RFC 3986, section 4.2): handlers write links relative to the path of their request, of
 // which a gateway may have stripped a prefix. Responses are stored with these.
 
+import { nameIn, pairsOf, queryOf } from './query.js'
 import { requestPath } from './request-path.js'
 
 /** The reference from a request to its own path: `pets` for `/v1/pets?limit=2`, and `.` for `/v1/`. */
@@ -19,19 +20,12 @@ export function selfWith(
   self: string,
   values: Readonly<Record<string, string | number | bigint>>,
 ): string {
-  const start = url.indexOf('?') + 1
   let query = ''
-  for (const pair of start === 0 ? [] : url.slice(start).split('&'))
-    if (pair !== '' && !Object.hasOwn(values, parameterName(pair))) query += `${encoded(pair)}&`
+  for (const pair of pairsOf(queryOf(url)))
+    if (!Object.hasOwn(values, nameIn(pair))) query += `${encoded(pair)}&`
   for (const name in values)
     query += `${encodeURIComponent(name)}=${encodeURIComponent(String(values[name]))}&`
   return `${self}?${query.slice(0, -1)}`
-}
-
-function parameterName(pair: string): string {
-  const end = pair.indexOf('=')
-  const name = end < 0 ? pair : pair.slice(0, end)
-  return name.includes('%') ? decodeURIComponent(name) : name
 }
 
 /**

@@ -10,6 +10,11 @@ export function literalPattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
+/** The first of several lines, and how many more there are. */
+export function firstLines(lines: readonly string[], max: number): readonly string[] {
+  return lines.length <= max ? lines : [...lines.slice(0, max), `and ${lines.length - max} more`]
+}
+
 /** A literal type of a text. */
 export function quote(text: string): string {
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')

@@ -2,10 +2,12 @@
 
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { FastifyInstance } from 'fastify'
 import { readContract } from '../compile/index.js'
 import { ContractError } from '../document/contract-error.js'
 import { filesOf } from '../document/file-text.js'
 import { runCommandLine, type Streams, WrongUsage } from '../lib/command-line.js'
+import { firstLines } from '../lib/texts.js'
 import { refuseInProduction } from './mock-parts.js'
 import { buildMock } from './server.js'
 
@@ -18,8 +20,8 @@ A request may prefer another response:
   Prefer: code=404      one with this status
   Prefer: example=NAME  this example
 
-  --port PORT       by default 4010; 0 for any
-  --host HOST       by default 127.0.0.1
+  --port PORT       by default that of the environment variable PORT, or 4010; 0 for any
+  --host HOST       by default that of the environment variable HOST, or 127.0.0.1
   --handlers FILE   a module that exports functions by the names of their operations, as for \`mount\`:
                     these respond themselves
   --root FOLDER     the folder that the files of the contract are in; by default that of CONTRACT
@@ -32,8 +34,8 @@ Exit codes: 0 stopped, 1 the contract cannot be served, 2 wrong usage.
 `
 
 const options = {
-  port: { type: 'string', default: '4010' },
-  host: { type: 'string', default: '127.0.0.1' },
+  port: { type: 'string' },
+  host: { type: 'string' },
   handlers: { type: 'string' },
   root: { type: 'string' },
   extension: { type: 'string', multiple: true, default: [] as string[] },
@@ -57,18 +59,44 @@ export function runCommand(
   const streams = { stdout, stderr }
   return runCommandLine({ usage, options, isTold }, args, streams, async ({ values, positionals }) => {
     const [file, ...others] = positionals
-    const port = Number(values.port)
     if (file === undefined || others.length > 0) throw new WrongUsage()
-    if (!/^\d+$/.test(values.port) || port > 65_535) throw new WrongUsage('--port must be from 0 to 65535')
+    const place = placeOf(values, env)
     refuseInProduction(env)
-    await serve(file, { ...values, port }, streams, stop)
+    await serve(file, { ...values, ...place }, streams, stop)
     return 0
   })
 }
 
+// An option counts before the variable, also where that is wrong.
+function placeOf(
+  values: { readonly port?: string; readonly host?: string },
+  env: NodeJS.ProcessEnv,
+): Pick<Served, 'port' | 'host'> {
+  const variable = (name: string) => env[name]?.trim() || undefined
+  const port = values.port ?? variable('PORT') ?? '4010'
+  const host = values.host ?? variable('HOST') ?? '127.0.0.1'
+  if (host.trim() === '') throw new WrongUsage('--host must be an address of this machine')
+  if (/^\d+$/.test(port) && Number(port) <= 65_535) return { port: Number(port), host }
+  if (values.port !== undefined) throw new WrongUsage('--port must be from 0 to 65535')
+  throw new ContractError(`PORT must be an integer from 0 to 65535, got ${JSON.stringify(port)}`)
+}
+
 function isTold(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
-  return error instanceof ContractError || code.startsWith('EADDR') || code === 'ERR_MODULE_NOT_FOUND'
+  return error instanceof ContractError || code === 'ERR_MODULE_NOT_FOUND'
+}
+
+// Its errors name the host or the port.
+async function listening(app: FastifyInstance, port: number, host: string): Promise<string> {
+  try {
+    return await app.listen({ port, host })
+  } catch (error) {
+    await app.close()
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (/^(?:EADDRINUSE|EACCES)$/.test(code)) throw new ContractError(`${message}: choose another port`)
+    const advice = 'the host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0'
+    throw new ContractError(`${message}: ${advice}`)
+  }
 }
 
 interface Served {
@@ -78,6 +106,8 @@ interface Served {
   readonly root?: string
   readonly extension: readonly string[]
 }
+
+const skippedMax = 100
 
 async function serve(
   file: string,
@@ -90,8 +120,8 @@ async function serve(
   const handlers = module === undefined ? {} : await import(pathToFileURL(path.resolve(module)).href)
   const { app, left } = await buildMock(contract, { handlers })
   const skipped = left.map(({ text, at }) => ({ text: `responds 501: ${text}`, at }))
-  for (const line of await contract.locate(skipped)) stderr.write(`${line}\n`)
-  const origin = await app.listen({ port, host })
+  for (const line of firstLines(await contract.locate(skipped), skippedMax)) stderr.write(`${line}\n`)
+  const origin = await listening(app, port, host)
   const { size } = contract.operations
   stdout.write(`${contract.title} at ${origin}${contract.prefix}: ${size} operations; ${origin}/docs\n`)
   await new Promise<void>((resolve) => {

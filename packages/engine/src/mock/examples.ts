@@ -1,6 +1,8 @@
 // The examples that a contract gives for a header, or for the content of a response.
 
 import { type Node, nodeOf, type Reader } from '../document/reader.js'
+import { exactly } from '../values/exact-values.js'
+import { parseJson } from '../values/json.js'
 
 export interface Example {
   /** Undefined of the only one (`example`). */
@@ -8,13 +10,25 @@ export interface Example {
   readonly value: unknown
 }
 
-/** Those of a Header Object or a Media Type Object. What is in another file (`externalValue`) is left out. */
-export function examplesOf(node: Node, reader: Reader): Example[] {
-  const single = node.example === undefined ? [] : [{ name: undefined, value: node.example }]
+/**
+ * Those of a Header Object or a Media Type Object. What is in another file (`externalValue`) is left out.
+ * @param isJson whether what is serialized is JSON
+ */
+export function examplesOf(node: Node, reader: Reader, isJson = false): Example[] {
+  const single = node.example === undefined ? [] : [{ name: undefined, value: exactly(node).example }]
   const named = Object.entries(nodeOf(node.examples)).flatMap(([name, each]) => {
-    const { value, dataValue = value, serializedValue = dataValue } = reader.node(each)
-    const given = dataValue ?? serializedValue
+    const { value, dataValue = value, serializedValue } = exactly(reader.node(each))
+    const given = dataValue ?? (isJson ? jsonOf(serializedValue) : serializedValue)
     return given === undefined ? [] : [{ name, value: given }]
   })
   return [...single, ...named]
+}
+
+/** The value of a JSON text; undefined of what is none. */
+export function jsonOf(text: unknown): unknown {
+  try {
+    return parseJson(Buffer.from(String(text)))
+  } catch {
+    return undefined
+  }
 }

@@ -2,6 +2,7 @@
 // its alternatives.
 
 import { type Node, nodeOf, type Reader } from '../document/reader.js'
+import { exactly } from '../values/exact-values.js'
 
 /** Chooses among the ways of a schema. */
 export type ChooseWay = (ways: readonly unknown[]) => unknown
@@ -19,7 +20,16 @@ export function flatParts(
   const add = (schema: unknown): boolean => {
     if (parts.length > partsMax || reader.isFalse(schema)) return false
     if (typeof schema !== 'object' || schema === null) return true
-    const { $ref, allOf, oneOf, anyOf, if: condition, then, else: otherwise, ...own } = schema as Node
+    const {
+      $ref,
+      allOf,
+      oneOf,
+      anyOf,
+      if: condition,
+      then,
+      else: otherwise,
+      ...own
+    } = exactly(schema as Node)
     parts.push(own)
     const ways = [oneOf, anyOf].filter(Array.isArray).map((each) => chooseWay(usable(each)))
     const named = ways.flatMap((way) => discriminated(nodeOf(own.discriminator), nodeOf(way)))

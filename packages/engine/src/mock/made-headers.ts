@@ -2,11 +2,12 @@
 // schemas. Those that the server of a contract adds by itself are added here, too.
 
 import type { Contract, Header, Operation, Response } from '../document/contract.js'
-import { elementsOf } from '../document/media-types.js'
 import { operationIn } from '../document/methods.js'
 import { type Node, nodeOf, type Reader } from '../document/reader.js'
+import { ownError } from '../document/request-error.js'
 import { isOfErrors } from '../document/responses.js'
 import type { Addition } from '../index.js'
+import { elementsOf } from '../lib/field-values.js'
 import { hasEntityTags } from '../serve/response/entity-tags.js'
 import { examplesOf } from './examples.js'
 import { type ValueParts, valuesOf } from './values.js'
@@ -27,6 +28,11 @@ const unmade =
   /^(?:content-(?:type|length|encoding|range)|transfer-encoding|connection|trailer|vary|date|set-cookie)$/i
 const added = /^(?:deprecation|sunset|link|allow|www-authenticate|retry-after|etag|cache-control)$/i
 
+// It is said of what was applied alone.
+function isPreference({ name }: Header): boolean {
+  return /^preference-applied$/i.test(name)
+}
+
 /** The headers that a handler of the operation would set; of an error, also what the server must. */
 export function madeHeaders(
   operation: Operation,
@@ -37,11 +43,18 @@ export function madeHeaders(
   const made = response.headers.filter(
     (each) =>
       (!each.setByServer || each.required) &&
-      (each.required || !unmade.test(each.name)) &&
+      (each.required || !(unmade.test(each.name) || isPreference(each))) &&
       !(isTagged && /^(?:etag|cache-control)$/i.test(each.name)) &&
       !(operation.deprecation !== undefined && /^(?:deprecation|sunset|link)$/i.test(each.name)),
   )
-  return valuesFor(operation, response, made, parts)
+  const values = valuesFor(operation, response, made, parts)
+  const missing = made.find(({ name, required }) => required && values[name] === undefined)
+  if (missing === undefined) return values
+  const place = `header ${missing.name} of ${operation.id} ${response.key}`
+  throw ownError(
+    'not_implemented',
+    `No value was found for ${place}: give it an example that its schema allows.`,
+  )
 }
 
 function valuesFor(
@@ -58,20 +71,48 @@ function valuesFor(
   return Object.fromEntries(values)
 }
 
-function sampleOf(header: Header, node: Node, parts: HeaderParts): string | undefined {
-  const { schema } = header
-  const judge = parts.judges.responseHeader(schema)
+/** Whether a text is a value of a header, as it is declared. */
+export function isValueOf({ name, schema }: Header, text: string, { judges }: HeaderParts): boolean {
   const isList = [schema.type].flat().includes('array')
-  const isValid = (text: string) => judge({ value: isList ? elementsOf(text) : text })
-  for (const { value } of examplesOf(node, parts.reader)) {
-    const text = headerText(value)
-    if (text !== undefined && isValid(text)) return text
-  }
-  for (const value of valuesOf(schema, parts)) {
-    const text = headerText(value)
-    if (text !== undefined && isValid(text)) return text
-  }
+  if (/^etag$/i.test(name) && !isEntityTag(text)) return false
+  return judges.responseHeader(schema)({ value: isList ? elementsOf(text) : text })
+}
+
+// What a schema does not say of headers that all clients know (RFC 9110), whose text is often `type: string`.
+const known: Readonly<Record<string, string>> = {
+  etag: '"1"',
+  'last-modified': 'Wed, 25 Nov 2026 14:05:00 GMT',
+  expires: 'Wed, 25 Nov 2026 14:05:00 GMT',
+  'retry-after': '1',
+  age: '0',
+  'accept-ranges': 'bytes',
+  'cache-control': 'no-cache',
+  'content-disposition': 'attachment',
+  'content-language': 'en',
+}
+
+function sampleOf(header: Header, node: Node, parts: HeaderParts): string | undefined {
+  for (const text of samples(header, node, parts))
+    if (text !== undefined && isValueOf(header, text, parts)) return text
   return undefined
+}
+
+function* samples(header: Header, node: Node, parts: HeaderParts): Generator<string | undefined> {
+  const name = header.name.toLowerCase()
+  for (const { value } of examplesOf(node, parts.reader)) yield headerText(value)
+  // A link that is made up leads nowhere.
+  if (/^(?:link|(?:content-)?location)$/.test(name) && !header.required) return
+  if (Object.hasOwn(known, name)) yield known[name]
+  for (const value of valuesOf(header.schema, parts)) {
+    const text = headerText(value)
+    yield text
+    if (name === 'etag') yield `"${text}"`
+  }
+}
+
+/** Whether a text is an entity tag (RFC 9110, section 8.8.3). */
+export function isEntityTag(text: string): boolean {
+  return /^(?:W\/)?"[!\x23-\x7e\x80-\xff]*"$/.test(text)
 }
 
 // In the style `simple`; of an object nothing is made.

@@ -1,7 +1,9 @@
 // The response of an operation without a handler: the declared success or the response that the request
 // prefers, with the contract's examples, or else with a value that the contract's own validator accepts.
 
+import { STATUS_CODES } from 'node:http'
 import type { Content, Contract, Operation, Response } from '../document/contract.js'
+import { ownErrorStatuses } from '../document/defaults.js'
 import { essence, isJson, isRange } from '../document/media-types.js'
 import { nodeOf, Reader } from '../document/reader.js'
 import { ownError } from '../document/request-error.js'
@@ -12,10 +14,17 @@ import { byStatus, type ResponseCheck } from '../serve/response/response-validat
 import { type Example, examplesOf } from './examples.js'
 import { type HeaderParts, madeHeaders, responseNode } from './made-headers.js'
 import { appliedText, type Preferences } from './preferences.js'
+import { itemsOfExample, madeItems } from './stream-items.js'
+import { statusTold, tellings } from './told.js'
 import { type Accepts, valuesOf } from './values.js'
 
 /** What the responses of a contract are made with. */
-export function makingParts({ specification, judges: create }: Contract): HeaderParts {
+export interface MakingParts extends HeaderParts {
+  readonly errorStatuses: Contract['errorStatuses']
+}
+
+/** Creates them. */
+export function makingParts({ specification, judges: create, errorStatuses }: Contract): MakingParts {
   const judges = create()
   const accepts: Accepts = (schema, value) => {
     try {
@@ -24,7 +33,7 @@ export function makingParts({ specification, judges: create }: Contract): Header
       return true // a part that does not compile alone; the whole is judged anyway
     }
   }
-  return { judges, accepts, reader: new Reader(specification) }
+  return { judges, accepts, reader: new Reader(specification), errorStatuses }
 }
 
 /** What a request says of the response that it wants. */
@@ -36,68 +45,139 @@ export interface Wish extends Preferences {
 /** Makes the responses of an operation: the same for the same wish. */
 export type MakeResponse = (wish: Wish, check: ResponseCheck) => HandlerResponse
 
+/** What a request may wish, so that each response of an operation is made. `key`: that of the document. */
+export function wishesOf(operation: Operation): readonly { readonly wish: Wish; readonly key: string }[] {
+  const none = { code: undefined, example: undefined, accept: undefined }
+  const [usual] = candidatesFor(operation, undefined)
+  const preferred = [...operation.responses.values()].flatMap(({ status, key, contents }) => {
+    const code = status === 'default' ? 500 : Number(status.replaceAll('x', '0'))
+    const types = contents.length === 0 ? [undefined] : contents.map(({ mediaType }) => mediaType)
+    return types.map((accept) => ({ wish: { ...none, code, accept }, key }))
+  })
+  return [...(usual === undefined ? [] : [{ wish: none, key: usual.key }]), ...preferred]
+}
+
+/** What is the same for all responses of an operation. */
+interface Making {
+  readonly operation: Operation
+  readonly check: ResponseCheck
+  readonly parts: MakingParts
+}
+
 /** Creates what makes the responses of an operation, each when it is first asked for. */
-export function createMaker(operation: Operation, parts: HeaderParts): MakeResponse {
+export function createMaker(operation: Operation, parts: MakingParts): MakeResponse {
   const made = new Map<string, HandlerResponse>()
   const usual = new Map<string | undefined, HandlerResponse>()
-  return (wish, check) => {
-    const isUsual = wish.code === undefined && wish.example === undefined
-    const known = isUsual ? usual.get(wish.accept) : undefined
+  const names = new Set<string | undefined>(namesOf(operation, parts.reader))
+  return ({ code, example, accept }, check) => {
+    const isUsual = code === undefined && example === undefined
+    const known = isUsual ? usual.get(accept) : undefined
     if (known !== undefined) return known
-    const choice = choiceOf(operation, wish, parts.reader)
-    const key = JSON.stringify([choice.status, choice.content?.mediaType, choice.applied])
-    const response = made.get(key) ?? makeResponse(operation, choice, check, parts)
+    // As many as the contract has: what it does not have is passed over (RFC 7240, section 2).
+    const wish = {
+      code: isDeclared(code, operation) ? code : undefined,
+      example: names.has(example) ? example : undefined,
+      accept,
+    }
+    const key = JSON.stringify([wish.code, wish.example, accept])
+    const response = made.get(key) ?? makeResponse({ operation, check, parts }, wish)
     made.set(key, response)
-    if (isUsual) usual.set(wish.accept, response)
+    if (isUsual) usual.set(accept, response)
     return response
   }
 }
 
+// One that ends a response. Those without content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5) are none of
+// a declared one.
+function isDeclared(code: number | undefined, { responses }: Operation): boolean {
+  if (code === undefined || code < 200 || code > 599) return false
+  const declared = byStatus(responses)(code)
+  return declared !== undefined && !([204, 205, 304].includes(code) && declared.contents.length > 0)
+}
+
+function namesOf(operation: Operation, reader: Reader): (string | undefined)[] {
+  return [...operation.responses.values()].flatMap((response) =>
+    response.contents.flatMap((content) =>
+      contentExamples(operation, response, content, reader).map(({ name }) => name),
+    ),
+  )
+}
+
+/** A response, and the content that it is written as. */
 interface Choice {
   readonly response: Response
-  readonly status: number
   readonly content: Content | undefined
-  readonly applied: Preferences
+  readonly status: number
+  readonly body?: unknown
 }
 
-// A preference that names what the contract does not have is passed over, as RFC 7240 says (section 2).
-function choiceOf(operation: Operation, wish: Wish, reader: Reader): Choice {
-  const { responses } = operation
-  const declared = isFinal(wish.code) ? byStatus(responses)(wish.code) : undefined
-  const asked = empty.has(wish.code) && declared?.contents.length !== 0 ? undefined : declared
-  const code = asked === undefined ? undefined : wish.code
-  const successes = successesAmong(responses).filter(({ status }) => !status.startsWith('1'))
-  const ordered = [...successes.sort(byKey), ...errorsAmong(responses)]
-  const candidates = asked === undefined ? ordered : [asked]
+function makeResponse(making: Making, { code, example, accept }: Wish): HandlerResponse {
+  const { operation, parts } = making
+  const candidates = candidatesFor(operation, code)
   const named =
-    wish.example === undefined ? undefined : exampleIn(operation, candidates, wish.example, reader)
-  const response = named?.response ?? (candidates[0] as Response)
-  const status = code ?? statusOf(response)
-  const content = named?.content ?? contentOf(response, wish.accept)
-  const applied = { code, example: named === undefined ? undefined : wish.example }
-  return { response, status, content, applied }
+    example === undefined ? undefined : namedExample(making, candidates, { code, example, accept })
+  const { response, content, status, body } =
+    named ?? usualOf(making, candidates[0] as Response, { code, accept })
+  const applied = appliedText({ code, example: named && example })
+  const declaresVary = response.headers.some(({ name }) => /^vary$/i.test(name))
+  const type = typeOf(response, content)
+  const headers = {
+    ...madeHeaders(operation, response, parts),
+    ...(!declaresVary && { Vary: 'Prefer' }),
+    ...(applied !== '' && { 'Preference-Applied': applied }),
+    ...(type !== undefined && { 'Content-Type': type }),
+  }
+  return content === undefined ? { status, headers } : { status, headers, body }
 }
 
-// One that ends a response, and so many that all of them can be kept.
-function isFinal(code: number | undefined): code is number {
-  return code !== undefined && code >= 200 && code <= 599
+// 200 before 202, both before 2XX and default, and all of them before errors.
+function candidatesFor({ responses }: Operation, code: number | undefined): readonly Response[] {
+  const declared = code === undefined ? undefined : byStatus(responses)(code)
+  if (declared !== undefined) return [declared]
+  const successes = successesAmong(responses).filter(({ status }) => !status.startsWith('1'))
+  return [...successes.sort((a, b) => (a.status < b.status ? -1 : 1)), ...errorsAmong(responses)]
 }
 
-// Their responses have no content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5), so none is of a declared
-// one.
-const empty: ReadonlySet<number | undefined> = new Set([204, 205, 304])
+/** What is sent for certain, and what is preferred. */
+type Asked = Omit<Wish, 'example'>
 
-// 200 before 202, and both before 2XX and default.
-function byKey(a: Response, b: Response): number {
-  return a.status < b.status ? -1 : 1
-}
-
-function exampleIn(operation: Operation, responses: readonly Response[], name: string, reader: Reader) {
-  for (const response of responses)
-    for (const content of response.contents)
-      if (contentExamples(operation, response, content, reader).some((each) => each.name === name))
-        return { response, content }
+// The example of this name that its schema allows, and that tells no other status than it is sent with.
+function namedExample(making: Making, candidates: readonly Response[], wish: Wish): Choice | undefined {
+  const { operation, parts } = making
+  for (const response of candidates) {
+    for (const content of inOrder(response.contents, wish.accept)) {
+      const examples = contentExamples(operation, response, content, parts.reader)
+      for (const { value } of examples.filter(({ name }) => name === wish.example)) {
+        const status = wish.code ?? statusFor(making, response, value)
+        const choice = { response, content, status }
+        const body = tellsOf(making, choice, value) ? bodyOfExample(making, choice, value) : undefined
+        if (body !== undefined) return { ...choice, body: body.value }
+      }
+    }
+  }
   return undefined
+}
+
+// Without a preference, the first example that its schema allows; or else what the schema allows.
+function usualOf(making: Making, response: Response, { code, accept }: Asked): Choice {
+  const [content] = inOrder(response.contents, accept)
+  if (content === undefined)
+    return { response, content, status: code ?? statusFor(making, response, undefined) }
+  const examples = contentExamples(making.operation, response, content, making.parts.reader)
+  for (const { value } of examples) {
+    const choice = { response, content, status: code ?? statusFor(making, response, value) }
+    const body = tellsOf(making, choice, value) ? bodyOfExample(making, choice, value) : undefined
+    if (body !== undefined) return { ...choice, body: body.value }
+  }
+  const choice = { response, content, status: code ?? statusFor(making, response, undefined) }
+  return { ...choice, body: madeBody(making, choice, examples) }
+}
+
+// What the request accepts comes first, and JSON before other types.
+function inOrder(contents: readonly Content[], accept: string | undefined): readonly Content[] {
+  const rank = ({ mediaType }: Content) =>
+    accept !== undefined && essence(mediaType) === essence(accept) ? 0 : isJson(mediaType) ? 1 : 2
+  return [...contents].sort((a, b) => rank(a) - rank(b))
 }
 
 function contentExamples(
@@ -107,97 +187,91 @@ function contentExamples(
   reader: Reader,
 ): Example[] {
   const media = nodeOf(responseNode(reader, operation, response).content)[content.mediaType]
-  return examplesOf(reader.node(media), reader)
+  return examplesOf(reader.node(media), reader, content.kind === 'json')
 }
 
-function contentOf({ contents }: Response, accept: string | undefined): Content | undefined {
-  const accepted = contents.find(
-    ({ mediaType }) => accept !== undefined && essence(mediaType) === essence(accept),
-  )
-  return accepted ?? contents.find(({ mediaType }) => isJson(mediaType)) ?? contents[0]
-}
-
-function statusOf({ status }: Response): number {
-  if (status === 'default') return 200
+// Of a range the status that an example tells, if it is one of these.
+function statusFor({ operation, parts }: Making, response: Response, example: unknown): number {
+  const { status } = response
+  if (/^\d{3}$/.test(status)) return Number(status)
+  const isError = errorsAmong(operation.responses).includes(response)
+  const told = isError ? statusTold(example, parts.errorStatuses) : undefined
+  if (told !== undefined && byStatus(operation.responses)(told) === response) return told
+  if (status === 'default') return isError ? 500 : 200
   return Number(status.replaceAll('x', '0'))
 }
 
-function makeResponse(
-  operation: Operation,
-  { response, status, content, applied }: Choice,
-  check: ResponseCheck,
-  parts: HeaderParts,
-): HandlerResponse {
-  const text = appliedText(applied)
-  const declaresVary = response.headers.some(({ name }) => /^vary$/i.test(name))
-  const type = content === undefined || response.contents.length === 1 ? undefined : content.mediaType
-  const given = content !== undefined && isRange(content.mediaType) ? exactType(content.mediaType) : type
-  const headers = {
-    ...madeHeaders(operation, response, parts),
-    ...(!declaresVary && { Vary: 'Prefer' }),
-    ...(text !== '' && { 'Preference-Applied': text }),
-    ...(given !== undefined && { 'Content-Type': given }),
-  }
-  if (content === undefined) return { status, headers }
-  const isValid = (body: unknown) => isBody(body, status, content, given, check)
-  return { status, headers, body: bodyOf(operation, response, content, applied.example, isValid, parts) }
+// Of one status, the author has said it; of a range, an example may tell another one than is sent.
+function tellsOf({ operation, parts }: Making, { response, status }: Choice, example: unknown): boolean {
+  if (/^\d{3}$/.test(response.status) || !errorsAmong(operation.responses).includes(response)) return true
+  const told = statusTold(example, parts.errorStatuses)
+  return told === undefined || told === status
 }
 
-function isBody(
-  body: unknown,
-  status: number,
-  content: Content,
-  type: string | undefined,
-  check: ResponseCheck,
-): boolean {
-  if (!isStream(content)) return check.fault(status, body, type) === undefined
+function typeOf({ contents }: Response, content: Content | undefined): string | undefined {
+  if (content === undefined) return undefined
+  if (isRange(content.mediaType)) return exactType(content.mediaType)
+  return contents.length === 1 ? undefined : content.mediaType
+}
+
+interface WithContent extends Choice {
+  readonly content: Content
+}
+
+// Undefined of an example that the schema forbids.
+function bodyOfExample(
+  making: Making,
+  choice: WithContent,
+  value: unknown,
+): { readonly value: unknown } | undefined {
+  if (!isStream(choice.content)) return isBody(making, choice, value) ? { value } : undefined
+  const faultOf = making.check.itemFault(choice.content)
+  const items = itemsOfExample(value, choice.content, (item) => faultOf(item) === undefined)
+  return items && { value: items }
+}
+
+function isBody({ check }: Making, { response, content, status }: WithContent, body: unknown): boolean {
+  if (!isStream(content)) return check.fault(status, body, typeOf(response, content)) === undefined
   const faultOf = check.itemFault(content)
   return Array.isArray(body) && body.every((item) => faultOf(item) === undefined)
 }
 
-// The preferred example, the others, and what the schema allows.
-function bodyOf(
-  operation: Operation,
-  response: Response,
-  content: Content,
-  name: string | undefined,
-  isValid: (body: unknown) => boolean,
-  parts: HeaderParts,
-): unknown {
-  const examples = contentExamples(operation, response, content, parts.reader)
-  const ordered = [...examples].sort((a, b) => Number(b.name === name) - Number(a.name === name))
-  const given = (name === undefined ? examples : ordered).find(({ value }) => isValid(value))
-  if (given !== undefined) return given.value
-  for (const value of isStream(content) ? itemLists(content, parts) : bodies(content, parts))
-    if (isValid(value)) return value
-  const place = `${operation.id} ${response.key} ${content.mediaType}`
-  throw ownError(
-    'not_implemented',
-    `No value was found for ${place}: give it an example that its schema allows.`,
-  )
+function madeBody(making: Making, choice: WithContent, examples: readonly Example[]): unknown {
+  const { operation, parts } = making
+  const { response, content, status } = choice
+  const isError = errorsAmong(operation.responses).includes(response)
+  const facts = { status, message: STATUS_CODES[status] }
+  const codes = isError ? codesOf(status, parts) : []
+  const values = isStream(content) ? [madeItems(content, parts)] : bodies(content, examples, parts)
+  for (const value of values)
+    for (const body of isError ? tellings(value, facts, codes) : [value])
+      if (isBody(making, choice, body)) return body
+  throw ownError('not_implemented', noValue(operation, response, content))
 }
 
-function* bodies({ schema, kind }: Content, parts: HeaderParts): Generator<unknown> {
+function noValue({ id }: Operation, { key }: Response, { mediaType }: Content): string {
+  return `No value was found for ${id} ${key} ${mediaType}: give it an example that its schema allows.`
+}
+
+/** The codes of a status: the contract's own before those that a server of any contract has. */
+export function codesOf(
+  status: number,
+  { errorStatuses }: Pick<MakingParts, 'errorStatuses'>,
+): readonly string[] {
+  const codes = [...errorStatuses].flatMap(([code, each]) => (each === status ? [code] : []))
+  const isOwn = (code: string) => Number(Object.hasOwn(ownErrorStatuses, code))
+  return codes.sort((a, b) => isOwn(a) - isOwn(b))
+}
+
+// Examples that tell another status show what a body of this one has.
+function* bodies(
+  { schema, kind }: Content,
+  examples: readonly Example[],
+  parts: MakingParts,
+): Generator<unknown> {
+  for (const { value } of examples) yield value
   if (schema !== undefined) yield* valuesOf(schema, parts)
   yield* kindOf({ kind }).isOfValue ? [{}, [], 'text'] : ['text', '']
-}
-
-const itemsMax = 3
-
-function* itemLists({ schema = true, framing }: Content, parts: HeaderParts): Generator<unknown> {
-  const isValid = (item: unknown) => parts.accepts(schema, item)
-  yield Array.from({ length: itemsMax }, (_, i) => {
-    for (const value of valuesOf(schema, parts, i)) if (isValid(value)) return [value]
-    return []
-  })
-    .flat()
-    .map((item) => (framing === 'sse' ? withoutOrders(item as object, isValid) : item))
-}
-
-// A made `retry` would tell clients how soon they come back, and a made `id` what they have read.
-function withoutOrders(event: object, isValid: (item: unknown) => boolean): unknown {
-  const others = Object.fromEntries(Object.entries(event).filter(([name]) => !/^(?:id|retry)$/.test(name)))
-  return isValid(others) ? others : event
 }
 
 function exactType(range: string): string {

@@ -13,9 +13,12 @@ import { ArrivingItems } from '../serve/request/arriving-items.js'
 import { errorForms } from '../serve/response/error-forms.js'
 import { byStatus, createResponseChecks, type ResponseCheck } from '../serve/response/response-validation.js'
 import type { AnyHandler } from '../serve/route-handler.js'
+import { createByRequest } from './by-request.js'
 import { madeAddition } from './made-headers.js'
-import { createMaker, makingParts } from './made-response.js'
+import { codesOf, createMaker, type MakeResponse, type MakingParts, makingParts } from './made-response.js'
+import { checkPreconditions } from './preconditions.js'
 import { preferencesOf } from './preferences.js'
+import { tellings } from './told.js'
 import { valuesOf } from './values.js'
 
 export interface MockOptions {
@@ -33,23 +36,36 @@ export interface MockOptions {
  * @throws {ContractError} in production, whose responses must not be made up
  */
 export function mockParts(written: Contract, options: MockOptions = {}): MountParts<unknown> {
+  return mockOf(written, options).parts
+}
+
+interface Mock {
+  readonly parts: MountParts<unknown>
+  /** What makes the responses of each operation without a handler. */
+  readonly makers: ReadonlyMap<Operation, MakeResponse>
+}
+
+/** The same, with what makes the responses. @throws {ContractError} */
+export function mockOf(written: Contract, options: MockOptions): Mock {
   refuseInProduction()
   const contract = withMockSecurity(written)
   const { handlers = {}, security = {}, context } = options
   const parts = makingParts(contract)
-  const made = new Map<Operation, AnyHandler>()
-  for (const operation of contract.operations.values())
-    if (!isHandled(handlers[operation.name])) made.set(operation, makingHandler(operation, parts))
-  const errorBody = options.errorBody ?? madeErrorBody(contract)
+  const unhandled = [...contract.operations.values()].filter(({ name }) => !isHandled(handlers[name]))
+  const makers = new Map(unhandled.map((each) => [each, createMaker(each, parts)]))
+  const made = [...makers].map(([each, make]) => [each.name, makingHandler(each, make, contract, parts)])
   return {
-    contract,
-    handlers: { ...handlers, ...Object.fromEntries([...made].map(([{ name }, handler]) => [name, handler])) },
-    security: { ...anyCredential(contract), ...security },
-    cookieOrigins: 'any',
-    additions: [madeAddition(contract, parts)],
-    errorBody,
-    context: (request, operation, resource) =>
-      made.has(operation) ? request : context?.(request, operation, resource),
+    makers,
+    parts: {
+      contract,
+      handlers: { ...handlers, ...Object.fromEntries(made) },
+      security: { ...anyCredential(contract), ...security },
+      cookieOrigins: 'any',
+      additions: [madeAddition(contract, parts)],
+      errorBody: options.errorBody ?? madeErrorBody(contract),
+      context: (request, operation, resource) =>
+        makers.has(operation) ? request : context?.(request, operation, resource),
+    },
   }
 }
 
@@ -64,13 +80,19 @@ function isHandled(handler: unknown): boolean {
   return handler !== undefined && !isStub(handler as object)
 }
 
-function makingHandler(operation: Operation, parts: Parameters<typeof createMaker>[1]): AnyHandler {
-  const make = createMaker(operation, parts)
+function makingHandler(
+  operation: Operation,
+  make: MakeResponse,
+  contract: Contract,
+  parts: MakingParts,
+): AnyHandler {
+  const byRequest = createByRequest(operation, contract, parts)
   return async ({ accept, body }, context) => {
     if (body instanceof ArrivingItems) for await (const _ of body); // each is validated
-    const { raw, routeOptions } = context as FastifyRequest // of mockParts
-    const { responseCheck } = routeOptions.config
-    return make({ ...preferencesOf(raw.headers.prefer), accept }, responseCheck as ResponseCheck)
+    const request = context as FastifyRequest // of mockParts
+    await checkPreconditions(operation, request, contract)
+    const check = request.routeOptions.config.responseCheck as ResponseCheck // of mount
+    return byRequest(make({ ...preferencesOf(request.raw.headers.prefer), accept }, check), request, check)
   }
 }
 
@@ -156,31 +178,12 @@ function madeErrorBody(contract: Contract): ErrorBodyOf {
         continue
       }
       for (const value of valuesOf(schema ?? true, parts)) {
-        const told = withFacts(value, facts)
-        if (isValid(told)) return told
-        if (isValid(value)) return value
+        for (const told of tellings(value, facts, [facts.code, ...codesOf(facts.status, parts)]))
+          if (isValid(told)) return told
       }
     }
     return undefined
   }
-}
-
-const factNames: readonly (readonly [name: RegExp, of: (facts: ErrorFacts) => unknown])[] = [
-  [/^(?:message|detail|details|description|error_description|reason|msg)$/i, ({ message }) => message],
-  [/^(?:code|error|error_?code|type)$/i, ({ code }) => code],
-  [/^(?:status|status_?code|http_?status)$/i, ({ status }) => status],
-]
-
-// Of its own fields and those of an object within, as in `{ error: { message } }`.
-function withFacts(value: unknown, facts: ErrorFacts): unknown {
-  if (Array.isArray(value)) return value.map((each) => withFacts(each, facts))
-  if (typeof value !== 'object' || value === null) return value
-  const fields = Object.entries(value).map(([name, each]) => {
-    const fact = factNames.find(([pattern]) => pattern.test(name))?.[1](facts)
-    if (typeof each === 'object') return [name, withFacts(each, facts)]
-    return [name, fact !== undefined && typeof fact === typeof each ? fact : each]
-  })
-  return Object.fromEntries(fields)
 }
 
 /** The headers that another server would add to the responses of an operation. */

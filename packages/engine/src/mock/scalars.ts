@@ -1,8 +1,9 @@
-// Texts and numbers by the keywords of a schema's parts, and whether one that is given fits them.
+// Texts by the keywords of a schema's parts, and whether a scalar that is given fits them.
 
 import { toRegExp } from '../document/patterns.js'
 import type { Node } from '../document/reader.js'
 import { formats } from '../values/formats.js'
+import { fitsNumber } from './numbers.js'
 import { type Choose, patternText } from './pattern-text.js'
 
 /** The greatest of a keyword's numbers in all parts; undefined if none has it. */
@@ -29,60 +30,121 @@ function textsOf(parts: readonly Node[], keyword: string): string[] {
 
 const textMax = 1_000_000
 
+const heads = ['a', 'https://example.org/']
+
 /** A text. @param turn makes those of a list differ */
 export function textBy(parts: readonly Node[], turn: number, choose: Choose): string {
   const min = Math.min(greatest(parts, 'minLength') ?? 0, textMax)
   const max = least(parts, 'maxLength') ?? textMax
-  const candidates = [...patternTexts(parts, min, choose), ...plainTexts(parts, min, max, turn)]
+  const ofPattern = patternTexts(parts, min, turn, choose)
+  // A pattern may be that of an end, such as a domain.
+  const ends =
+    textsOf(parts, 'format').length === 0 ? [] : ofPattern.flatMap((each) => heads.map((head) => head + each))
+  const candidates = [...ofPattern, ...ends, ...plainTexts(parts, min, max, turn)]
   return candidates.find((each) => fitsText(each, parts)) ?? candidates[0] ?? ''
 }
 
-function patternTexts(parts: readonly Node[], min: number, choose: Choose): string[] {
+function patternTexts(parts: readonly Node[], min: number, turn: number, choose: Choose): string[] {
   const [pattern] = textsOf(parts, 'pattern')
   if (pattern === undefined) return []
   const more = [0, 1, 2, 3, 5, 8, min, Math.ceil(min / 2)]
   return more.flatMap((each) => [
-    patternText(pattern, each, () => 0),
+    patternText(pattern, each, turn === 0 ? () => 0 : waysOf(turn)),
     patternText(pattern, each, (ways) => ways - 1),
     patternText(pattern, each, choose),
     patternText(pattern, each, choose),
   ])
 }
 
-function plainTexts(parts: readonly Node[], min: number, max: number, turn: number): string[] {
-  const [format = ''] = textsOf(parts, 'format').filter((each) => each in formats)
-  const such = formatTexts.get(format)
-  const text = turn === 0 ? 'text' : `text ${turn + 1}`
-  const fitted = text.slice(-max || text.length).padEnd(min, 'text')
-  const short =
-    max < text.length ? String.fromCharCode(97 + (turn % 26)).repeat(Math.max(min, max > 0 ? 1 : 0)) : ''
-  return [...(such ?? []), max < text.length ? short : fitted, 'text', '1', 'a', 'A', '']
+// Others for each number, as its digits are: so two of a list differ.
+function waysOf(number: number): Choose {
+  let left = number
+  return (ways) => {
+    const way = left % ways
+    left = Math.floor(left / ways)
+    return way
+  }
 }
 
-// Each says what a value is: `a date, such as 2026-11-25`.
-const formatTexts = new Map(
-  Object.entries(formats).map(([name, { description }]) => [
-    name,
-    [description.replace(/^.*?, such as /, '')],
-  ]),
-)
+function plainTexts(parts: readonly Node[], min: number, max: number, turn: number): string[] {
+  const [format = ''] = textsOf(parts, 'format').filter((each) => each in formats)
+  const text = turn === 0 ? 'text' : `text ${turn + 1}`
+  const fitted = text.slice(-max || text.length).padEnd(min, 'text')
+  const short = max < text.length ? letters(turn).padStart(Math.max(min, max > 0 ? 1 : 0), 'a') : ''
+  const such = formatTexts(format, min)
+  const others = turn === 0 ? [] : such.flatMap((each) => variants(each, turn))
+  return [...others, ...such, max < text.length ? short : fitted, 'text', '1', 'a', 'A', '']
+}
 
-/** A number. @param turn makes those of a list differ */
-export function numberBy(parts: readonly Node[], isInteger: boolean, turn: number): number {
-  const min = greatest(parts, 'minimum')
-  const above = greatest(parts, 'exclusiveMinimum')
-  const max = least(parts, 'maximum')
-  const below = least(parts, 'exclusiveMaximum')
-  const step = greatest(parts, 'multipleOf')
-  const low = Math.max(min ?? Number.NEGATIVE_INFINITY, above ?? Number.NEGATIVE_INFINITY)
-  const high = Math.min(max ?? Number.POSITIVE_INFINITY, below ?? Number.POSITIVE_INFINITY)
-  const unit = step ?? 1
-  const base = Number.isFinite(low) ? Math.ceil(low / unit) * unit : 0
-  const steps = Array.from({ length: 5 }, (_, i) => base + unit * (i + turn))
-  const down = Number.isFinite(high) ? Math.floor(high / unit) * unit : 0
-  const between = isInteger ? [] : [(low + high) / 2, low + 0.5, high - 0.5, low, high]
-  const candidates = [1 + turn, ...steps, down, down - unit, 0, ...between]
-  return candidates.find((each) => Number.isFinite(each) && fitsNumber(each, parts)) ?? candidates[0] ?? 0
+// The number in letters: a to z, then ba.
+function letters(number: number): string {
+  const last = String.fromCharCode(97 + (number % 26))
+  return number < 26 ? last : letters(Math.floor(number / 26)) + last
+}
+
+// Each says what a value is: `a date, such as 2026-11-25`. Then shorter ones, and one that is long enough.
+function formatTexts(format: string, min: number): string[] {
+  const known = Object.hasOwn(formats, format) ? formats[format]?.description : undefined
+  if (known === undefined) return []
+  const [head = '', filler = '', tail = ''] = longTexts[format] ?? []
+  const missing = Math.max(0, min - head.length - tail.length)
+  const long = filler.repeat(Math.ceil(missing / (filler.length || 1)))
+  return [
+    known.replace(/^.*?, such as /, ''),
+    ...(shortTexts[format] ?? []),
+    head + long + tail,
+    head + long.slice(0, missing) + tail,
+  ]
+}
+
+const shortTexts: Readonly<Record<string, readonly string[]>> = {
+  duration: ['P1D', 'P10Y10M10DT10H10M10S'],
+  email: ['a@b.co', 'a@b'],
+  hostname: ['a.b', 'a'],
+  ipv4: ['1.1.1.1'],
+  ipv6: ['::1', '::', '2001:0db8:0000:0000:0000:0000:0000:0001'],
+  uri: ['http://a', 'a:b', 'a:'],
+  url: ['http://a', 'a:b'],
+  'uri-reference': ['/a', 'a'],
+  'uri-template': ['/a', 'a'],
+  'json-pointer': ['/a', ''],
+  'relative-json-pointer': ['0'],
+  regex: ['a'],
+  byte: ['YQ==', ''],
+  base64url: ['YQ', ''],
+}
+
+// What a longer text has in front, in between as often as need be, and behind.
+const longTexts: Readonly<Record<string, readonly [head: string, filler: string, tail: string]>> = {
+  'date-time': ['2026-11-25T14:05:00.', '0', 'Z'],
+  time: ['14:05:00.', '0', 'Z'],
+  email: ['ann@', 'example.', 'example.org'],
+  hostname: ['www.', 'example.', 'example.org'],
+  uri: ['https://example.org/', 'a', ''],
+  url: ['https://example.org/', 'a', ''],
+  'uri-reference': ['/', 'a', ''],
+  'uri-template': ['/', 'a', ''],
+  'json-pointer': ['/', 'a', ''],
+  'relative-json-pointer': ['1/', 'a', ''],
+  regex: ['', 'a', ''],
+  byte: ['', 'YWFh', ''],
+  base64url: ['', 'YWFh', ''],
+}
+
+// Another digit or letter in one place, the last first.
+function variants(text: string, turn: number): string[] {
+  const characters = [...text]
+  return characters
+    .map((each, i) => [...characters.slice(0, i), later(each, turn), ...characters.slice(i + 1)].join(''))
+    .filter((each) => each !== text)
+    .reverse()
+}
+
+function later(character: string, turn: number): string {
+  if (/[0-9]/.test(character)) return String((Number(character) + turn) % 10)
+  return /[a-z]/.test(character)
+    ? String.fromCharCode(97 + ((character.charCodeAt(0) - 97 + turn) % 26))
+    : character
 }
 
 /** Whether a scalar that a contract gives, such as an example, fits the keywords beside it. */
@@ -93,13 +155,14 @@ export function fitsScalar(value: unknown, parts: readonly Node[], types: readon
   )
   if (!all || !types.includes(typeNameOf(value, types))) return false
   if (typeof value === 'string') return fitsText(value, parts)
-  return typeof value === 'number' ? fitsNumber(value, parts) : true
+  return typeof value === 'number' || typeof value === 'bigint' ? fitsNumber(value, parts) : true
 }
 
 function typeNameOf(value: unknown, types: readonly string[]): string {
   if (value === null) return 'null'
   if (typeof value !== 'number' && typeof value !== 'bigint') return typeof value
-  return types.includes('integer') && Number.isInteger(Number(value)) ? 'integer' : 'number'
+  const isInteger = typeof value === 'bigint' || Number.isInteger(value)
+  return types.includes('integer') && isInteger ? 'integer' : 'number'
 }
 
 function fitsText(text: string, parts: readonly Node[]): boolean {
@@ -126,13 +189,4 @@ function isOfFormat(name: string, text: string): boolean {
     ? (formats[name] as (typeof formats)[string])
     : { validate: /(?:)/ }
   return typeof validate === 'function' ? validate(text) : validate.test(text)
-}
-
-function fitsNumber(value: number, parts: readonly Node[]): boolean {
-  return (
-    value >= (greatest(parts, 'minimum') ?? Number.NEGATIVE_INFINITY) &&
-    value <= (least(parts, 'maximum') ?? Number.POSITIVE_INFINITY) &&
-    value > (greatest(parts, 'exclusiveMinimum') ?? Number.NEGATIVE_INFINITY) &&
-    value < (least(parts, 'exclusiveMaximum') ?? Number.POSITIVE_INFINITY)
-  )
 }

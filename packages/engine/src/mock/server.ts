@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Contract, Operation } from '../document/contract.js'
 import { ContractError, type Problem } from '../document/contract-error.js'
 import { operationPlace } from '../document/methods.js'
+import { RequestError } from '../document/request-error.js'
 import {
   clientErrorHandler,
   contractFiles,
@@ -15,12 +16,14 @@ import {
   notImplemented,
 } from '../index.js'
 import type { Found } from '../mount/problems.js'
-import { addedBy, type MockOptions, mockParts } from './mock-parts.js'
+import type { ResponseCheck } from '../serve/response/response-validation.js'
+import { type MakeResponse, wishesOf } from './made-response.js'
+import { addedBy, type MockOptions, mockOf } from './mock-parts.js'
 
 export interface MockServer {
   /** Ready for requests. */
   readonly app: FastifyInstance
-  /** Why some operations respond 501: what the contract says of them cannot be served yet. */
+  /** Why some responses are a 501: what the contract says of them cannot be served, or no value was found. */
   readonly left: readonly Problem[]
 }
 
@@ -33,7 +36,8 @@ export async function buildMock(contract: Contract, options: MockOptions = {}): 
   const stubs = new Map<string, unknown>()
   for (;;) {
     try {
-      return { app: await ready(contract, options, Object.fromEntries(stubs)), left }
+      const { app, unmade } = await ready(contract, options, Object.fromEntries(stubs))
+      return { app, left: [...left, ...unmade] }
     } catch (error) {
       if (!(error instanceof ContractError)) throw error
       const found = [...contract.operations.values()].flatMap((each) => {
@@ -60,15 +64,18 @@ async function ready(
   written: Contract,
   options: MockOptions,
   stubs: Readonly<Record<string, unknown>>,
-): Promise<FastifyInstance> {
-  const parts = mockParts(written, options)
+): Promise<{ readonly app: FastifyInstance; readonly unmade: readonly Problem[] }> {
+  const { parts, makers } = mockOf(written, options)
   const { contract, errorBody, additions = [] } = parts
   const respondToError = errorHandler(contract, { errorBody })
   const app = Fastify({
     logger: { level: 'warn' },
-    routerOptions: { maxParamLength: contract.limits.url },
     frameworkErrors: respondToError,
     clientErrorHandler: clientErrorHandler(contract),
+  })
+  const checks = new Map<Operation, ResponseCheck>()
+  app.addHook('onRoute', ({ config: { operation, responseCheck } = {} }) => {
+    if (operation !== undefined && responseCheck !== undefined) checks.set(operation, responseCheck)
   })
   app.addHook('onRequest', allowOrigins)
   app.addHook('onRequest', async (request, reply) => {
@@ -82,11 +89,30 @@ async function ready(
   try {
     await mount(app, { ...parts, handlers: { ...parts.handlers, ...stubs } })
     await app.ready()
-    return app
+    const unmade = [...makers].flatMap(([operation, make]) => {
+      const check = operation.name in stubs ? undefined : checks.get(operation)
+      return check === undefined ? [] : unmadeBy(make, operation, check)
+    })
+    return { app, unmade }
   } catch (error) {
     await app.close()
     throw error
   }
+}
+
+// Each response is made once, so that what cannot be is known before anyone asks for it.
+function unmadeBy(make: MakeResponse, operation: Operation, check: ResponseCheck): Problem[] {
+  const found = new Map<string, Problem>()
+  for (const { wish, key } of wishesOf(operation)) {
+    try {
+      make(wish, check)
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error
+      if (found.has(error.message)) continue
+      found.set(error.message, { text: error.message, at: [...operationPlace(operation), 'responses', key] })
+    }
+  }
+  return [...found.values()]
 }
 
 // Any page may call it, with cookies, too: there is nothing to protect.

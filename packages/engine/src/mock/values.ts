@@ -5,7 +5,8 @@
 import type { AnySchema } from '../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../document/reader.js'
 import { flatParts } from './flat-schema.js'
-import { fitsScalar, greatest, least, matches, numberBy, textBy } from './scalars.js'
+import { numberBy } from './numbers.js'
+import { fitsScalar, greatest, least, matches, textBy } from './scalars.js'
 
 /** Whether a value is valid by a schema, which is compiled for it. */
 export type Accepts = (schema: AnySchema, value: unknown) => boolean
@@ -39,6 +40,8 @@ class Draft {
   readonly #number: number
   #state: number
   #count = 0
+  // Which item of a list it is in whose items differ: theirs do so in what they are made of.
+  #distinct: number | undefined
 
   constructor({ reader, accepts }: ValueParts, number: number) {
     this.#reader = reader
@@ -83,13 +86,13 @@ class Draft {
     const parts = flatParts(schemas, this.#reader, (ways) => this.#wayOf(ways, depth, turn))
     if (parts === undefined) return undefined
     const types = typesOf(parts)
-    const given = this.#given(parts, types)
+    const given = this.#given(parts, types, turn)
     if (given !== undefined) return given.value
     const type = types[types.length > 1 && types[0] === 'null' ? 1 : this.#choose(types.length)]
     if (type === 'object') return this.#object(parts, depth)
     if (type === 'array') return this.#array(parts, depth)
     if (type === 'integer' || type === 'number') return numberBy(parts, type === 'integer', turn)
-    if (type === 'boolean') return true
+    if (type === 'boolean') return turn % 2 === 0 || this.#distinct === undefined
     return type === 'null' ? null : textBy(parts, turn, this.#choose)
   }
 
@@ -100,10 +103,15 @@ class Draft {
   }
 
   // What the contract says itself, the exact before the exemplary.
-  #given(parts: readonly Node[], types: readonly string[]): { readonly value: unknown } | undefined {
+  #given(
+    parts: readonly Node[],
+    types: readonly string[],
+    turn: number,
+  ): { readonly value: unknown } | undefined {
     const exact = parts.find((each) => 'const' in each)
     if (exact !== undefined) return { value: exact.const }
-    const examples = this.#takesExamples === 'none' ? [] : parts.flatMap(examplesIn)
+    const all = this.#takesExamples === 'none' ? [] : parts.flatMap(examplesIn)
+    const examples = this.#distinct === undefined ? all : all.slice(turn)
     const value = examples.find(
       (each) => (this.#takesExamples === 'all' && isContainer(each)) || fitsScalar(each, parts, types),
     )
@@ -115,14 +123,15 @@ class Draft {
       (each) => lists.every((list) => list.includes(each)) && isOfTypes(each, types),
     )
     const some = common.length > 0 ? common : first
-    return { value: some[this.#choose(some.length)] }
+    return { value: some[(this.#choose(some.length) + turn) % some.length] }
   }
 
   #array(parts: readonly Node[], depth: number): unknown[] {
     const min = greatest(parts, 'minItems') ?? 0
     const max = least(parts, 'maxItems') ?? Number.POSITIVE_INFINITY
     const contained = parts.filter((each) => 'contains' in each)
-    const few = Math.max(min, contained.length === 0 ? 1 : (greatest(parts, 'minContains') ?? 1))
+    const containedMin = contained.length === 0 ? 0 : (greatest(parts, 'minContains') ?? 1)
+    const few = Math.max(min, containedMin, 1 - contained.length)
     const isShort =
       min === 0 &&
       (depth >= depthMax || this.#count > valuesMax || (this.#isSparse && contained.length === 0))
@@ -132,11 +141,18 @@ class Draft {
     )
     const count = isShort ? 0 : Math.min(Math.max(few, prefix), max)
     const items: unknown[] = []
-    for (let i = 0; i < count; i++) {
-      const schemas = [...itemSchemas(parts, i), ...contained.map((each) => each.contains)]
-      const item = this.value(schemas.length === 0 ? [true] : schemas, depth + 1, i)
-      if (item === undefined) break
-      items.push(item)
+    const outer = this.#distinct
+    try {
+      for (let i = 0; i < count; i++) {
+        if (parts.some(({ uniqueItems }) => uniqueItems === true)) this.#distinct = i
+        const within = i < containedMin ? contained.map((each) => each.contains) : []
+        const schemas = [...itemSchemas(parts, i), ...within]
+        const item = this.value(schemas.length === 0 ? [true] : schemas, depth + 1, i + (outer ?? 0))
+        if (item === undefined) break
+        items.push(item)
+      }
+    } finally {
+      this.#distinct = outer
     }
     return items
   }
@@ -146,10 +162,15 @@ class Draft {
     const declared = [...new Set(parts.flatMap(({ properties }) => Object.keys(nodeOf(properties))))]
     const isFull = () => depth < depthMax && this.#count < valuesMax && !this.#isSparse
     const max = least(parts, 'maxProperties') ?? Number.POSITIVE_INFINITY
+    const min = greatest(parts, 'minProperties') ?? 0
     const fields = new Map<string, unknown>()
+    const left = new Set(required)
+    const adds = (name: string) =>
+      fields.size + left.size < (isFull() ? max : Math.min(min, max)) || left.has(name)
     for (const name of [...declared, ...[...required].filter((each) => !declared.includes(each))]) {
-      if (!required.has(name) && (!isFull() || fields.size + required.size > max)) continue
+      if (!adds(name)) continue
       this.#addField(fields, name, parts, required.has(name), depth)
+      left.delete(name)
     }
     this.#addOthers(fields, parts, declared.length === 0 && isFull() && max > 0, depth)
     return Object.fromEntries(fields)
@@ -164,7 +185,7 @@ class Draft {
   ) {
     const schemas = fieldSchemas(parts, name)
     if (schemas.some((each) => this.#reader.node(each).writeOnly === true)) return
-    const value = this.value(schemas.length === 0 ? [true] : schemas, depth + 1, 0)
+    const value = this.value(schemas.length === 0 ? [true] : schemas, depth + 1, this.#distinct ?? 0)
     if (value === undefined) return
     // What is doubtful is left out, once the whole was refused.
     const isDoubtful = this.#isExact && !isRequired
@@ -183,7 +204,7 @@ class Draft {
       isShown && (hasOthers || patterns.length > 0) ? 1 : 0,
     )
     for (let i = 0; fields.size < min && i < min + 20; i++) {
-      const name = this.#nameOf(parts, patterns[0], i)
+      const name = this.#nameOf(parts, patterns[i % patterns.length], i)
       if (!fields.has(name)) this.#addField(fields, name, parts, true, depth)
     }
   }
@@ -208,7 +229,8 @@ function isContainer(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-function examplesIn({ example, examples, default: fallback }: Node): unknown[] {
+/** The examples of a schema's part, and its default. */
+export function examplesIn({ example, examples, default: fallback }: Node): unknown[] {
   const all = [example, ...(Array.isArray(examples) ? examples : []), fallback]
   return all.filter((each) => each !== undefined)
 }
@@ -251,8 +273,9 @@ function impliedTypes(parts: readonly Node[]): readonly string[] {
 function isOfTypes(value: unknown, types: readonly string[]): boolean {
   if (value === null) return types.includes('null')
   if (Array.isArray(value)) return types.includes('array')
-  if (typeof value !== 'number') return types.includes(typeof value)
-  return types.includes('number') || (types.includes('integer') && Number.isInteger(value))
+  if (typeof value !== 'number' && typeof value !== 'bigint') return types.includes(typeof value)
+  const isInteger = typeof value === 'bigint' || Number.isInteger(value)
+  return types.includes('number') || (types.includes('integer') && isInteger)
 }
 
 function itemSchemas(parts: readonly Node[], i: number): unknown[] {

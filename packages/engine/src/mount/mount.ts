@@ -25,13 +25,15 @@ import { createSecurity, Security } from '../serve/security/security.js'
 import { createCompilers, handlerOf, type MountParts, missingHandlers, type Shared } from './parts.js'
 import { located, type Problems } from './problems.js'
 import { routeOptions } from './route-options.js'
+import { prepareRouter } from './router.js'
 
 /**
  * Adds every operation of a contract to a Fastify instance, in a scope of its own.
- * @throws {ContractError} an operation has no handler or cannot be served
+ * @throws {ContractError} an operation has no handler or cannot be served, or the application's router is unfit
  */
 export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
   const { contract } = parts
+  prepareRouter(app, contract)
   await checkHandlers(parts)
   const compilers: Shared<Resource>['compilers'] = []
   const problems: Problems = new Map()

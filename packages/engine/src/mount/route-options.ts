@@ -97,7 +97,7 @@ function implemented<Resource>(
     request[responseTo] = reply.raw
     return checkMediaType(request, operation)
   }
-  const parse: Check = (request) => parseBody(request, operation)
+  const parse: Check = parseBody
   const request = requestSchemas(operation, contract.specification)
   return {
     schema: { ...request, ...(response && { response }) },

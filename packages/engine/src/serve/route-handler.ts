@@ -12,12 +12,13 @@ import { type ErrorFacts, factsOf } from './base/errors.js'
 import { createChoice } from './request/accept.js'
 import { handing } from './request/body-memory.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
-import { receiving, untilRefused } from './request/upload.js'
+import { receiving, untilRefused, uploadOf } from './request/upload.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
 import type { Acceptance } from './response/acceptances.js'
 import { entityHeaders, hasEntityTags, isKnownTo } from './response/entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './response/error-forms.js'
 import { addHeaders } from './response/list-headers.js'
+import { refusedChange } from './response/refused-change.js'
 import {
   createSerializer,
   type HandlerResponse,
@@ -102,12 +103,22 @@ export function createRouteHandler<Resource>(
     return { status, headers: operation.isIdempotent ? { ...whole, ...own } : whole, body, sent: whole }
   }
 
+  const finishChange: typeof finish = (request, reply, returned) => {
+    try {
+      return finish(request, reply, returned)
+    } catch (error) {
+      const refusal = refusedChange(error, request.body) ?? error
+      return finish(request, reply, responseOfError(refusal, request.id))
+    }
+  }
+  const finishReturned = operation.method === 'PATCH' ? finishChange : finish
+
   // One promise beside the handler's own: an async function would make three.
   const run: Respond<Resource> = (request, reply, resource) => {
     try {
       return handler(partsOf(request), context(request, operation, resource)).then(
-        (returned) => finish(request, reply, returned),
-        (error) => finish(request, reply, responseOfError(error, request.id)),
+        (returned) => finishReturned(request, reply, returned),
+        (error) => finish(request, reply, responseOfError(placed(request, error), request.id)),
       )
     } catch (error) {
       return Promise.reject(error)
@@ -136,6 +147,12 @@ export function createRouteHandler<Resource>(
       throw error
     }
   })
+}
+
+// With its line, where the body is one of items.
+function placed(request: FastifyRequest, error: unknown): unknown {
+  const arriving = uploadOf(request)
+  return arriving === undefined ? error : arriving.placed(error)
 }
 
 // A declared 4xx that a handler throws is a response like one that it returns.

@@ -53,7 +53,6 @@ export async function buildEngine(
 ): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...(loggerInstance && { loggerInstance }),
-    routerOptions: { maxParamLength: contract.limits.url },
     frameworkErrors: errorHandler(contract),
   })
   app.setErrorHandler(errorHandler(contract))

@@ -284,7 +284,7 @@ export function expectedOf({ request, headers, body, text, response, ...expected
   return expected
 }
 
-/** Removes the location from a line of a refusal. */
+/** Removes the locations from a line of a refusal. */
 export function withoutPlace(line: string): string {
-  return line.replace(/^\S+?\.yaml:\d+:\d+:? /, '')
+  return line.replace(/^\S+?\.yaml:\d+:\d+:? /, '').replace(/: the other is at \S+$/, '')
 }

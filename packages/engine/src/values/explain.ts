@@ -14,12 +14,16 @@ import { has as hasOwn } from './changes.js'
 import { type Choice, choiceOf } from './choices.js'
 import { declares, evaluatedLength, evaluatesProperty } from './evaluated.js'
 import type { NumberMode } from './exact-numbers.js'
+import { describeViolations, shownMax } from './messages.js'
 import { compileOnce, once } from './once.js'
 import { type Added, resolveIn } from './references.js'
 import { isOutOfSteps, isTooComplex, judgeTogether } from './steps.js'
 
-/** Of one value; the first 20 are told. */
+/** Of one value; the first `shownMax` are told. */
 export const errorsMax = 1000
+
+// Of an alternative of an alternative: three are told, and that there are more.
+const nestedMax = 4
 
 // A step applies a schema to a part of the value. A body of 64 kB can have 32,000 parts.
 const stepsMax = 100_000
@@ -63,7 +67,8 @@ export function createExplain(ajv: Known, mode: NumberMode, createAssertions: ()
   let plans: Plans | undefined // most services never need them
   return (schema, value) => {
     plans ??= createPlans(ajv, mode, createAssertions())
-    const found: Gathered = { errors: [], max: errorsMax, plans, spent: { steps: 0, excuses: 0 } }
+    const limits = { max: errorsMax, told: shownMax, ofBranch: shownMax }
+    const found: Gathered = { errors: [], alsoTold: 0, ...limits, plans, spent: { steps: 0, excuses: 0 } }
     try {
       judgeTogether(() => apply(schema, value, '', found))
     } catch (error) {
@@ -79,9 +84,19 @@ const outOfSteps = new Error('out of steps')
 interface Gathered {
   readonly errors: ErrorObject[]
   readonly max: number
+  /** How many are told: behind them, one of alternatives says that none matches, and not why. */
+  readonly told: number
+  /** What of alternatives is told at places of its own. */
+  alsoTold: number
+  /** How many an alternative may have. */
+  readonly ofBranch: number
   readonly plans: Plans
   /** Steps, and required properties that are absent and have a default. */
   readonly spent: { steps: number; excuses: number }
+}
+
+function isTold({ errors, alsoTold, told }: Gathered): boolean {
+  return errors.length + alsoTold < told
 }
 
 function isFull({ errors, max }: Gathered): boolean {
@@ -148,7 +163,10 @@ function applySchema(schema: Schema, value: unknown, at: string, found: Gathered
   const { errorsOf, applicators } = found.plans.of(schema)
   for (const error of errorsOf?.(value) ?? [])
     found.errors.push({ ...error, instancePath: at, parentSchema: schema })
-  for (const each of applicators) each(schema, value, at, found)
+  for (const each of applicators) {
+    if (isFull(found)) return
+    each(schema, value, at, found)
+  }
 }
 
 interface Fault {
@@ -164,14 +182,23 @@ function add({ errors }: Gathered, { keyword, schema, value, at, params = {} }: 
 }
 
 /** Of one alternative, or a name: by themselves, so that the errors of others do not count. */
-function errorsOf(schema: AnySchema, value: unknown, at: string, found: Gathered, max = 100): ErrorObject[] {
-  const inner: Gathered = { ...found, errors: [], max }
+function errorsOf(
+  schema: AnySchema,
+  value: unknown,
+  at: string,
+  found: Gathered,
+  { max, told = max }: { readonly max: number; readonly told?: number },
+): ErrorObject[] {
+  const inner: Gathered = { ...found, errors: [], alsoTold: 0, max, told, ofBranch: nestedMax }
   apply(schema, value, at, inner)
   return inner.errors
 }
 
+/** Whether there is an error is all that counts. */
+const untold = { max: 1, told: 0 }
+
 function matches(schema: AnySchema, value: unknown, found: Gathered): boolean {
-  return errorsOf(schema, value, '', found, 1).length === 0
+  return errorsOf(schema, value, '', found, untold).length === 0
 }
 
 type Applicator = (schema: Schema, value: unknown, at: string, found: Gathered) => void
@@ -244,21 +271,31 @@ function applyAlternatives(
   const isPassing = (passing: number) => (keyword === 'anyOf' ? passing > 0 : passing === 1)
   // Most of many items are valid. What contains others is not looked at twice.
   if (!isStructure(value) && isPassing(all.filter((each) => matches(each, value, found)).length)) return
-  const tried = all.map((each) => tryAlternative(each, value, at, found))
+  const areTold = isTold(found)
+  const limits = areTold ? { max: found.ofBranch } : untold
+  const tried = all.map((each) => tryAlternative(each, value, at, found, limits))
   const matching = tried.filter(({ errors }) => errors.length === 0)
   const unexcused = matching.filter(({ excuses }) => excuses === 0).length
   const passing = unexcused === 0 ? matching.length : unexcused
   if (unexcused === 0 && passing > 0) found.spent.excuses++
   if (isPassing(passing)) return
   const branches = tried.map(({ errors }) => errors)
-  add(found, { keyword, schema, value, at, params: { branches, passing, isText: found.plans.areTexts } })
+  const params = { branches, branchMax: found.ofBranch, passing, isText: found.plans.areTexts }
+  add(found, { keyword, schema, value, at, params: areTold ? params : {} })
+  if (areTold) found.alsoTold += describeViolations('', found.errors.slice(-1)).length - 1
 }
 
 // As in alternatives.ts, one that needs a default counts if none matches without.
-function tryAlternative(schema: AnySchema, value: unknown, at: string, found: Gathered) {
+function tryAlternative(
+  schema: AnySchema,
+  value: unknown,
+  at: string,
+  found: Gathered,
+  limits: Parameters<typeof errorsOf>[4],
+) {
   const { spent } = found
   const before = spent.excuses
-  const errors = errorsOf(schema, value, at, found)
+  const errors = errorsOf(schema, value, at, found, limits)
   const excuses = spent.excuses - before
   spent.excuses = before
   return { errors, excuses }
@@ -309,7 +346,10 @@ function applyUnevaluatedItems(schema: Schema, value: unknown, at: string, found
 function applyPropertyNames(schema: Schema, value: unknown, at: string, found: Gathered): void {
   for (const propertyName of namesOf(value)) {
     if (isFull(found)) return
-    const [error] = errorsOf(schema.propertyNames as AnySchema, propertyName, at, found, 1)
+    const [error] = errorsOf(schema.propertyNames as AnySchema, propertyName, at, found, {
+      max: 1,
+      told: isTold(found) ? 1 : 0,
+    })
     if (error !== undefined) found.errors.push({ ...error, propertyName })
   }
 }

@@ -65,8 +65,10 @@ function firsts(violations: readonly Violation[]): Violation[] {
 
 function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[] {
   return errors.flatMap((error) => {
+    const { propertyName, ...others } = error
+    if (propertyName !== undefined) return violationsOf(part, [others]).map(ofName(propertyName))
     const { branches } = error.params as Branches
-    if (branches === undefined) return [violation(part, error)]
+    if (branches === undefined) return [violation(part, error)] // also of alternatives that are not told
     return alternatives(
       part,
       error,
@@ -75,9 +77,19 @@ function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[]
   })
 }
 
+// A name has no parts: each problem of it is one of the object that has it.
+function ofName(name: string): (violation: Violation) => Violation {
+  return ({ place, pointer, problem, error }) => {
+    const at = { place: place + property(name), pointer: pointer + jsonPointer([name]) }
+    return { ...at, problem: `has a name that ${problem}`, error }
+  }
+}
+
 /** The params of an error of `anyOf` or `oneOf`: the errors of each alternative. */
 interface Branches {
   readonly branches?: readonly (readonly ErrorObject[])[]
+  /** How many were looked for in each. */
+  readonly branchMax?: number
 }
 
 /** An Ajv error for a problem that no schema reports. */
@@ -123,7 +135,6 @@ function violation(part: string, error: ErrorObject): Violation {
   const of = (name: string, problem: string) => {
     return { place: at + property(name), pointer: instancePath + jsonPointer([name]), problem, error }
   }
-  if (error.propertyName !== undefined) return of(error.propertyName, `has a name that ${problem(error)}`)
   if (keyword === 'required') return of(params.missingProperty, missing(params))
   if (keyword === 'additionalProperties') return of(params.additionalProperty, unknown(part, error))
   if (keyword === 'unevaluatedProperties') return of(params.unevaluatedProperty, unknown(part, error))
@@ -167,7 +178,12 @@ function alternatives(part: string, error: ErrorObject, all: readonly Violation[
   const common = only.filter(isCommon)
   const rest = [only, ...others].map((each) => each.filter((one) => !isCommon(one)))
   if (rest.some((each) => each.length === 0)) return common
-  return [...common, ...of(`must match one of ${rest.length} alternatives: ${alternativesText(rest)}`)]
+  const { branches: found = [], branchMax = Number.POSITIVE_INFINITY } = error.params as Branches
+  const text = alternativesText(
+    rest,
+    found.every((each) => each.length < branchMax),
+  )
+  return [...common, ...of(`must match one of ${rest.length} alternatives: ${text}`)]
 }
 
 function inEach(candidates: readonly Violation[][]): (one: Violation) => boolean {
@@ -206,10 +222,13 @@ function nounsProblem(violations: readonly Violation[], place: string): string {
   return `must be ${[...new Set(nouns)].join(' or ')}`
 }
 
-function alternativesText(candidates: readonly Violation[][]): string {
+function alternativesText(candidates: readonly Violation[][], areAll: boolean): string {
   const texts = candidates.slice(0, alternativesMax).map((each) => {
     const more = each.length - problemsMax
-    return [...each.slice(0, problemsMax).map(sentence), ...(more > 0 ? [`${more} more`] : [])].join(' and ')
+    return [
+      ...each.slice(0, problemsMax).map(sentence),
+      ...(more > 0 ? [areAll ? `${more} more` : 'more'] : []),
+    ].join(' and ')
   })
   const text = `${texts.join(', or ')}${candidates.length > alternativesMax ? ', or others' : ''}`
   return text.length > alternativesLengthMax ? `${text.slice(0, alternativesLengthMax)}…` : text

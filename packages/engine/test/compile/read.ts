@@ -221,10 +221,10 @@ function readFiles(files: Readonly<Record<string, string>>, readers: ExtensionRe
 
 const notContracts: [title: string, text: string, message: RegExp][] = [
   ['invalid YAML', 'openapi: 3.1.0\ninfo:\n  title: "Toys\n', /openapi\.yaml:\d+:\d+: /],
-  ['nothing', '', /openapi\.yaml: /],
-  ['a comment', '# nothing yet\n', /openapi\.yaml: /],
-  ['a word', 'openapi\n', /openapi\.yaml: /],
-  ['a list', '- openapi\n', /openapi\.yaml: /],
+  ['nothing', '', /openapi\.yaml:1:1: the file must contain a mapping/],
+  ['a comment', '# nothing yet\n', /openapi\.yaml:1:1: the file must contain a mapping/],
+  ['a word', 'openapi\n', /openapi\.yaml:1:1: the file must contain a mapping/],
+  ['a list', '- openapi\n', /openapi\.yaml:1:1: the file must contain a mapping/],
 ]
 for (const [title, text, message] of notContracts) {
   t.test(`${title} is not a contract`, async (t) => {
@@ -476,3 +476,22 @@ t.test('two operations that are written out have no operationId in common', asyn
   const paths = { '/a': { get }, '/b': { get: structuredClone(get) } }
   await t.rejects(contractOf({ paths }), { message: /two operations have the operationId getToy/ })
 })
+
+const doubled: [what: string, path: string, id: string, message: string][] = [
+  ['operationId', '/b', 'a', 'two operations have the operationId a'],
+  ['route', '/a/{c}', 'b', 'a and b are both GET /a/{c}'],
+]
+for (const [what, second, id, message] of doubled)
+  t.test(`two operations of one ${what} are refused with both places`, async (t) => {
+    const operation = (name: string) => `{ operationId: ${name}, responses: { 204: { description: A } } }`
+    const text = `openapi: 3.1.0
+info: { title: T, version: 1.0.0 }
+paths:
+  /a/{b}:
+    get: ${operation('a')}
+  ${second}:
+    get: ${operation(id)}
+`
+    const line = `openapi.yaml:7:5: ${message}: the other is at openapi.yaml:5:5`
+    await t.rejects(readFiles({ 'openapi.yaml': text }), { name: 'ContractError', message: line })
+  })

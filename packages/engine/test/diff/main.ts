@@ -170,15 +170,22 @@ t.test('recursive schemas are compared completely', async (t) => {
   )
 })
 
-t.test('a missing or circular $ref is named', async (t) => {
-  t.throws(() => linesOf(api('{}'), api('{ $ref: "#/components/schemas/B" }')), {
-    message: '$ref #/components/schemas/B does not exist',
+t.test('a circular $ref is named', async (t) => {
+  const text = api('{ $ref: "#/components/schemas/B" }', '    B: { $ref: "#/components/schemas/B" }\n')
+  const file = path.join(temporaryDirectory(t, { 'openapi.yaml': text }), 'openapi.yaml')
+  await t.rejects(diffFiles(file, file), {
+    name: 'DiffError',
+    message: /openapi\.yaml:\d+:5: \$ref #\/components\/schemas\/B refers back to itself$/,
   })
-  t.throws(() => linesOf(api('{}'), api('{ $ref: other.yaml }')), {
-    message: '$ref other.yaml does not exist',
-  })
-  const circle = api('{ $ref: "#/components/schemas/B" }', '    B: { $ref: "#/components/schemas/B" }\n')
-  t.throws(() => linesOf(circle, circle), { message: '$ref #/components/schemas/B is circular' })
+})
+
+t.test('what looks like a $ref in data is compared as data', async (t) => {
+  const of = (value: string) =>
+    `{ type: object, default: { $ref: "${value}" }, example: { $ref: "${value}" } }`
+  const self = api(of('#/components/schemas/B/default'), `    B: ${of('#/components/schemas/B/default')}\n`)
+  t.strictSame(linesOf(self, self), [])
+  const nowhere = api(of('#/nowhere'), `    B: ${of('#/nowhere')}\n`)
+  t.ok(linesOf(self, nowhere).length > 0)
 })
 
 t.test('an annotation has the line in the new document, and is escaped', async (t) => {
@@ -368,10 +375,10 @@ t.test('errors are reported in one line', async (t) => {
   for (const ref of ['nowhere', 'HEAD:openapi.yaml', '--all']) await rejects(ref, `unknown commit ${ref}`)
   writeFileSync(file, 'paths: [')
   await rejects('HEAD', /^[^\n]*openapi\.yaml:\d+:\d+: .+$/)
-  writeFileSync(file, '[]')
-  await rejects('HEAD', 'the contract is not a mapping')
-  writeFileSync(file, '')
-  await rejects('HEAD', /openapi\.yaml: the file must contain a mapping$/)
+  for (const text of ['[]', '']) {
+    writeFileSync(file, text)
+    await rejects('HEAD', /openapi\.yaml:1:1: the file must contain a mapping: [^\n]+$/)
+  }
   await git(path.dirname(file), 'rm', '--quiet', '--cached', 'openapi.yaml')
   await git(path.dirname(file), 'commit', '--quiet', '--message', 'Remove')
   await rejects('HEAD', 'no openapi.yaml at HEAD')
@@ -479,7 +486,10 @@ t.test('two files are compared, wherever they are', async (t) => {
   t.equal(version.isEnough, false)
   t.equal(source.file, newer)
   writeFileSync(older, '[]')
-  await t.rejects(diffFiles(older, newer), { name: 'DiffError', message: 'the contract is not a mapping' })
+  await t.rejects(diffFiles(older, newer), {
+    name: 'DiffError',
+    message: /openapi\.yaml:1:1: the file must contain a mapping/,
+  })
 })
 
 t.test('--root names the folder of the files of both', async (t) => {
@@ -888,4 +898,133 @@ t.test('a changed condition or exclusion is breaking in both directions', async 
       keyword,
     )
   }
+})
+
+const responding = (schema: object) => ({ content: { 'application/json': { schema } } })
+const takes = (schema: object) => ({
+  post: { requestBody: responding(schema), responses: { 204: { description: 'A' } } },
+})
+const gives = (schema: object) => ({
+  get: { responses: { 200: { description: 'A', ...responding(schema) } } },
+})
+const text = { type: 'string' }
+const set = { type: 'string', readOnly: true }
+const sent = { type: 'string', writeOnly: true }
+
+// Of properties that are no part of requests, or of responses (OpenAPI 3.1.1, section 4.8.24.3.1).
+const required: [
+  title: string,
+  item: (schema: object) => object,
+  before: object,
+  after: object,
+  isBreaking: boolean,
+][] = [
+  ['readOnly', takes, { properties: { a: set } }, { properties: { a: set }, required: ['a'] }, false],
+  [
+    'readOnly beside another one',
+    takes,
+    { properties: { a: set, b: text } },
+    { properties: { a: set, b: text }, required: ['a', 'b'] },
+    true,
+  ],
+  [
+    'readOnly in an allOf',
+    takes,
+    { properties: { a: { allOf: [text, { readOnly: true }] } } },
+    { properties: { a: { allOf: [text, { readOnly: true }] } }, required: ['a'] },
+    false,
+  ],
+  [
+    'readOnly in another part of the schema',
+    takes,
+    { allOf: [{ properties: { a: set } }, {}] },
+    { allOf: [{ properties: { a: set } }, { required: ['a'] }] },
+    false,
+  ],
+  [
+    'readOnly around an alternative',
+    takes,
+    { properties: { a: set }, anyOf: [{ type: 'object' }] },
+    { properties: { a: set }, anyOf: [{ type: 'object', required: ['a'] }] },
+    false,
+  ],
+  [
+    'readOnly in an item',
+    takes,
+    { properties: { l: { type: 'array', items: { properties: { a: set } } } } },
+    { properties: { l: { type: 'array', items: { properties: { a: set }, required: ['a'] } } } },
+    false,
+  ],
+  [
+    'readOnly with another one',
+    takes,
+    { properties: { a: set, b: text } },
+    { properties: { a: set, b: text }, dependentRequired: { b: ['a'] } },
+    false,
+  ],
+  [
+    'another one with what is readOnly',
+    takes,
+    { properties: { a: set, b: text } },
+    { properties: { a: set, b: text }, dependentRequired: { a: ['b'] } },
+    false,
+  ],
+  ['writeOnly', takes, { properties: { a: sent } }, { properties: { a: sent }, required: ['a'] }, true],
+  [
+    'readOnly no longer',
+    takes,
+    { properties: { a: set }, required: ['a'] },
+    { properties: { a: text }, required: ['a'] },
+    true,
+  ],
+  [
+    'writeOnly and no longer required',
+    gives,
+    { properties: { a: sent }, required: ['a'] },
+    { properties: { a: sent } },
+    false,
+  ],
+  [
+    'readOnly and no longer required',
+    gives,
+    { properties: { a: set }, required: ['a'] },
+    { properties: { a: set } },
+    true,
+  ],
+]
+for (const [title, item, before, after, isBreaking] of required)
+  t.test(
+    `what is ${title} ${isBreaking ? 'breaks' : 'does not break'} ${item === takes ? 'requests' : 'responses'}`,
+    async (t) => {
+      const document = (schema: object) => ({
+        openapi: '3.1.0',
+        paths: { '/a': item({ type: 'object', ...schema }) },
+      })
+      const changes = diffContracts(document(before), document(after))
+      t.equal(
+        changes.some(({ bump }) => bump === 'major'),
+        isBreaking,
+        changes.map(lineOf).join('\n'),
+      )
+    },
+  )
+
+t.test('a change of what all errors share is one change', async (t) => {
+  const api = (codes: readonly string[]) => {
+    const error = { description: 'E', ...responding({ $ref: '#/components/schemas/Error' }) }
+    const responses = { 200: { description: 'A' }, 404: error, default: error }
+    const code = { type: 'string', enum: codes }
+    return {
+      openapi: '3.1.0',
+      paths: { '/a': { get: { responses }, put: { responses } }, '/b': { get: { responses } } },
+      components: { schemas: { Error: { type: 'object', properties: { code } } } },
+    }
+  }
+  t.strictSame(diffContracts(api(['a']), api(['a', 'b'])).map(lineOf), [
+    'breaking  errors  body.code: enum value "b" added, in the errors of 3 operations',
+  ])
+  const alone = (codes: readonly string[]) => ({ ...api(codes), paths: { '/b': api(codes).paths['/b'] } })
+  t.strictSame(diffContracts(alone(['a']), alone(['a', 'b'])).map(lineOf), [
+    'breaking  GET /b  404 default body.code: enum value "b" added',
+  ])
 })

@@ -4,6 +4,7 @@ import path from 'node:path'
 import t, { type Test } from 'tap'
 import { readSource } from '../../src/compile/source/files.js'
 import { filesOf } from '../../src/document/file-text.js'
+import { filesRead } from '../../src/lib/files-read.js'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
 const secret = 'host: secret.example\n'
@@ -55,6 +56,18 @@ t.test('a $ref reaches a file of the folder, also by a link within it', async (t
     const { document } = await readSource(contractWith(t, ref).file)
     t.match(document, { components: { examples: { a: { value: { host: 'secret.example' } } } } })
   }
+})
+
+t.test('who watches files is told those that are read, and none that is refused', async (t) => {
+  const { folder, file } = contractWith(t, 'parts/toy.yml')
+  const told: unknown[] = []
+  const listen = (each: unknown) => told.push(each)
+  filesRead.subscribe(listen)
+  t.teardown(() => filesRead.unsubscribe(listen))
+  await readSource(path.relative('', file))
+  t.strictSame(told, [file, path.join(folder, 'toys/parts/toy.yml')])
+  await t.rejects(readSource(contractWith(t, '../outside/hosts.yml').file))
+  t.notMatch(told.join('\n'), /hosts/)
 })
 
 t.test('another folder may be named, and the contract itself may be a link', async (t) => {

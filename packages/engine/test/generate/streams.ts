@@ -83,6 +83,15 @@ t.test('an event has the value of its JSON, in each version', async (t) => {
   }
 })
 
+t.test('beside its events, a stream of events may have positions, and no other stream', async (t) => {
+  const events = await typesOf({ 'text/event-stream': { itemSchema: {} } })
+  t.match(events.response, /body: Items<[^\n]* \| EventPosition> }/)
+  t.notMatch(events.response, /item: [^\n]*EventPosition/, 'it is no item')
+  t.match(events.operations, 'export interface EventPosition {')
+  const lines = await typesOf({ 'application/jsonl': { itemSchema: ref } })
+  t.notMatch(lines.operations, 'EventPosition')
+})
+
 t.test('alternative events are a union', async (t) => {
   const named = (name: string) => ({
     type: 'object',

@@ -13,6 +13,8 @@ const kinds: readonly (readonly [Content['kind'], mediaType: string, sent: strin
   ['text', 'text/plain', 'text/plain; charset=utf-8'],
   ['text', 'text/plain; Charset=us-ascii', 'text/plain; Charset=us-ascii'],
   ['csv', 'text/csv', 'text/csv; charset=utf-8; header=present'],
+  ['csv', 'text/csv; a="; header=absent"', 'text/csv; a="; header=absent"; charset=utf-8; header=present'],
+  ['text', 'text/plain; a="; charset=x"', 'text/plain; a="; charset=x"; charset=utf-8'],
   ['csv', 'text/csv; header=absent', 'text/csv; header=absent; charset=utf-8'],
   ['bytes', 'image/png', 'image/png'],
   ['stream', 'text/event-stream', 'text/event-stream'],

@@ -63,13 +63,21 @@ const queries: [query: string, kept: string][] = [
   ['?cursor=x', ''],
   ['?limit=5&cursor=x&', ''],
   ['?c%75rsor=x', ''],
+  ['?cu%72sor=x&cursor=y&lim%69t=1', ''],
   ['?tags=a,b%2Cc&cursor=x', 'tags=a,b%2Cc&'],
   ['?tags=a&tags=b', 'tags=a&tags=b&'],
   ['?tags=a|b%20c', 'tags=a%7Cb%20c&'],
   ['?size[from]=1&size%5Bto%5D=2', 'size%5Bfrom%5D=1&size%5Bto%5D=2&'],
   ['?filter={"a":">"}', 'filter=%7B%22a%22:%22%3E%22%7D&'],
   ['?cursors=x&q=cursor=1', 'cursors=x&q=cursor=1&'],
+  ['?%FF=1', '%FF=1&'],
 ]
+
+t.test('a name is replaced in whichever way the client has written it', async (t) => {
+  for (const name of ['page+size', 'page%20size', 'p%61ge+size', 'page+%73ize'])
+    t.equal(selfWith(`/pets?${name}=2&${name}=1`, 'pets', { 'page size': 3 }), 'pets?page%20size=3', name)
+  t.equal(selfWith('/pets?a%2Bb=1&a+b=2', 'pets', { 'a+b': 3 }), 'pets?a+b=2&a%2Bb=3')
+})
 
 for (const [query, kept] of queries) {
   t.test(`the reference to another page of /pets${query}`, async (t) => {

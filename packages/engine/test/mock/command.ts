@@ -66,6 +66,27 @@ t.test('it serves a contract until it is stopped, with the handlers of a module'
   t.match(running.texts, { stdout: `Toys at ${origin}/v1: 2 operations; ${origin}/docs\n`, stderr: '' })
 })
 
+const places: readonly (readonly [title: string, args: readonly string[], env: NodeJS.ProcessEnv])[] = [
+  ['the environment', [], { PORT: ' 0 ', HOST: '127.0.0.2' }],
+  [
+    'options before the environment',
+    ['--port', '0', '--host', '127.0.0.2'],
+    { PORT: 'x', HOST: 'nowhere.invalid' },
+  ],
+  ['an empty variable as none', ['--host', '127.0.0.2'], { PORT: '0', HOST: ' ' }],
+]
+
+for (const [title, args, env] of places) {
+  t.test(`it listens where it is told, by ${title}`, async (t) => {
+    const running = run([file, '--extension', 'x-own', ...args], env)
+    const origin = await running.origin
+    t.match(origin, /^http:\/\/127\.0\.0\.2:\d+$/)
+    t.not(origin, 'http://127.0.0.2:4010')
+    running.stop()
+    t.equal(await running.code, 0)
+  })
+}
+
 const refusals: readonly (readonly [
   title: string,
   args: readonly string[],
@@ -78,6 +99,16 @@ const refusals: readonly (readonly [
   ['an unknown option', [file, '--speed', '1'], 2, /--speed/],
   ['a port that is none', [file, '--port', 'x'], 2, /--port must be from 0 to 65535/],
   ['a port that is too high', [file, '--port', '65536'], 2, /--port must be/],
+  ['a PORT that is none', [file], 1, /^PORT must be an integer from 0 to 65535, got "x"\n$/, { PORT: 'x' }],
+  ['a PORT that is too high', [file], 1, /^PORT must be .*, got "65536"\n$/, { PORT: '65536' }],
+  ['an empty host', [file, '--host', ''], 2, /--host must be an address of this machine/],
+  [
+    'a HOST that is none',
+    [file, '--extension', 'x-own', '--port', '0'],
+    1,
+    /^[^\n]*nowhere\.invalid: the host must be an address of this machine[^\n]*\n$/,
+    { HOST: 'nowhere.invalid' },
+  ],
   ['a contract that is none', [path.join(folder, 'broken.yaml')], 1, /broken\.yaml/],
   [
     'handlers that are not there',

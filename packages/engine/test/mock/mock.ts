@@ -154,7 +154,10 @@ const document = {
 async function mockOf(t: Test, options?: MockOptions, contract: object = document): Promise<FastifyInstance> {
   const { app, left } = await buildMock(await contractOf(contract), options)
   t.teardown(() => app.close())
-  t.strictSame(left, [])
+  t.match(
+    left,
+    contract === document ? [{ text: /never 200 .* give it an example/, at: ['paths', '/never'] }] : [],
+  )
   return app
 }
 
@@ -477,6 +480,49 @@ t.test(
     t.equal((await app.inject('/c')).payload, '1')
   },
 )
+
+t.test('what cannot be made is known at the start, also of what is only preferred', async (t) => {
+  const none = json({ type: 'object', required: ['a'], properties: { a: false } })
+  const header = { required: true, schema: { type: 'string', pattern: '^a$', maxLength: 0 } }
+  const paths = {
+    '/a': {
+      get: {
+        operationId: 'a',
+        responses: { 200: { description: 'It.' }, 404: { description: 'None.', content: none } },
+      },
+    },
+    '/b': {
+      get: { operationId: 'b', responses: { 200: { description: 'It.', headers: { 'X-B': header } } } },
+    },
+    '/c': { get: { operationId: 'c', responses: { 200: { description: 'It.', content: json({}) } } } },
+  }
+  const { app, left } = await buildMock(await contractOf({ paths }))
+  t.teardown(() => app.close())
+  t.match(left, [
+    { text: /a 404 application.json/, at: ['paths', '/a', 'get', 'responses', '404'] },
+    { text: /header X-B of b 200/, at: ['paths', '/b', 'get', 'responses', '200'] },
+  ])
+  t.equal((await app.inject('/a')).statusCode, 200)
+  t.equal((await app.inject({ url: '/a', ...prefer('code=404') })).statusCode, 501)
+  t.equal((await app.inject('/b')).statusCode, 501)
+  t.equal((await app.inject('/c')).statusCode, 200)
+})
+
+t.test('headers that all clients know are what they are', async (t) => {
+  const header = { schema: { type: 'string' } }
+  const headers = Object.fromEntries(
+    ['Last-Modified', 'Expires', 'Retry-After', 'Age', 'ETag', 'Link', 'Location'].map((name) => [
+      name,
+      header,
+    ]),
+  )
+  const responses = { 200: { description: 'It.', headers } }
+  const app = await mockOf(t, {}, { paths: { '/a': { get: { operationId: 'a', responses } } } })
+  const sent = (await app.inject('/a')).headers
+  const date = 'Wed, 25 Nov 2026 14:05:00 GMT'
+  t.match(sent, { 'last-modified': date, expires: date, 'retry-after': '1', age: '0', etag: /^"[^"]+"$/ })
+  t.match([sent.link, sent.location], [undefined, undefined], 'what is made up leads nowhere')
+})
 
 t.test('in production it is refused, by name', async (t) => {
   const before = process.env.NODE_ENV

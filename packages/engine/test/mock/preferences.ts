@@ -19,7 +19,8 @@ const cases: readonly (readonly [
   ['code=, example=""', undefined, undefined],
   ['code=teapot', undefined, undefined],
   ['code=4.5', undefined, undefined],
-  ['example="open', '"open', undefined],
+  ['example="open', 'open', undefined],
+  ['example="a\\\\", code=404', 'a\\', 404],
 ]
 
 for (const [header, example, code] of cases) {

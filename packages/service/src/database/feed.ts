@@ -1,11 +1,12 @@
-// A feed: what is added to a table, for any number of readers, who miss nothing. One statement a second finds
-// what is new for all readers of an instance; each instance asks by itself, and a reader may go on at another
-// one.
+// A feed: what is added to a table, for any number of readers, who miss nothing. Once a second an instance reads
+// what is new for all its readers, and behind a full page as soon as one of them has taken it; each instance asks
+// by itself, and a reader may go on at another one.
 //
 // By polls, not LISTEN: that takes a connection of its own, which a pooler has none of, and NOTIFY has all
 // commits wait for each other.
 
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import { RequestError } from 'contract-engine'
 import type { Logger } from 'pino'
 import type { Pools, Sql } from './database.js'
 
@@ -15,8 +16,14 @@ export interface Item<Data> {
   readonly data: Data
 }
 
-/** Reads the items behind the one with this id, in order: some of them, or none if there are no more. */
-export type Read<Data> = (sql: Sql, after: string) => Promise<readonly Item<Data>[]>
+/** Where a reader begins, if nothing comes before it is cut: it goes on behind this id. */
+export interface Beginning {
+  readonly id: string
+  readonly data?: undefined
+}
+
+/** Reads the items behind the one with this id, in order: up to `limit`, fewer if there are no more. */
+export type Read<Data> = (sql: Sql, after: string, limit: number) => Promise<readonly Item<Data>[]>
 
 export interface FeedOptions {
   readonly everyMs?: number
@@ -30,15 +37,27 @@ export interface FeedOptions {
 // Readers woken in one turn of the event loop: requests are served in between.
 const perTurn = 16
 
+// Items of a page: of one for all readers, and of one that a reader has for itself, which each may hold.
+const pageMax = 1_000
+const ownPageMax = 100
+
 /** An item that is kept, with its position as numbers. */
 interface Kept<Data> {
   readonly item: Item<Data>
   readonly position: Position
 }
 
+/** What PostgreSQL says of transactions, and when it was asked. */
+interface Snapshot {
+  /** All before this one are over. */
+  readonly first: bigint
+  /** That of the next one to begin. */
+  readonly next: bigint
+  readonly at: number
+}
+
 /** A feed of one table, which reads nothing without readers. */
 export class Feed<Data> {
-  readonly #stop = new AbortController()
   readonly #readers = new Set<Reader>()
   readonly #everyMs: number
   readonly #rememberedMax: number
@@ -47,6 +66,15 @@ export class Feed<Data> {
   /** The position before them. */
   #floor = ''
   #isFailing = false
+  #isClosed = false
+  /** Ends the wait for the next page. */
+  #wait = new AbortController()
+  /** Whether the last page was full. */
+  #hasMore = false
+  /** When the feed was known to have all that was added before; undefined while nobody reads. */
+  #completeAt: number | undefined
+  /** What has to be over for the feed to have all that was added before it was taken. */
+  #pending: Snapshot | undefined
 
   constructor(
     readonly pools: Pick<Pools, 'reads'>,
@@ -58,7 +86,16 @@ export class Feed<Data> {
   }
 
   /**
-   * The items behind the one with this id, or those to come, until `signal` is aborted.
+   * How long ago it is that something could be added which has not been read yet, at most: a second or two,
+   * unless the database is away, a long transaction holds up what others have added, or readers are slow.
+   * Undefined while there are none.
+   */
+  get delayMs(): number | undefined {
+    return this.#completeAt === undefined ? undefined : performance.now() - this.#completeAt
+  }
+
+  /**
+   * Where it begins, then the items behind the one with this id, or those to come, until `signal` is aborted.
    * @param sql for a reader's own pages
    * @param read the same for all readers: handlers know the table, and services do not
    */
@@ -67,19 +104,23 @@ export class Feed<Data> {
     read: Read<Data>,
     id: string | undefined,
     signal: AbortSignal,
-  ): AsyncGenerator<Item<Data>, void, undefined> {
+  ): AsyncGenerator<Beginning | Item<Data>, void, undefined> {
     const reader = new Reader()
     const onAbort = () => reader.wake()
     this.#readers.add(reader)
     signal.addEventListener('abort', onAbort)
     try {
       await this.#begin(read)
-      for (let after = id ?? this.#last; !signal.aborted; ) {
+      let after = id ?? this.#last
+      for (let hasBegun = false; !signal.aborted; hasBegun = true) {
         reader.looks()
-        const items = this.#remembered(after) ?? (await read(sql, after))
+        const items = this.#remembered(after) ?? (await read(sql, after, ownPageMax))
+        if (!hasBegun) yield { id: after } // once it has read: until then an outage is a response of its own
         yield* items
         after = items.at(-1)?.id ?? after
-        if (items.length === 0 && !signal.aborted) await reader.woken()
+        if (items.length > 0 || signal.aborted) continue
+        if (this.#hasMore) this.#wait.abort()
+        await reader.woken()
       }
     } finally {
       signal.removeEventListener('abort', onAbort)
@@ -89,7 +130,8 @@ export class Feed<Data> {
 
   /** Reads no more. */
   close(): void {
-    this.#stop.abort()
+    this.#isClosed = true
+    this.#wait.abort()
   }
 
   get #last(): string {
@@ -107,26 +149,34 @@ export class Feed<Data> {
   }
 
   async #beginNow(read: Read<Data>): Promise<void> {
-    const [now] = await this.pools.reads.sql`select pg_snapshot_xmin(pg_current_snapshot()) || '-0' as id`
-    this.#floor = String(now?.id)
+    const now = await this.#snapshot()
+    this.#floor = `${now.first}-0`
+    this.#completeAt = now.at
+    this.#pending = now
     void this.#poll(read)
   }
 
+  // The wait is the next one's before readers are woken, who may end it.
   async #poll(read: Read<Data>): Promise<void> {
-    while (this.#readers.size > 0 && !this.#stop.signal.aborted) {
-      await delay(this.#everyMs, undefined, this.#stop).catch(() => {})
-      const items = this.#stop.signal.aborted ? [] : await this.#news(read)
+    while (this.#readers.size > 0 && !this.#isClosed) {
+      await delay(this.#everyMs, undefined, this.#wait).catch(() => {})
+      const items = this.#isClosed ? [] : await this.#news(read)
+      this.#wait = new AbortController()
+      this.#hasMore = items.length >= pageMax
       this.#remember(items)
       if (items.length > 0) await this.#wakeAll()
     }
     this.#begun = undefined
+    this.#completeAt = undefined
     this.#recent = []
   }
 
   // An outage is told once, and its end.
   async #news(read: Read<Data>): Promise<readonly Item<Data>[]> {
     try {
-      const items = await read(this.pools.reads.sql, this.#last)
+      const before = await this.#snapshot()
+      const items = await read(this.pools.reads.sql, this.#last, pageMax)
+      if (items.length < pageMax) this.#noteComplete(before)
       if (this.#isFailing) this.log.info('feed read again')
       this.#isFailing = false
       return items
@@ -135,6 +185,22 @@ export class Feed<Data> {
       this.#isFailing = true
       return []
     }
+  }
+
+  async #snapshot(): Promise<Snapshot> {
+    const at = performance.now()
+    const [row] = await this.pools.reads.sql`
+      select pg_snapshot_xmin(now)::text as first, pg_snapshot_xmax(now)::text as next
+      from pg_current_snapshot() as now`
+    return { first: BigInt(row?.first), next: BigInt(row?.next), at }
+  }
+
+  // All that transactions before `first` have added has been read.
+  #noteComplete(now: Snapshot): void {
+    const { first, next, at } = now
+    if (this.#pending !== undefined && first < this.#pending.next) return
+    this.#completeAt = first === next ? at : this.#pending?.at
+    this.#pending = now
   }
 
   #remember(items: readonly Item<Data>[]): void {
@@ -190,8 +256,16 @@ interface Position {
 }
 
 function positionOf(id: string): Position {
-  const [transaction = '', key = ''] = id.split('-')
-  return { transaction: BigInt(transaction), key: BigInt(key) }
+  const [, transaction, key] = /^(\d{1,20})-(-?\d{1,19})$/.exec(id) ?? []
+  if (transaction === undefined || key === undefined) throw notOfAFeed()
+  const position = { transaction: BigInt(transaction), key: BigInt(key) }
+  const isStorable = BigInt.asUintN(64, position.transaction) === position.transaction
+  if (!isStorable || BigInt.asIntN(64, position.key) !== position.key) throw notOfAFeed()
+  return position
+}
+
+function notOfAFeed(): RequestError {
+  return new RequestError('invalid_request', 'header.Last-Event-ID must be the id of an event of this feed')
 }
 
 function isBefore(a: Position, b: Position): boolean {
@@ -206,8 +280,6 @@ interface Shown<Data> {
   read(rows: readonly object[]): Data[]
 }
 
-const pageMax = 1_000
-
 /**
  * Returns what reads the rows of a table in the order in which their transactions began, up to the first in
  * progress, which may add some before others: a row may be committed after one with a higher key, and none is
@@ -220,7 +292,7 @@ export function additionsTo<Data>(
   { name, shown, isThere, read }: Shown<Data>,
   { transaction = 'added_in', key = 'id' }: { readonly transaction?: string; readonly key?: string } = {},
 ): Read<Data> {
-  return async (sql, after) => {
+  return async (sql, after, limit) => {
     const from = positionOf(after)
     const [added, unique] = [sql(`rows.${transaction}`), sql(`rows.${key}`)]
     const begun = String(from.transaction)
@@ -232,7 +304,7 @@ export function additionsTo<Data>(
         and ${added} < pg_snapshot_xmin(pg_current_snapshot())
         and ${isThere(sql)}
       order by ${added}, ${unique}
-      limit ${pageMax}`
+      limit ${limit}`
     return read(rows).map((data, i) => ({ id: String(rows[i]?.['position in the feed']), data }))
   }
 }

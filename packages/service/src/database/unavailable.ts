@@ -76,13 +76,26 @@ export function isDataException(error: unknown): boolean {
   return /^22...$/.test(codeOf(error))
 }
 
+/**
+ * A text that PostgreSQL cannot have: with NUL, or with half of a surrogate pair, of which the driver would send
+ * another character. The code is the one PostgreSQL has for the former.
+ */
+export class UnstorableText extends Error {
+  override name = 'UnstorableText'
+  readonly code = '22021'
+
+  constructor() {
+    super('a text has NUL or half of a surrogate pair, which PostgreSQL cannot store')
+  }
+}
+
 const wrongValues: Readonly<Record<string, string>> = {
   '22001': 'a text that is too long',
   '22003': 'a number out of range',
   '22007': 'a date or time out of range',
   '22008': 'a date or time out of range',
   '22015': 'a duration out of range',
-  '22021': 'a character that no text can have', // NUL
+  '22021': 'a character that no text can have', // NUL, or half of a surrogate pair
   '22P05': 'a character that no text can have',
 }
 

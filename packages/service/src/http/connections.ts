@@ -13,6 +13,7 @@
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { bodyLength } from 'contract-engine/lib/body-length'
 import { afterReading } from '../lib/after-reading.js'
 
 /** Installs the server's connection listeners. Returns the open connections. */
@@ -103,9 +104,9 @@ export function mustClose(request: IncomingMessage): boolean {
   return lastRequests.has(request) || !hasArrived(request)
 }
 
-/** Whether the whole request has arrived. One without these headers has no body (RFC 9112, section 6.3). */
+/** Whether the whole request has arrived. */
 export function hasArrived({ complete, headers }: IncomingMessage): boolean {
-  return complete || (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined)
+  return complete || bodyLength(headers) === 0
 }
 
 // How long to keep reading after the last response. Closing a socket with unread bytes resets the connection,

@@ -85,7 +85,6 @@ function limitsOf(
   const longestMs = operations.map((each) => each.limits.timeoutMs ?? 0)
   return {
     bodyLimit: limits.body,
-    routerOptions: { maxParamLength: limits.header }, // none is longer; the engine limits the whole URL
     requestTimeout: 0, // of the Lifetime
     keepAliveTimeout: keepAliveTimeoutMs,
     // For a socket without a byte in either direction: a peer that does not read must not keep it forever.

@@ -1,9 +1,9 @@
 // The errors of the service: outages and shed requests become 503, and the headers of rate limits are added.
 // The engine responds.
 
-import { type Contract, type ErrorBodyOf, errorHandler, RequestError } from 'contract-engine'
+import { type Contract, type ErrorBodyOf, errorHandler, RequestError, StorageError } from 'contract-engine'
 import type { FastifyRequest } from 'fastify'
-import { isReadOnly, isUnavailable } from '../database/unavailable.js'
+import { isReadOnly, isUnavailable, UnstorableText } from '../database/unavailable.js'
 import { overload, tooManyStreams } from '../middleware/load-shedding.js'
 import { unavailable } from '../middleware/unavailable.js'
 import { bodiesFull } from './body-memory.js'
@@ -31,8 +31,23 @@ export function createServiceErrorHandler(
     request.server.admission.setLastHeaders(request, reply)
     if (error === overload || error === tooManyStreams || error === bodiesFull) request.reason = 'overload'
     else if (isUnauthorized(error)) request.reason = error.options.cause.message
-    respond(fault(error, request) ?? (isOutage(error, request) ? unavailable(error) : error), request, reply)
+    respond(refusal(error, request), request, reply)
   }
+}
+
+// Someone has to make room: until then, a client would send its file in vain.
+const fullDiskSeconds = 600
+
+// What a handler hands on to the database that has no name of its own in the request, such as a part of a text.
+function refusal(error: unknown, request: FastifyRequest): unknown {
+  if (error instanceof UnstorableText) return unstorable(error)
+  if (error instanceof StorageError && error.isFull) return unavailable(error, fullDiskSeconds)
+  return fault(error, request) ?? (isOutage(error, request) ? unavailable(error) : error)
+}
+
+function unstorable(cause: UnstorableText): RequestError {
+  const message = 'The request has a text with NUL or half of a surrogate pair, which cannot be stored.'
+  return new RequestError('invalid_request', message, { cause })
 }
 
 // What its check tells the log, not the caller: why a token was refused, say.

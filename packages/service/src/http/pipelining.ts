@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { bodyLength } from 'contract-engine/lib/body-length'
 import { requestOn, responseOn } from './connections.js'
 
 /**
@@ -126,7 +127,7 @@ class Pipeline {
     const request = requestOn(this.socket)
     if (request === undefined || request.complete || request === this.#request) return
     this.#request = request
-    this.#bytesLeft = Number(request.headers['content-length'] ?? 0)
+    this.#bytesLeft = bodyLength(request.headers) ?? 0
   }
 
   // A part is a body of known length, or ends with the next empty line, which ends a header section and a

@@ -1,5 +1,7 @@
 // The target of a request, in the form that the router takes (RFC 9112, section 3.2).
 
+import { isAuthority } from 'contract-engine/lib/authority'
+import { requestPath } from 'contract-engine/lib/request-path'
 import type { FastifyRequest } from 'fastify'
 
 // No client can send a blank in a target.
@@ -11,11 +13,11 @@ const malformed = '// '
  * is counted, logged and readable by pages like any other, and admission refuses it.
  */
 export function toOriginForm({ url = '' }: { readonly url?: string | undefined }): string {
-  if (url.startsWith('/') && !url.includes('%')) return url
+  if (url.startsWith('/') && !/[%#]/.test(url)) return url
   try {
     const target = url.startsWith('/') ? url : withoutHost(url)
-    decodeURI(target.replace(/[?#].*$/s, ''))
-    return target
+    decodeURI(requestPath(target))
+    return target.includes('#') ? malformed : target
   } catch {
     return malformed
   }
@@ -27,9 +29,9 @@ export function hasMalformedTarget({ url }: FastifyRequest): boolean {
 }
 
 function withoutHost(url: string): string {
-  if (!/^https?:\/\//i.test(url)) return url
-  const { host, hash } = new URL(url)
-  if (host === '' || hash !== '' || url.endsWith('#')) throw new Error('not the target of a request')
-  const target = url.replace(/^https?:\/\/[^/?]*/i, '')
+  const [whole, host = ''] = /^https?:\/\/([^/?#]*)/i.exec(url) ?? []
+  if (whole === undefined) return url
+  if (host === '' || !isAuthority(host)) throw new Error('not the target of a request')
+  const target = url.slice(whole.length)
   return target.startsWith('/') ? target : `/${target}`
 }

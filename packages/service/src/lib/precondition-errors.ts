@@ -2,9 +2,15 @@
 
 import { RequestError } from 'contract-engine'
 
-/** What the client has seen is no longer so: 412 (RFC 9110, section 15.5.13). */
-export function preconditionFailed(): RequestError {
-  const message = 'This has been changed since: its entity tag is none of If-Match. Read it again.'
+/**
+ * What the client has seen is no longer so, or cannot be told from what it sends, if a proxy has rewritten its
+ * entity tag: 412 (RFC 9110, section 15.5.13).
+ */
+export function preconditionFailed(isRewritten = false): RequestError {
+  const message = isRewritten
+    ? 'If-Match has the entity tag as a proxy that compresses rewrote it (W/"…", "…-gzip"), which names ' +
+      'nothing. Read it again with "Accept-Encoding: identity".'
+    : 'This has been changed since: its entity tag is none of If-Match. Read it again.'
   return new RequestError('precondition_failed', message, { status: 412 })
 }
 

@@ -74,7 +74,7 @@ export async function claim(
   const claimed = new Set<string>()
   return requests.map((request, i) => {
     const { isLocked, stored } = claims[i] as Claim // one for each request
-    if (stored !== undefined) return outcomeOf(stored, request)
+    if (stored !== undefined && !isPrecondition(stored)) return outcomeOf(stored, request)
     const name = `${request.id.apiKeyId} ${request.id.key}`
     if (!isLocked || claimed.has(name)) return inUse()
     claimed.add(name)
@@ -89,13 +89,24 @@ function outcomeOf(stored: StoredResponse, request: KeyedRequest): Outcome {
   return fingerprint === stored.fingerprint ? replay(stored) : reused()
 }
 
-/** Stores the responses of claimed keys with the COMMIT of the transaction, unless they are of status 5xx. */
+// Nothing was done, because the client had to read again first (RFC 9110, section 13.2.1): with what it has read
+// since, the key is that of the same request. The release before has stored such responses.
+function isPrecondition({ status }: SerializedResponse): boolean {
+  return status === 412 || status === 428
+}
+
+/**
+ * Stores the responses of claimed keys with the COMMIT of the transaction, unless they are of status 5xx, or a
+ * precondition was not met.
+ */
 export function store(
   sql: TransactionSql,
   responses: readonly (KeyedRequest & { readonly response: SerializedResponse })[],
 ): void {
   const stored = responses.flatMap(({ id, fingerprint, response }) =>
-    response.status < 500 ? [{ ...response, id, fingerprint, version: currentVersion }] : [],
+    response.status < 500 && !isPrecondition(response)
+      ? [{ ...response, id, fingerprint, version: currentVersion }]
+      : [],
   )
   if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
 }

@@ -2,6 +2,7 @@
 
 import type { SerializedResponse } from 'contract-engine'
 import type { Sql } from '../database/database.js'
+import { writeJson } from '../database/driver/values.js'
 import { inOrder, type Numbered, takeNumbers } from '../database/numbered.js'
 
 /** An `Idempotency-Key` and whose it is. */
@@ -26,7 +27,7 @@ export interface Claim {
 }
 
 function toJson(keys: readonly IdempotencyKey[], first: number): string {
-  return JSON.stringify(
+  return writeJson(
     keys.map(({ apiKeyId, key }, i) => ({ number: first + i, api_key_id: String(apiKeyId), key })),
   )
 }
@@ -106,7 +107,7 @@ export async function storeResponses(sql: Sql, responses: readonly NewResponse[]
     select
       api_key_id, idempotency_key, decode(fingerprint, 'base64'), version, status, headers,
       decode(body, 'base64')
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as responses (
+    from json_to_recordset(${writeJson(rows)}::text::json) as responses (
       api_key_id bigint, idempotency_key text, fingerprint text, version smallint, status smallint,
       headers json, body text
     )

@@ -5,11 +5,14 @@ import { RequestError } from 'contract-engine'
 // The `Retry-After` of a 503, in seconds.
 const retryAfterSeconds = 1
 
-/** The service is temporarily unavailable: 503 with `Retry-After` (RFC 9110, section 10.2.3). */
-export function unavailable(cause: unknown): RequestError {
+/**
+ * The service is temporarily unavailable: 503 with `Retry-After` (RFC 9110, section 10.2.3).
+ * @param afterSeconds when to try again
+ */
+export function unavailable(cause: unknown, afterSeconds = retryAfterSeconds): RequestError {
   return new RequestError('unavailable', 'unavailable', {
     status: 503,
-    headers: { 'Retry-After': String(retryAfterSeconds) },
+    headers: { 'Retry-After': String(afterSeconds) },
     cause,
   })
 }

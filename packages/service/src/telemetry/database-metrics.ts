@@ -3,6 +3,7 @@
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Pools, Sql } from '../database/database.js'
 import type { Pool } from '../database/driver/pool.js'
+import { Feed } from '../database/feed.js'
 import { unlessAborted } from '../lib/abort.js'
 import { metricName } from '../lib/project-name.js'
 import { singleFlight } from '../lib/shared-calls.js'
@@ -53,6 +54,21 @@ export function measureStalls(registry: Registry, pools: Pools): void {
     collect() {
       for (const [name, pool] of Object.entries<Pool>({ ...pools }))
         this.set({ pool: name }, pool.isStalled ? 1 : 0)
+    },
+  })
+}
+
+/** Measures the feeds among the services of a team, by their names there. */
+export function measureFeeds(registry: Registry, services: object): void {
+  new Gauge({
+    name: metricName('feed_delay_seconds'),
+    help: 'How long ago something could be added that a feed has not read yet, at most, while it has readers',
+    labelNames: ['feed'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [feed, each] of Object.entries(services))
+        if (each instanceof Feed && each.delayMs !== undefined) this.set({ feed }, each.delayMs / 1000)
     },
   })
 }

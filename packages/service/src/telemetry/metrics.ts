@@ -18,6 +18,7 @@ import type { Counters, CountersState } from '../rate-limit/counters.js'
 import { measureCertificates, measureNewConnections } from './connection-metrics.js'
 import {
   measureConnections,
+  measureFeeds,
   measureReplicationLag,
   measureStalls,
   measureStatements,
@@ -44,6 +45,7 @@ export interface MeasuredParts {
   readonly config: Pick<Config, 'databaseReadUrl'>
   readonly contract: Contract
   readonly pools: Pools
+  readonly services: object
   readonly counters: Counters
   readonly loadShedder: Load
   readonly bodies: Bodies
@@ -81,6 +83,7 @@ export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
   measureLog(registry)
   measureStatements(registry, pools)
   measureStalls(registry, pools)
+  measureFeeds(registry, parts.services)
   measureConnections(registry, pools.keys)
   measureReplicationLag(registry, pools.reads, config.databaseReadUrl !== undefined)
   measureReadiness(registry, findFault) // last: its statements would count as those of requests

@@ -20,6 +20,7 @@ type Edits = Readonly<Record<string, (text: string) => string>>
 function edit(copy: string, edits: Edits): void {
   for (const [name, change] of Object.entries(edits)) {
     const file = path.join(copy, name)
+    mkdirSync(path.dirname(file), { recursive: true })
     const before = existsSync(file) ? readFileSync(file, 'utf8') : ''
     const after = change(before)
     if (after === before) throw new Error(`nothing to edit in ${name}`)
@@ -98,6 +99,34 @@ function withStoredLength(text: string): string {
 }
 
 const migration = 'src/migrations/9999-pet-length.sql'
+
+// A second contract, in a folder whose files are none otherwise, and a part of it with a name of any kind.
+const withAdmin: Edits = {
+  'docs/parts/limit': () => '{ type: integer, maximum: 10 }\n',
+  'docs/admin.yaml': () => `openapi: 3.1.0
+info: { title: Administration, version: 1.0.0 }
+servers: [{ url: /admin }]
+paths:
+  /toys:
+    get:
+      operationId: listAdminToys
+      parameters: [{ name: limit, in: query, schema: { $ref: parts/limit } }]
+      responses:
+        '200': { description: Toys., content: { application/json: { schema: { type: object } } } }
+        default: { description: An error., content: { application/json: { schema: { type: object } } } }
+`,
+  'src/main.ts': (text) =>
+    text.replace('import { start }', 'import { readServiceContract, start }').replace(
+      'errorBody })',
+      `errorBody, beside })
+
+async function beside() {
+  const contract = await readServiceContract('docs/admin.yaml')
+  const handlers = { listAdminToys: async () => ({ status: 200, body: {} }) }
+  return [{ contract, handlers, schemes: {} }]
+}`,
+    ),
+}
 
 // Processes still running from the copy, and a database still locked.
 async function leftovers(copy: string, dataDir: string): Promise<string[]> {
@@ -185,20 +214,30 @@ t.test('a good edit is served, and a bad edit leaves the last good server runnin
     )
   })
 
-  await t.test('the fixed migration is applied', async (t) => {
-    edit(copy, { [migration]: replace('tabel', 'table') })
+  await t.test('the fixed migration is applied, and a second contract is served', async (t) => {
+    edit(copy, { [migration]: replace('tabel', 'table'), ...withAdmin })
     await dev.until(isUp)
     t.match(await call(`${prefix}/pets/1`), { status: 200, body: { name: 'Rex', lengthCm: 5 } })
   })
 
   await t.test('a type error in a test is reported', async (t) => {
-    mkdirSync(path.join(copy, 'test'))
     edit(copy, { 'test/new.ts': () => "export const count: number = 'one'\n" })
     // The check after the previous edit may find it first.
     t.match(
       await dev.until(/^ {2}test/),
       /dev: 1 error to fix in tests and scripts\n {2}test\/new\.ts:1:14 error TS2322: /,
     )
+  })
+
+  await t.test('an edit of a second contract, and of a file that it refers to, is served', async (t) => {
+    const readAdmin = async (limit: number) => (await call(`/admin/toys?limit=${limit}`)).status
+    t.equal(await readAdmin(10), 200)
+    edit(copy, { 'docs/parts/limit': replace('10', '9') })
+    t.match(await dev.until(isUp), /^dev: docs\/parts\/limit changed$/m)
+    t.strictSame([await readAdmin(10), await readAdmin(9)], [400, 200])
+    edit(copy, { 'docs/admin.yaml': replace('url: /admin', 'url: /operators') })
+    t.match(await dev.until(isUp), /^dev: docs\/admin\.yaml changed$/m)
+    t.match(await call('/operators/toys?limit=9'), { status: 200 })
   })
 
   await t.test('a crashed server is restarted', async () => {

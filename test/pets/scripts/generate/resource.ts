@@ -79,6 +79,12 @@ paths:
       operationId: deleteToy
       responses: { '204': { description: It is deleted. }, ${errors} }
 components:
+  ToyBox:
+    type: object
+    required: [depth]
+    properties:
+      depth: { type: number }
+      place: { type: object, required: [room], properties: { room: { type: string }, spot: { type: object, properties: { x: { type: number }, y: { type: number } } } } }
   Kind: { type: string, enum: [car, "o'ther"] }
   ToyFields:
     type: object
@@ -91,7 +97,8 @@ components:
       count: { type: integer, format: int32, default: 1 }
       madeAt: { type: string, format: date }
       parts: { type: array, items: { type: string, enum: [wheel, door] } }
-      box: { type: object, required: [depth], properties: { depth: { type: number } } }
+      box: { $ref: '#/components/schemas/ToyBox' }
+      labels: { type: object, additionalProperties: { type: string } }
       isOld: { type: boolean }
       note: { type: [string, 'null'], maxLength: 50 }
       order: { type: integer, format: int64 }
@@ -114,6 +121,16 @@ components:
       name: { type: string, minLength: 1, maxLength: 50 }
       note: { type: [string, 'null'], maxLength: 50 }
       code: { type: [string, 'null'], maxLength: 50 }
+      labels: { type: [object, 'null'], additionalProperties: { type: [string, 'null'] } }
+      box:
+        type: [object, 'null']
+        properties:
+          depth: { type: [number, 'null'] }
+          place:
+            type: [object, 'null']
+            properties:
+              room: { type: string }
+              spot: { type: [object, 'null'], properties: { x: { type: number }, y: { type: [number, 'null'] } } }
 `)
 
 // As little as a resource has, and two operations that no resource has.
@@ -138,6 +155,11 @@ paths:
         - { name: id, in: path, required: true, schema: { type: integer, format: int64 } }
         - { name: unit, in: query, schema: { type: string } }
       responses: { '200': { description: The box., content: ${json('Box')} }, ${errors} }
+    patch:
+      operationId: changeBox
+      parameters: [{ name: id, in: path, required: true, schema: { type: integer, format: int64 } }]
+      requestBody: { required: true, content: { application/merge-patch+json: { schema: { type: object, properties: { lid: { type: object } } } } } }
+      responses: { '204': { description: It is changed. }, ${errors} }
 components:
   Box:
     type: object
@@ -145,6 +167,7 @@ components:
     properties:
       id: { type: integer, format: int64, readOnly: true }
       width: { type: number }
+      lid: { type: object }
 `)
 
 // Forms that others choose: bodies without a name, a page without a default, a change that responds with nothing.
@@ -220,10 +243,13 @@ t.test('a proposed resource compiles, and its own tests pass', async (t) => {
   t.match(table, /takes: \{[^}]* count: int4\(\),/, 'a request always has it')
   const second = await propose('Box')
   passes(t, second, 'Box')
-  t.match(second.stderr, 'warning: left to you: getBox: its parameter unit is not one of a resource')
+  t.strictSame(second.stderr.match(/left to you: .*/g), [
+    'left to you: getBox: its parameter unit is not one of a resource',
+    'left to you: changeBox: its field lid is merged, and no response with a body tells whether that is valid',
+  ])
   t.match(readFileSync(path.join(copy, 'src/handlers/getBox.ts'), 'utf8'), 'notImplemented')
   const sql = readFileSync(path.join(copy, 'src/migrations/boxes/0008-boxes.sql'), 'utf8')
-  t.match(sql, /id bigint generated always as identity primary key,\n {2}width double precision not null\n/)
+  t.match(sql, /id bigint generated always as identity primary key,\n {2}width double precision not null,\n/)
   const third = await propose('Shelf')
   passes(t, third, 'Shelf')
   t.strictSame(third.stderr.match(/left to you: .*/g), [

@@ -1,4 +1,5 @@
-// Those sessions of scripts/generated-clients that need nothing but npm, pip or Go, for real.
+// Those sessions of scripts/generated-clients that need nothing but npm, pip or Go, for real; the one of merge
+// patches also runs the clients of other tools that are installed.
 
 import t from 'tap'
 import { runProgram } from '../../../fixtures/process.js'
@@ -24,6 +25,11 @@ const sessions: readonly (readonly [string, string, readonly RegExp[]])[] = [
     [/^ {2}sseMaxRetryAttempts ends that$/m],
   ],
   ['streams-go', 'oapi-codegen and ogen read streams as the page says', [/^ {2}ogen returns a refusal$/m]],
+  [
+    'merge-patch',
+    'clients send a merge patch as the page says',
+    [/^ {2}\| ogen /m, /^ {2}\| openapi-python-client /m, /^ {2}\| orval /m],
+  ],
   ['helpers-npm', 'helpers and caches of npm do what the page says', [/^ {2}\| got /m, /^ {2}\| undici /m]],
   [
     'helpers-python',

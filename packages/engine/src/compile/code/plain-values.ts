@@ -3,14 +3,14 @@
 // validator.
 
 import type { Schema } from '../../document/contract.js'
-import { type AnySchema, exactNumbers, isNode } from '../../document/keywords.js'
+import { type AnySchema, isNode, saysOnly } from '../../document/keywords.js'
 import { patternSource } from '../../document/patterns.js'
 import type { Reader } from '../../document/reader.js'
 import { integerRange } from '../../lib/exact-number.js'
 import { formats } from '../../values/formats.js'
 import { literalOf } from './literals.js'
 
-/** Keywords that are known, by type, besides annotations. */
+/** Keywords that are known, by type, besides what neither a validator nor a writer looks at. */
 const known: Readonly<Record<string, readonly string[]>> = {
   object: ['type', 'properties', 'required', 'additionalProperties'],
   array: ['type', 'items', 'minItems', 'maxItems'],
@@ -19,9 +19,6 @@ const known: Readonly<Record<string, readonly string[]>> = {
   number: ['type', 'format', 'minimum', 'maximum'],
   boolean: ['type'],
 }
-
-/** Neither a validator nor a writer looks at them. */
-const annotations = ['title', 'description', 'example', 'examples', 'deprecated', 'externalDocs', '$comment']
 
 /** Finds schemas that have nothing but what is known. */
 export class KnownSchemas {
@@ -36,20 +33,13 @@ export class KnownSchemas {
     const target = isNode(schema) && schema.$ref !== undefined ? this.#target(schema) : schema
     if (!isNode(target) || typeof target.type !== 'string') return undefined
     const keywords = Object.hasOwn(known, target.type) ? known[target.type] : undefined
-    return keywords && hasOnly(target, [...keywords, ...this.more]) ? target : undefined
+    return keywords && saysOnly(target, [...keywords, ...this.more]) ? target : undefined
   }
 
   // What is said beside a reference counts for a validator, and not for a writer.
   #target(schema: Schema): Schema | undefined {
-    return hasOnly(schema, ['$ref']) ? (this.reader.node(schema) as Schema) : undefined
+    return saysOnly(schema, ['$ref']) ? (this.reader.node(schema) as Schema) : undefined
   }
-}
-
-function hasOnly(schema: Schema, keywords: readonly string[]): boolean {
-  const all = [...keywords, ...annotations]
-  return Object.keys(schema).every(
-    (name) => all.includes(name) || (name.startsWith('x-') && name !== exactNumbers),
-  )
 }
 
 /** The names of a function's code, and its constants. */

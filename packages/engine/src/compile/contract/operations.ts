@@ -36,13 +36,17 @@ export function readOperations(reader: Reader): Pick<Contract, 'prefix' | 'opera
     for (const [method, node] of operationsIn(item)) {
       reader.within(operationPlace({ path, method }), () => {
         const operation = readOperation(reader, { path, method, item, prefix }, reader.node(node))
-        if (operations.has(operation.id))
-          reader.problem(`two operations have the operationId ${operation.id}`)
+        const same = operations.get(operation.id)
+        if (same !== undefined)
+          reader.problem(`two operations have the operationId ${operation.id}`, operationPlace(same))
         operations.set(operation.id, operation)
       })
     }
   }
-  checkNames(reader, operations)
+  return checked(reader, { prefix, operations: withOwnNames(reader, operations) })
+}
+
+function checked(reader: Reader, { prefix, operations }: Pick<Contract, 'prefix' | 'operations'>) {
   checkRoutes(reader, operations)
   checkDeprecations(reader, operations)
   checkLinks(reader, operations)
@@ -102,7 +106,7 @@ function readOperation(
       parameters: readParameters(reader, place, path, item, node),
       body: requestBodyOf(reader, place, method, node),
       responses: readResponses(reader, place, node),
-      security: readRequirements(reader, place, node),
+      security: readRequirements(reader.document, node),
     }
   })
   const operation: Operation = {
@@ -212,34 +216,54 @@ function requestBodyOf(reader: Reader, place: string, method: string, operation:
 // File systems allow 255 bytes, and the extension needs some of them.
 const nameMax = 200
 
-// Names that differ only in case are the same file on some file systems.
-function checkNames(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
-  const ids = new Map<string, string>()
-  for (const operation of operations.values()) {
+// Names that differ only in case are the same file on some file systems: of several, the first keeps it, and
+// before it the one whose operationId it is. The others have a number, whatever else is added.
+function withOwnNames(reader: Reader, operations: ReadonlyMap<string, Operation>): Map<string, Operation> {
+  const all = [...operations.values()]
+  const owners = new Map<string, Operation>()
+  for (const each of [...all.filter(({ id, name }) => id === name), ...all])
+    if (!owners.has(fileOf(each.name))) owners.set(fileOf(each.name), each)
+  const named = all.map((operation): [string, Operation] => {
     const { id, name } = operation
-    const other = ids.get(name.toLowerCase())
-    if (other !== undefined)
-      problemAt(reader, operation, `${other} and ${id} would share the module ${name}: rename one of them`)
+    const owner = owners.get(fileOf(name))
     if (name.length > nameMax)
       problemAt(
         reader,
         operation,
         `${id}: the operationId names a file and must have at most ${nameMax} characters`,
       )
-    ids.set(name.toLowerCase(), id)
-  }
+    if (owner === undefined || owner === operation) return [id, operation]
+    const own = numbered(name, owners)
+    owners.set(fileOf(own), operation)
+    const text = `${id}: the name of its handler is ${own}, because ${owner.id} has ${owner.name}`
+    reader.within(operationPlace(operation), () => reader.warn(text))
+    return [id, { ...operation, name: own }]
+  })
+  return new Map(named)
+}
+
+function fileOf(name: string): string {
+  return name.toLowerCase()
+}
+
+function numbered(name: string, taken: ReadonlyMap<string, unknown>, number = 2): string {
+  const own = `${name}${number}`
+  return taken.has(fileOf(own)) ? numbered(name, taken, number + 1) : own
 }
 
 // `/pets/{id}` and `/pets/{petId}` match the same requests.
 function checkRoutes(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
-  const ids = new Map<string, string>()
+  const ids = new Map<string, Operation>()
   for (const operation of operations.values()) {
     const { id, method, prefix, path } = operation
     const url = prefix + path
     const route = `${method} ${(decoded(url) ?? url).replace(/\{[^{}]+\}/g, '{}')}`
     const other = ids.get(route)
-    if (other !== undefined) problemAt(reader, operation, `${other} and ${id} are both ${method} ${path}`)
-    ids.set(route, id)
+    if (other !== undefined)
+      reader.within(operationPlace(operation), () =>
+        reader.problem(`${other.id} and ${id} are both ${method} ${path}`, operationPlace(other)),
+      )
+    ids.set(route, operation)
   }
 }
 

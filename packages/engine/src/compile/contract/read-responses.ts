@@ -1,9 +1,9 @@
 // Response Objects: statuses, headers and content.
 
 import type { Header, Response } from '../../document/contract.js'
-import { isToken } from '../../document/names.js'
 import { found, type Node, type Reader } from '../../document/reader.js'
 import { isOfErrors } from '../../document/responses.js'
+import { isToken } from '../../lib/field-values.js'
 import { misspelt } from '../../lib/misspelt.js'
 import type { Use } from '../kinds/kind.js'
 import { readContents } from './content.js'

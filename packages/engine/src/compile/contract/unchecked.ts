@@ -15,12 +15,21 @@ export function uncheckedKeywords(document: object, places: readonly SchemaPlace
   const parents = new Set(places.flatMap(({ schema }) => nodesOf(schema.allOf).map(({ $ref }) => $ref)))
   return places.flatMap(({ schema, at }) => {
     const isParent = parents.has(pointerTo(at))
-    const texts = [ofFormat, ofPattern, ofRequired, ofDraft, ofNullable].map((each) => each(schema))
+    const texts = [ofType, ofFormat, ofPattern, ofRequired, ofDraft, ofNullable].map((each) => each(schema))
     const ofRef = ofDynamicRef(document, schema, anchors)
     return [...texts, ofRef, isParent ? ofParent(schema) : undefined].flatMap((text) =>
       text === undefined ? [] : [{ text: `${pointerTo(at)}: ${text}`, at }],
     )
   })
+}
+
+const types = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
+
+function ofType({ type = [] }: Schema): string | undefined {
+  const other = [type].flat().find((each) => !types.includes(String(each)))
+  return other === undefined || other === null
+    ? undefined
+    : `${other} is no type, so no server can check it: types are ${types.join(', ')}`
 }
 
 // Those of strings, and annotations: how the value is shown, or that it is any bytes.
@@ -45,9 +54,16 @@ function ofPattern({ pattern, patternProperties = {} }: Schema): string | undefi
     : `the pattern ${legacy} is only valid, and read, without the flag u`
 }
 
-function ofRequired({ required, properties = {}, patternProperties, additionalProperties }: Schema) {
-  if (!Array.isArray(required) || additionalProperties !== false || patternProperties !== undefined)
-    return undefined
+function ofRequired({ required, ...schema }: Schema): string | undefined {
+  if (required !== true) return Array.isArray(required) ? ofNames(required, schema) : undefined
+  return 'required: true says nothing: name the property in the list required of the object around it'
+}
+
+function ofNames(
+  required: readonly unknown[],
+  { properties = {}, patternProperties, additionalProperties }: Schema,
+) {
+  if (additionalProperties !== false || patternProperties !== undefined) return undefined
   const missing = required.find((name) => !Object.hasOwn(properties as object, String(name)))
   return missing === undefined ? undefined : `${missing} is required but not allowed, so no value is valid`
 }

@@ -10,6 +10,7 @@ import { successContents } from '../../document/responses.js'
 import { credentialPlace } from '../../document/security.js'
 import { isStream } from '../../kinds/index.js'
 import { capitalized } from '../../lib/texts.js'
+import { exactly } from '../../values/exact-values.js'
 import { effectiveParameters } from '../contract/parameters.js'
 
 export interface ExampleRequest {
@@ -128,9 +129,10 @@ function isObject(value: unknown): boolean {
 }
 
 // Of a parameter or a Media Type Object.
-function exampleOf({ example, examples, schema }: Node, reader: Reader): unknown {
+function exampleOf(node: Node, reader: Reader): unknown {
+  const { example, examples, schema } = exactly(node)
   const [first] = Object.values(nodeOf(examples))
-  return example ?? reader.node(first).value ?? exampleValue(schema, reader)
+  return example ?? exactly(reader.node(first)).value ?? exampleValue(schema, reader)
 }
 
 // What goes beyond is null: a schema may contain itself, also many times.
@@ -140,7 +142,14 @@ const valuesMax = 200
 // Undefined for a schema that no value matches.
 function exampleValue(schema: unknown, reader: Reader, count = { values: 0 }, depth = 0): unknown {
   if (reader.isFalse(schema)) return undefined
-  const { example, examples, default: fallback, const: only, enum: values, ...rest } = reader.node(schema)
+  const {
+    example,
+    examples,
+    default: fallback,
+    const: only,
+    enum: values,
+    ...rest
+  } = exactly(reader.node(schema))
   const [first] = Array.isArray(examples) ? examples : []
   const [one] = Array.isArray(values) ? values : []
   const given = example ?? first ?? only ?? fallback ?? one

@@ -1,9 +1,9 @@
 // A schema in a few words, for readers: `string of 1 to 255 characters`. It says less than the schema does
 // where words would be longer than the schema.
 
-import { parse, stringify } from 'lossless-json'
-import { exactNumbers } from '../../document/keywords.js'
+import { stringify } from 'lossless-json'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
+import { exactly } from '../../values/exact-values.js'
 
 // Deeper ones are rare, and nobody reads them in a line.
 const depthMax = 4
@@ -15,16 +15,12 @@ const nothing = 'nothing'
 export function shortSchema(schema: unknown, reader: Reader, depth = 0): string {
   if (reader.isFalse(schema)) return nothing
   const { $ref } = nodeOf(schema)
-  const target = withExact(reader.node(schema))
+  const target = exactly(reader.node(schema))
   if (typeof $ref === 'string' && (depth === depthMax || isLong(target))) return schemaNameOf($ref)
   if (depth === depthMax) return 'any'
   const inner = (each: unknown) => shortSchema(each, reader, depth + 1)
   const text = ownWords(target, inner)
   return target.default === undefined ? text : `${text}, by default ${json(target.default)}`
-}
-
-function withExact({ [exactNumbers]: exact, ...schema }: Node): Node {
-  return typeof exact === 'string' ? { ...schema, ...nodeOf(parse(exact)) } : schema
 }
 
 function schemaNameOf(ref: string): string {

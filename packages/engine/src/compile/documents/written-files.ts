@@ -7,9 +7,9 @@ import type { Contract, FileForm, FileServers } from '../../document/contract.js
 import { nodeOf } from '../../document/reader.js'
 import { isRelativeServer, ownServer, type ServerObject } from '../../serve/documents/own-server.js'
 import { withOwnRefs } from '../source/self.js'
+import { toDocument, toYaml, written } from '../source/yaml-text.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 import { withoutOpenApi32 } from './openapi-3.1.js'
-import { toDocument, toYaml, written } from './yaml-text.js'
 
 // Tools limited to OpenAPI 3.0 may have simple YAML parsers: no folded lines.
 const simpleYaml = { blockQuote: 'literal', lineWidth: 0 } as const

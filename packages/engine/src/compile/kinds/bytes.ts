@@ -1,5 +1,6 @@
 // Bytes: any media type whose schema says nothing of them but their length.
 
+import { asserts } from '../../document/keywords.js'
 import { isRange } from '../../document/media-types.js'
 import { type Node, nodeOf, nodesOf } from '../../document/reader.js'
 import { type DeclaredKind, schemaOf } from './kind.js'
@@ -22,26 +23,18 @@ export const bytes: DeclaredKind = {
 // Only the length of bytes can be validated, and only for a single media type: validators are found by type,
 // which a range is not.
 const bytesKeywords = ['type', 'format', 'minLength', 'maxLength', 'contentMediaType', 'allOf']
-const assertionKeywords = new RegExp(
-  '^(const|enum|pattern|anyOf|oneOf|not|if|\\$ref|contentEncoding|m(in|ax|ultiple).*)$' +
-    '|items|properties|required',
-  'i',
-)
 
 /** Whether a schema says no more of bytes than can be validated. @param isAny of a range of types */
 export function isBytes(schema: Node, isAny: boolean): boolean {
   const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined
   const isKnown = Object.keys(schema).every(
-    (key) =>
-      bytesKeywords.includes(key) ||
-      !assertionKeywords.test(key) ||
-      (key === 'contentEncoding' && isUnencoded(schema)) ||
-      (['anyOf', 'oneOf'].includes(key) && !isBounded),
+    (key) => bytesKeywords.includes(key) || !asserts(key) || (['anyOf', 'oneOf'].includes(key) && !isBounded),
   )
   const types = [schema.type ?? 'string'].flat()
   const parts = [...nodesOf(schema.allOf), ...alternativesOf(schema)]
   return (
     isKnown &&
+    isUnencoded(schema) &&
     !(isAny && isBounded) &&
     types.includes('string') &&
     parts.every((each) => isBytes(each, isAny))

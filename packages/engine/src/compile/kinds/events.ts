@@ -3,7 +3,7 @@
 
 import { typesOf } from '../../document/allowed-types.js'
 import type { Content, EventData, Schema } from '../../document/contract.js'
-import { type AnySchema, schemaKeywords } from '../../document/keywords.js'
+import { type AnySchema, asserts } from '../../document/keywords.js'
 import { isJson } from '../../document/media-types.js'
 import { type Node, nodeOf, nodesOf, type Reader } from '../../document/reader.js'
 
@@ -140,14 +140,13 @@ function readEvent(reader: Reader, parts: Parts): Event | string {
 
 // What is not among these would not be checked.
 const keywordsOfEvents = ['type', 'properties', 'required', 'additionalProperties', 'unevaluatedProperties']
-const assertions = /^(const|enum|dependentRequired|\$dynamicRef|m(in|ax).*)$/
 
 function partsProblem(reader: Reader, parts: Parts): string | undefined {
   const names = parts.flatMap(({ properties }) => Object.keys(nodeOf(properties)))
   const other = names.find((name) => !(name in fields))
   if (other !== undefined) return `has the property ${other}: an event has event, id, retry and data`
-  const isOther = (name: string) => schemaKeywords.has(name) || assertions.test(name)
-  const keyword = parts.flatMap(Object.keys).find((name) => !keywordsOfEvents.includes(name) && isOther(name))
+  const isOther = (name: string) => !keywordsOfEvents.includes(name) && asserts(name, 'object')
+  const keyword = parts.flatMap(Object.keys).find(isOther)
   if (keyword !== undefined)
     return `has ${keyword} in the schema of an event, which is not supported: use oneOf`
   if (parts.some(({ type = 'object' }) => ![type].flat().includes('object')))

@@ -3,7 +3,7 @@
 
 import type { Content } from '../../document/contract.js'
 import { type Framing, framingOf } from '../../document/framing.js'
-import { type AnySchema, mapValues, schemaKeywords } from '../../document/keywords.js'
+import { type AnySchema, asserts, mapValues } from '../../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { isBytes, isFile } from './bytes.js'
 import { isCsv, readRows, withSchemaOfRows } from './csv.js'
@@ -13,7 +13,10 @@ import type { Declared, DeclaredKind, Use } from './kind.js'
 export const stream: DeclaredKind = {
   read: (reader, declared, use) =>
     isStream(reader, declared, use) ? readStream(reader, declared, use) : undefined,
-  type: ({ upload }, value) => (upload === undefined ? `Items<${value}>` : `ArrivingItems<${value}>`),
+  type: ({ upload, framing }, value) => {
+    if (upload !== undefined) return `ArrivingItems<${value}>`
+    return framing === 'sse' ? `Items<${value} | EventPosition>` : `Items<${value}>`
+  },
 }
 
 // Events are for responses: in a request, without itemSchema, they are a text like any other.
@@ -93,11 +96,9 @@ function itemSchemaOf(reader: Reader, { schema, itemSchema }: Node, framing: Fra
 // The schema of an item in that of the whole: an array, of which nothing else is said.
 function wholeOf(reader: Reader, schema: unknown): AnySchema | undefined {
   const { type, items = true, ...others } = reader.node(schema)
-  const isMore = Object.keys(others).some((key) => schemaKeywords.has(key) || assertions.test(key))
+  const isMore = Object.keys(others).some((key) => asserts(key, 'array'))
   return type === 'array' && !isMore ? (items as AnySchema) : undefined
 }
-
-const assertions = /^(const|enum|\$ref|\$dynamicRef|m(in|ax).*|uniqueItems)$/
 
 /**
  * The Media Type Object with the schema of an item, as a handler returns it, in its `schema`.

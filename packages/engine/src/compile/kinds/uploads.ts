@@ -1,6 +1,7 @@
 // What the contract says of bytes and files that reach their handler while they arrive.
 
 import type { Content, FileRules, Lengths } from '../../document/contract.js'
+import { saysOnly } from '../../document/keywords.js'
 import { type Node, nodeOf, nodesOf, type Reader } from '../../document/reader.js'
 import { onlyFile } from '../../document/uploads.js'
 
@@ -62,15 +63,10 @@ function areCounted(parts: readonly Node[], names: readonly string[]): boolean {
   )
 }
 
-const ofForms = ['properties', 'required', 'additionalProperties', 'unevaluatedProperties']
-const ofFiles = ['format', 'contentMediaType', 'contentEncoding', 'minLength', 'maxLength']
+const always = ['type', 'allOf']
+const ofForms = [...always, 'properties', 'required', 'additionalProperties', 'unevaluatedProperties']
+const ofFiles = [...always, 'format', 'contentMediaType', 'contentEncoding', 'minLength', 'maxLength']
 const ofLists = ['items', 'minItems', 'maxItems']
-const annotations = ['title', 'description', 'deprecated', 'example', 'examples', 'externalDocs', '$comment']
-const always = ['type', 'allOf', ...annotations]
-
-function saysOnly(schema: Node, keywords: readonly string[]): boolean {
-  return Object.keys(schema).every((each) => [...keywords, ...always].includes(each) || each.startsWith('x-'))
-}
 
 /** The lengths that a schema allows bytes. */
 export function lengthsOf(schema: Node): Lengths {

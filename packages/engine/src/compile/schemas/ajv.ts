@@ -11,6 +11,7 @@ import type { NumberMode } from '../../values/exact-numbers.js'
 import { formats } from '../../values/formats.js'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes-keyword.js'
+import { defaultOf } from './common-js.js'
 import { addDefaults } from './default-keywords.js'
 import { addUnevaluated } from './evaluated-keywords.js'
 import { addExactNumber } from './exact-number-keyword.js'
@@ -52,7 +53,7 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
 // Until the first error, Ajv (8.20) skips what follows `prefixItems` if an array has fewer items.
 function judgeTuplesLast(ajv: Ajv): void {
   ajv.removeKeyword('prefixItems')
-  ajv.addKeyword(prefixItems.default as CodeKeywordDefinition)
+  ajv.addKeyword(defaultOf(prefixItems) as CodeKeywordDefinition)
 }
 
 // Ajv's own `useDefaults` and `coerceTypes` would change a value while it is judged.

@@ -7,11 +7,12 @@ import { type AnySchema, extendedBy, mapSubschemas } from '../../document/keywor
 import { noteExcuse } from '../../values/changes.js'
 import { changedIn, createNote, type Defaulting } from '../../values/defaulted.js'
 import type { Resolve } from '../../values/references.js'
+import { defaultOf } from './common-js.js'
 import { call, make, ofSchema } from './generated-code.js'
 
 /** Makes an Ajv note what defaults are to fill in, and adds the `excused` keyword to it. */
 export function addDefaults(ajv: Ajv): void {
-  const { code, ...own } = properties.default as CodeKeywordDefinition
+  const { code, ...own } = defaultOf(properties) as CodeKeywordDefinition
   const value: Defaulting = { defaulted: new Set(), compile: (schema) => ajv.compile(schema) }
   const defaulting = { value, code: _`defaulting` }
   ajv.removeKeyword('properties')

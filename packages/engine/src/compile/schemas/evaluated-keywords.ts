@@ -17,14 +17,15 @@ import {
   createOtherProperties,
   noteMatching,
 } from '../../values/evaluated.js'
+import { defaultOf } from './common-js.js'
 import { call, make, ofParent } from './generated-code.js'
 
 /** Replaces the keywords of an Ajv, and adds `evaluates`, which withEvaluations sets. */
 export function addUnevaluated(ajv: Ajv): void {
   ajv.opts.unevaluated = false // Ajv's own bookkeeping
-  const { code: _, ...ofContains } = contains.default as CodeKeywordDefinition
-  const { code: __, ...ofProperties } = properties.default as CodeKeywordDefinition
-  const { code: ___, ...ofItems } = items.default as CodeKeywordDefinition
+  const { code: _, ...ofContains } = defaultOf(contains) as CodeKeywordDefinition
+  const { code: __, ...ofProperties } = defaultOf(properties) as CodeKeywordDefinition
+  const { code: ___, ...ofItems } = defaultOf(items) as CodeKeywordDefinition
   for (const keyword of ['contains', 'unevaluatedProperties', 'unevaluatedItems']) ajv.removeKeyword(keyword)
   // Before all others: a schema does not see what those beside it evaluate.
   ajv.addKeyword({ keyword: 'evaluates', before: '$dynamicAnchor', code: noteEvaluated })
@@ -58,7 +59,7 @@ function judgeOthers(
     else cxt.subschema({ keyword, dataProp: other, dataPropType }, isValid)
     if (!it.allErrors) gen.if(schema === false || not(isValid), () => gen.break())
   })
-  cxt.ok(_`${errsCount} === ${names.default.errors}`)
+  cxt.ok(_`${errsCount} === ${defaultOf(names).errors}`)
 }
 
 // For Ajv, which adds the errors of each item to those before it. Beside a keyword that asks for unevaluated

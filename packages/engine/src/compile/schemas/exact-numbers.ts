@@ -1,10 +1,10 @@
 // Schemas with the keyword `exactNumber` (exact-number-keyword.ts) in place of Ajv's own keywords for
 // numbers.
 
-import { parse, stringify } from 'lossless-json'
+import { stringify } from 'lossless-json'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, exactNumbers, mapSchemas } from '../../document/keywords.js'
-import { exactNumber, integerRanges } from '../../lib/exact-number.js'
+import { integerRanges } from '../../lib/exact-number.js'
 import {
   bounds,
   isNumber,
@@ -13,6 +13,7 @@ import {
   type Rules,
   typesOf,
 } from '../../values/exact-numbers.js'
+import { exactly } from '../../values/exact-values.js'
 
 const values = ['enum', 'const'] as const
 
@@ -25,11 +26,7 @@ export function withExactNumbers<Each extends AnySchema>(schema: Each, mode: Num
 }
 
 function exact(given: Schema, mode: NumberMode): Schema {
-  const { [exactNumbers]: exactly, ...rounded } = given
-  const schema =
-    typeof exactly === 'string'
-      ? { ...rounded, ...(parse(exactly, undefined, { parseNumber: exactNumber }) as object) }
-      : given
+  const schema = exactNumbers in given ? exactly(given) : given
   const types = schema.type === undefined ? [] : ([schema.type].flat() as string[])
   checkEnum(schema, types)
   checkBounds(schema)

@@ -5,9 +5,10 @@ import { useFunc } from 'ajv/dist/compile/util.js'
 import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
 import { usePattern } from 'ajv/dist/vocabularies/code.js'
 import patternModule from 'ajv/dist/vocabularies/validation/pattern.js'
+import { defaultOf } from './common-js.js'
 
 const { default: ucs2length } = ucs2lengthModule
-const patternKeyword: CodeKeywordDefinition = patternModule.default
+const patternKeyword: CodeKeywordDefinition = defaultOf(patternModule)
 
 /**
  * Has an Ajv that reports all errors match no text that is longer than its `maxLength`, which may be all that

@@ -2,9 +2,11 @@
 // recursion, before anything that recurses reads it.
 
 import type { Pointer, Problem } from '../../document/contract-error.js'
-import { containerFields, type Nesting, nestingIn, outermost } from '../../document/keywords.js'
+import { isNode, type Nesting, nestingIn, outermost } from '../../document/keywords.js'
 import { valueAt } from '../../document/pointer.js'
 import { nodeOf } from '../../document/reader.js'
+import { nearest } from '../../lib/misspelt.js'
+import { documentForm, type Form } from './object-forms.js'
 
 /** As Redocly's parser of YAML: far more than people write, far from overflowing the stack of any reader. */
 export const nestingMax = 100
@@ -24,39 +26,119 @@ export function formProblem(file: object): Problem | undefined {
   return first
 }
 
-/** The places of a document, or of a part of one, with null for an object. */
-export function emptyProblems(
+/** The places of a document, or of a part of one, that are not what their fields must be. */
+export function misshapen(
   document: object,
   at: Pointer = [],
-  nesting: Nesting = outermost,
-  noteRef: (ref: string, nesting: Nesting) => void = () => {},
+  form: Form = documentForm,
+  noteRef: (ref: string, form: Form) => void = () => {},
 ): Problem[] {
-  const found = problemsOf({ value: valueAt(document, at), at, nesting }, (around, inner) => {
-    const isRef = inner.at.at(-1) === '$ref' && typeof inner.value === 'string'
-    if (isRef) noteRef(String(inner.value), around.nesting)
-    return emptyFault(around, inner)
+  const found: Problem[] = []
+  walkForms(
+    document,
+    (value, at, form) => {
+      const ref = refIn(value, form)
+      if (ref !== undefined) noteRef(ref, form)
+      // Of a field that is never a reference, the bundle has the target in its place.
+      if (ref !== undefined && !form.isReferable && (form.isMap || !ref.startsWith('#'))) return false
+      const fault = shapeFault(value, at, form)
+      if (fault !== undefined) found.push({ text: fault, at })
+      return fault === undefined
+    },
+    at,
+    form,
+  )
+  return found
+}
+
+// Without recursion, in the order of the document.
+function walkForms(
+  document: object,
+  visit: (value: unknown, at: Pointer, form: Form) => boolean,
+  at: Pointer = [],
+  form: Form = documentForm,
+): void {
+  const pending = [{ value: valueAt(document, at), at, form }]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { value, at, form } = next
+    if (visit(value, at, form)) pending.push(...innerParts(value, at, form).reverse())
+  }
+}
+
+/** A sentence with its place for each field that an object does not have, and that is like one of its fields. */
+export function misspeltFields(document: object): Problem[] {
+  const found: Problem[] = []
+  walkForms(document, (value, at, form) => {
+    const names = isNode(value) && form.fields.length > 0 ? Object.keys(value) : []
+    for (const name of names.filter((each) => !form.fields.includes(each) && !/^(x-|\$)/.test(each))) {
+      const meant = nearest(name, form.fields)
+      if (meant !== undefined)
+        found.push({ text: `${named([...at, name])} is unknown: did you mean ${meant}?`, at: [...at, name] })
+    }
+    return true
   })
-  return [...found]
+  return found
+}
+
+function innerParts(value: unknown, at: Pointer, form: Form) {
+  if (typeof value !== 'object' || value === null) return []
+  const isList = Array.isArray(value)
+  return Object.entries(value).flatMap(([key, each]) => {
+    const inner = form.inner(key)
+    return inner === undefined ? [] : [{ value: each, at: [...at, isList ? Number(key) : key], form: inner }]
+  })
+}
+
+// In a map, `$ref` is a name, unless its value is the text of one.
+function refIn(value: unknown, form: Form): string | undefined {
+  const { $ref } = isNode(value) ? value : {}
+  return typeof $ref === 'string' && form.noun !== '' ? $ref : undefined
+}
+
+function shapeFault(value: unknown, at: Pointer, form: Form): string | undefined {
+  const place = at.length === 0 ? 'the file' : named(at)
+  const isCut = at.at(-1) === '$ref' ? ' (what follows a blank and # is a comment: put it in quotes)' : ''
+  if (value === null && !form.accepts(value)) return `${place} is null: give it a value, or remove it${isCut}`
+  if (!form.accepts(value)) return `${place} must be ${form.noun}, not ${shown(value)}`
+  const isRef = refIn(value, form) !== undefined
+  const missing = isRef || !isNode(value) ? [] : form.needs.filter((field) => value[field] === undefined)
+  return missing.length === 0 ? undefined : `${place} has no ${missing.join(' and no ')}`
+}
+
+const shownMax = 40
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'an object'
+  if (typeof value !== 'string') return String(value)
+  return value.length > shownMax ? 'a text' : `the text ${JSON.stringify(value)}`
 }
 
 /**
- * The same for a document of several files. What a part of another file is, is known from the `$ref`s to it:
- * null may be data there.
+ * The same for a document of several files. What a part of another file must be, is known from the `$ref`s to
+ * it.
  * @param files by name, parsed
  * @param targetOf the file and the part that a `$ref` in a file refers to
  */
-export function emptyProblemsIn(
+export function misshapenIn(
   files: ReadonlyMap<string, object>,
   root: string,
   targetOf: (file: string, ref: string) => readonly [file: string, at: Pointer],
 ): (Problem & { readonly file: string })[] {
   const found: (Problem & { readonly file: string })[] = []
-  const parts = new Map([['', { file: root, at: [] as Pointer, nesting: outermost }]])
-  for (const { file, at, nesting } of parts.values()) {
+  const seen = new Map<Form, Set<string>>()
+  const pending: { readonly file: string; readonly at: Pointer; readonly form: Form }[] = [
+    { file: root, at: [], form: documentForm },
+  ]
+  for (const { file, at, form } of pending) {
     // with those that are added meanwhile
-    const problems = emptyProblems(files.get(file) ?? {}, at, nesting, (ref, nesting) => {
+    const problems = misshapen(files.get(file) ?? {}, at, form, (ref, form) => {
       const [target, at] = targetOf(file, ref)
-      if (target !== root) parts.set(JSON.stringify([target, at, nesting]), { file: target, at, nesting })
+      const known = seen.get(form) ?? new Set()
+      const place = JSON.stringify([target, at])
+      if (target === root || known.has(place) || valueAt(files.get(target) ?? {}, at) === undefined) return
+      seen.set(form, known.add(place))
+      pending.push({ file: target, at, form })
     })
     found.push(...problems.map((each) => ({ ...each, file })))
   }
@@ -74,13 +156,16 @@ export function textProblems(file: object, isUnread: (ref: string) => boolean): 
   return [...found]
 }
 
-/** The places of a file with a `$ref` that leads nowhere. */
-export function refProblems(file: object, leadsNowhere: (ref: string) => boolean): Problem[] {
+/** The references of a file that lead nowhere, with their places. */
+export function refProblems(
+  file: object,
+  leadsNowhere: (ref: string) => boolean,
+): { readonly ref: string; readonly at: Pointer }[] {
   const found = problemsOf({ value: file, at: [], nesting: outermost }, (_, { value, nesting }) => {
     const { $ref } = nesting.isMap || nesting.isData ? {} : nodeOf(value)
-    return typeof $ref === 'string' && leadsNowhere($ref) ? `cannot resolve $ref ${$ref}` : undefined
+    return typeof $ref === 'string' && leadsNowhere($ref) ? $ref : undefined
   })
-  return [...found]
+  return [...found].map(({ text, at }) => ({ ref: text, at }))
 }
 
 // In their order.
@@ -112,15 +197,6 @@ function formFault(_: Part, { value, at }: Part): string | undefined {
   return at.length > nestingMax ? tooDeep : undefined
 }
 
-function emptyFault(around: Part, { value, at, nesting }: Part): string | undefined {
-  if (value === null && !nesting.isData && isContainer(around, String(at.at(-1))))
-    return `${named(at)} is null: give it a value, or remove it`
-  const isMapping = around.nesting.of === 'mapping' && !around.nesting.isData
-  return isMapping && typeof value !== 'string'
-    ? `${named(at)} must be the name of a schema or a $ref`
-    : undefined
-}
-
 function named(at: Pointer): string {
   return at.slice(-3).join('.')
 }
@@ -128,9 +204,4 @@ function named(at: Pointer): string {
 // Whether a member must be a text.
 function isText({ nesting: { isMap, isData } }: Part, key: string): boolean {
   return !isMap && !isData && ['description', 'summary', 'title'].includes(key)
-}
-
-// Whether a member must be an object or an array.
-function isContainer({ value, nesting: { isMap } }: Part, key: string): boolean {
-  return isMap || Array.isArray(value) || containerFields.has(key)
 }

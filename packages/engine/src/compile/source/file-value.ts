@@ -17,10 +17,14 @@ import {
 } from 'yaml'
 import type { Pointer, Problem } from '../../document/contract-error.js'
 import { nestingIn, outermost } from '../../document/keywords.js'
+import { nodeOf } from '../../document/reader.js'
+import { versionProblem } from '../../document/versions.js'
 import { exactNumber, isKeptByDouble, narrowed } from '../../lib/exact-number.js'
 import { oneLine } from '../../lib/one-line.js'
-import { emptyProblems, formProblem, nestingMax, tooDeep } from './document-form.js'
+import { formProblem, misshapen, nestingMax, tooDeep } from './document-form.js'
 import { createMembers, firstValue, type Member } from './json-position.js'
+import { faultsOf } from './yaml-faults.js'
+import { mergeTag, nameUnmerged } from './yaml-merges.js'
 
 /**
  * The value of a file.
@@ -36,11 +40,18 @@ export function parseText(text: string): object {
   return value
 }
 
-/** The value of the first file, the document itself. @throws {Error} also if it has null for an object */
+/** The value of the first file, the document itself. @throws {Error} also if it is not in the form of one */
 export function parseDocumentText(text: string): object {
   const value = parseText(text)
-  refuse(emptyProblems(value), text)
+  if (Array.isArray(value)) throw noMapping()
+  const version = versionProblem(nodeOf(value).openapi)
+  // What its fields must be depends on the version.
+  refuse(version === undefined ? misshapen(value) : [{ text: version, at: ['openapi'] }], text)
   return value
+}
+
+function noMapping(): Error {
+  return atPlace('the file must contain a mapping: names and their values, as openapi: 3.1.0 is', 1, 1)
 }
 
 function refuse(problems: readonly Problem[], text: string): void {
@@ -98,15 +109,17 @@ function parseNumber(numeral: string): number | bigint {
 function parseYaml(text: string): object {
   const lines = new LineCounter()
   const parsed = parseDocument(text, { intAsBigInt: true, merge: true, lineCounter: lines })
-  const errors = [...parsed.errors, ...parsed.warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')]
-  const [error] = errors
-  if (error?.code === 'RESOURCE_EXHAUSTION') refuseNesting(text, lines)
-  // What follows an error of another kind may follow from it.
-  if (error) throw allOf(errors.filter(({ code }) => code === error.code))
+  nameUnmerged(parsed)
+  if (parsed.errors[0]?.code === 'RESOURCE_EXHAUSTION') refuseNesting(text, lines)
+  const faults = faultsOf(parsed, text).map((fault) => {
+    const { line, col } = lines.linePos(fault.offset)
+    return atPlace(oneLine(fault.text), line, col)
+  })
+  if (faults.length > 0) throw allOf(faults)
   const value: unknown = parsed.toJS({
     reviver: (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each),
   })
-  if (typeof value !== 'object' || value === null) throw new Error('the file must contain a mapping')
+  if (typeof value !== 'object' || value === null) throw noMapping()
   refuseOtherThanJson(parsed, lines)
   return value
 }
@@ -137,6 +150,7 @@ function refuseOtherThanJson(parsed: Document, lines: LineCounter): void {
   visit(parsed, {
     Node(place, each, around) {
       const { tag = '', source, value, range } = each as Scalar.Parsed // or a collection, without a source
+      if (place === 'key' && tag === mergeTag) return
       const isKnown = place === 'key' || typeof value !== 'number' || Number.isFinite(value)
       const isRounded = typeof value === 'number' && Number.isFinite(value) && !isKept(source)
       const keyword = isRounded ? exactKeywordIn(around) : undefined

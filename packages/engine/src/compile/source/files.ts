@@ -4,11 +4,12 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
-import { stringify } from 'yaml'
+import { type Place, placeIn, wholeDocument } from '../../document/component-kinds.js'
 import { ContractError, type Pointer } from '../../document/contract-error.js'
 import { filesOf, type ReadText, UnreadFile } from '../../document/file-text.js'
 import {
   mapMembers,
+  mapValues,
   type Nesting,
   nestingIn,
   outermost,
@@ -22,11 +23,13 @@ import { oneLine } from '../../lib/one-line.js'
 import { knownExtensions } from '../contract/extensions.js'
 import { withDecisions } from './decided.js'
 import { withWrittenRefs } from './discriminator.js'
-import { emptyProblemsIn, refProblems, textProblems } from './document-form.js'
+import { misshapenIn, refProblems, textProblems } from './document-form.js'
 import { createPosition, type Position, parseDocumentText, parseText } from './file-value.js'
+import { hintAt } from './meant-ref.js'
 import { withSchemeNames } from './scheme-names.js'
 import { withOwnRefs } from './self.js'
 import { refAsAllOf } from './upgrade.js'
+import { toYaml } from './yaml-text.js'
 
 /** A document, bundled. */
 export interface Source {
@@ -135,7 +138,7 @@ function noteUnread(unread: Map<string, string>, file: string, error: Error): ne
 }
 
 function textOfBundle(document: object): string {
-  return stringify(withDecisions(document).document, { aliasDuplicateObjects: false })
+  return toYaml(withDecisions(document).document, {})
 }
 
 // The document of a file and those that it refers to.
@@ -176,7 +179,8 @@ async function bundled(
     checkTexts(values, unparsed, place)
     throw error
   })
-  checkFilled(values, file, place)
+  checkAnchors(values, place)
+  checkShape(values, file, place)
   return completed(bundle, bundle, foreign) as object
 }
 
@@ -185,7 +189,7 @@ function rootOf(text: string): object {
 }
 
 // Of a file of Markdown, the parser of YAML would tell a line that is right.
-function checkTexts(values: ReadonlyMap<string, object>, unparsed: ReadonlySet<string>, place: Place): void {
+function checkTexts(values: ReadonlyMap<string, object>, unparsed: ReadonlySet<string>, place: Locate): void {
   const lines = [...values].flatMap(([file, value]) =>
     textProblems(value, (ref) => unparsed.has(fileOf(ref, file))).map(
       ({ text, at }) => `${place(file, at)}: ${oneLine(text)}`,
@@ -194,13 +198,22 @@ function checkTexts(values: ReadonlyMap<string, object>, unparsed: ReadonlySet<s
   if (lines.length > 0) throw new ContractError(lines.join('\n'))
 }
 
-function checkFilled(values: ReadonlyMap<string, object>, file: string, place: Place): void {
+// $RefParser leaves them as they are.
+function checkAnchors(values: Read['values'], place: Locate): void {
+  const isAnchor = () => (ref: string) => /^#[^/]/.test(ref)
+  const lines = refLines(values, place, isAnchor, (file, ref) => hintAt(values.get(file), ref))
+  if (lines.length > 0) throw new ContractError(lines.join('\n'))
+}
+
+function checkShape(values: ReadonlyMap<string, object>, file: string, place: Locate): void {
   const targetOf = (from: string, ref: string) => {
     const [, pointer = ''] = ref.split('#', 2)
     return [fileOf(ref, from), pointerKeys(pointer) ?? []] as const
   }
-  const found = emptyProblemsIn(values, file, targetOf)
-  const lines = found.map(({ file, at, text }) => `${place(file, at)}: ${oneLine(text)}`)
+  const found = misshapenIn(values, file, targetOf)
+  const lines = found.map(({ file, at, text }) => {
+    return `${place(file, at)}${at.length === 0 ? ':1:1' : ''}: ${oneLine(text)}`
+  })
   if (lines.length > 0) throw new ContractError([...new Set(lines)].join('\n'))
 }
 
@@ -323,19 +336,25 @@ function withSiblingsInAllOf(value: object, of: string, isOld: boolean): object 
   return refAsAllOf(nodeOf(value), isOld || referenceFields.has(of), of !== '')
 }
 
-// Puts back what was set aside, and replaces a `$ref` to a whole map, such as `properties`, by the map: in a
-// map, `$ref` is a name like any other.
+// Puts back what was set aside, and replaces a `$ref` by its target where OpenAPI has none, as in `servers`, and
+// in a map such as `properties`, where it is a name like any other.
 function completed(
   value: unknown,
   bundle: object,
   foreign: readonly unknown[],
-  nesting = outermost,
+  place: Place | undefined = wholeDocument,
+  around: readonly string[] = [],
 ): unknown {
   if (typeof value === 'string' && value.startsWith(mark)) return foreign[Number(value.slice(mark.length))]
   if (typeof value !== 'object' || value === null) return value
-  const { $ref } = nesting.isMap ? nodeOf(value) : {}
-  if (typeof $ref === 'string') return completed(resolvePointer(bundle, $ref), bundle, foreign, nesting)
-  return mapMembers(value, nesting, (each, inner) => completed(each, bundle, foreign, inner))
+  const { $ref } = nodeOf(value)
+  const isReplaced = place !== undefined && (place.nesting.isMap || place.kind === undefined)
+  if (isReplaced && typeof $ref === 'string' && !around.includes($ref))
+    return completed(resolvePointer(bundle, $ref), bundle, foreign, place, [...around, $ref])
+  const isList = Array.isArray(value)
+  const inner = (each: unknown, key: string) =>
+    completed(each, bundle, foreign, place && placeIn(place, key, isList), around)
+  return isList ? value.map((each, i) => inner(each, String(i))) : mapValues(value, inner)
 }
 
 // YAML cannot contain NUL.
@@ -353,23 +372,64 @@ function problems(error: unknown, file: string, { values, place, unread }: Read)
         const told = text.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : text
         return `${[shown(name), ...at].filter(Boolean).join(':')}: ${told}`
       })
+    if (each.message === 'URI malformed') return malformedRefs(values, place)
     // The parser's place is where it came from, by whatever way, or in the file without the target.
     const lost = each.code === 'EMISSINGPOINTER' ? lostRefs(values, place) : []
     if (lost.length > 0) return lost
     const source = toPath(each.source || path.resolve(file))
-    return `${place(source, each.path ?? [])}: ${explain(each, unread)}`
+    return `${place(source, each.path ?? [])}: ${explain(each, unread)}${fileHint(each, values)}`
   })
 }
 
-function lostRefs(values: Read['values'], place: Place): string[] {
-  return [...values].flatMap(([file, value]) => {
-    const leadsNowhere = (ref: string) => {
-      const [, pointer] = /(#\/.*)$/.exec(ref) ?? []
-      const target = pointer === undefined || isHttpUrl(ref) ? undefined : values.get(fileOf(ref, file))
-      return target !== undefined && resolvePointer(target, String(pointer)) === undefined
-    }
-    return refProblems(value, leadsNowhere).map(({ text, at }) => `${place(file, at)}: ${oneLine(text)}`)
+function malformedRefs(values: Read['values'], place: Locate): string[] {
+  return refLines(
+    values,
+    place,
+    () => (ref) => pointerKeys(ref) === undefined,
+    () => ': it is not a valid URL: write % as %25',
+  )
+}
+
+function refLines(
+  values: Read['values'],
+  place: Locate,
+  isWrongIn: (file: string) => (ref: string) => boolean,
+  hint: (file: string, ref: string) => string,
+): string[] {
+  return [...values].flatMap(([file, value]) =>
+    refProblems(value, isWrongIn(file)).map(({ ref, at }) => {
+      return `${place(file, at)}: ${oneLine(`cannot resolve $ref ${ref}${hint(file, ref)}`)}`
+    }),
+  )
+}
+
+function lostRefs(values: Read['values'], place: Locate): string[] {
+  const targetOf = (file: string, ref: string) => values.get(fileOf(ref, file))
+  const isLost = (file: string) => (ref: string) => {
+    const [, pointer] = /(#.*)$/.exec(ref) ?? []
+    const target = pointer === undefined || isHttpUrl(ref) ? undefined : targetOf(file, ref)
+    return (
+      target !== undefined &&
+      !/^#\/?$/.test(String(pointer)) &&
+      resolvePointer(target, String(pointer)) === undefined
+    )
+  }
+  return refLines(values, place, isLost, (file, ref) => hintAt(targetOf(file, ref), ref))
+}
+
+// `components/schemas/Pet`, or `Pet`, names a file.
+function fileHint({ message }: JSONParserError, values: Read['values']): string {
+  const url = unreadUrl(message)
+  if (url === undefined || isHttpUrl(url)) return ''
+  const hints = [...values].flatMap(([file, value]) => {
+    const found = refProblems(value, (ref) => !isHttpUrl(ref) && fileOf(ref, file) === toPath(url))
+    return found.map(({ ref }) => hintAt(value, ref))
   })
+  return hints.find((each) => each !== '') ?? ''
+}
+
+function unreadUrl(message: string): string | undefined {
+  return /^Error reading file "(.*)"/.exec(message)?.[1]
 }
 
 function explain(
@@ -377,8 +437,7 @@ function explain(
   unread: ReadonlyMap<string, string>,
 ): string {
   if (code === 'EMISSINGPOINTER') return `cannot resolve $ref ${targetRef}`
-  if (message === 'URI malformed') return 'a $ref is not a valid URL: write % as %25'
-  const url = /^Error reading file "(.*)"/.exec(message)?.[1]
+  const url = unreadUrl(message)
   if (url === undefined) return message.split('\n', 1)[0] ?? ''
   if (isHttpUrl(url)) return `$ref ${url} is a URL, which is not fetched: keep a copy next to the contract`
   const reason = unread.get(toPath(url))
@@ -393,14 +452,14 @@ interface Read {
   readonly values: Map<string, object>
   /** Why others were not read. */
   readonly unread: ReadonlyMap<string, string>
-  readonly place: Place
+  readonly place: Locate
 }
 
 /** A location: `openapi.yaml:12:7`, or the file alone if the part cannot be found. */
-type Place = (file: string, at: Pointer) => string
+type Locate = (file: string, at: Pointer) => string
 
 // Parses each file for locations once, as YAML, which includes JSON.
-function createPlace(texts: ReadonlyMap<string, string>): Place {
+function createPlace(texts: ReadonlyMap<string, string>): Locate {
   const positions = new Map<string, Position>()
   return (file, at) => {
     const text = texts.get(file)

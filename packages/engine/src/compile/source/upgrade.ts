@@ -3,6 +3,7 @@
 
 import { stringify } from 'lossless-json'
 import {
+  exactExamples,
   exactNumbers,
   mapMembers,
   type Nesting,
@@ -30,7 +31,7 @@ interface Conversion {
 }
 
 function converted(value: unknown, conversion: Conversion, nesting = outermost): unknown {
-  if (exactKeywords.has(nesting.of)) return value // rounded by withExact
+  if (isExact(value, nesting.of)) return value // rounded by withExact
   if (nesting.isData || typeof value !== 'object' || value === null) return rounded(value)
   const isNamed = nesting.isMap || Array.isArray(value)
   const known = isNamed ? undefined : conversion.known.get(value)
@@ -52,19 +53,25 @@ const exactKeywords = new Set([
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
   ...['enum', 'const', 'default'],
 ])
+// Of schemas, parameters, headers and media types, and of an Example Object.
+const exampleFields = new Set(['example', 'examples', 'value', 'dataValue'])
+
+// A map of Example Objects is none itself.
+function isExact(value: unknown, field: string): boolean {
+  return exactKeywords.has(field) || (field === 'examples' ? Array.isArray(value) : exampleFields.has(field))
+}
 
 // Readers of the document (JSON, Fastify, openapi-typescript) do not support bigint, so keep doubles and add
-// the exact values as JSON.
-function withExact(schema: Node): Node {
-  const entries = Object.entries(schema)
-  const exact = entries.filter(([key, value]) => exactKeywords.has(key) && rounded(value) !== value)
-  if (exact.length === 0) return schema
+// the exact values as JSON (values/exact-values.ts).
+function withExact(node: Node): Node {
+  return withExactly(exampleFields, exactExamples, withExactly(exactKeywords, exactNumbers, node))
+}
+
+function withExactly(fields: ReadonlySet<string>, extension: string, node: Node): Node {
+  const exact = Object.entries(node).filter(([key, value]) => fields.has(key) && rounded(value) !== value)
+  if (exact.length === 0) return node
   const doubles = exact.map(([key, value]) => [key, rounded(value)])
-  return {
-    ...schema,
-    ...Object.fromEntries(doubles),
-    [exactNumbers]: stringify(Object.fromEntries(exact)),
-  }
+  return { ...node, ...Object.fromEntries(doubles), [extension]: stringify(Object.fromEntries(exact)) }
 }
 
 /** A value with its bigints as doubles; the same object if it contains none. */

@@ -142,8 +142,10 @@ function rootOf({ scheme, authority = '', prefix }: Claim): string {
 }
 
 // RFC 9112, section 3.2.2: the host of an absolute target counts, and `Host` does not.
-function authorityOf(target: string, { host }: IncomingHttpHeaders): string | undefined {
-  return target.startsWith('/') ? host : /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]
+// Of HTTP/2, a request need not have one.
+function authorityOf(target: string, headers: IncomingHttpHeaders): string | undefined {
+  if (target.startsWith('/')) return headers.host ?? lastOf(headers[':authority'])
+  return /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]
 }
 
 const prefixMax = 255

@@ -14,10 +14,19 @@ const frameworkCodes: Readonly<Record<string, OwnErrorCode>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
   FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_json',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
-  FST_ERR_MAX_PARAM_LENGTH: 'uri_too_long',
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: 'unsupported_media_type',
   FST_ERR_VALIDATION: 'invalid_request',
   ECONNRESET: 'malformed_request',
+}
+
+// Of what the application may set: its own routes, and the option `handlerTimeout`.
+const ownCodes: Readonly<Record<string, { code: string; message: string; status: number }>> = {
+  FST_ERR_MAX_PARAM_LENGTH: {
+    code: 'uri_too_long',
+    message: 'A parameter of the path is too long.',
+    status: 414,
+  },
+  FST_ERR_HANDLER_TIMEOUT: { code: 'handler_timeout', message: 'The handler took too long.', status: 503 },
 }
 
 /**
@@ -31,6 +40,8 @@ export function toRequestError(error: unknown, contract: Contract): RequestError
     message,
     statusCode = 500,
   } = error as { code?: unknown; message?: string; statusCode?: number }
+  const own = typeof code === 'string' ? ownCodes[code] : undefined
+  if (own !== undefined) return new RequestError(own.code, own.message, { status: own.status, cause: error })
   const known = typeof code === 'string' ? frameworkCodes[code] : undefined
   if (known !== undefined) return requestFault(known, String(message), contract, error)
   if (statusCode >= 400 && statusCode < 500)
@@ -63,10 +74,12 @@ function requestFault(
 }
 
 /**
- * Refuses a request whose path and query are longer than the contract's limit.
- * @throws {RequestError} `uri_too_long`
+ * Refuses a request whose path and query are longer than the contract's limit, or that have a fragment: the
+ * router would take it for a query, which nothing else does (RFC 9112, section 3.2).
+ * @throws {RequestError} `uri_too_long`, `malformed_request`
  */
 export function checkUrl({ url }: FastifyRequest, contract: Contract): void {
+  if (url.includes('#')) throw requestFault('malformed_request', '', contract, undefined)
   if (url.length > contract.limits.url) throw requestFault('uri_too_long', '', contract, undefined)
 }
 

@@ -6,9 +6,9 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
+import { namesTag } from '../../lib/field-values.js'
 import type { Address } from '../base/address.js'
 import { withAbsoluteLinks } from '../response/absolute-links.js'
-import { matches } from '../response/entity-tags.js'
 import { addHeaders } from '../response/list-headers.js'
 
 // Strong entity tags differ between representations (RFC 9110, section 8.8.3).
@@ -71,7 +71,7 @@ export function addAsset(
     addHeaders(reply, { Vary: 'Accept-Encoding' })
     // For HEAD, Fastify derives Content-Length from the payload; it must equal that of a 200 (RFC 9110,
     // section 8.6).
-    if (matches(request.headers['if-none-match'] ?? '', etag))
+    if (namesTag(request.headers['if-none-match'] ?? '', etag, true))
       return reply.code(304).send(request.method === 'HEAD' ? bytes : undefined)
     if (coding !== 'identity') reply.header('Content-Encoding', coding)
     return bytes
@@ -97,8 +97,10 @@ async function toAsset(make: () => Made | Promise<Made>, brotliQuality: number):
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
   return {
     identity: { bytes, etag: `"${hash}"` },
-    gzip: { bytes: await promisify(gzip)(bytes), etag: `"${hash}-gzip"` },
-    br: { bytes: await promisify(brotliCompress)(bytes, brotli), etag: `"${hash}-br"` },
+    // The coding comes first: a proxy that compresses, such as Caddy, takes `-gzip"` of an If-None-Match for
+    // its own.
+    gzip: { bytes: await promisify(gzip)(bytes), etag: `"gzip-${hash}"` },
+    br: { bytes: await promisify(brotliCompress)(bytes, brotli), etag: `"br-${hash}"` },
   }
 }
 

@@ -4,7 +4,7 @@
 
 import { stringify } from 'lossless-json'
 import type { Contract, Header, Response, SentRequest } from '../../document/contract.js'
-import { isToken } from '../../document/names.js'
+import { isToken } from '../../lib/field-values.js'
 import { headerText } from '../response/header-text.js'
 import { createResponseChecks, type ResponseCheck, ResponseError } from '../response/response-validation.js'
 import { type Asked, urlOf } from './callback-url.js'

@@ -3,8 +3,9 @@
 // contract says that its own does.
 
 import type { Content } from '../../document/contract.js'
-import { essence, isRange, mediaParameters, splitAt } from '../../document/media-types.js'
+import { essence, isRange, parametersOf } from '../../document/media-types.js'
 import { sentType } from '../../kinds/index.js'
+import { elementsOf, readParameters } from '../../lib/field-values.js'
 
 /** Returns the media type that an `Accept` prefers; undefined if it accepts none of them. */
 export type Prefer = (accept: string | undefined) => string | undefined
@@ -67,7 +68,7 @@ let last: { readonly accept: string; readonly accepted: readonly Accepted[] } | 
 
 function readAccept(accept: string): readonly Accepted[] {
   if (last?.accept !== accept)
-    last = { accept, accepted: splitAt(accept, ',').flatMap((each) => readAccepted(each) ?? []) }
+    last = { accept, accepted: elementsOf(accept).flatMap((each) => readAccepted(each) ?? []) }
   return last.accepted
 }
 
@@ -144,13 +145,12 @@ function readAccepted(text: string): Accepted | undefined {
 // Wider than RFC 9110, section 12.4.2: Java sends `q=.2`.
 const weight = /^(\d+(\.\d*)?|\.\d+)$/
 const mediaRange = /^(?:(\*)\/(\*)|([!#$%&'+.^_`|~\w-]+)\/([!#$%&'*+.^_`|~\w-]+))$/
-const none = new Map<string, string>()
 
 function readMediaRange(text: string): MediaRange | undefined {
   const match = mediaRange.exec(essence(text))
   if (match === null) return undefined
   const [, anyType, anySubtype, type = anyType, subtype = anySubtype] = match
   if (type === undefined || subtype === undefined) return undefined
-  const parameters = text.includes(';') ? mediaParameters(text) : none
-  return parameters && { type, subtype, parameters }
+  if (readParameters(text).fault !== undefined) return undefined
+  return { type, subtype, parameters: parametersOf(text) }
 }

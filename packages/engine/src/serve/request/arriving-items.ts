@@ -5,13 +5,13 @@
 import type { FastifyRequest } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
 import type { Judges } from '../../document/judges.js'
-import type { RequestError } from '../../document/request-error.js'
+import { RequestError } from '../../document/request-error.js'
 import { isStream } from '../../kinds/index.js'
 import { errorsMax as keptMax } from '../../values/explain.js'
 import { shownMax } from '../../values/messages.js'
 import { itemTurn } from '../base/item-turns.js'
 import type { HeldBytes } from './body-memory.js'
-import { InvalidItem, type ItemError, ItemReader, type ItemRules } from './item-reader.js'
+import { InvalidItem, type ItemError, ItemReader, type ItemRules, inBody, type Place } from './item-reader.js'
 import { ItemTexts } from './item-texts.js'
 import { contentOf } from './request-validation.js'
 import { Upload } from './upload.js'
@@ -37,6 +37,8 @@ export class ArrivingItems implements AsyncIterable<unknown> {
   #chunks: AsyncIterator<Buffer> | undefined
   #isBegun = false
   #hasEnded = false
+  /** Of the items that the handler still has. */
+  readonly #places = new WeakMap<object, Place>()
 
   constructor(
     readonly upload: Upload,
@@ -46,6 +48,7 @@ export class ArrivingItems implements AsyncIterable<unknown> {
     const onHeld = (held: HeldBytes) => upload.alsoHolds(held)
     this.#reader = new ItemReader(rules)
     this.#texts = new ItemTexts(rules.framing, { max: rules.max, memory, onHeld })
+    upload.placed = (error) => this.#placed(error)
   }
 
   /**
@@ -75,13 +78,14 @@ export class ArrivingItems implements AsyncIterable<unknown> {
           if (await this.#receive()) continue
           return
         }
+        this.upload.itemsTaken++
         const turn = itemTurn()
         if (turn !== undefined) await turn
         const item = this.#reader.read(text, this.#texts.number)
         if (item instanceof InvalidItem) onInvalid(item)
         else if (item !== undefined) {
           onValid()
-          this.upload.itemsTaken++
+          if (typeof item.value === 'object' && item.value !== null) this.#places.set(item.value, item.place)
           yield item.value
         }
       }
@@ -89,6 +93,16 @@ export class ArrivingItems implements AsyncIterable<unknown> {
       this.upload.fail(error as Error)
       throw error
     }
+  }
+
+  // Of an item that was refused behind the contract, such as by its table.
+  #placed(error: unknown): unknown {
+    if (!(error instanceof RequestError)) return error
+    const { violations: [violation] = [], refused, cause } = error.options
+    const place = refused && this.#places.get(refused)
+    if (place === undefined || violation === undefined) return error
+    const { message, options } = invalid([inBody(place, { ...violation, sentence: error.message })])
+    return new RequestError(error.code, message, { ...options, cause })
   }
 
   // Returns false once there is nothing left.
@@ -149,7 +163,7 @@ export function itemsReceiver(
   if (streams.length === 0) return undefined
   const rules = new Map(streams.map((each) => [each, rulesOf(each, operation, judge)]))
   return (request) => {
-    const content = request.body instanceof Upload ? contentOf(request, operation) : undefined
+    const content = request.body instanceof Upload ? contentOf(request) : undefined
     const own = content && rules.get(content)
     if (own !== undefined) request.body = new ArrivingItems(request.body as Upload, own)
   }

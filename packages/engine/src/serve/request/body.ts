@@ -21,15 +21,10 @@ export interface BodyLimits {
 
 /**
  * Reads a body into one buffer, copying each chunk as it arrives.
- * @param length its Content-Length, if known
+ * @param length of it, if that is known
  */
-export function readBody(
-  payload: Readable,
-  length: string | undefined,
-  limits: BodyLimits,
-  onBody: OnBody,
-): void {
-  const refusal = refusalOf(Number(length ?? 0), limits)
+export function readBody(payload: Readable, length = 0, limits: BodyLimits, onBody: OnBody): void {
+  const refusal = refusalOf(length, limits)
   if (refusal !== undefined) {
     onBody(refusal)
     return

@@ -22,3 +22,13 @@ export function sentCookies({ raw }: FastifyRequest): Map<string, string[]> {
   }
   return sent
 }
+
+/** The text of a cookie, or of an element of one. Undefined if it is not UTF-8, or has NUL. */
+export function decodeCookie(sent: string): string | undefined {
+  try {
+    const text = decodeURIComponent(withoutBlanks(sent))
+    return text.includes('\0') ? undefined : text
+  } catch {
+    return undefined
+  }
+}

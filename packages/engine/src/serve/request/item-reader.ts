@@ -31,7 +31,7 @@ export interface ItemError {
 }
 
 /** A value that is valid, and has been changed as its schema says; or an item that is not. */
-export type Item = { readonly value: unknown } | InvalidItem
+export type Item = { readonly value: unknown; readonly place: Place } | InvalidItem
 
 type Text = NonNullable<ReturnType<ItemTexts['next']>>
 
@@ -59,7 +59,7 @@ export class ItemReader {
       throw error
     }
     const { validate } = this.rules
-    if (validate(holder.value, this.#context)) return { value: holder.value }
+    if (validate(holder.value, this.#context)) return { value: holder.value, place }
     return new InvalidItem(
       place,
       isTooComplex(validate.errors?.[0]) ? { refusal: tooComplex() } : { value: holder.value, validate },
@@ -93,7 +93,8 @@ function checkRecord(text: Buffer, line: number): void {
   if (!isWhole) throw ownError('invalid_json', 'The body does not end with a line feed, and may be cut.')
 }
 
-interface Place {
+/** Where an item is in its body. */
+export interface Place {
   /** Which item it is, from 0. */
   readonly index: number
   readonly line: number
@@ -132,16 +133,10 @@ export class InvalidItem {
 
   /** What is wrong with it, by itself, and as a violation of the body, which is the array of all items. */
   told(): { readonly error: ItemError; readonly violation: WordedViolation }[] {
-    const { index, line, of } = this.place
-    const at = ` (${of} ${line})`
+    const { line } = this.place
     return this.#violations().map((own) => ({
       error: { line, pointer: own.pointer, detail: own.detail },
-      violation: {
-        in: own.in,
-        pointer: `/${index}${own.pointer}`,
-        detail: own.detail + at,
-        sentence: own.sentence.replace(/^body/, `body[${index}]`) + at,
-      },
+      violation: inBody(this.place, own),
     }))
   }
 
@@ -153,5 +148,16 @@ export class InvalidItem {
     const { value, validate } = this.why
     const errors = validate.explain(value)
     return violationsIn('body', errors, needlessNulls(value, errors, validate))
+  }
+}
+
+/** What is wrong with an item, as a violation of the body, which is the array of all items. */
+export function inBody({ index, line, of }: Place, own: WordedViolation): WordedViolation {
+  const at = ` (${of} ${line})`
+  return {
+    in: own.in,
+    pointer: `/${index}${own.pointer}`,
+    detail: own.detail + at,
+    sentence: own.sentence.replace(/^body/, `body[${index}]`) + at,
   }
 }

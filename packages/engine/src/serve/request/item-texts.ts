@@ -5,7 +5,7 @@ import type { Framing } from '../../document/framing.js'
 import { type BodyLimits, GrowingBuffer } from './body.js'
 
 const nothing = Buffer.alloc(0)
-const [lineFeed, recordSeparator] = [0x0a, 0x1e]
+const [lineFeed, carriageReturn, recordSeparator] = [0x0a, 0x0d, 0x1e]
 
 /** A text that is longer than an item may be. */
 export const tooLong = Symbol('too long')
@@ -22,14 +22,17 @@ export class ItemTexts {
   /** The beginning of the next text. */
   readonly #rest: GrowingBuffer
   readonly #separator: number
+  /** What may stand before the separator, and does not count. */
+  readonly #end: number
 
   constructor(
     framing: Framing,
     readonly limits: BodyLimits,
   ) {
     this.#separator = framing === 'sequence' ? recordSeparator : lineFeed
+    this.#end = framing === 'sequence' ? lineFeed : carriageReturn
     this.number = framing === 'sequence' ? -1 : 0
-    this.#rest = new GrowingBuffer(limits)
+    this.#rest = new GrowingBuffer({ ...limits, max: limits.max + 1 })
   }
 
   /** Adds bytes, once `next` has returned undefined. */
@@ -65,7 +68,7 @@ export class ItemTexts {
     return this.next()
   }
 
-  #last(): Buffer | undefined {
+  #last(): Buffer | typeof tooLong | undefined {
     if (this.#rest.bytes.length === 0) return undefined
     this.number++
     return this.#taken()
@@ -79,14 +82,19 @@ export class ItemTexts {
   }
 
   #whole(piece: Buffer): Buffer | typeof tooLong {
-    if (this.#rest.bytes.length === 0) return piece.length > this.limits.max ? tooLong : piece
+    if (this.#rest.bytes.length === 0) return this.#bounded(piece)
     return this.#keep(piece) ? this.#taken() : tooLong
   }
 
-  #taken(): Buffer {
+  #taken(): Buffer | typeof tooLong {
     const { bytes } = this.#rest
     this.#rest.clear()
-    return bytes
+    return this.#bounded(bytes)
+  }
+
+  #bounded(text: Buffer): Buffer | typeof tooLong {
+    const length = text.at(-1) === this.#end ? text.length - 1 : text.length
+    return length > this.limits.max ? tooLong : text
   }
 
   // Returns false, and keeps nothing, if it is too long.

@@ -9,12 +9,13 @@ import type { Judges, Validator } from '../../document/judges.js'
 import { jsonPointer } from '../../document/pointer.js'
 import { kindOf } from '../../kinds/index.js'
 import type { Parsed, Received } from '../../kinds/kind.js'
+import { decode, decodedOrSent, nameIn, pairsOf } from '../../lib/query.js'
 import { requestPath } from '../../lib/request-path.js'
 import { literalPattern, splitPair } from '../../lib/texts.js'
 import { errorAt, withPath } from '../../values/messages.js'
 import { type Decode, once, parsed, readStyled, StyleError, toObject } from '../../values/styles.js'
-import { sentCookies } from './cookies.js'
-import { decode, exceptFor, invalidText, withoutBlanks } from './parameter-text.js'
+import { decodeCookie, sentCookies } from './cookies.js'
+import { exceptFor, invalidText, withoutBlanks } from './parameter-text.js'
 import { queryOfParameters } from './query-keys.js'
 import { type RequestPart, readCookies } from './request-parts.js'
 import { parametersSchema } from './request-schemas.js'
@@ -48,7 +49,7 @@ const locations: readonly Location[] = [
   {
     in: 'query',
     httpPart: 'querystring',
-    decode: decodeQuery,
+    decode: decodedOrSent,
     sent: () => (request) => queryPairs(queryOfParameters(request)),
     values: (request) => Object.assign(request, { query: Object.create(null) as Values }).query,
   },
@@ -70,7 +71,7 @@ const locations: readonly Location[] = [
   {
     in: 'cookie',
     httpPart: 'cookies',
-    decode: decodeCookie,
+    decode: cookieText,
     sent: () => sentCookies,
     values: (request) =>
       Object.assign(request, { [readCookies]: Object.create(null) as Values })[readCookies],
@@ -105,7 +106,7 @@ export function createParameterReader(
       const errors = reads.flatMap((read) => read(sent, values, request))
       // The rest are simple parameters, and unknown ones.
       if (location.in === 'query')
-        for (const [name, texts] of sent) values[name] = oneOrList(texts.map(decodeQuery))
+        for (const [name, texts] of sent) values[name] = oneOrList(texts.map(decodedOrSent))
       if (location.in === 'cookie' && validateCookies?.(values) === false) {
         errors.push(...exceptFor(validateCookies.explain(values), errors))
       }
@@ -273,10 +274,9 @@ function encodable(text: string): string {
 
 function queryPairs(query: string): Sent {
   const sent: Sent = new Map()
-  for (const pair of query.split('&')) {
-    if (pair === '') continue
-    const [sentName, value] = splitPair(pair)
-    const name = decodeQuery(sentName)
+  for (const pair of pairsOf(query)) {
+    const [, value] = splitPair(pair)
+    const name = nameIn(pair)
     const others = sent.get(name)
     if (others === undefined) sent.set(name, [value])
     else others.push(value)
@@ -284,15 +284,8 @@ function queryPairs(query: string): Sent {
   return sent
 }
 
-// Text that cannot be decoded is left as it is; checkRequest reports it.
-function decodeQuery(text: string): string {
-  return decode(text) ?? text
-}
-
-function decodeCookie(text: string): string {
-  try {
-    const decoded = decodeURIComponent(withoutBlanks(text))
-    if (!decoded.includes('\0')) return decoded
-  } catch {}
-  throw new StyleError(invalidText)
+function cookieText(sent: string): string {
+  const text = decodeCookie(sent)
+  if (text === undefined) throw new StyleError(invalidText)
+  return text
 }

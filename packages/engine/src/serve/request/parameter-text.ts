@@ -4,6 +4,7 @@
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
+import { decode, nameIn, pairsOf, queryOf } from '../../lib/query.js'
 import { splitPair } from '../../lib/texts.js'
 import { errorAt } from '../../values/messages.js'
 
@@ -15,7 +16,7 @@ export function mayContainInvalidText(url: string): boolean {
 /** The invalid texts of a part of the request, in the form of Ajv's errors. */
 export function invalidTexts({ params, url }: FastifyRequest, httpPart: string): ErrorObject[] {
   if (httpPart === 'params') return unfit(Object.entries(params as object))
-  if (httpPart === 'querystring') return unfit(queryOf(url).split('&').map(readPair))
+  if (httpPart === 'querystring') return unfit(pairsOf(queryOf(url)).map(readPair))
   return []
 }
 
@@ -47,23 +48,8 @@ export function exceptFor(
   return errors.filter((each) => !parameters.has(parameterOf(each)))
 }
 
-/** The query of a URL, split off like the router does. */
-export function queryOf(url: string): string {
-  return /[?#](.*)$/s.exec(url)?.[1] ?? ''
-}
-
 function readPair(pair: string): [name: string, value: string | undefined] {
-  const [name, value] = splitPair(pair)
-  return [decode(name) ?? name, decode(value)]
-}
-
-/** Decodes a text like the query parser does. Undefined if it is not UTF-8. */
-export function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return undefined
-  }
+  return [nameIn(pair), decode(splitPair(pair)[1])]
 }
 
 /**

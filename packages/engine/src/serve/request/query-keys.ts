@@ -6,8 +6,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { credentialPlace } from '../../document/security.js'
-import { splitPair } from '../../lib/texts.js'
-import { decode, queryOf } from './parameter-text.js'
+import { nameIn, pairsOf, queryOf } from '../../lib/query.js'
 
 const taken: unique symbol = Symbol('openapi.takenKeys')
 
@@ -27,12 +26,12 @@ export function queryKeyNames({ securitySchemes }: Pick<Contract, 'securitySchem
 /** Takes the keys of these names out of the URL of a request and of its query. */
 export function takeQueryKeys(request: FastifyRequest, names: ReadonlySet<string>): void {
   if (request[taken] !== undefined) return
-  const pairs = queryOf(request.url).split('&')
-  const keys = pairs.filter((pair) => names.has(parameterName(pair)))
+  const pairs = pairsOf(queryOf(request.url))
+  const keys = pairs.filter((pair) => names.has(nameIn(pair)))
   request[taken] = keys.join('&')
   if (keys.length === 0) return
-  const others = pairs.filter((pair) => !names.has(parameterName(pair)))
-  const path = request.url.slice(0, request.url.search(/[?#]/))
+  const others = pairs.filter((pair) => !names.has(nameIn(pair)))
+  const path = request.url.slice(0, request.url.indexOf('?'))
   // Fastify reads `url` and `originalUrl` from here.
   request.raw.url = others.length === 0 ? path : `${path}?${others.join('&')}`
   const query = request.query as Record<string, unknown>
@@ -54,11 +53,6 @@ export function queryOfParameters(request: FastifyRequest): string {
   const query = queryOf(request.url)
   const keys = request[taken]
   if (keys === undefined || keys === '') return query
-  const parameters = keys.split('&').filter((pair) => isParameter(parameterName(pair), request))
+  const parameters = pairsOf(keys).filter((pair) => isParameter(nameIn(pair), request))
   return [query, ...parameters].filter((part) => part !== '').join('&')
-}
-
-function parameterName(pair: string): string {
-  const [name] = splitPair(pair)
-  return decode(name) ?? name
 }

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Operation } from '../../document/contract.js'
 import type { RequestError } from '../../document/request-error.js'
 import { takesUploads } from '../../document/uploads.js'
+import { bodyLength } from '../../lib/body-length.js'
 import { bodyTooLarge } from '../base/errors.js'
 import { readBody } from './body.js'
 import { type BodyMemory, HeldBytes, putInHand } from './body-memory.js'
@@ -27,13 +28,13 @@ export function receiveBody(
 ): void {
   const operation = request[receivedBy] as Operation // set before its body is read
   const max = operation.limits.body
-  const length = request.headers['content-length']
-  const mayStream = takesUploads(operation) && length !== '0'
-  const content = mayStream ? contentOf(request, operation) : undefined
+  const length = bodyLength(request.headers)
+  const mayStream = takesUploads(operation) && length !== 0
+  const content = mayStream ? contentOf(request) : undefined
   if (content?.upload !== undefined) {
     const { minLength, maxLength, files } = content.upload
     const limits = { max, isRequired: operation.body?.required === true, minLength, maxLength }
-    const received = startUpload(request, payload, memory, limits)
+    const received = startUpload(request, payload, length, memory, limits)
     if (!(received instanceof Upload)) onReceived(received)
     else if (files.size === 0) onReceived(null, received)
     else receiveForm(request, received, content as UploadForm, onReceived)
@@ -46,10 +47,11 @@ export function receiveBody(
 function startUpload(
   request: FastifyRequest,
   payload: Readable,
+  length: number | undefined,
   memory: BodyMemory,
   limits: UploadLimits,
 ): Upload | RequestError {
-  const refusal = lengthRefusal(request.headers['content-length'], limits)
+  const refusal = lengthRefusal(length, limits)
   if (refusal !== undefined) return refusal
   const held = new HeldBytes(memory)
   if (!held.grow(uploadBytes)) return memory.refuse()
@@ -63,11 +65,10 @@ function startUpload(
 }
 
 function lengthRefusal(
-  declared: string | undefined,
+  length: number | undefined,
   { max, minLength, maxLength }: UploadLimits,
 ): RequestError | undefined {
-  if (declared === undefined) return undefined
-  const length = Number(declared)
+  if (length === undefined) return undefined
   if (length > max) return bodyTooLarge(max)
   if (length > maxLength) return invalidBody([], `must have at most ${maxLength} bytes`)
   return length < minLength ? invalidBody([], `must have at least ${minLength} bytes`) : undefined

@@ -4,7 +4,7 @@
 import type { ServerResponse } from 'node:http'
 import type { ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Operation } from '../../document/contract.js'
+import type { Content, Operation } from '../../document/contract.js'
 
 /** The cookies that the operation declares. */
 export const readCookies: unique symbol = Symbol('openapi.cookies')
@@ -15,6 +15,8 @@ export const judgedBy: unique symbol = Symbol('openapi.judgedBy')
 export const judgedAs: unique symbol = Symbol('openapi.judgedAs')
 /** The operation that receives its body. */
 export const receivedBy: unique symbol = Symbol('openapi.receivedBy')
+/** How the contract declares its body, once its type is accepted. */
+export const declaredAs: unique symbol = Symbol('openapi.declaredAs')
 /** Where it is responded to, for a body that is released with its response. */
 export const responseTo: unique symbol = Symbol('openapi.responseTo')
 /** Its body, if that holds memory to give back and no handler has it yet. */
@@ -25,6 +27,7 @@ export const upload: unique symbol = Symbol('openapi.upload')
 declare module 'fastify' {
   interface FastifyRequest {
     [receivedBy]: Operation | undefined
+    [declaredAs]: Content | undefined
     [responseTo]: ServerResponse | undefined
     [bodyInHand]: BodyInHand | undefined
     [readCookies]: object | undefined
@@ -63,7 +66,17 @@ export interface RequestParts {
 
 /** Gives all requests of an instance the same shape, which is fast. */
 export function decorateRequests(app: FastifyInstance): void {
-  const keys = [readCookies, readErrors, judgedBy, judgedAs, receivedBy, responseTo, bodyInHand, upload]
+  const keys = [
+    readCookies,
+    readErrors,
+    judgedBy,
+    judgedAs,
+    receivedBy,
+    declaredAs,
+    responseTo,
+    bodyInHand,
+    upload,
+  ]
   for (const key of keys) app.decorateRequest(key, undefined)
 }
 

@@ -7,16 +7,17 @@ import type { FastifyRequest } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
 import { isExplodedObject } from '../../document/exploded-object.js'
 import type { Validator } from '../../document/judges.js'
-import { contentFor, isUtf8 } from '../../document/media-types.js'
+import { ambiguityOf, contentFor, isUtf8 } from '../../document/media-types.js'
 import { jsonPointer } from '../../document/pointer.js'
 import { ownError, type RequestError } from '../../document/request-error.js'
 import { kindOf } from '../../kinds/index.js'
+import { bodyLength } from '../../lib/body-length.js'
 import { errorsMax } from '../../values/explain.js'
 import { beforeFile, errorAt, withPath } from '../../values/messages.js'
 import { isTooComplex } from '../../values/steps.js'
 import { needlessNulls } from './needless-nulls.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
-import { parts, type RequestPart, readErrors, upload } from './request-parts.js'
+import { declaredAs, parts, type RequestPart, readErrors, upload } from './request-parts.js'
 import { invalid, violation, violationsIn } from './violations.js'
 
 /**
@@ -25,19 +26,25 @@ import { invalid, violation, violationsIn } from './violations.js'
  * @throws {RequestError} `invalid_request` and `unsupported_media_type`
  */
 export function checkMediaType(request: FastifyRequest, operation: Operation): void | Promise<void> {
-  const { headers, raw } = request
-  const isChunked = headers['transfer-encoding'] !== undefined
-  if (!isChunked && Number(headers['content-length'] ?? 0) === 0) return
+  const length = bodyLength(request.headers)
+  if (length === 0) return forgetType(request)
   const content = declaredContent(request, operation)
+  request[declaredAs] = content
   if (content !== undefined) nameAsDeclared(request, content)
   const refusal = bodyRefusal(request, operation, content)
   if (refusal === undefined) return
-  if (!isChunked) throw refusal
-  return refuseIfBytes(raw, refusal)
+  if (length !== undefined) throw refusal
+  return refuseIfBytes(request, refusal)
 }
 
-async function refuseIfBytes(raw: IncomingMessage, refusal: RequestError): Promise<void> {
-  if (await hasBytes(raw)) throw refusal
+async function refuseIfBytes(request: FastifyRequest, refusal: RequestError): Promise<void> {
+  if (await hasBytes(request.raw)) throw refusal
+  forgetType(request)
+}
+
+// Without a body, a type is of nothing. Fastify (5.12) would refuse one that it cannot read nevertheless.
+function forgetType({ headers, mediaType }: FastifyRequest): void {
+  if (mediaType === undefined && headers['content-type'] !== undefined) delete headers['content-type']
 }
 
 // Whether a chunk arrives. The rest is not read.
@@ -71,11 +78,15 @@ function bodyRefusal(
   content: Content | undefined,
 ): RequestError | undefined {
   if (operation.body === undefined) return invalid([violation('body', 'must be absent')])
-  if (content === undefined || (isText(content) && !isUtf8(request.headers['content-type'] ?? ''))) {
+  const type = request.headers['content-type'] ?? ''
+  const ambiguity = ambiguityOf(type)
+  if (ambiguity !== undefined || content === undefined || (isText(content) && !isUtf8(type))) {
     const { contents } = operation.body
     const encoding = contents.some(isText) ? ', in UTF-8' : ''
     const types = contents.map(({ mediaType }) => mediaType)
-    return ownError('unsupported_media_type', `The body must be of type ${types.join(' or ')}${encoding}.`)
+    const reason = ambiguity === undefined ? '' : ` Its Content-Type cannot be read: ${ambiguity}.`
+    const expected = `The body must be of type ${types.join(' or ')}${encoding}.`
+    return ownError('unsupported_media_type', expected + reason)
   }
   const coding = request.headers['content-encoding'] ?? 'identity'
   if (coding.toLowerCase() === 'identity') return undefined
@@ -89,21 +100,21 @@ function isText(content: Content): boolean {
 }
 
 /** How the contract declares a body that checkMediaType has accepted; undefined if there is none. */
-export function contentOf({ mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
-  return mediaType === undefined ? undefined : contentFor(body?.contents ?? [], mediaType)
+export function contentOf(request: FastifyRequest): Content | undefined {
+  return request[declaredAs]
 }
 
 /**
  * Parses a body by its media type. Not in a content-type parser: Fastify closes the connection if one fails.
  * @throws {RequestError} `invalid_json`; `invalid_request` for a malformed form
  */
-export function parseBody(request: FastifyRequest, operation: Operation): void {
+export function parseBody(request: FastifyRequest): void {
   if (!Buffer.isBuffer(request.body)) return
   if (request.body.length === 0) {
     request.body = undefined
     return
   }
-  const content = contentOf(request, operation)
+  const content = contentOf(request)
   if (content === undefined) return
   const { received } = kindOf(content)
   if (received === undefined) return

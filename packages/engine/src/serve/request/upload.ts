@@ -32,10 +32,12 @@ export interface UploadLimits extends Lengths {
 export class Upload extends Readable implements BodyInHand {
   /** The bytes so far. */
   received = 0
-  /** Those of its items that its handler has asked for: a chunk has many. */
+  /** Its items that were read for its handler, blank and invalid ones too: a chunk has many. */
   itemsTaken = 0
   /** Why the request is refused, whatever its handler makes of it. */
   failure: Error | undefined
+  /** The error of a handler, with what is known of where in the body it is. */
+  placed: (error: unknown) => unknown = (error) => error
   /** Of a form: the file that its fields have ended at. */
   file: string | undefined
   readonly #others = new Set<HeldBytes>()

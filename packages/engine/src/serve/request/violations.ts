@@ -1,7 +1,7 @@
 // The error of an invalid request, which names what is wrong with each of its parts.
 
 import type { ErrorObject } from 'ajv'
-import { ownError, type RequestError, type Violation } from '../../document/request-error.js'
+import { ownError, RequestError, type Violation } from '../../document/request-error.js'
 import { describePlaces, errorAt, joinViolations, shownMax } from '../../values/messages.js'
 
 export type WordedViolation = Violation & { readonly sentence: string }
@@ -35,6 +35,21 @@ export function invalid(violations: readonly WordedViolation[], areAll = true): 
 /** The error of a body with a problem at one place. */
 export function invalidBody(at: readonly string[], problem: string): RequestError {
   return invalidPlaces([errorAt(at, problem)])
+}
+
+/**
+ * For handlers: the error of a value that the contract allows, and what stores it does not.
+ * @param value the body, or an item of it, as the handler has got it: the message then has its line
+ * @param at where it is in the value; empty if that is not known
+ */
+export function refusedValue(
+  value: object,
+  at: readonly string[],
+  problem: string,
+  cause?: unknown,
+): RequestError {
+  const { code, message, options } = invalidBody(at, problem)
+  return new RequestError(code, message, { ...options, refused: value, cause })
 }
 
 /** The error of a body with these errors. */

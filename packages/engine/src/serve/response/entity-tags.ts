@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { Operation } from '../../document/contract.js'
+import { namesTag } from '../../lib/field-values.js'
 import type { SerializedResponse } from './response-serialization.js'
 
 /** Whether the responses of an operation have entity tags: it is a GET or a QUERY that declares a 304. */
@@ -44,13 +45,5 @@ function bodyText(body: string | Buffer): string {
 
 /** Whether a client knows a response: its `If-None-Match` names the tag. */
 export function isKnownTo(ifNoneMatch: string | undefined, { status, headers }: SerializedResponse): boolean {
-  return ifNoneMatch !== undefined && status === 200 && matches(ifNoneMatch, String(headers.etag))
-}
-
-/**
- * Whether an `If-None-Match` names a strong tag: in a list, compared weakly, or as `*` (section 13.1.2). A
- * tag may contain a comma, and no quote.
- */
-export function matches(ifNoneMatch: string, etag: string): boolean {
-  return ifNoneMatch.trim() === '*' || ifNoneMatch.match(/"[^"]*"/g)?.includes(etag) === true
+  return ifNoneMatch !== undefined && status === 200 && namesTag(ifNoneMatch, String(headers.etag), true)
 }

@@ -2,7 +2,7 @@
 // handler for `Vary`, a deprecation and a handler for `Link`.
 
 import type { FastifyReply } from 'fastify'
-import { elementsOf } from '../../document/media-types.js'
+import { elementsOf } from '../../lib/field-values.js'
 
 type Value = string | string[]
 

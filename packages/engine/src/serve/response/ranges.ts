@@ -66,7 +66,5 @@ function whole(length: number): Whole {
 function isCurrent(ifRange: string | undefined, { etag, lastModified }: Validators): boolean {
   if (ifRange === undefined) return true
   if (ifRange.startsWith('"')) return ifRange === etag
-  return (
-    lastModified !== undefined && Date.parse(ifRange) === Math.floor(lastModified.getTime() / 1_000) * 1_000
-  )
+  return ifRange === lastModified?.toUTCString()
 }

@@ -2,14 +2,15 @@
 // invalid response is a bug in the service: the client gets a 500 without details, the log has the operation,
 // the status and the JSON pointer.
 
-import type { ValidateFunction } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../../document/contract.js'
 import type { Judges } from '../../document/judges.js'
 import type { AnySchema } from '../../document/keywords.js'
-import { elementsOf, responseContent } from '../../document/media-types.js'
+import { responseContent } from '../../document/media-types.js'
 import { contentsOf, errorsAmong } from '../../document/responses.js'
 import { isStream, kindOf } from '../../kinds/index.js'
 import { because, type Compile, type ContentFault } from '../../kinds/kind.js'
+import { elementsOf } from '../../lib/field-values.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -28,6 +29,8 @@ export class ResponseError extends Error {
     place: string,
     readonly problem: string,
     options?: ErrorOptions,
+    /** Those of the body's schema. */
+    readonly errors: readonly ErrorObject[] = [],
   ) {
     super(`${place}: ${problem}`, options)
   }
@@ -150,8 +153,8 @@ function responseCheck(
   itemFaults: ReadonlyMap<Content, ItemFault>,
 ): ResponseCheck {
   const declared = byStatus(all)
-  const fail = (status: number, problem: string) => {
-    throw new ResponseError(`${id} ${status}`, problem)
+  const fail = (status: number, problem: string, errors?: readonly ErrorObject[]) => {
+    throw new ResponseError(`${id} ${status}`, problem, undefined, errors)
   }
   const checksOf = (status: number) => declared(status) ?? fail(status, 'the status is not declared')
   return {
@@ -190,7 +193,7 @@ function responseCheck(
     },
     body(status, body, contentType) {
       const fault = checksOf(status).bodyFault(body, contentType)
-      if (fault !== undefined) fail(status, fault.problem)
+      if (fault !== undefined) fail(status, fault.problem, fault.errors)
     },
     fault: (status, body, contentType) => {
       const checks = declared(status)

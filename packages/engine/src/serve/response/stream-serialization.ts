@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
 import { keepAliveOf } from '../../document/framing.js'
 import { Unwritable } from '../../kinds/kind.js'
-import { frameOf, type Items, startOf } from '../../kinds/stream.js'
+import { frameOf, type Items, isPosition, startOf } from '../../kinds/stream.js'
 import { ItemStream } from './item-stream.js'
 import { endWithResponse } from './response-stream.js'
 import { type ItemFault, type ResponseCheck, ResponseError } from './response-validation.js'
@@ -23,7 +23,12 @@ export function createStreamSerializer(
     const jsonOf = (value: unknown) => toJson(reply, status, content.mediaType, value)
     const frameItem = (item: unknown) => frame(item, jsonOf)
     const place = `${id} ${status}`
-    const write = createWrite(place, check.itemFault(content), frameItem)
+    const faultOf = check.itemFault(content)
+    const write = createWrite(
+      place,
+      (item) => (isPosition(content, item) ? undefined : faultOf(item)),
+      frameItem,
+    )
     const stream = new ItemStream({
       place,
       items,

@@ -3,9 +3,10 @@
 
 import type { FastifyRequest } from 'fastify'
 import { type CredentialPlace, headerOf } from '../../document/security.js'
+import { decode, nameIn, pairsOf } from '../../lib/query.js'
 import { capitalized, splitPair } from '../../lib/texts.js'
-import { sentCookies } from '../request/cookies.js'
-import { decode } from '../request/parameter-text.js'
+import { decodeCookie, sentCookies } from '../request/cookies.js'
+import { withoutBlanks } from '../request/parameter-text.js'
 import { sentQueryKeys } from '../request/query-keys.js'
 import type { Credential, UsernamePassword } from './check.js'
 
@@ -23,7 +24,7 @@ export function credentialReader(place: CredentialPlace): ReadCredential {
   const { in: location, name } = place
   if (location === 'query') return (request) => only(queryValues(sentQueryKeys(request), name))
   if (location === 'cookie')
-    return (request) => only((sentCookies(request).get(name) ?? []).map(decodedCookie))
+    return (request) => only((sentCookies(request).get(name) ?? []).map(decodeCookie))
   const header = headerOf(place) as string
   const parse = location === 'header' ? (text: string) => text || undefined : authorizationReader(name)
   return (request) => {
@@ -50,7 +51,7 @@ function authorizationReader(scheme: string): (text: string) => SentCredential {
   return (text) => {
     const isOfScheme = text.startsWith(usual) || isScheme(text, scheme)
     if (!isOfScheme) return undefined
-    const credentials = text.slice(scheme.length).trim()
+    const credentials = withoutBlanks(text.slice(scheme.length))
     return credentials === '' ? undefined : parse(credentials)
   }
 }
@@ -83,24 +84,15 @@ function readBasic(credentials: string): UsernamePassword | typeof malformed {
 }
 
 // A query is a form, so its names are encoded as well as its values.
-function queryValues(query: string, name: string): string[] {
-  const pairs = query.split('&').map(splitPair)
-  return pairs.filter(([sent]) => decodedOrSent(sent) === name).map(([, value]) => decodedOrSent(value))
+function queryValues(query: string, name: string): (string | undefined)[] {
+  const own = pairsOf(query).filter((pair) => nameIn(pair) === name)
+  return own.map((pair) => decode(splitPair(pair)[1]))
 }
 
-function only(values: readonly string[]): SentCredential {
-  if (values.length > 1) return malformed
-  return values[0] || undefined
-}
-
-function decodedOrSent(text: string): string {
-  return decode(text) ?? text
-}
-
-function decodedCookie(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+// What no parameter could be, no check gets.
+function only(values: readonly (string | undefined)[]): SentCredential {
+  if (values.length === 0) return undefined
+  const [value] = values
+  if (values.length > 1 || value === undefined || value.includes('\0')) return malformed
+  return value || undefined
 }

@@ -189,3 +189,14 @@ t.test('a text that is a constant is told from JSON that is no text', async (t) 
   })
   t.match(data, [{ isJson: true }, { isJson: false, texts: ['[DONE]'] }])
 })
+
+t.test('a keyword that no array, no event and no bytes are invalid by does not matter', async (t) => {
+  const idle = { $defs: {}, minLength: 1, pattern: 'a', title: 'A' }
+  const whole = { schema: { type: 'array', items: ref, ...idle, required: ['a'], maximum: 1 } }
+  t.strictSame((await contentOf(whole, 'application/jsonl', '3.2.0')).schema, ref)
+  const itemSchema = { ...event({ data: text }), ...idle, items: ref, maxItems: 1 }
+  t.strictSame(
+    (await contentOf({ itemSchema }, 'text/event-stream', '3.2.0')).schema,
+    event({ ...open, data: text }),
+  )
+})

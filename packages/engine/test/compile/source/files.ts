@@ -23,10 +23,10 @@ const layouts: [title: string, text: string, tag: string, path: string][] = [
   ['JSON of one line', JSON.stringify(document), ':1:41', ':1:64'],
   [
     'JSON with brackets in texts, and escapes in names',
-    String.raw`{ "a\\": "}\"]", "b": [[], {}, -1.5e3, true], "tags": [ {"name": "\\"} , {"n":[true]}],
-  "paths":{"":0, "\u002ftoys":{"get":{}}} }`,
+    String.raw`{ "a\\": "}\"]", "b": [[], {}, -1.5e3, true], "tags": [ {"name": "\\"} , {"name":"n"}],
+  "openapi": "3.1.0", "paths":{"":{}, "\u002ftoys":{"get":{}}} }`,
     ':1:74',
-    ':2:18',
+    ':2:39',
   ],
   [
     'YAML in braces',
@@ -119,7 +119,7 @@ const unreadable: [title: string, file: string | Buffer, message: string][] = [
     `x-a: ${'['.repeat(5000)}`,
     ':1:106: a value is nested more than 100 levels deep',
   ],
-  ['refers to its own anchor', 'x-a: &a [[*a]]\n', ': an alias refers to its own anchor'],
+  ['refers to its own anchor', 'x-a: &a [[*a]]\n', ':1:11: *a is an alias within its own anchor &a'],
   [
     'holds a conflict of git',
     'openapi: 3.1.0\n<<<<<<< HEAD\npaths: {}\n=======\npaths: { /a: {} }\n>>>>>>> b\n',
@@ -183,7 +183,10 @@ const several: [title: string, text: string, lines: string[]][] = [
   [
     'a name twice',
     'a: 1\na: 2\nb: 1\nb: 2\n',
-    [':2:1: Map keys must be unique', ':4:1: Map keys must be unique'],
+    [
+      ':2:1: Map keys must be unique: a is here a second time',
+      ':4:1: Map keys must be unique: b is here a second time',
+    ],
   ],
   [
     'null for an object',

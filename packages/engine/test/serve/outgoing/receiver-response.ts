@@ -78,6 +78,11 @@ const read: [title: string, response: () => Response, expected: object][] = [
     () => json('{"title":"No"}', 422, 'application/problem+json; charset=UTF-8'),
     { status: 422, body: { title: 'No' } },
   ],
+  [
+    'what looks like a charset in quotes',
+    () => json('5', 201, 'application/json; a="; charset=latin1"'),
+    { status: 201, body: 5n },
+  ],
   ['another of its media types', () => json('no', 400, 'text/plain'), { status: 400, body: 'no' }],
   ['bytes', () => json('gif', 400, 'image/gif'), { status: 400, body: new Uint8Array(Buffer.from('gif')) }],
   [
@@ -102,6 +107,11 @@ const refused: [title: string, response: () => Response, problem: string | RegEx
     'another charset',
     () => json('{"number":1}', 200, 'application/json; charset=latin1'),
     'Content-Type application/json; charset=latin1 is not declared',
+  ],
+  [
+    'two charsets',
+    () => json('{"number":1}', 200, 'application/json; charset=utf-8; charset=latin1'),
+    'Content-Type application/json; charset=utf-8; charset=latin1 is not declared',
   ],
   [
     'no media type among several',

@@ -91,6 +91,7 @@ t.test('cases', (t) => {
       'text/plain2',
     ],
     // What is malformed says nothing.
+    [[csv, json], `${json};q=1;q=0.1`, csv],
     [[json, csv], 'json, text/csv', csv],
     [[csv, json], 'text, csv', csv],
     [[csv, json], '*/json, */*;q=x, text/csv;q=-1, text /csv', csv],

@@ -7,7 +7,7 @@ import net from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { mount } from '../../../src/index.js'
+import { mount, refusedValue } from '../../../src/index.js'
 import { ArrivingItems } from '../../../src/serve/request/arriving-items.js'
 import { BodyMemory } from '../../../src/serve/request/body-memory.js'
 import {
@@ -40,6 +40,11 @@ const contract = await contractWith(
     addShort: {
       'x-limits': { bodyBytes: 200, itemBytes: 30 },
       requestBody: { content: ofItems({ type: 'string' }) },
+      responses: ok,
+    },
+    addRecords: {
+      'x-limits': { bodyBytes: 200, itemBytes: 30 },
+      requestBody: { content: ofItems({ type: 'string' }, 'application/json-seq') },
       responses: ok,
     },
     addNumbers: {
@@ -341,6 +346,68 @@ t.test('counted items go on behind a line that is too long, however it arrives',
   }
 })
 
+t.test('what ends an item does not count as a part of it, however it arrives', async (t) => {
+  const counting: Handler = async ({ body }) => {
+    const items = body.counted()
+    let valid = 0
+    for await (const _ of items) valid++
+    return { status: 200, body: { valid, lines: items.errors.map(({ line }: { line: number }) => line) } }
+  }
+  const engine = await startEngine(t, contract, { addShort: counting, addRecords: counting })
+  const [longest, longer] = [`"${'a'.repeat(28)}"`, `"${'a'.repeat(29)}"`]
+  for (const [path, type, text, lines] of [
+    ['/addShort', 'application/x-ndjson', `${longest}\n${longest}\r\n${longest}`, []],
+    ['/addShort', 'application/x-ndjson', `${longer}\n${longer}\r\n${longest}\r\n${longer}`, [1, 2, 4]],
+    ['/addRecords', 'application/json-seq', `\x1e${longest}\n\x1e${longest}\n`, []],
+    ['/addRecords', 'application/json-seq', `\x1e${longer}\n\x1e${longest}\n`, [1]],
+  ] as const)
+    for (const size of [1, 29, 30, 31, 32, 1_000]) {
+      const chunks = Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>
+        Buffer.from(text.slice(i * size, (i + 1) * size)),
+      )
+      const { body } = await post(engine.origin, path, chunks, type)
+      t.match(body, { lines }, `${JSON.stringify(text)} by ${size}`)
+      t.equal((body as { lines: number[] }).lines.length, lines.length)
+    }
+})
+
+t.test('blank and invalid items count as read, so that their handler is not taken for idle', async (t) => {
+  const taken: number[] = []
+  const engine = await startEngine(t, contract, {
+    async add({ body }) {
+      for await (const _ of body.counted()) t.fail('no item is valid')
+      taken.push((body as ArrivingItems).upload.itemsTaken)
+      return { status: 200, body: 0 }
+    },
+  })
+  for (const body of ['\n'.repeat(1_000), '{}\n'.repeat(1_000)])
+    await engine.call('POST', '/add', { headers: ndjson, body })
+  t.strictSame(taken, [1_000, 1_000])
+})
+
+t.test('a value that a handler refuses is told by its line, and alone by its place', async (t) => {
+  const refuse: Handler = async ({ body }) => {
+    const some: object[] = []
+    if (body instanceof ArrivingItems) for await (const item of body) some.push(item as object)
+    else some.push(body as object)
+    const value = some.find((each) => 'id' in each) ?? { ...some[0] }
+    throw refusedValue(value, ['id'], 'has a number out of range', new Error('the cause'))
+  }
+  const engine = await startEngine(t, contract, { add: refuse, addEither: refuse })
+  const items = lines('{"name":"a"}', '', '{"name":"b","id":7}', '{"name":"c"}')
+  t.match(await engine.call('POST', '/add', { headers: ndjson, body: items }), {
+    status: 400,
+    body: { code: 'invalid_request', message: 'body[1].id has a number out of range (line 3)' },
+  })
+  const message = 'body.id has a number out of range'
+  t.match(await engine.call('POST', '/addEither', { body: { name: 'b', id: 7 } }), {
+    status: 400,
+    body: { message },
+  })
+  const copied = await engine.call('POST', '/add', { headers: ndjson, body: lines('{"name":"a"}') })
+  t.match(copied, { status: 400, body: { message } }, 'a copy has no line')
+})
+
 t.test('a line without an end is refused as soon as it is too long', async (t) => {
   const engine = await startEngine(t, contract, reading)
   const connection = new Connection(t, engine.origin)
@@ -540,8 +607,13 @@ class Connection {
 }
 
 /** Sends a body in these chunks. */
-async function post(origin: string, path: string, chunks: readonly Uint8Array[]) {
-  const request = http.request(origin + path, { method: 'POST', headers: ndjson })
+async function post(
+  origin: string,
+  path: string,
+  chunks: readonly Uint8Array[],
+  type = 'application/x-ndjson',
+) {
+  const request = http.request(origin + path, { method: 'POST', headers: { 'content-type': type } })
   const responded = once(request, 'response') as Promise<[http.IncomingMessage]>
   request.on('error', () => {}) // the response says why
   for (const chunk of chunks) request.write(chunk)

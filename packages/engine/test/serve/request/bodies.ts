@@ -78,6 +78,7 @@ t.test('bodies', async (t) => {
         },
       },
     },
+    versions: { 'text/plain; v=1': {}, 'text/plain; v="2"': {}, 'application/json': {} },
     races: {
       'application/json': { schema: { type: 'array', items: race } },
       [urlencoded]: { schema: race },
@@ -219,6 +220,14 @@ t.test('bodies', async (t) => {
     t.strictSame(await given('application/json', '[{}]'), { constructor: missing, toString: missing })
     t.strictSame(await given('application/json', '[{"toString":1}]'), { constructor: missing, toString: 1 })
     t.strictSame(await given(urlencoded, 'constructor=a'), { constructor: 'a', toString: missing })
+  })
+
+  t.test('a body is read as the declaration that accepted its type, with its parameters', async (t) => {
+    for (const type of ['text/plain; v=1', 'text/plain;v="1"', 'text/plain; V=2; a=b']) {
+      t.match(await post('versions', type, 'ab'), { status: 204 }, type)
+      t.equal(bodies.pop(), 'ab')
+    }
+    t.match(await post('versions', 'text/plain', 'ab'), { status: 415 })
   })
 
   t.test('an optional body may be absent', async (t) => {
@@ -414,6 +423,35 @@ t.test('bodies', async (t) => {
       ] as const)
         t.match(await post('multipart', `multipart/form-data; boundary=${boundary}`, body), { status: 204 })
       t.strictSame(plain(bodies.pop()), { photo: Buffer.from('abc') })
+    })
+
+    t.test('has the boundary of its parameter, whatever the texts in quotes say', async (t) => {
+      for (const parameters of ['a="; boundary=y"; boundary=x', 'boundary="\\x"', 'boundary=x; utf-8'])
+        t.match(await post('multipart', `multipart/form-data; ${parameters}`, multipart('x', [photo])), {
+          status: 204,
+        })
+      const java = '----=_Part_0_1.2'
+      t.match(await post('multipart', `multipart/form-data; boundary=${java}`, multipart(java, [photo])), {
+        status: 204,
+      })
+      const twice = await post('multipart', 'multipart/form-data; boundary=x; boundary=y', '--x--')
+      t.match(twice, { status: 415, body: { code: 'unsupported_media_type', message: /a parameter twice/ } })
+    })
+
+    t.test('has parts whose headers are read as its own are', async (t) => {
+      const name = (type: string, disposition = 'name=name') => send(photo, [disposition, type, 'ab'])
+      for (const type of ['text/plain; a="; charset=utf-16"', 'text/plain; charset="utf\\-8"'])
+        t.match(await name(type), { status: 204 }, type)
+      const empty = [`name="photo"; filename*=UTF-8''`, undefined, ''] as const
+      t.match(await send(photo, empty), { status: 204 }) // no file was chosen
+      const quoted = await send([`name="photo"; a="; filename*=UTF-8''"`, undefined, ''], photo)
+      t.match(quoted.body, { message: 'body.photo must be given once' })
+      const message = /the headers of a part are ambiguous/
+      for (const [type, disposition] of [
+        ['text/plain; charset=utf-8; charset=utf-16', undefined],
+        ['text/plain', 'name=name; name=count'],
+      ] as const)
+        t.match(await name(type, disposition), { status: 400, body: { code: 'invalid_request', message } })
     })
 
     t.test('is limited in bytes like any body, and in parts', async (t) => {

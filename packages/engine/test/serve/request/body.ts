@@ -6,7 +6,7 @@ import { BodyMemory } from '../../../src/serve/request/body-memory.js'
 
 const bodyBytes = 10
 
-function read(payload: PassThrough, length?: string): Promise<Buffer | undefined> {
+function read(payload: PassThrough, length?: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) =>
     readBody(
       payload,
@@ -37,7 +37,7 @@ t.test('a body may be empty, as long as the limit, or text', async (t) => {
     [Buffer.from('0'), Buffer.from('12345')],
   ]) {
     const payload = new PassThrough({ objectMode: true })
-    const body = read(payload, '10')
+    const body = read(payload, 10)
     for (const chunk of chunks) payload.write(chunk)
     payload.end()
     t.equal(String(await body), chunks.join(''))
@@ -59,7 +59,7 @@ t.test('a body beyond the limit is refused, and read no further', async (t) => {
 
 t.test('a body is refused for its length before it is read', async (t) => {
   const payload = new PassThrough()
-  await t.rejects(read(payload, '11'), { code: 'body_too_large' })
+  await t.rejects(read(payload, 11), { code: 'body_too_large' })
   t.equal(payload.readableFlowing, null)
 })
 

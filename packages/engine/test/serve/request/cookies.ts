@@ -44,6 +44,8 @@ for (const [title, cookie, read] of [
   ['between blanks and tabs', 'a=b; \t__Host-session \t=\t ann \t; c=d', 'ann'],
   ['whose value is encoded', '__Host-session=ann%20%C3%A9%3B', 'ann é;'],
   ['whose value has equals signs', '__Host-session=a=b==', 'a=b=='],
+  ['whose value has a plus sign and quotes', '__Host-session="a+b"', '"a+b"'],
+  ['whose value begins with an encoded blank', '__Host-session=%20ann', ' ann'],
   ['beside its name encoded', '__Host-session=ann; __%48ost-session=eve', 'ann'],
   [
     'beside its name encoded otherwise',
@@ -73,6 +75,16 @@ for (const [title, cookie, read] of [
     t.match(ofParameter, { statusCode: 200, body: read ?? 'none' })
     t.match(ofScheme, read === undefined ? { statusCode: 401 } : { statusCode: 200, body: read })
   })
+
+t.test('a cookie that is no text is no parameter and no credential', async (t) => {
+  for (const text of ['a%00b', '%00', '%FF', 'a%zz', '100%']) {
+    const headers = { cookie: `__Host-session=${text}` }
+    t.match((await app.inject({ url: '/scheme', headers })).json(), { code: 'invalid_credentials' }, text)
+    t.match((await app.inject({ url: '/parameter', headers })).json(), {
+      message: 'cookie.__Host-session must be percent-encoded UTF-8 without NUL',
+    })
+  }
+})
 
 t.test('a cookie that is sent twice is nobody’s, and a parameter is given once', async (t) => {
   const headers = { cookie: '__Host-session=ann; __Host-session=eve' }

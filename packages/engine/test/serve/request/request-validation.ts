@@ -258,6 +258,12 @@ t.test('the input of an operation', async (t) => {
     ['application/json; charset=utf8', 204],
     ['application/json;charset="UTF8"', 204],
     ['application/json; version=1', 204],
+    ['application/json; charset="utf\\-8"', 204],
+    ['application/json; a="; charset=latin1"', 204],
+    ['application/json; a="\\"; charset=latin1"; charset=utf-8', 204],
+    ['application/json; utf-8', 204],
+    ['application/json; charset = latin1', 415],
+    ['application/json; charset="lat\\in1"', 415],
     ['application/json; charset=utf-16', 415],
     ['application/json; charset=iso-8859-1', 415],
     ['application/json; version=1; charset=utf-16', 415],
@@ -285,6 +291,28 @@ t.test('the input of an operation', async (t) => {
   t.test('a body of another type is refused before it is read', async (t) => {
     const response = await call('POST', '/animals', { headers: { 'content-type': 'text/plain' }, body: '{' })
     t.equal(response.body.message, 'The body must be of type application/json, in UTF-8.')
+  })
+
+  const ambiguous = [
+    ['charset=utf-8; charset=latin1', 'it has a parameter twice'],
+    ['charset=utf-8; Charset="UTF-8"', 'it has a parameter twice'],
+    ['version=1; version=1', 'it has a parameter twice'],
+    ['a="; charset=latin1', 'it has a quotation mark in the wrong place'],
+    ['a=b"c; charset=latin1', 'it has a quotation mark in the wrong place'],
+  ]
+  for (const [parameters, reason] of ambiguous)
+    t.test(`a body is refused whose type other readers may read otherwise: ${parameters}`, async (t) => {
+      const headers = { 'content-type': `application/json; ${parameters}` }
+      t.strictSame((await call('POST', '/animals', { headers, body: pet })).body, {
+        code: 'unsupported_media_type',
+        message: `The body must be of type application/json, in UTF-8. Its Content-Type cannot be read: ${reason}.`,
+        status: 415,
+      })
+    })
+
+  t.test('a target with a fragment is refused, which the router would take for a query', async (t) => {
+    for (const target of ['/pets#status=sold', '/pets?status=sold#', 'http://a/pets#'])
+      t.match(await raw(origin, `GET ${target}`, [], ''), /^HTTP\/1.1 400 .*"malformed_request"/s, target)
   })
 
   t.test('a body without a type is refused', async (t) => {

@@ -135,6 +135,29 @@ t.test('events: the data is JSON', async (t) => {
   t.equal(headers.get('content-type'), 'text/event-stream')
 })
 
+t.test('events: an id without data is a position, whatever the schema of events says', async (t) => {
+  const items = [{ id: '7' }, { id: '8', retry: 5 }, { id: '9', data: undefined }, { data: { id: 1n } }]
+  t.equal(
+    await textOf(t, 'events', () => from(...items)),
+    'id: 7\n\nid: 8\nretry: 5\n\nid: 9\n\ndata: {"id":1}\n\n',
+  )
+  for (const [item, problem] of [
+    [{ id: '7', event: 'a' }, `body at "/0" must have required property 'data'`],
+    [{ retry: 5 }, `body at "/0" must have required property 'data'`],
+    [{ id: '7\n' }, 'body at "/0" has a line break or NUL in id'],
+    [{ id: '7', retry: 'soon' }, 'body at "/0" has no whole number as retry'],
+    [{ id: '7', comment: '' }, 'body at "/0" has the field comment, which events do not have'],
+  ] as const) {
+    const { call, log } = await start(t, 'events', () => from(item))
+    t.match(await call('GET', '/events'), { status: 500 })
+    t.match(log, [{ err: { message: `events 200: ${problem}` } }])
+  }
+  for (const name of ['lines', 'sequence'] as const) {
+    const { call } = await start(t, name, () => from({ id: '7' }))
+    t.match(await call('GET', `/${name}`), { status: 500 }, 'what is no event is an item like any other')
+  }
+})
+
 t.test('events: a text has a field for each of its lines, and none of another name', async (t) => {
   const texts = ['', ' a', 'a\nevent: b\r\rid: c\r\nd', '\n', ': a']
   const expected = [

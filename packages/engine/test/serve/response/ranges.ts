@@ -29,6 +29,7 @@ const cases: [title: string, headers: RangeHeaders, status: number, start: numbe
   ['a weak tag', { range: 'bytes=1-2', 'if-range': 'W/"v1"' }, 200, 0, 10],
   ['the time', { range: 'bytes=1-2', 'if-range': 'Thu, 26 Nov 2026 12:00:00 GMT' }, 206, 1, 3],
   ['a later time', { range: 'bytes=1-2', 'if-range': 'Thu, 26 Nov 2026 12:00:01 GMT' }, 200, 0, 10],
+  ['the time in another form', { range: 'bytes=1-2', 'if-range': '2026-11-26T12:00:00Z' }, 200, 0, 10],
   ['no time', { range: 'bytes=1-2', 'if-range': 'soon' }, 200, 0, 10],
 ]
 

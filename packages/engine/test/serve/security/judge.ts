@@ -101,6 +101,12 @@ const sideBySide = [{ key: [] }, { oauth: ['read'] }]
 const rows: readonly Row[] = [
   ['a bearer token', [{ key: [] }], auth('Bearer key/ann'), 'key/ann'],
   ['its scheme in any case, with many spaces', [{ key: [] }], auth('bEARER   key/ann  '), 'key/ann'],
+  [
+    'a no-break space before a token',
+    [{ key: [] }],
+    auth('Bearer \u00a0key/ann'),
+    invalid(`${bearer}, ${bad}`),
+  ],
   ['nothing', [{ key: [] }], {}, missing(bearer)],
   ['an empty header', [{ key: [] }], auth(''), missing(bearer)],
   ['the scheme alone', [{ key: [] }], auth('Bearer'), missing(bearer)],
@@ -161,6 +167,12 @@ const rows: readonly Row[] = [
     'a key in the query twice',
     [{ query: [] }],
     { query: 'the+key=query/ann&the%20key=query/ann' },
+    invalid(`ApiKey ${realm}, in="query", name="the key", ${bad}`),
+  ],
+  [
+    'a key in the query that is no text',
+    [{ query: [] }],
+    { query: 'the+key=query/ann%00' },
     invalid(`ApiKey ${realm}, in="query", name="the key", ${bad}`),
   ],
   ['a key in a cookie', [{ cookie: [] }], { cookie: 'a=b; session=cookie%2Fann;c=d' }, 'cookie/ann'],

@@ -1,7 +1,8 @@
 // The SQL tag that handlers and stores use. A pool, a held connection or a transaction sends its statements.
 
 import type postgres from 'postgres'
-import { writeJson } from './values.js'
+import { UnstorableText } from '../unavailable.js'
+import { isStorable, writeJson } from './values.js'
 
 /** Whether the caller of a statement has stopped waiting. An AbortSignal is one. */
 export interface Signal {
@@ -20,6 +21,8 @@ export type RootSql = postgres.Sql<{ bigint: bigint }>
 /** A postgres.js query. It is lazy: `handler` sends it when it is first awaited. */
 export interface Query extends postgres.PendingQuery<postgres.Row[]> {
   handler: (query: Query) => unknown
+  /** What its text has parameters for: values, helpers, and statements that are a part of it. */
+  readonly args?: readonly unknown[]
   /** Sends a cancel request for an active query, over a connection of its own. */
   readonly canceller: (query: Pick<Query, 'active' | 'state'>) => Promise<void>
   readonly active: boolean
@@ -156,8 +159,24 @@ function makeShared(template: RootSql) {
 }
 
 function dispatchedBy<Made>(dispatch: (query: Query) => void, made: Made): Made {
-  if (isQuery(made)) made.handler = dispatch
+  if (isQuery(made)) made.handler = areStorable(made.args) ? dispatch : refuse
   return made
+}
+
+// PostgreSQL refuses NUL, which would abort a transaction; for half of a surrogate pair postgres.js sends U+FFFD.
+function refuse(query: Query): void {
+  query.reject(new UnstorableText())
+}
+
+// A helper has what it was given, an object the fields of a row or of JSON.
+function isStorableValue(value: unknown): boolean {
+  if (typeof value === 'string') return isStorable(value)
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return true
+  return areStorable(isQuery(value) ? value.args : Object.values(value))
+}
+
+function areStorable(values: readonly unknown[] = []): boolean {
+  return values.every(isStorableValue)
 }
 
 // The tag also builds helpers, such as a list of columns.

@@ -3,6 +3,7 @@
 import { decimal, exactNumber } from 'contract-engine/lib/exact-number'
 import { parse, stringify } from 'lossless-json'
 import postgres from 'postgres'
+import { UnstorableText } from '../unavailable.js'
 
 // PostgreSQL's array types, by OID.
 const arrays = [
@@ -119,8 +120,28 @@ function parseNumber(numeral: string): number | bigint {
   return BigInt(digits + '0'.repeat(exponent))
 }
 
-/** JSON text, exact for bigint. */
+// Of ES2024, which Node 20 has and the types do not.
+type Checkable = string & { isWellFormed(): boolean }
+
+/** Whether PostgreSQL has a text as it is, and not another one or none. */
+export function isStorable(text: string): boolean {
+  return (text as Checkable).isWellFormed() && !text.includes('\0')
+}
+
+// Behind an even number of backslashes: what JSON writes of a text that is not storable.
+const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
+
+/**
+ * JSON text, exact for bigint.
+ * @throws {UnstorableText} if a text in it is not storable
+ */
 export function writeJson(value: unknown): string {
+  const json = jsonOf(value)
+  if (json?.includes('\\u') && unstorable.test(json)) throw new UnstorableText()
+  return json
+}
+
+function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch (error) {

@@ -1,14 +1,16 @@
 // The statements that change one row, or delete it, found by a unique field, and if it is still as its client
 // has seen it.
 
-import { RequestError } from 'contract-engine'
+import { namesTag } from 'contract-engine/lib/field-values'
 import { preconditionFailed } from '../../lib/precondition-errors.js'
 import type { Sql } from '../database.js'
 import { inTransaction } from '../driver/transaction.js'
-import { isDataException, wrongValue } from '../unavailable.js'
-import { namesTag, type TagOf } from './entity-tag.js'
+import { isDataException } from '../unavailable.js'
+import { hasRewritten, type TagOf } from './entity-tag.js'
+import { isObject, mergedJson, refusedField } from './merge.js'
 import { andWhere, type Source } from './page-statement.js'
-import { canRead, type Field, readRows, selected, type Texts } from './rows.js'
+import { refuseRows } from './refused-rows.js'
+import { canRead, type Field, readRows, selected, type Texts, writeField } from './rows.js'
 
 /** When a row is changed. */
 export interface Precondition {
@@ -17,15 +19,25 @@ export interface Precondition {
 }
 
 /**
- * What a row may be changed to, some of its fields. One that is undefined stays; null removes what may be
- * absent, as a merge patch does (RFC 7396).
+ * What a row may be changed to, some of its fields, as by a merge patch (RFC 7396). One that is undefined
+ * stays; null removes what may be absent. An object in a column of JSON is merged with what is there, to any
+ * depth, and null removes a name in it; the contract's response decides whether what is left is enough.
  */
 export type Changes<Fields> = {
   readonly [Name in keyof Fields as [Fields[Name]] extends [undefined] ? never : Name]?:
-    | Fields[Name]
+    | Patch<Fields[Name]>
     | (Record<never, never> extends Pick<Fields, Name> ? null : never)
     | undefined
 }
+
+type Given = Readonly<Record<string, unknown>>
+
+// A list replaces what is there.
+type Patch<Value> = Value extends readonly unknown[] | Uint8Array
+  ? Value
+  : Value extends object
+    ? { readonly [Name in keyof Value]?: Patch<Value[Name]> | null | undefined }
+    : Value
 
 /** How a table's rows are changed. */
 export interface Changing<Shown> extends Source {
@@ -42,76 +54,127 @@ export function update<Value, Shown extends object>(
   key: Field,
   fields: readonly Field[],
 ) {
-  const find = finding<Shown>(rows, key, 'no key update')
+  const lock = locking<Shown>(rows, key, 'no key update', fields.filter(isJson))
   const { change } = changing(rows, key)
-  return (
+  return async (
     sql: Sql,
     value: Value,
     changes: object,
     condition: Precondition = {},
   ): Promise<Shown | undefined> => {
-    const given = changes as Readonly<Record<string, unknown>>
+    const given = changes as Given
     const set = fields.filter(({ name }) => given[name] !== undefined)
-    const texts = set.map(({ name, codec }) => (given[name] === null ? null : codec.write(given[name])))
+    for (const field of set)
+      if (given[field.name] === null && !mayBeNull(field)) throw refusedField(field.name, 'must not be null')
     const sets = set.map(({ column, codec }, i) => `${column} = $${i + 2}::text::${codec.type}`)
-    const run = (sql: Sql, key: string | null) =>
-      sets.length === 0 ? find(sql, key) : change(sql, key, sets, texts)
-    return ifMatching({ rows, key, find, run }, sql, value, condition)
+    const written = (stored?: Texts) => set.map((field) => writtenChange(field, given, stored))
+    const texts = written() // of a merge, what is not there yet
+    const run: Run<Shown> = (sql, key, locked) =>
+      change(sql, key, sets, isMerging ? written(locked?.texts) : texts)
+    const unchanged: Run<Shown> = async (sql, key, locked) => (locked ?? (await lock(sql, key)))?.row
+    const isMerging = set.some((field) => isJson(field) && isObject(given[field.name]))
+    const refuse = (cause: unknown) => refuseRows(sql, rows.from, set, [{ value: changes, texts }], cause)
+    const steps = { rows, key, lock, run: set.length === 0 ? unchanged : run, refuse, isMerging }
+    return found(steps, sql, value, condition)
   }
 }
 
 /** Returns the function that deletes the row with a value of a unique field; undefined if there is none. */
 export function remove<Value, Shown extends object>(rows: Changing<Shown>, key: Field) {
   const { deletion } = rows
-  const find = finding<Shown>(rows, key, 'update')
+  const lock = locking<Shown>(rows, key, 'update')
   const { change, drop } = changing(rows, key)
-  const run = (sql: Sql, key: string | null) =>
+  const run: Run<Shown> = (sql, key) =>
     deletion === undefined ? drop(sql, key) : change(sql, key, [deletion], [])
   return (sql: Sql, value: Value, condition: Precondition = {}): Promise<Shown | undefined> =>
-    ifMatching({ rows, key, find, run }, sql, value, condition)
+    found({ rows, key, lock, run, refuse: throwIt, isMerging: false }, sql, value, condition)
 }
 
-type Run<Shown> = (sql: Sql, key: string | null) => Promise<Shown | undefined>
+function isJson({ codec }: Field): boolean {
+  return codec.isJson === true
+}
+
+// Whether its column reads null.
+function mayBeNull({ codec }: Field): boolean {
+  try {
+    codec.read(null)
+    return true
+  } catch {
+    return false
+  }
+}
+
+// What PostgreSQL cannot store is refused before it is merged, by what writes it.
+function writtenChange(field: Field, given: Given, stored: Texts = {}): string | null {
+  const { name, selectedAs } = field
+  if (given[name] === null) return null
+  const text = writeField(field, given)
+  if (!isJson(field) || !isObject(given[name])) return text
+  return mergedJson(name, stored[selectedAs] ?? null, given[name])
+}
+
+/** A row that is locked until the transaction ends. */
+interface Locked<Shown> {
+  readonly row: Shown
+  /** What is stored of it, in columns that it does not show, too. */
+  readonly texts: Texts
+}
+
+type Run<Shown> = (sql: Sql, key: string | null, locked?: Locked<Shown>) => Promise<Shown | undefined>
 
 interface Steps<Shown> {
   readonly rows: Changing<Shown>
   readonly key: Field
-  /** Finds the row, and locks it until the transaction ends. */
-  readonly find: Run<Shown>
+  readonly lock: (sql: Sql, key: string | null) => Promise<Locked<Shown> | undefined>
   readonly run: Run<Shown>
+  /** Of a data exception that is not the key's. */
+  readonly refuse: (cause: unknown) => Promise<never>
+  /** Whether what is stored decides what will be. */
+  readonly isMerging: boolean
 }
 
-// Of two changes of what is the same row, the second waits for the lock of the first, and finds another tag.
-async function ifMatching<Shown>(
-  { rows, key, find, run }: Steps<Shown>,
+async function throwIt(error: unknown): Promise<never> {
+  throw error
+}
+
+// Of two changes of what is the same row, the second waits for the lock of the first: it finds another tag,
+// and merges with what the first has stored.
+async function found<Shown>(
+  { rows, key, lock, run, refuse, isMerging }: Steps<Shown>,
   sql: Sql,
   value: unknown,
   { ifMatch }: Precondition,
 ): Promise<Shown | undefined> {
   const written = key.codec.write(value)
   const checked = async (sql: Sql) => {
-    const row = await find(sql, written)
-    if (row === undefined) return undefined
-    if (!namesTag(ifMatch ?? '*', rows.tagOf(row))) throw preconditionFailed()
-    return run(sql, written)
+    const locked = await lock(sql, written)
+    if (locked === undefined) return undefined
+    const tag = rows.tagOf(locked.row)
+    if (!namesTag(ifMatch ?? '*', tag, false)) throw preconditionFailed(hasRewritten(ifMatch ?? '', tag))
+    return run(sql, written, locked)
   }
-  const changed = ifMatch === undefined ? run(sql, written) : inTransaction(sql, checked)
+  const isAtOnce = ifMatch === undefined && !isMerging
+  const changed = isAtOnce ? run(sql, written) : inTransaction(sql, checked)
   return changed.catch(async (error) => {
     if (!isDataException(error)) throw error
-    if (await canRead(sql, key.codec.type, written)) return refuseValue(error)
+    if (await canRead(sql, key.codec.type, written)) return refuse(error)
     return undefined // no row has such a key
   })
 }
 
-/** The contract allows more than the table stores: the request is refused, not at fault. */
-export function refuseValue(cause: unknown): never {
-  if (!isDataException(cause)) throw cause
-  throw new RequestError('invalid_request', `body has ${wrongValue(cause)}`, { cause })
-}
-
-function finding<Shown>(rows: Source, key: Field, lock: 'update' | 'no key update'): Run<Shown> {
-  const text = `select ${selected(rows.shown)} from ${rows.from} as rows ${whereKey(rows, key)} for ${lock}`
-  return async (sql, value) => only(rows, await sql.unsafe<Texts[]>(text, [value]))
+function locking<Shown>(
+  rows: Source,
+  key: Field,
+  lock: 'update' | 'no key update',
+  others: readonly Field[] = [],
+): Steps<Shown>['lock'] {
+  const fields = [...rows.shown, ...others.filter((each) => !rows.shown.includes(each))]
+  const text = `select ${selected(fields)} from ${rows.from} as rows ${whereKey(rows, key)} for ${lock}`
+  return async (sql, value) => {
+    const texts = await sql.unsafe<Texts[]>(text, [value])
+    const row = only<Shown>(rows, texts)
+    return row === undefined ? undefined : { row, texts: texts[0] ?? {} }
+  }
 }
 
 // Not prepared, because clients choose which fields they send: sessions would keep a statement for each

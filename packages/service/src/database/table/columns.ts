@@ -22,6 +22,8 @@ export interface Column<Value> {
   readonly type: string
   /** Whether it is an integer, whose digits JSON has as a number: it is parsed faster than text. */
   readonly isInteger?: boolean
+  /** Whether it stores JSON, of which a change merges objects. */
+  readonly isJson?: boolean
   readonly write: (value: Value) => string | null
   readonly read: (stored: StoredValue) => Value
 }
@@ -185,12 +187,16 @@ export function interval(name?: string): Column<string> {
 
 /** `json`, with the order of its fields. It has no null: that is the column's (`nullable`). */
 export function json<Value extends NonNullable<unknown>>(name?: string): Column<Value> {
-  return column('json', name, (text) => readJson(text) as Value, writeJson)
+  return jsonColumn('json', name)
 }
 
 /** `jsonb`. PostgreSQL orders the fields. It has no null: that is the column's (`nullable`). */
 export function jsonb<Value extends NonNullable<unknown>>(name?: string): Column<Value> {
-  return column('jsonb', name, (text) => readJson(text) as Value, writeJson)
+  return jsonColumn('jsonb', name)
+}
+
+function jsonColumn<Value>(type: string, name: string | undefined): Column<Value> {
+  return { ...column(type, name, (text) => readJson(text) as Value, writeJson), isJson: true }
 }
 
 /**

@@ -1,4 +1,4 @@
-// The entity tag of a row, and whether an `If-Match` names it (RFC 9110, sections 8.8.3 and 13.1.1).
+// The entity tag of a row (RFC 9110, section 8.8.3).
 
 import { hash } from 'node:crypto'
 import type { Field } from './rows.js'
@@ -21,7 +21,8 @@ export function entityTags<Shown extends object>(
   }
 }
 
-/** Whether an `If-Match` names a tag. It is compared strongly: a weak one is none (section 8.8.3.2). */
-export function namesTag(ifMatch: string, tag: string): boolean {
-  return ifMatch.trim() === '*' || ifMatch.match(/(W\/)?"[^"]*"/g)?.includes(tag) === true
+/** Whether an `If-Match` has a tag as proxies that compress rewrite it: `W/"x"`, `"x-gzip"`, which is no name. */
+export function hasRewritten(ifMatch: string, tag: string): boolean {
+  const tags = ifMatch.match(/"[^"]*"/g) ?? []
+  return tags.some((each) => each.replace(/-(gzip|br|zstd)"$/, '"') === tag)
 }

@@ -3,6 +3,7 @@
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
+import { writeJson } from '../driver/values.js'
 import { inOrder, type Numbered, takeNumbers } from '../numbered.js'
 import { type OrderedField, type Position, positionFields } from './position.js'
 import { type Columns, type Field, inJson, readColumns } from './rows.js'
@@ -68,7 +69,7 @@ export function pageStatement<Row>(
     from json_to_recordset($1::text::json) as asked (${asked.join(', ')})${join}`
   return batched(async (sql, pages: readonly AskedPage[]) => {
     const first = takeNumbers(pages.length)
-    const all = JSON.stringify(pages.map((page, i) => recordOf(page, first + i)))
+    const all = writeJson(pages.map((page, i) => recordOf(page, first + i)))
     const rows = await sql.unsafe<ReadColumns[]>(statement, [all], prepared)
     return inOrder(first, pages.length, rows).map(({ columns }) =>
       columns === null ? undefined : readColumns<Row>(shown, columns),

@@ -248,8 +248,8 @@ function selector<Shown>(source: Source, order: readonly OrderedField[], filters
       if (!isDataException(error)) throw error
       const types = positionFields(order, position?.by).map(({ codec }) => codec.type)
       if (!(await canReadAll(sql, types, after))) return undefined
-      const conditions = set.map(({ type }) => type)
-      if (!(await canReadAll(sql, conditions, values))) throw wrongQuery(error)
+      for (const [i, { name, type }] of set.entries())
+        if (!(await canRead(sql, type, values[i] ?? null))) throw wrongQuery(name, error)
       throw error // a row's
     })
   }
@@ -266,8 +266,8 @@ async function canReadAll(sql: Sql, types: readonly string[], texts: readonly st
   return true
 }
 
-function wrongQuery(cause: unknown): RequestError {
-  return new RequestError('invalid_request', `query has ${wrongValue(cause)}`, { cause })
+function wrongQuery(name: string, cause: unknown): RequestError {
+  return new RequestError('invalid_request', `query.${name} has ${wrongValue(cause)}`, { cause })
 }
 
 function notOfAPage(order: readonly OrderedField[]): RequestError {

@@ -1,10 +1,11 @@
 // Rows between PostgreSQL and the objects of a contract. Every statement asks for the text of each column, or
 // for JSON that has it, and this is the only reader: a value is the same wherever it is read.
 
+import { refusedValue } from 'contract-engine'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
 import { readJson } from '../driver/values.js'
-import { isDataException } from '../unavailable.js'
+import { isDataException, UnstorableText, wrongValue } from '../unavailable.js'
 import type { AnyColumns, Column, StoredValue } from './columns.js'
 
 /** A field and its column. */
@@ -136,13 +137,19 @@ export function canRead(sql: Sql, type: string, text: string | null): Promise<bo
   )
 }
 
-/** The JSON of rows for a statement: an array of objects with the text of each field. */
-export function writeRows(fields: readonly Field[], rows: readonly object[]): string {
-  return JSON.stringify(rows.map((row) => writeRow(fields, row as Record<string, unknown>)))
+/** The text of each field of a row, for the JSON of a statement. */
+export function writeRow(fields: readonly Field[], row: Readonly<Record<string, unknown>>): Texts {
+  const texts: Record<string, string | null> = {}
+  for (const field of fields) texts[field.name] = writeField(field, row)
+  return texts
 }
 
-function writeRow(fields: readonly Field[], row: Readonly<Record<string, unknown>>): object {
-  const texts: Record<string, string | null> = {}
-  for (const { name, codec } of fields) texts[name] = codec.write(row[name])
-  return texts
+/** The text of a field of a row. @throws {RequestError} `invalid_request` if it is JSON that cannot be stored */
+export function writeField({ name, codec }: Field, row: Readonly<Record<string, unknown>>): string | null {
+  try {
+    return codec.write(row[name])
+  } catch (error) {
+    if (error instanceof UnstorableText) throw refusedValue(row, [name], `has ${wrongValue(error)}`, error)
+    throw error
+  }
 }

@@ -4,14 +4,15 @@
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
-import { writeArray } from '../driver/values.js'
+import { writeArray, writeJson } from '../driver/values.js'
 import { inOrder, type Numbered, takeNumbers } from '../numbered.js'
 import { isDataException } from '../unavailable.js'
-import { type Changes, type Changing, type Precondition, refuseValue, remove, update } from './changes.js'
+import { type Changes, type Changing, type Precondition, remove, update } from './changes.js'
 import type { AnyColumns, ColumnsOf, StoredValue } from './columns.js'
 import { entityTags } from './entity-tag.js'
 import { andWhere, type Source } from './page-statement.js'
 import { type AnyFilters, createPages, type Orders, type PagesOptions, type Scalar } from './pages.js'
+import { refuseRows } from './refused-rows.js'
 import {
   canRead,
   type Field,
@@ -24,7 +25,7 @@ import {
   readRows,
   selected,
   type Texts,
-  writeRows,
+  writeRow,
 } from './rows.js'
 
 /**
@@ -108,10 +109,10 @@ export function table<Shown extends object, Taken extends object>(
       return createPages<Shown, Stored<Shown, Taken>, Declared, Filters, By>(source, fieldOf, options)
     },
     /**
-     * Returns a function that changes some fields of the row with a value of a unique field, and returns it
-     * as it is stored then, or undefined if there is none.
+     * Returns a function that changes some fields of the row with a value of a unique field, as a merge patch
+     * does (RFC 7396), and returns it as it is stored then, or undefined if there is none.
      * @throws {RequestError} when it is called: `precondition_failed` if `ifMatch` does not name the row's
-     * entity tag, `invalid_request` for a value that its column does not store
+     * entity tag, `invalid_request` for a value that its column does not store, or null of what is required
      */
     updateBy<Name extends Scalar<Shown>>(name: Name) {
       const run = update<Shown[Name], Shown>(changing, fieldOf(name), changeable)
@@ -153,9 +154,15 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
     returning $2::integer as number, ${selected(shown)}`
   return async (sql: Sql, rows: readonly Taken[]): Promise<Shown[]> => {
     const number = takeNumbers(1)
-    const given = [writeRows(taken, rows), number]
-    const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, given, prepared).catch(refuseValue)
-    return readRows(shown, inOrder(number, rows.length, stored, 0))
+    const given = rows.map((row) => writeRow(taken, row as Readonly<Record<string, unknown>>))
+    try {
+      const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, [writeJson(given), number], prepared)
+      return readRows(shown, inOrder(number, rows.length, stored, 0))
+    } catch (error) {
+      const textsOf = (i: number) => taken.map(({ name }) => given[i]?.[name] ?? null)
+      const all = rows.map((value, i) => ({ value, texts: textsOf(i) }))
+      return refuseRows(sql, from, taken, all, error)
+    }
   }
 }
 

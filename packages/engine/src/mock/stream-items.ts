@@ -1,0 +1,101 @@
+// The items of a made stream: those of an example, which is an array of them, one, or their text; or else a
+// few by their schema.
+
+import type { Content } from '../document/contract.js'
+import { type Node, nodeOf, nodesOf } from '../document/reader.js'
+import { jsonOf } from './examples.js'
+import { flatParts } from './flat-schema.js'
+import { examplesIn, type ValueParts, valuesOf } from './values.js'
+
+type IsItem = (item: unknown) => boolean
+
+/** The items that an example is of; undefined if the contract allows no such item. */
+export function itemsOfExample(value: unknown, content: Content, isItem: IsItem): unknown[] | undefined {
+  const written = typeof value === 'string' ? itemsOfText(value, content) : []
+  const lists = [
+    ...(written.length === 0 ? [] : [written]),
+    ...(Array.isArray(value) ? [value] : []),
+    [value],
+  ]
+  for (const list of lists) {
+    const items = list.map((each) => asItem(each, content, isItem))
+    if (items.every((each) => each !== undefined)) return items.map((each) => each.item)
+  }
+  return undefined
+}
+
+// Before OpenAPI 3.2, the schema of a stream of events is often that of their data, and so are its examples.
+function asItem(
+  value: unknown,
+  { framing }: Content,
+  isItem: IsItem,
+): { readonly item: unknown } | undefined {
+  const ways = framing === 'sse' ? [value, { data: value }] : [value]
+  const isEvent = (each: unknown) => framing !== 'sse' || (typeof each === 'object' && each !== null)
+  const item = ways.find((each) => isEvent(each) && isItem(each))
+  return item === undefined ? undefined : { item }
+}
+
+// Of a text that is none of this framing there are no items.
+function itemsOfText(text: string, { framing, data = [] }: Content): unknown[] {
+  if (framing === 'sse')
+    return eventsOf(
+      text,
+      data.some(({ isJson }) => isJson),
+    )
+  const pieces = text.split(framing === 'sequence' ? '\x1e' : /\r?\n/).filter((each) => each.trim() !== '')
+  const items = framing === 'rows' ? [] : pieces.map(jsonOf)
+  return items.includes(undefined) ? [] : items
+}
+
+// As a client reads them (WHATWG HTML, section 9.2.6). A comment alone is no event.
+function eventsOf(text: string, isJson: boolean): unknown[] {
+  if (!/^(?:data|event|id|retry)?:/.test(text)) return []
+  const blocks = text.replace(/\r\n?/g, '\n').split(/\n{2,}/)
+  const events = blocks.map((block) => eventOf(block.split('\n'), isJson))
+  return events.filter((each) => Object.keys(each).length > 0)
+}
+
+function eventOf(lines: readonly string[], isJson: boolean): object {
+  const fields = lines.flatMap((line) => {
+    const [, name = '', value = ''] = /^(data|event|id|retry)(?:: ?(.*))?$/s.exec(line) ?? []
+    return name === '' ? [] : [[name, value] as const]
+  })
+  const { retry, ...event } = Object.fromEntries(fields)
+  const data = fields.flatMap(([name, value]) => (name === 'data' ? [value] : [])).join('\n')
+  return {
+    ...event,
+    ...(retry !== undefined && { retry: Number(retry) }),
+    ...('data' in event && { data: isJson ? (jsonOf(data) ?? data) : data }),
+  }
+}
+
+const itemsMax = 3
+
+/** A few items by the schema of a content. */
+export function madeItems({ schema = true, framing }: Content, parts: ValueParts): unknown[] {
+  const isValid = (item: unknown) => parts.accepts(schema, item)
+  const names = framing === 'sse' ? namesGiven(nodeOf(schema), parts) : []
+  return Array.from({ length: itemsMax }, (_, i) => {
+    for (const value of valuesOf(schema, parts, i)) if (isValid(value)) return [value]
+    return []
+  })
+    .flat()
+    .map((item) => (framing === 'sse' ? withoutOrders(nodeOf(item), names, isValid) : item))
+}
+
+// A made `retry` would tell clients how soon they come back, and a made `id` what they have read. A made name
+// would keep an event from those who listen to events without one.
+function withoutOrders(event: Node, names: readonly unknown[], isValid: IsItem): unknown {
+  const { id: _, retry: __, ...rest } = event
+  const { event: name, ...unnamed } = rest
+  const isMade = !names.includes(name) && isValid({ ...rest, event: `${name}.` })
+  return [...(isMade ? [unnamed] : []), rest].find(isValid) ?? event
+}
+
+// The examples of names, of events of each kind (compile/kinds/events.ts).
+function namesGiven(schema: Node, { reader }: ValueParts): readonly unknown[] {
+  const kinds = [schema, ...nodesOf(schema.oneOf), ...nodesOf(schema.anyOf)]
+  const names = kinds.flatMap(({ properties }) => nodeOf(properties).event ?? [])
+  return (flatParts(names, reader, ([first]) => first) ?? []).flatMap(examplesIn)
+}

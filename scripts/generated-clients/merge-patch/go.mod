@@ -1,0 +1,3 @@
+module session
+
+go 1.24
