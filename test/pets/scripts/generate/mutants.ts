@@ -218,8 +218,8 @@ const mutants: Readonly<Record<string, readonly Mutant[]>> = {
     [migration('stores'), /constraint stores_name_key unique/, ''],
     [
       'src/database/table/changes.ts',
-      'return mergedJson(name, stored[selectedAs] ?? null, value)',
-      'return codec.write(value)',
+      'return mergedJson(name, stored[selectedAs] ?? null, given[name])',
+      'return text',
     ],
   ],
 }
