@@ -187,7 +187,7 @@ function contentExamples(
   reader: Reader,
 ): Example[] {
   const media = nodeOf(responseNode(reader, operation, response).content)[content.mediaType]
-  return examplesOf(reader.node(media), reader, content.kind === 'json')
+  return examplesOf(reader.node(media), reader, isJson(content.mediaType))
 }
 
 // Of a range the status that an example tells, if it is one of these.

@@ -67,7 +67,7 @@ export function createExplain(ajv: Known, mode: NumberMode, createAssertions: ()
   let plans: Plans | undefined // most services never need them
   return (schema, value) => {
     plans ??= createPlans(ajv, mode, createAssertions())
-    const limits = { max: errorsMax, told: shownMax, ofBranch: shownMax }
+    const limits = { max: errorsMax, told: shownMax, depth: 0 }
     const found: Gathered = { errors: [], alsoTold: 0, ...limits, plans, spent: { steps: 0, excuses: 0 } }
     try {
       judgeTogether(() => apply(schema, value, '', found))
@@ -88,8 +88,8 @@ interface Gathered {
   readonly told: number
   /** What of alternatives is told at places of its own. */
   alsoTold: number
-  /** How many an alternative may have. */
-  readonly ofBranch: number
+  /** Of how many alternatives it is a part. */
+  readonly depth: number
   readonly plans: Plans
   /** Steps, and required properties that are absent and have a default. */
   readonly spent: { steps: number; excuses: number }
@@ -189,7 +189,7 @@ function errorsOf(
   found: Gathered,
   { max, told = max }: { readonly max: number; readonly told?: number },
 ): ErrorObject[] {
-  const inner: Gathered = { ...found, errors: [], alsoTold: 0, max, told, ofBranch: nestedMax }
+  const inner: Gathered = { ...found, errors: [], alsoTold: 0, max, told, depth: found.depth + 1 }
   apply(schema, value, at, inner)
   return inner.errors
 }
@@ -272,7 +272,8 @@ function applyAlternatives(
   // Most of many items are valid. What contains others is not looked at twice.
   if (!isStructure(value) && isPassing(all.filter((each) => matches(each, value, found)).length)) return
   const areTold = isTold(found)
-  const limits = areTold ? { max: found.ofBranch } : untold
+  const branchMax = found.depth === 0 ? shownMax : nestedMax
+  const limits = areTold ? { max: branchMax } : untold
   const tried = all.map((each) => tryAlternative(each, value, at, found, limits))
   const matching = tried.filter(({ errors }) => errors.length === 0)
   const unexcused = matching.filter(({ excuses }) => excuses === 0).length
@@ -280,9 +281,10 @@ function applyAlternatives(
   if (unexcused === 0 && passing > 0) found.spent.excuses++
   if (isPassing(passing)) return
   const branches = tried.map(({ errors }) => errors)
-  const params = { branches, branchMax: found.ofBranch, passing, isText: found.plans.areTexts }
+  const params = { branches, branchMax, passing, isText: found.plans.areTexts }
   add(found, { keyword, schema, value, at, params: areTold ? params : {} })
-  if (areTold) found.alsoTold += describeViolations('', found.errors.slice(-1)).length - 1
+  // Deeper, few are told in any case, and each level would describe again all that is below it.
+  if (areTold && found.depth < 2) found.alsoTold += describeViolations('', found.errors.slice(-1)).length - 1
 }
 
 // As in alternatives.ts, one that needs a default counts if none matches without.

@@ -208,16 +208,11 @@ t.test('--root names the folder of the files', async (t) => {
   t.match(readFileSync(path.join(output, 'types.ts'), 'utf8'), 'export type Toys = boolean[];')
 })
 
-t.test('it refuses one with a schema that is none, and says how to find it', async (t) => {
+t.test('it refuses one with a schema that is none, at its line', async (t) => {
   const file = path.join(folder, 'none.yaml')
   writeFileSync(file, contract.replace('{ type: array, items: { type: integer, format: int64 } }', 'text'))
-  const { code, stderr } = await run('generate', file, '--output', output)
-  const lint = `Find it with a lint: npx @redocly/cli lint ${file}\n`
-  t.match(
-    { code, stderr },
-    { code: 1, stderr: `${file} has a schema of which openapi-typescript makes no type: ` },
-  )
-  t.ok(stderr.endsWith(lint))
+  const ended = await run('generate', file, '--output', output)
+  t.match(ended, { code: 1, stderr: /none\.yaml:8:\d+: .*schema/ })
 })
 
 for (const args of ['', 'generate', 'make a.yaml', 'generate a.yaml b.yaml', 'generate a.yaml --outputs']) {

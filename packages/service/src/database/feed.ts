@@ -161,6 +161,7 @@ export class Feed<Data> {
     while (this.#readers.size > 0 && !this.#isClosed) {
       await delay(this.#everyMs, undefined, this.#wait).catch(() => {})
       const items = this.#isClosed ? [] : await this.#news(read)
+      if (this.#isClosed) break // meanwhile: its readers go on elsewhere
       this.#wait = new AbortController()
       this.#hasMore = items.length >= pageMax
       this.#remember(items)

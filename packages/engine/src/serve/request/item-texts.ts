@@ -75,7 +75,8 @@ export class ItemTexts {
   }
 
   #begin(piece: Buffer): typeof tooLong | undefined {
-    if (this.#keep(piece)) return undefined
+    if (this.#keep(piece) && this.#fits(this.#rest.bytes)) return undefined
+    this.#rest.clear()
     this.#isSkipping = true
     this.number++
     return tooLong
@@ -93,8 +94,12 @@ export class ItemTexts {
   }
 
   #bounded(text: Buffer): Buffer | typeof tooLong {
+    return this.#fits(text) ? text : tooLong
+  }
+
+  #fits(text: Buffer): boolean {
     const length = text.at(-1) === this.#end ? text.length - 1 : text.length
-    return length > this.limits.max ? tooLong : text
+    return length <= this.limits.max
   }
 
   // Returns false, and keeps nothing, if it is too long.

@@ -23,8 +23,6 @@ const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'ajv/dist/vocabularies/code.js': { usePattern: 'function' },
   'ajv/dist/vocabularies/unevaluated/unevaluatedItems.js': { default: 'object' },
   'ajv/dist/vocabularies/unevaluated/unevaluatedProperties.js': { default: 'object' },
-  'ajv/dist/vocabularies/validation/const.js': { default: 'object' },
-  'ajv/dist/vocabularies/validation/enum.js': { default: 'object' },
   'ajv/dist/vocabularies/validation/pattern.js': { default: 'object' },
   'fast-json-stringify/lib/serializer.js': { restoreFromState: 'function' },
 }
