@@ -64,8 +64,7 @@ function isClosed(folder) {
 // An installation has the contract's copy in one file alone, and its plan.
 function compileContract() {
   const copy = process.env.npm_lifecycle_event === 'prepack' ? ['generated/openapi.yaml'] : []
-  const service = path.dirname(require.resolve('contract-service/package.json'))
-  const program = path.join(service, 'dist/src/commands/compile.js')
+  const program = path.join(root, 'node_modules/contract-service/dist/src/commands/compile.js')
   if (!existsSync(program)) return 0
   return spawnSync(process.execPath, [program, ...copy], { cwd: root, stdio: 'inherit' }).status ?? 1
 }

@@ -52,7 +52,9 @@ async function startInThisProcess(environment: Record<string, string>): Promise<
       return true
     }
   })
-  await import(built('src/main.js'))
+  const program = built('src/main.js')
+  process.argv[1] = program // whose contract is the one of the build
+  void import(program) // which ends with the process
   const base = await started
   process.stderr.write = write
   return base
@@ -93,7 +95,7 @@ async function recordOne(send: () => Promise<Response>): Promise<readonly Entry[
 
 function summaryOf(trace: readonly Entry[]): string {
   const start = trace.findIndex(({ module }) => module === 'engine/serve/route-handler')
-  const insert = trace.findIndex(({ name }) => name === 'writeRows')
+  const insert = trace.findIndex(({ name }) => name === 'writeRow')
   const sent = trace.findIndex(({ module }, i) => i > insert && module === 'database/driver/connection')
   const toInsert =
     insert === -1 ? '' : `; from the route handler to its INSERT ${countsOf(trace.slice(start, sent + 1))}`

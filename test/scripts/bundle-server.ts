@@ -67,7 +67,7 @@ t.test(
     const { stderr } = await service.stop()
     const frames = [...stderr.matchAll(/^ +at (?:[^(\n]*\()?([^(\n]+):(\d+):(\d+)\)?$/gm)]
     const own = frames.filter(([, file = '']) =>
-      /^(packages\/engine\/)?src\//.test(path.relative(projectRoot, file)),
+      /^(packages\/(engine|service)\/)?src\//.test(path.relative(projectRoot, file)),
     )
     t.ok(own.length > 0, stderr)
     for (const [frame, file = '', line, column] of own) {
