@@ -93,7 +93,7 @@ async function recordOne(send: () => Promise<Response>): Promise<readonly Entry[
 
 function summaryOf(trace: readonly Entry[]): string {
   const start = trace.findIndex(({ module }) => module === 'engine/serve/route-handler')
-  const insert = trace.findIndex(({ name }) => name === 'writeRows')
+  const insert = trace.findIndex(({ name }) => name === 'writeRow')
   const sent = trace.findIndex(({ module }, i) => i > insert && module === 'database/driver/connection')
   const toInsert =
     insert === -1 ? '' : `; from the route handler to its INSERT ${countsOf(trace.slice(start, sent + 1))}`
