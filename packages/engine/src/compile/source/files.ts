@@ -370,7 +370,7 @@ function problems(error: unknown, file: string, { values, place, unread }: Read)
         const [, text = '', ...at] = /^(.*?)(?: at line (\d+), column (\d+))?:?$/.exec(line) ?? []
         if (i > 0 && at[0] === undefined) return [] // no further error, but the text that has it
         const told = text.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : text
-        return `${[shown(name), ...at].filter(Boolean).join(':')}: ${told}`
+        return `${[shown(toPath(name)), ...at].filter(Boolean).join(':')}: ${told}`
       })
     if (each.message === 'URI malformed') return malformedRefs(values, place)
     // The parser's place is where it came from, by whatever way, or in the file without the target.

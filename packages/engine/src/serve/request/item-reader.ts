@@ -69,6 +69,8 @@ export class ItemReader {
   #parse(text: Text, line: number): unknown {
     const { framing, max } = this.rules
     if (typeof text === 'symbol') throw bodyTooLarge(max)
+    if (line > 1 && text.indexOf(byteOrderMark) === 0)
+      throw ownError('invalid_json', `Line ${line} begins with a byte order mark, as only a body may.`)
     if (framing === 'sequence') checkRecord(text, line)
     return parseJson(text)
   }
@@ -84,6 +86,7 @@ function isBlank(text: Buffer): boolean {
   return text.every((byte) => byte === blank || byte === carriageReturn || byte === tab || byte === lineFeed)
 }
 
+const byteOrderMark = Buffer.from('\ufeff')
 const [quote, bracket, brace] = [0x22, 0x5b, 0x7b]
 
 // RFC 7464, sections 2.1 and 2.4: `12` may be the beginning of `123`.

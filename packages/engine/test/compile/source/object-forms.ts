@@ -83,6 +83,17 @@ for (const [title, text, lines] of refused)
     await t.rejects(read({ 'openapi.yaml': text }), { name: 'ContractError', message })
   })
 
+t.test('a file is named as it is written, whatever characters its path has', async (t) => {
+  for (const text of [`${head}servers: 7\n`, `${head}servers: [\n`]) {
+    const file = path.resolve('a b/100% é/openapi.yaml')
+    const message = /^a b\/100% é\/openapi\.yaml:\d+:\d+: /
+    await t.rejects(
+      readContract(file, async () => text),
+      { message },
+    )
+  }
+})
+
 const open: [title: string, text: string][] = [
   [
     'an example, a default, an enum, a const',

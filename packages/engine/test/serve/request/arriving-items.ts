@@ -143,6 +143,13 @@ const refused: [title: string, path: string, text: string | Buffer, status: numb
     'body[1].name is required (line 3)',
   ],
   [
+    'a byte order mark within',
+    '/add',
+    '\ufeff{"name":"a"}\n\ufeff{"name":"b"}\n',
+    400,
+    'Line 2 begins with a byte order mark, as only a body may.',
+  ],
+  [
     'several places of an item',
     '/add',
     lines('{"name":"abcdef","id":"x","more":1}'),
