@@ -1,7 +1,7 @@
 // Each field of each kind of place of the documents at hand, with each other kind of value (mutations.ts).
 
 import t from 'tap'
-import { faultsOf, mutations } from '../fixtures/mutations.js'
+import { faultsOf, mutations } from './fixtures/mutations.js'
 
 t.test('a document with another value anywhere is refused at its place, or read', async (t) => {
   const all = await mutations()

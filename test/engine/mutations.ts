@@ -3,7 +3,7 @@
 
 import { Random } from 'contract-engine/testing/random-schemas'
 import t from 'tap'
-import { faultsOf, mutations } from '../fixtures/mutations.js'
+import { faultsOf, mutations } from './fixtures/mutations.js'
 
 const seed = Number(process.env.MUTATION_SEED ?? 1)
 const count = Number(process.env.MUTATIONS ?? 20)

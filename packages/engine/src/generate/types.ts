@@ -424,12 +424,15 @@ function namesIn(required: unknown): string[] {
 /**
  * The fields that a schema and those of its `allOf` declare.
  * @param at where it is, if that is not within the schema that gets them
+ * @param seen the references that were followed: each once, of the 2^40 ways through 40 of two each
  */
-function fieldsOf(reader: Reader, schema: SchemaNode, at?: string, seen: readonly string[] = []): Fields {
+function fieldsOf(reader: Reader, schema: SchemaNode, at?: string, seen = new Set<string>()): Fields {
   const { $ref, allOf, properties } = schema
   const inner = nodesOf(allOf).map((each, i) => fieldsOf(reader, each, at && `${at}/allOf/${i}`, seen))
-  if (typeof $ref === 'string' && !seen.includes($ref))
-    inner.push(fieldsOf(reader, nodeOf(resolvePointer(reader.document, $ref)), $ref, [...seen, $ref]))
+  if (typeof $ref === 'string' && !seen.has($ref)) {
+    seen.add($ref)
+    inner.push(fieldsOf(reader, nodeOf(resolvePointer(reader.document, $ref)), $ref, seen))
+  }
   const own = mapValues(nodeOf(properties), (each, name) =>
     at === undefined ? each : fieldAt(`${at}/properties${jsonPointer([name])}`, each),
   )

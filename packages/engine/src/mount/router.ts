@@ -23,7 +23,7 @@ export function prepareRouter(app: FastifyInstance, { limits }: Contract): void 
   const unfit = unfitOptions(app, router)
   if (unfit.length > 0) throw new ContractError(unfit.map((text) => `Fastify's ${text}`).join('\n'))
   if (router !== undefined) router.maxParamLength = Math.max(router.maxParamLength, limits.url)
-  else if (optionOf(app, 'maxParamLength') < limits.url) throw new ContractError(shortParameters(limits.url))
+  else if (paramLengthMax(app) < limits.url) throw new ContractError(shortParameters(limits.url))
 }
 
 // Another copy of find-my-way, so that the router is out of reach.
@@ -52,9 +52,12 @@ const paths =
   'the paths of a contract are compared as they are, and links are relative to them. Leave it out.'
 
 function unfitOptions(app: FastifyInstance, router: Router | undefined): string[] {
-  const isOn = (name: keyof Options) => optionOf(app, name) === true
+  // Fastify applies one that is given beside `routerOptions`, where it publishes the default of it, too.
+  const { routerOptions, ...options } = optionsOf(app)
+  const is = (name: keyof Options, value: boolean) => [options[name], routerOptions?.[name]].includes(value)
+  const isOn = (name: keyof Options) => is(name, true)
   return [
-    ...(isOn('caseSensitive') ? [] : [`caseSensitive is false: ${paths}`]),
+    ...(is('caseSensitive', false) ? [`caseSensitive is false: ${paths}`] : []),
     ...(isOn('ignoreTrailingSlash') ? [`ignoreTrailingSlash is true: ${paths}`] : []),
     ...(isOn('ignoreDuplicateSlashes') ? [`ignoreDuplicateSlashes is true: ${paths}`] : []),
     ...(isOn('useSemicolonDelimiter')
@@ -79,8 +82,12 @@ interface Options {
   readonly useSemicolonDelimiter: boolean
 }
 
-// Fastify has defaults of all. Those that are given to its router are beside the others, as all were before.
-function optionOf<Name extends keyof Options>(app: FastifyInstance, name: Name): Options[Name] {
-  const all = app.initialConfig as unknown as Options & { readonly routerOptions?: Partial<Options> }
-  return all.routerOptions?.[name] ?? all[name]
+// Those that are given to the router are beside the others, as all were before.
+function optionsOf(app: FastifyInstance): Options & { readonly routerOptions?: Partial<Options> } {
+  return app.initialConfig as unknown as ReturnType<typeof optionsOf>
+}
+
+function paramLengthMax(app: FastifyInstance): number {
+  const { routerOptions, maxParamLength } = optionsOf(app)
+  return routerOptions?.maxParamLength ?? maxParamLength
 }

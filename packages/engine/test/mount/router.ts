@@ -109,6 +109,11 @@ for (const [routerOptions, message] of refused)
     t.match(error, { name: 'ContractError', message: new RegExp(`^${message}.* Leave it out\\.$`) })
   })
 
+t.test('an option beside those of the router is refused, too', async (t) => {
+  const options = { ignoreTrailingSlash: true, routerOptions: { maxParamLength: 500 } }
+  await t.rejects(application(t, options), { message: "Fastify's ignoreTrailingSlash is true: " })
+})
+
 t.test('all options that are unfit are told at once', async (t) => {
   const routerOptions = { caseSensitive: false, ignoreTrailingSlash: true }
   const error = await application(t, { routerOptions }).catch((error) => error)

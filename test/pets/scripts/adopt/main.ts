@@ -186,7 +186,7 @@ async function imageOf(t: Test, root: string): Promise<string> {
 t.test('a document that cannot be adopted changes nothing', async (t) => {
   const { root, folder, git, runBuilt } = checkout(t)
   for (const [name, message] of [
-    ['swagger.yaml', /Swagger 2\.0 is not supported/],
+    ['swagger.yaml', /Swagger 2\.0 has to be converted first/],
     ['wrong.yaml', /^[./\w-]*\/wrong\.yaml:\d+:\d+: \/toys\/\*: a path cannot contain \*,/],
     ['tagged.yaml', /^[./\w-]*\/tagged\.yaml:2:\d+: Unresolved tag: !mine$/],
     ['missing.yaml', /missing\.yaml/],

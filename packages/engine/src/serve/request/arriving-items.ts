@@ -30,6 +30,14 @@ const atFirst: Judgement = {
   },
 }
 
+// On the item itself, where no name of a field can be: a map of all would outlive them, at several times
+// their cost. What copies an item copies it, too.
+const placeInBody: unique symbol = Symbol('openapi.placeInBody')
+
+interface Placed {
+  [placeInBody]?: Place
+}
+
 /** The items of a body, which can be read once. */
 export class ArrivingItems implements AsyncIterable<unknown> {
   readonly #reader: ItemReader
@@ -37,8 +45,6 @@ export class ArrivingItems implements AsyncIterable<unknown> {
   #chunks: AsyncIterator<Buffer> | undefined
   #isBegun = false
   #hasEnded = false
-  /** Of the items that the handler still has. */
-  readonly #places = new WeakMap<object, Place>()
 
   constructor(
     readonly upload: Upload,
@@ -85,7 +91,8 @@ export class ArrivingItems implements AsyncIterable<unknown> {
         if (item instanceof InvalidItem) onInvalid(item)
         else if (item !== undefined) {
           onValid()
-          if (typeof item.value === 'object' && item.value !== null) this.#places.set(item.value, item.place)
+          if (typeof item.value === 'object' && item.value !== null)
+            (item.value as Placed)[placeInBody] = item.place
           yield item.value
         }
       }
@@ -99,7 +106,7 @@ export class ArrivingItems implements AsyncIterable<unknown> {
   #placed(error: unknown): unknown {
     if (!(error instanceof RequestError)) return error
     const { violations: [violation] = [], refused, cause } = error.options
-    const place = refused && this.#places.get(refused)
+    const place = (refused as Placed | undefined)?.[placeInBody]
     if (place === undefined || violation === undefined) return error
     const { message, options } = invalid([inBody(place, { ...violation, sentence: error.message })])
     return new RequestError(error.code, message, { ...options, cause })
