@@ -44,17 +44,17 @@ bundle().catch(({ message }) => {
 function fail(code) {
   if (!existsSync(path.join(root, 'generated/operations.ts')))
     console.error('generated/ is not complete. Run: npm run generate')
-  const folder = ['packages/engine/dist', 'packages/service/dist', 'dist', '.'].find((name) =>
-    isClosed(path.join(root, name)),
-  )
+  const folders = ['dist', 'packages/engine/dist', 'packages/service/dist']
+  const folder = folders.find((name) => isClosed(path.join(root, name)))
   if (folder !== undefined)
     console.error(`This user cannot write to ${folder}. As the one who can, run: npm run build:server`)
   process.exit(code)
 }
 
 function isClosed(folder) {
+  if (!existsSync(folder)) return isClosed(path.dirname(folder))
   try {
-    if (existsSync(folder)) accessSync(folder, constants.W_OK)
+    accessSync(folder, constants.W_OK)
     return false
   } catch {
     return true
