@@ -19,9 +19,9 @@ const place = (names) => `^packages/service/src/(${names.join('|')})(/|[.]ts$)`
 // What the parts of the service declare of themselves, which tools and tests of contracts check, too. These
 // files import the engine alone.
 const declarations = [
-  'service/dist/src/auth/(plans|unauthorized)[.]',
-  'service/dist/src/http/(additions|faults|headers|service-paths)[.]',
-  'service/dist/src/rate-limit/headers[.]',
+  'service/(dist/)?src/auth/(plans|unauthorized)[.]',
+  'service/(dist/)?src/http/(additions|faults|headers|service-paths)[.]',
+  'service/(dist/)?src/rate-limit/headers[.]',
 ]
 
 const arrows = layers.flatMap((names, i) => [
@@ -143,12 +143,18 @@ module.exports = {
     {
       name: 'tools-for-contracts-run-the-engine-alone',
       severity: 'error',
-      from: { path: '^scripts/(generate|features|dev|package)/' },
+      from: { path: '^(scripts/(features|package)|packages/service/tools/(generate|dev))/' },
       to: {
-        path: 'service/dist/src/(database|http|auth|rate-limit)/',
+        path: 'service/(dist/)?src/(database|http|auth|rate-limit)/',
         pathNot: declarations,
         reachable: true,
       },
+    },
+    {
+      name: 'the-service-runs-without-its-tools',
+      severity: 'error',
+      from: { path: '^packages/service/src/' },
+      to: { path: '^packages/service/tools/' },
     },
     {
       name: 'src-not-to-scripts-or-test',

@@ -11,14 +11,23 @@ const { missing } = require('./check-setup.cjs')
 
 const root = path.join(__dirname, '..')
 
+// The folders that options of a build add, and what the compiler knows of each.
+const partOf = { '--tests': 'test', '--tools': 'tools', '--generator': 'generator' }
+const infoOf = {
+  src: '.tsbuildinfo',
+  test: '.tests.tsbuildinfo',
+  tools: '.tools.tsbuildinfo',
+  generator: '.generator.tsbuildinfo',
+}
+
 /** The exit code of the build of a package. */
 function buildPackage(name, args = []) {
   const folder = path.join(root, 'packages', name)
   const program = path.join(folder, 'build.cjs')
   if (!existsSync(program)) return 0
-  const parts = args.includes('--tests') ? ['src', 'test'] : ['src']
+  const parts = ['src', ...args.flatMap((each) => partOf[each] ?? [])]
   const record = path.join(folder, `dist/.built-${parts.join('-')}`)
-  const sources = args.every((each) => each === '--tests') ? digestOfSources(folder, parts) : undefined
+  const sources = args.every((each) => each in partOf) ? digestOfSources(folder, parts) : undefined
   const isCurrent = sources !== undefined && textOf(record) === sources + digestOfBuild(folder, parts)
   if (isCurrent) return 0
   rmSync(record, { force: true })
@@ -37,6 +46,8 @@ function digestOfSources(folder, parts) {
     'build.cjs',
     'tsconfig.json',
     'tsconfig.tests.json',
+    'tsconfig.tools.json',
+    'tsconfig.generator.json',
     '../../tsconfig.json',
   ]
   const files = [...settings, ...parts.flatMap((part) => filesIn(folder, part))]
@@ -46,8 +57,7 @@ function digestOfSources(folder, parts) {
 // Of the names alone, and of what the compiler knows of the files: one that is gone is missed.
 function digestOfBuild(folder, parts) {
   const names = parts.flatMap((part) => filesIn(folder, `dist/${part}`))
-  const infos = ['.tsbuildinfo', '.tests.tsbuildinfo'].slice(0, parts.length)
-  return digestOf([...names, ...infos.map((info) => textOf(path.join(folder, 'dist', info)) ?? '')])
+  return digestOf([...names, ...parts.map((part) => textOf(path.join(folder, 'dist', infoOf[part])) ?? '')])
 }
 
 function digestOf(texts) {
@@ -80,5 +90,10 @@ if (require.main === module) {
     process.exit(1)
   }
   const args = process.argv.slice(2)
-  process.exit(buildPackage('engine', args) || buildPackage('service', args) || buildPackage('client', args))
+  const others = args.filter((each) => each !== '--cjs') // which the client alone has
+  process.exit(
+    buildPackage('engine', others) ||
+      buildPackage('client', ['--generator', ...args]) ||
+      buildPackage('service', ['--tools', ...others]),
+  )
 }

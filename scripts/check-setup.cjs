@@ -3,6 +3,7 @@
 'use strict'
 
 const { engines } = require('../package.json')
+const { missingOf } = require('../packages/service/project/compiler.cjs')
 
 const required = engines.node.replace('>=', '')
 
@@ -12,7 +13,7 @@ if (isOlder(process.version.slice(1), required)) {
   process.exit(1)
 }
 
-const missing = missingDependencies()
+const missing = missingOf(`${__dirname}/..`)
 
 if (missing && !isInstalled('fastify')) {
   console.error('The dependencies are not installed. Run: npm ci')
@@ -25,14 +26,6 @@ if (missing && require.main === module) {
 }
 
 module.exports = { missing }
-
-// The compiler is a development dependency, which `npm ci` omits with NODE_ENV=production or --omit=dev. Its
-// program is an optional one, for this platform, which --omit=optional omits.
-function missingDependencies() {
-  if (!isInstalled('@typescript/native')) return { name: 'development', option: 'dev' }
-  const program = `@typescript/typescript-${process.platform}-${process.arch}`
-  return isInstalled(program) ? undefined : { name: 'optional', option: 'optional' }
-}
 
 function isInstalled(name) {
   try {

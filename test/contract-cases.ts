@@ -11,9 +11,9 @@ import {
   serviceExtensions,
 } from 'contract-service/internal/auth/plans'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { readyServer } from 'contract-service/tools/generate/server'
+import { listEach } from 'contract-service/tools/lib/schemes'
 import t, { type Test } from 'tap'
-import { readyServer } from '../scripts/generate/server.js'
-import { listEach } from '../scripts/lib/schemes.js'
 
 const build: Way<ServiceContract>['build'] = (contract, handlerOf, log) =>
   readyServer(contract, handlerOf, log, { listed: listEach(contract) })

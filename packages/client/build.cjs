@@ -1,4 +1,5 @@
-// Compiles the package into dist/, incrementally; with --tests its tests, too, and with --cjs a copy in CommonJS.
+// Compiles the package into dist/, incrementally; with --generator its generator, with --tests its tests, too, and
+// with --cjs a copy in CommonJS.
 'use strict'
 
 const { spawnSync } = require('node:child_process')
@@ -6,7 +7,9 @@ const { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } = require(
 const path = require('node:path')
 
 const compiler = path.join(path.dirname(require.resolve('@typescript/native/package.json')), 'lib/tsc.js')
-const projects = process.argv.includes('--tests') ? ['.', 'tsconfig.tests.json'] : ['.']
+const projects = ['.']
+if (process.argv.includes('--generator')) projects.push('tsconfig.generator.json')
+if (process.argv.includes('--tests')) projects.push('tsconfig.tests.json')
 const args = [compiler, '-b', ...projects, '--stopBuildOnErrors', '--checkers', '2']
 // The compiler is in Go: at 100, its default, collecting garbage takes a quarter of its time.
 const env = { GOGC: '400', ...process.env }

@@ -1,9 +1,9 @@
 // The pages of an adopted project: what they said of the animals goes.
 
 import path from 'node:path'
+import { clientName, credentialsExample } from 'contract-client/generate'
 import type { Contract, Operation } from 'contract-engine'
 import { nodeOf } from 'contract-engine/tools'
-import { clientName, credentialsExample } from '../generate/client.js'
 
 /** README.md, from its template. */
 export function readme(template: string, { title }: Contract): string {

@@ -1,7 +1,7 @@
 // src/schemes.ts of an adopted project: the checks that were chosen, and what is left to the team.
 
 import { oneLine } from 'contract-engine/lib/one-line'
-import type { Choice } from '../lib/choose-checks.js'
+import type { Choice } from 'contract-service/tools/lib/choose-checks'
 
 /**
  * The list of a project with these checks in place of its own.

@@ -1,8 +1,8 @@
 // The benchmarks. Each one measures and returns a table of the results.
 
 import type { RecordableHistogram } from 'node:perf_hooks'
+import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import { debianBinaries, withDebianPostgres } from '../faults/debian-postgres.js'
-import { inTemporaryDirectory } from '../lib/directory.js'
 import { RedisServer } from '../lib/redis.js'
 import { allocationsTable } from './allocations.js'
 import { arrivalsTable } from './arrivals.js'

@@ -10,10 +10,10 @@ import { startEmbedded } from 'contract-service/internal/database/embedded/embed
 import { migrate } from 'contract-service/internal/database/migrate'
 import { unlessAborted } from 'contract-service/internal/lib/abort'
 import { contractFile, migrationsFolders } from 'contract-service/internal/lib/paths'
+import { makeTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import { nameOf, parentOf } from '../faults/processes.js'
-import { makeTemporaryDirectory } from '../lib/directory.js'
 import type { Target } from './loads.js'
 
 export interface BenchDatabase extends Target {

@@ -7,8 +7,8 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from 'contract-service/internal/lib/operator-error'
 import { projectRoot } from 'contract-service/internal/lib/paths'
-import { hasEnded } from '../lib/child.js'
-import { freePort } from '../lib/port.js'
+import { hasEnded } from 'contract-service/tools/lib/child'
+import { freePort } from 'contract-service/tools/lib/port'
 import type { Feature, Titled } from './loads.js'
 
 export interface Subject extends Titled {

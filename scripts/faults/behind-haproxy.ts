@@ -1,8 +1,8 @@
 // Two instances of the service, and HAProxy in front of them.
 
-import { inTemporaryDirectory } from '../lib/directory.js'
-import { freePort } from '../lib/port.js'
-import type { Service, Environment as Variables } from '../lib/service.js'
+import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
+import { freePort } from 'contract-service/tools/lib/port'
+import type { Service, Environment as Variables } from 'contract-service/tools/lib/service'
 import type { Environment, Report } from './environment.js'
 import { startHaproxy } from './haproxy.js'
 

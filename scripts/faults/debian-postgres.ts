@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { prepareDirectory } from 'contract-service/internal/database/embedded/data-directory'
-import { inTemporaryDirectory } from '../lib/directory.js'
+import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import { startServer, urlOf } from './replication.js'
 
 const packages = '/usr/lib/postgresql'

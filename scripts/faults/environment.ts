@@ -1,8 +1,12 @@
 // The environment of a scenario: PostgreSQL, an instance of the service, load, and a ledger of the responses.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import {
+  type Environment as EnvironmentVariables,
+  type Service,
+  startService,
+} from 'contract-service/tools/lib/service'
 import { type BenchDatabase, startDatabase } from '../bench/database.js'
-import { type Environment as EnvironmentVariables, type Service, startService } from '../lib/service.js'
 import { type Balance, Ledger } from './ledger.js'
 import { type Clients, Load } from './load.js'
 

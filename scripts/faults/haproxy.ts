@@ -5,8 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { projectRoot } from 'contract-service/internal/lib/paths'
-import { hasEnded, kill } from '../lib/child.js'
-import { freePort } from '../lib/port.js'
+import { hasEnded, kill } from 'contract-service/tools/lib/child'
+import { freePort } from 'contract-service/tools/lib/port'
 
 /** Whether PATH has a haproxy. */
 export const hasHaproxy: boolean = spawnSync('haproxy', ['-v']).error === undefined

@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { kill, untilReady } from '../lib/child.js'
-import { freePort } from '../lib/port.js'
+import { kill, untilReady } from 'contract-service/tools/lib/child'
+import { freePort } from 'contract-service/tools/lib/port'
 
 /** Whether PATH has a pgbouncer. */
 export const hasPgBouncer: boolean = spawnSync('pgbouncer', ['--version']).error === undefined

@@ -7,9 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { RootSql } from 'contract-service/internal/database/database'
 import { binaries, installed } from 'contract-service/internal/database/embedded/binaries'
 import { type Identity, prepareDirectory } from 'contract-service/internal/database/embedded/data-directory'
+import { kill as killProcess } from 'contract-service/tools/lib/child'
+import { freePort } from 'contract-service/tools/lib/port'
 import postgres from 'postgres'
-import { kill as killProcess } from '../lib/child.js'
-import { freePort } from '../lib/port.js'
 
 const pollMs = 20
 

@@ -12,10 +12,10 @@ import {
   runCalls,
 } from 'contract-engine/testing/features'
 import { projectRoot } from 'contract-service/internal/lib/paths'
-import { checkContract } from '../generate/contract.js'
-import { readyServer } from '../generate/server.js'
-import { inTemporaryDirectory } from '../lib/directory.js'
-import { listEach } from '../lib/schemes.js'
+import { checkContract } from 'contract-service/tools/generate/contract'
+import { readyServer } from 'contract-service/tools/generate/server'
+import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
+import { listEach } from 'contract-service/tools/lib/schemes'
 
 /** The features of the page. */
 export const featuresFile = path.join(projectRoot, 'packages/engine/test/features.yaml')

@@ -5,8 +5,8 @@ import { mkdtemp } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { kill, untilReady } from './child.js'
-import { freePort } from './port.js'
+import { kill, untilReady } from 'contract-service/tools/lib/child'
+import { freePort } from 'contract-service/tools/lib/port'
 
 /** Whether PATH has a redis-server. */
 export const hasRedis: boolean = spawnSync('redis-server', ['--version']).error === undefined

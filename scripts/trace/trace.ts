@@ -7,8 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { print } from 'contract-engine/lib/terminal'
 import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { contractFile } from 'contract-service/internal/lib/paths'
-import { makeTemporaryDirectory } from '../lib/directory.js'
-import { built, openTerms, runKeys } from '../lib/service.js'
+import { makeTemporaryDirectory } from 'contract-service/tools/lib/directory'
+import { built, openTerms, runKeys } from 'contract-service/tools/lib/service'
 
 interface Entry {
   readonly module: string

@@ -1,12 +1,12 @@
 // The credentials of a client, as a server receives them.
 
+import { clientTable } from 'contract-client/generate'
 import { buildClient } from 'contract-client/internal/client'
 import type { CredentialOptions, GivenCredentials } from 'contract-client/internal/credentials'
 import type { AnyClientOptions } from 'contract-client/internal/options'
 import { listen } from 'contract-engine/testing/listen'
 import { toContract } from 'contract-engine/tools'
 import t, { type Test } from 'tap'
-import { clientTable } from '../../scripts/generate/client.js'
 
 const securitySchemes = {
   token: { type: 'http', scheme: 'Bearer' },

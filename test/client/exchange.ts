@@ -10,8 +10,8 @@ import type { Outgoing } from 'contract-client/internal/outgoing'
 import { CallQueues } from 'contract-client/internal/queue'
 import type { EncodedBody } from 'contract-client/internal/request-body'
 import { listen } from 'contract-engine/testing/listen'
+import { freePort } from 'contract-service/tools/lib/port'
 import t from 'tap'
-import { freePort } from '../../scripts/lib/port.js'
 
 const get = { id: 'get', method: 'GET', path: '/', security: [['token']], schemas: {} }
 const post = { ...get, id: 'post', method: 'POST' }

@@ -1,9 +1,9 @@
+import { clientTable } from 'contract-client/generate'
 import { decode, encode } from 'contract-client/internal/json'
 import { readResponseBody } from 'contract-client/internal/response-body'
 import { type ClientTable, operationOf, placeOfSchema } from 'contract-client/internal/table'
 import { schemaKeywords, toContract } from 'contract-engine/tools'
 import t from 'tap'
-import { clientTable } from '../../scripts/generate/client.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const max = 9223372036854775807n

@@ -1,11 +1,11 @@
 // What a call refuses before anything is sent: values that would arrive as others.
 
+import { clientTable } from 'contract-client/generate'
 import { toRequest } from 'contract-client/internal/outgoing'
 import { type CallRequest, writeRequest } from 'contract-client/internal/request'
 import { operationOf } from 'contract-client/internal/table'
 import { toContract } from 'contract-engine/tools'
 import t from 'tap'
-import { clientTable } from '../../scripts/generate/client.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const schemas = {

@@ -2,11 +2,11 @@
 // arguments that were given, or the client refuses before it sends anything.
 
 import { isDeepStrictEqual } from 'node:util'
+import { clientTable } from 'contract-client/generate'
 import { buildClient } from 'contract-client/internal/client'
 import { contractWith, done, startEngine } from 'contract-engine/testing/engine'
 import { Random } from 'contract-engine/testing/random-schemas'
 import t from 'tap'
-import { clientTable } from '../../scripts/generate/client.js'
 
 const [rounds, operationsMax, callsEach] = [12, 14, 60]
 

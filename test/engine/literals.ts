@@ -7,10 +7,10 @@ import { generateOperations, generateTypes } from 'contract-engine/generate'
 import { contractOf, type Feature, readFeatures } from 'contract-engine/testing/features'
 import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { readyServer } from 'contract-service/tools/generate/server'
 import { stringify } from 'lossless-json'
 import t from 'tap'
 import { featuresFile } from '../../scripts/features/run-feature.js'
-import { readyServer } from '../../scripts/generate/server.js'
 
 // Required, as generate does: an import takes a second.
 const ts: typeof import('typescript') = createRequire(import.meta.url)('typescript')

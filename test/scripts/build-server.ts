@@ -17,10 +17,9 @@ import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { temporaryDirectory } from '../fixtures/directory.js'
 
-const scripts = ['build-server', 'build-packages', 'bundle-server', 'check-setup'].map(
-  (name) => `scripts/${name}.cjs`,
-)
-const files = ['package.json', ...scripts]
+const scripts = ['build-server', 'build-packages', 'check-setup'].map((name) => `scripts/${name}.cjs`)
+const ofService = ['build', 'bundle-server', 'compiler'].map((name) => `packages/service/project/${name}.cjs`)
+const files = ['package.json', ...scripts, ...ofService]
 
 // Runs the build in a project with these installed packages and no sources, as if under that version of Node.
 async function build(

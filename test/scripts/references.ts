@@ -1,12 +1,12 @@
 // One contract, inline and by every kind of `$ref`: neither contract:diff nor the client tells one from the other.
 
+import { clientTable } from 'contract-client/generate'
 import { diffContracts, lineOf } from 'contract-engine/diff'
 import { contractOf, forms, inline, kinds, one } from 'contract-engine/testing/references'
 import { text } from 'contract-engine/testing/references-document'
 import type { Node } from 'contract-engine/tools'
 import t from 'tap'
 import { parse } from 'yaml'
-import { clientTable } from '../../scripts/generate/client.js'
 
 function withoutSelf({ $self: _, ...document }: Node): Node {
   return document

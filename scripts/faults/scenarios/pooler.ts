@@ -1,7 +1,7 @@
 // PgBouncer between the service and PostgreSQL.
 
 import { prepareServiceRole } from 'contract-service/internal/database/roles'
-import { inTemporaryDirectory } from '../../lib/directory.js'
+import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import { whileLocked } from '../database.js'
 import type { Environment, Report } from '../environment.js'
 import { PgBouncer, type PoolMode } from '../pgbouncer.js'

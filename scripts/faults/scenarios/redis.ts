@@ -1,6 +1,6 @@
 // Redis failures: of a single server, and of a master of a cluster.
 
-import { inTemporaryDirectory } from '../../lib/directory.js'
+import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import { RedisCluster, RedisServer } from '../../lib/redis.js'
 import { type Environment, type Outcome, type Report, unless } from '../environment.js'
 import type { Ledger } from '../ledger.js'

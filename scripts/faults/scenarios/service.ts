@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Environment as EnvironmentVariables, Service } from '../../lib/service.js'
+import type { Environment as EnvironmentVariables, Service } from 'contract-service/tools/lib/service'
 import { Balancer } from '../balancer.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { connect, longestOf, timed } from './parts.js'

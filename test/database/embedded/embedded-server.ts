@@ -14,10 +14,10 @@ import {
   type EmbeddedServer,
   startEmbedded,
 } from 'contract-service/internal/database/embedded/embedded-server'
+import { ownedName } from 'contract-service/tools/lib/directory'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
-import { ownedName } from '../../../scripts/lib/directory.js'
 import { silent } from '../../fixtures/cluster.js'
 import { dataDirectory } from '../../fixtures/data-directory.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'

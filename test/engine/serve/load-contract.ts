@@ -15,8 +15,8 @@ import {
   serviceExtensions,
 } from 'contract-service/internal/auth/plans'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { buildServer } from 'contract-service/tools/lib/server'
 import t from 'tap'
-import { buildServer } from '../../../scripts/lib/server.js'
 
 const documents = path.join(projectRoot, 'test/fixtures/documents')
 const files = [

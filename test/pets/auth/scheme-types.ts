@@ -2,9 +2,9 @@
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { checkTypes } from 'contract-service/tools/dev/types'
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
-import { checkTypes } from '../../../scripts/dev/types.js'
 import { copyProject, edit } from '../fixtures/copy.js'
 
 const head = `import type { handlers } from '../generated/handlers.js'

@@ -1,13 +1,13 @@
 // Parameters of every style, sent by the client and received by the service.
 
 import path from 'node:path'
+import { clientTable } from 'contract-client/generate'
 import { buildClient } from 'contract-client/internal/client'
 import { writeParameters } from 'contract-client/internal/parameters'
 import { readServiceContract } from 'contract-service/internal/auth/plans'
 import t from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../../generated/handlers.js'
-import { clientTable } from '../../../scripts/generate/client.js'
 import type { Handlers } from '../../../src/handlers/handler.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 import { contract, startService } from '../../fixtures/service.js'

@@ -1,8 +1,8 @@
 // Request bodies of every kind, sent by the client and received by a service.
 
+import { clientTable } from 'contract-client/generate'
 import { buildClient } from 'contract-client/internal/client'
 import t from 'tap'
-import { clientTable } from '../../../scripts/generate/client.js'
 import { startWithOperations } from '../fixtures/operations.js'
 
 const max = 9223372036854775807n

@@ -2,8 +2,8 @@
 
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { freePort } from 'contract-service/tools/lib/port'
 import t, { type Test } from 'tap'
-import { freePort } from '../../../scripts/lib/port.js'
 import { startService } from '../../fixtures/service.js'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { deprecation, prefix, successorLink } from '../fixtures/facts.js'

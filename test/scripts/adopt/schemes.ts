@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { chooseChecks } from 'contract-service/tools/lib/choose-checks'
+import { listedIn, schemesFile } from 'contract-service/tools/lib/schemes'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { withChecks } from '../../../scripts/adopt/schemes.js'
-import { chooseChecks } from '../../../scripts/lib/choose-checks.js'
-import { listedIn, schemesFile } from '../../../scripts/lib/schemes.js'
 
 const schemes = {
   bearer: { type: 'http', scheme: 'bearer' },

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { watchProject } from 'contract-service/tools/dev/watch'
 import t from 'tap'
-import { watchProject } from '../../../scripts/dev/watch.js'
 
 // Creates nested folders with a file, pausing 0 to 2 ms in between, so that some are created while the
 // watcher lists their parent.

@@ -1,9 +1,9 @@
 // .ci/run fuzzes the service.
 
 import { fixedPlans, readServiceContract } from 'contract-service/internal/auth/plans'
+import { withoutQuotas } from 'contract-service/tools/fuzz/installation'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { withoutQuotas } from '../../../scripts/fuzz/installation.js'
 import { runProgram } from '../../fixtures/process.js'
 
 t.test('without Schemathesis the way to install it is printed', async (t) => {

@@ -2,9 +2,9 @@
 
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
+import { loadDocument } from 'contract-service/tools/generate/document'
+import { lintFile } from 'contract-service/tools/generate/lint'
 import t from 'tap'
-import { loadDocument } from '../../../scripts/generate/document.js'
-import { lintFile } from '../../../scripts/generate/lint.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const contract = (ref: string) => `openapi: 3.1.0

@@ -1,9 +1,9 @@
 // What a start would refuse, generate refuses first, with its place; what the server can keep, it takes.
 
 import path from 'node:path'
+import { findDifferences } from 'contract-service/tools/generate/differences'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
-import { findDifferences } from '../../../scripts/generate/differences.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const contract = `openapi: 3.1.0

@@ -1,9 +1,9 @@
 // What tools read of the list of checks, without running it.
 
 import { readServiceContract } from 'contract-service/internal/auth/plans'
+import { listedIn, standIns } from 'contract-service/tools/lib/schemes'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { listedIn, standIns } from '../../../scripts/lib/schemes.js'
 
 const bearer = { type: 'http', scheme: 'bearer' }
 const limits = {

@@ -3,10 +3,10 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { toOpenApi30, withoutOpenApi32 } from 'contract-engine/tools'
+import { lintFile } from 'contract-service/tools/generate/lint'
+import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
-import { lintFile } from '../../../../scripts/generate/lint.js'
-import { inTemporaryDirectory } from '../../../../scripts/lib/directory.js'
 import { problemsOf } from '../../../pets/fixtures/openapi-problems.js'
 
 const errors = '4XX: { description: An error. }'

@@ -4,9 +4,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { listen } from 'contract-engine/testing/listen'
 import { until } from 'contract-engine/testing/until'
+import { freePort } from 'contract-service/tools/lib/port'
 import t, { type Test } from 'tap'
 import { generateLoad, type Job } from '../../../../scripts/bench/generator.js'
-import { freePort } from '../../../../scripts/lib/port.js'
 
 async function portOf(t: Test, listener: RequestListener): Promise<number> {
   return Number(new URL(await listen(t, listener)).port)

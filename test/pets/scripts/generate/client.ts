@@ -1,10 +1,10 @@
+import { clientTable, credentialsExample, generateClient } from 'contract-client/generate'
 import type { ClientOperation } from 'contract-client/internal/table'
 import type { Contract } from 'contract-engine'
 import { generateOperations, notationOf } from 'contract-engine/generate'
 import { toContract } from 'contract-engine/tools'
 import { operationExtensions } from 'contract-service/internal/auth/plans'
 import t from 'tap'
-import { clientTable, credentialsExample, generateClient } from '../../../../scripts/generate/client.js'
 
 const key = { name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } }
 

@@ -5,9 +5,9 @@ import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { startEngine } from 'contract-engine/testing/engine'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { findDifferences } from 'contract-service/tools/generate/differences'
+import { buildServer } from 'contract-service/tools/lib/server'
 import t, { type Test } from 'tap'
-import { findDifferences } from '../../../../scripts/generate/differences.js'
-import { buildServer } from '../../../../scripts/lib/server.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 
 const folders = [path.join(projectRoot, 'test/fixtures/documents'), process.env.DOCUMENTS ?? '']

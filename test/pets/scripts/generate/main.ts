@@ -3,10 +3,10 @@ import path from 'node:path'
 import type { Operation } from 'contract-engine'
 import { sunsets } from 'contract-engine/tools'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { checkTypes } from 'contract-service/tools/dev/types'
+import { findDifferences, type Written, writeDifferences } from 'contract-service/tools/generate/differences'
+import { toJson, toText } from 'contract-service/tools/generate/report'
 import t, { type Test } from 'tap'
-import { checkTypes } from '../../../../scripts/dev/types.js'
-import { findDifferences, type Written, writeDifferences } from '../../../../scripts/generate/differences.js'
-import { toJson, toText } from '../../../../scripts/generate/report.js'
 import { contract } from '../../../fixtures/service.js'
 import {
   copyProject,

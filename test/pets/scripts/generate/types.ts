@@ -5,8 +5,8 @@ import path from 'node:path'
 import { generateTypes } from 'contract-engine/generate'
 import { toContract } from 'contract-engine/tools'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { checkTypes } from 'contract-service/tools/dev/types'
 import t from 'tap'
-import { checkTypes } from '../../../../scripts/dev/types.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
 
 const schemas = {

@@ -3,8 +3,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { Reader } from 'contract-engine/tools'
+import { areOrdered, literal, valuesMax, valuesOf } from 'contract-service/tools/generate/resource/samples'
 import t from 'tap'
-import { areOrdered, literal, valuesMax, valuesOf } from '../../../../scripts/generate/resource/samples.js'
 
 const components = {
   schemas: {

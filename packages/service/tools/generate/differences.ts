@@ -2,6 +2,7 @@
 
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { generateClient } from 'contract-client/generate'
 import { ContractError, type Operation } from 'contract-engine'
 import type { ReadContract } from 'contract-engine/compile'
 import {
@@ -13,14 +14,14 @@ import {
   slowPatterns,
 } from 'contract-engine/generate'
 import { byStatus, serverErrors } from 'contract-engine/tools'
-import type { ServiceContract } from 'contract-service/internal/auth/plans'
-import { additionsTo } from 'contract-service/internal/http/additions'
-import { contractFile } from 'contract-service/internal/lib/paths'
-import { errorBody } from '../../src/errors.js'
+import type { ServiceContract } from '../../src/auth/plans.js'
+import { additionsTo } from '../../src/http/additions.js'
+import { contractFile } from '../../src/lib/paths.js'
 import { defaultList, type Listed, readSchemes } from '../lib/schemes.js'
 import { securityOf } from '../lib/server.js'
-import { generateClient } from './client.js'
+import { clientAgent } from './client-agent.js'
 import { type Checked, checkContract } from './contract.js'
+import { readErrorBody } from './error-body.js'
 import {
   declaresResponses,
   generateHandlers,
@@ -62,6 +63,7 @@ export interface Findings extends Checked {
 export async function findDifferences(root: string, isAdopted = false): Promise<Findings> {
   const handlers = await readHandlers(root)
   const list = await readSchemes(root)
+  const errorBody = readErrorBody(root)
   let judged: Judged = { judgements: new Map(), files: [] }
   const { contract, warnings } = await checkContract(
     path.join(root, path.basename(contractFile)),
@@ -110,7 +112,7 @@ async function generatedDifferences(
     ['operations.ts', header + generateOperations(contract, types, own.keys())],
     ['errors.ts', header + generateErrors(contract, types, own.keys())],
     ['handlers.ts', generateHandlers(contract)],
-    ['client.ts', generateClient(contract, types)],
+    ['client.ts', header + generateClient(contract, types, { agent: await clientAgent(root) })],
     ...files,
     ['openapi.yaml', contract.text], // in one file, for installations: the contract may have any number
   ])

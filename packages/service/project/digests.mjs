@@ -2,10 +2,17 @@
 // contents differ.
 
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-export const root = path.join(import.meta.dirname, '../..')
+/** The project that the tools are run in: the nearest folder with a package.json, from the working one. */
+export const root = rootOf(process.cwd())
+
+function rootOf(folder) {
+  const parent = path.dirname(folder)
+  if (existsSync(path.join(folder, 'package.json')) || parent === folder) return folder
+  return rootOf(parent)
+}
 
 /** npm writes it with each change of a package. */
 export const packageList = 'node_modules/.package-lock.json'

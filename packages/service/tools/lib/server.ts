@@ -11,10 +11,10 @@ import {
   type Operation,
   type Security,
 } from 'contract-engine'
-import type { ServiceContract } from 'contract-service/internal/auth/plans'
-import { additionsTo } from 'contract-service/internal/http/additions'
-import { healthPathsOf } from 'contract-service/internal/http/service-paths'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { ServiceContract } from '../../src/auth/plans.js'
+import { additionsTo } from '../../src/http/additions.js'
+import { healthPathsOf } from '../../src/http/service-paths.js'
 import { defaultList, type Listed, standIns } from './schemes.js'
 
 /** What of a project is its own. */

@@ -2,11 +2,11 @@
 // what is left to do. If anything is wrong with an edit, the last good server keeps running.
 
 import { parseArgs } from 'node:util'
-import { runProcess, type Surroundings } from 'contract-service/internal/commands/command'
-import { readConfig } from 'contract-service/internal/config'
-import { untilAborted } from 'contract-service/internal/lib/abort'
-import { projectRoot } from 'contract-service/internal/lib/paths'
-import { listenForShutdown } from 'contract-service/internal/lib/shutdown'
+import { runProcess, type Surroundings } from '../../src/commands/command.js'
+import { readConfig } from '../../src/config.js'
+import { untilAborted } from '../../src/lib/abort.js'
+import { projectRoot } from '../../src/lib/paths.js'
+import { listenForShutdown } from '../../src/lib/shutdown.js'
 import { Project } from './project.js'
 import { mute } from './report.js'
 import { type Watched, watchProject } from './watch.js'

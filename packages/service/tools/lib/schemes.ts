@@ -5,9 +5,9 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import type { Check, CheckList, Contract } from 'contract-engine'
-import { requirePlan, type ServiceContract } from 'contract-service/internal/auth/plans'
-import { keyErrors } from 'contract-service/internal/auth/unauthorized'
 import type { Expression, ObjectLiteralElementLike, ObjectLiteralExpression } from 'typescript'
+import { requirePlan, type ServiceContract } from '../../src/auth/plans.js'
+import { keyErrors } from '../../src/auth/unauthorized.js'
 import { chooseChecks } from './choose-checks.js'
 
 // Required, as in the engine's types.ts: an import makes Node scan its nine megabytes for exports.

@@ -8,7 +8,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { projectRoot } from 'contract-service/internal/lib/paths'
+import { projectRoot } from '../../src/lib/paths.js'
 import type { FileRead } from './in-server.js'
 
 // Longer than src/main.ts waits for its database by default.
@@ -30,7 +30,7 @@ export class ServerProcess {
     cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({
       exec: path.join(projectRoot, 'src/main.ts'),
-      execArgv: ['--import', 'tsx', '--import', path.join(projectRoot, 'scripts/dev/in-server.ts')],
+      execArgv: ['--import', 'tsx', '--import', path.join(import.meta.dirname, 'in-server.js')],
       args: [],
       cwd: projectRoot,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -5,8 +5,8 @@ import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { projectRoot } from 'contract-service/internal/lib/paths'
 import { isMap, parseDocument } from 'yaml'
+import { projectRoot } from '../../src/lib/paths.js'
 
 const ample = 2_000_000_000
 

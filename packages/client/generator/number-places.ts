@@ -1,7 +1,6 @@
 // Where the values of schemas have int64 and other numbers: what the client needs to read each number as its
 // type says, and to refuse one that it would round. The places of subschemas are those of the engine.
 
-import type { Place, Places } from 'contract-client'
 import { isBig } from 'contract-engine/lib/exact-number'
 import {
   type AnySchema,
@@ -12,6 +11,7 @@ import {
   type Schema,
   subschemasOf,
 } from 'contract-engine/tools'
+import type { Place, Places } from '../src/index.js'
 
 /** A place before it is known which `$ref`s lead to a number. */
 type Raw = Place | null | undefined

@@ -6,11 +6,13 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { diffContracts, lineOf, type Node } from 'contract-engine/diff'
 import { readSource } from 'contract-engine/tools'
-import { contractFile, projectRoot } from 'contract-service/internal/lib/paths'
+import { contractFile, projectRoot } from '../../src/lib/paths.js'
 import { countErrors, report, reportDetails } from './report.js'
 import { ServerProcess } from './server.js'
 import { checkServerTypes, checkTypes } from './types.js'
 import type { Watched } from './watch.js'
+
+const toolRunner = path.join(import.meta.dirname, '../../../project/run.mjs')
 
 // After this many crashes the server is not restarted until the next edit.
 const crashRestartsMax = 3
@@ -84,9 +86,9 @@ export class Project {
 
   // The rest of the project imports what is built of the packages.
   async #build(): Promise<boolean> {
-    const args = [path.join(projectRoot, 'scripts/build-packages.cjs')]
+    const args = ['run', '--silent', '--workspaces', '--if-present', 'build']
     try {
-      await promisify(execFile)(process.execPath, args, { cwd: projectRoot, signal: this.stopping })
+      await promisify(execFile)('npm', args, { cwd: projectRoot, signal: this.stopping })
       this.#mustBuild = false
     } catch (error) {
       const { stdout, message } = error as Error & { stdout?: string } // execFile adds stdout
@@ -97,7 +99,7 @@ export class Project {
 
   // In a child process, which loads the generator's current sources.
   async #generate(): Promise<boolean> {
-    const args = [path.join(projectRoot, 'scripts/run.mjs'), 'generate']
+    const args = [toolRunner, 'generate']
     const options = { cwd: projectRoot, signal: this.stopping }
     try {
       const { stdout } = await promisify(execFile)(process.execPath, args, options)
@@ -140,9 +142,9 @@ export class Project {
   }
 }
 
-// The generator's own sources, and a deleted handler.
+// By what is built of a package, and without a deleted handler.
 function isGeneratedFrom(file: string): boolean {
-  if (/^scripts\/generate\//.test(file) || isOfPackage(file)) return true
+  if (isOfPackage(file)) return true
   return file.startsWith('src/handlers/') && !existsSync(path.join(projectRoot, file))
 }
 
@@ -151,7 +153,7 @@ function isOfPackage(file: string): boolean {
 }
 
 function isServed(file: string): boolean {
-  return isOfPackage(file) || /^(src|scripts\/generate)\//.test(file)
+  return isOfPackage(file) || file.startsWith('src/')
 }
 
 function linesOf(text: string): string[] {

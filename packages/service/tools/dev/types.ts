@@ -2,8 +2,20 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import path from 'node:path'
+import { createRequire } from 'node:module'
 import { text } from 'node:stream/consumers'
+
+const require = createRequire(import.meta.url)
+const { compilerOf }: Compilers = require('../../../project/compiler.cjs')
+
+/** project/compiler.cjs, which is no module of TypeScript's. */
+interface Compilers {
+  compilerOf(root: string): {
+    readonly program: string
+    readonly isNative: boolean
+    readonly env: NodeJS.ProcessEnv
+  }
+}
 
 /** The type errors of a project, as `src/x.ts:17:10 error TS2322: …`. */
 export interface TypeErrors {
@@ -37,10 +49,9 @@ export async function checkServerTypes(root: string, stopping?: AbortSignal): Pr
 // group of their own.
 async function compile(root: string, args: readonly string[], stopping?: AbortSignal): Promise<string> {
   stopping?.throwIfAborted()
-  const compiler = path.join(root, 'node_modules/@typescript/native/lib/tsc.js')
-  const child = spawn(process.execPath, [compiler, ...settings, ...args], {
-    cwd: root,
-    env: { GOGC: '400', ...process.env }, // see packages/engine/build.cjs
+  const { program, isNative, env } = compilerOf(root)
+  const child = spawn(process.execPath, [program, ...settings, ...(isNative ? oneThread : []), ...args], {
+    ...{ cwd: root, env },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -58,8 +69,10 @@ async function compile(root: string, args: readonly string[], stopping?: AbortSi
   return stdout
 }
 
+const settings = ['--pretty', 'false']
+
 // Two checkers take a third more of the processor: each reads the types that files share.
-const settings = ['--pretty', 'false', '--singleThreaded']
+const oneThread = ['--singleThreaded']
 
 // A diagnostic starts at the margin; the indented lines below it are its causes.
 function diagnosticsOf(output: string): string[][] {

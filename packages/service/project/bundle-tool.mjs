@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url)
 
 /**
  * A tool's bundle, and the digests of what it was made of.
- * @param name of a folder of scripts/ with a main.ts, or the path of a module there without its extension
+ * @param name of a folder of dist/tools/ with a main.js, or the path of a module there without its extension
  */
 export async function bundleTool(name) {
   const packages = digestOfFile(packageList)
@@ -36,21 +36,24 @@ const options = {
     lineLimit: 500,
     legalComments: 'none',
   },
-  // That of the engine's sources as they are.
-  define: { toolRunner: JSON.stringify(path.join(root, 'scripts/run.mjs')) },
+  external: ['esbuild'], // which finds its program beside itself
+  define: { toolRunner: JSON.stringify(path.join(import.meta.dirname, 'run.mjs')) },
 }
 
 function entryOf(name) {
-  const main = path.join(root, 'scripts', name, 'main.ts')
-  return { entryPoints: [existsSync(main) ? main : path.join(root, `scripts/${name}.ts`)] }
+  const folder = path.join(import.meta.dirname, '../dist/tools')
+  const main = path.join(folder, name, 'main.js')
+  return { entryPoints: [existsSync(main) ? main : path.join(folder, `${name}.js`)] }
 }
 
-const ownPackages = ['contract-engine', 'contract-service']
+const ownPackages = ['contract-engine', 'contract-service', 'contract-client']
 
 // What esbuild reads and does not list, and what decides how it bundles.
 const others = [
-  ...['package.json', 'tsconfig.json', 'scripts/run.mjs', 'scripts/lib/digests.mjs'],
-  'scripts/lib/bundle-tool.mjs',
+  ...['package.json', 'tsconfig.json'],
+  ...['run', 'digests', 'bundle-tool'].map((name) =>
+    path.relative(root, path.join(import.meta.dirname, `${name}.mjs`)),
+  ),
   ...ownPackages.map((name) => path.relative(root, require.resolve(`${name}/package.json`))),
 ]
 

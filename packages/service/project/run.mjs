@@ -1,15 +1,14 @@
-// Runs a tool of this folder: node scripts/run.mjs generate [arguments]. It is bundled when one of its sources
-// has changed, and what V8 has compiled of the bundle is kept: to find, translate and compile the 1,100 modules
+// Runs a tool of this package: node run.mjs generate [arguments]. It is bundled in the project's dist/tools/ when
+// one of its modules has changed, and what V8 has compiled of the bundle is kept: to find, translate and compile the 1,100 modules
 // of `generate` takes twice the processor of its work.
 
 import { isAscii } from 'node:buffer'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-
 import { createRequire, Module } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { constants, Script } from 'node:vm'
-import { digestOf, digestOfFile, isCurrent, packageList, root } from './lib/digests.mjs'
+import { digestOf, digestOfFile, isCurrent, packageList, root } from './digests.mjs'
 
 const folder = path.join(root, 'dist/tools')
 
@@ -20,7 +19,7 @@ async function bundleOf(name) {
   const present = readBytes(files.bundle)
   const isKept = packages !== undefined && packages === digestOfFile(packageList) && isCurrent(inputs)
   if (isKept && digest === digestOf(present)) return { file: files.bundle, text: textOf(present), digest }
-  const { bundleTool } = await import('./lib/bundle-tool.mjs')
+  const { bundleTool } = await import('./bundle-tool.mjs')
   const { contents, ...made } = await bundleTool(name)
   const record = { ...made, digest: digestOf(contents) }
   replace(files.bundle, contents)

@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { customPlan, fixedPlans, type ServiceContract } from 'contract-service/internal/auth/plans'
-import { projectRoot } from 'contract-service/internal/lib/paths'
+import { customPlan, fixedPlans, type ServiceContract } from '../../src/auth/plans.js'
+import { projectRoot } from '../../src/lib/paths.js'
 import { untilReady } from './child.js'
 
 export type Environment = Readonly<Record<string, string>>

@@ -6,16 +6,16 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { print } from 'contract-engine/lib/terminal'
-import { readServiceContract } from 'contract-service/internal/auth/plans'
-import { runProcess, type Surroundings, wholeNumber } from 'contract-service/internal/commands/command'
-import { OperatorError } from 'contract-service/internal/lib/operator-error'
-import { contractFile, projectRoot } from 'contract-service/internal/lib/paths'
+import { readServiceContract } from '../../src/auth/plans.js'
+import { runProcess, type Surroundings, wholeNumber } from '../../src/commands/command.js'
+import { OperatorError } from '../../src/lib/operator-error.js'
+import { contractFile } from '../../src/lib/paths.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
 import { type Environment, openTerms, runKeys, type Service, startService } from '../lib/service.js'
 import { installWithoutQuotas } from './installation.js'
 
-const installation =
-  'Install it with `pip install -r scripts/fuzz/requirements.txt` in a virtual environment, or install uv.'
+const requirements = 'node_modules/contract-service/tools/fuzz/requirements.txt'
+const installation = `Install it with \`pip install -r ${requirements}\` in a virtual environment, or install uv.`
 
 const usage = `Usage: npm run fuzz -- [--max-examples N] [--seed S]
 
@@ -36,7 +36,7 @@ Examples:
 Exit codes: 0 no failures, 1 failures, 2 wrong usage, 130 interrupted.
 `
 
-const folder = path.join(projectRoot, 'scripts/fuzz')
+const folder = path.join(import.meta.dirname, '../../../tools/fuzz')
 
 async function main(args: readonly string[], { interruption }: Surroundings): Promise<number> {
   const generation = readGeneration(args)

@@ -3,26 +3,30 @@
 'use strict'
 
 const { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs')
+const { createRequire } = require('node:module')
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 
-const root = path.join(__dirname, '..')
-const folder = path.join(root, 'dist/service')
-const recordFile = path.join(root, 'dist/.service.json')
-// As they are built: in this repository, or installed.
-const [engine, service] = ['contract-engine', 'contract-service'].map((name) =>
-  path.join(path.dirname(require.resolve(`${name}/package.json`)), 'dist/src'),
-)
-const migrations = path.join(service, '../../migrations')
-const staticFiles = path.join(engine, 'serve/documents/static') // of /docs, which are read beside the bundle
+// Where a project, and what of packages is in its bundle, is. They are built in this repository, or installed.
+function placesOf(root) {
+  const from = createRequire(path.join(root, 'package.json'))
+  const [engine, service] = ['contract-engine', 'contract-service'].map((name) =>
+    path.join(path.dirname(from.resolve(`${name}/package.json`)), 'dist/src'),
+  )
+  return {
+    ...{ root, from, engine, service },
+    folder: path.join(root, 'dist/service'),
+    recordFile: path.join(root, 'dist/.service.json'),
+    migrations: path.join(service, '../../migrations'),
+    staticFiles: path.join(engine, 'serve/documents/static'), // of /docs, which are read beside the bundle
+  }
+}
 
 // What glue imports, and what spares it that where nothing is bundled.
 const replaced = /^@seriousme\/openapi-schema-validator$|^\.\/unbundled-validator\.js$/
-const validator = path.join(engine, 'serve/glue/glue-validator.js')
 
 const options = {
-  absWorkingDir: root,
-  ...{ outdir: folder, splitting: true, chunkNames: '[name]-[hash]' },
+  ...{ splitting: true, chunkNames: '[name]-[hash]' },
   ...{ bundle: true, platform: 'node', format: 'esm', target: 'node20.19', metafile: true },
   ...{ sourcemap: true, sourcesContent: false },
   // 5 MB less resident; Node prints the line of an uncaught error.
@@ -33,53 +37,59 @@ const options = {
   },
 }
 
-/** Bundles the programs, if anything has changed. Rejects if one cannot be bundled; esbuild has printed why. */
-async function bundle() {
-  const version = await engineVersion() // of all its code, much of which is not bundled
-  const before = lastRecord()
-  if (isCurrent(version, before)) return
+/**
+ * Bundles the programs of the project in a folder, if anything has changed. Rejects if one cannot be bundled; esbuild has
+ * printed why.
+ */
+async function bundle(root) {
+  const places = placesOf(root)
+  const { from, folder, recordFile, migrations, staticFiles } = places
+  const version = await engineVersion(places) // of all its code, much of which is not bundled
+  const before = lastRecord(places)
+  if (isCurrent(root, version, before)) return
   const began = Date.now()
-  const { build } = require('esbuild') // a production install has none, and runs what is there
-  const plugins = [withGlueValidator, latePackages, unneededOfFastify, mapsOfPackages]
+  const { build } = from('esbuild') // a production install has none, and runs what is there
+  const plugins = [withGlueValidator(places), latePackages, unneededOfFastify, mapsOfPackages]
   const define = { bundledEngineVersion: JSON.stringify(version) } // the plan is of this engine
-  const { metafile } = await build({ ...options, entryPoints: programs(), plugins, define })
+  const project = { absWorkingDir: root, outdir: folder, entryPoints: programs(places) }
+  const { metafile } = await build({ ...options, ...project, plugins, define })
   // New files, and those of the bundle before stay: running instances have the old ones open, or load them when they are
   // asked for something.
   rmSync(path.join(folder, 'static'), { recursive: true, force: true })
   cpSync(staticFiles, path.join(folder, 'static'), { recursive: true })
   cpSync(migrations, path.join(folder, 'migrations'), { recursive: true })
   const outputs = Object.keys(metafile.outputs)
-  removeAllBut([...outputs, ...Object.keys(before.times)])
-  const sources = [...Object.keys(metafile.inputs).filter((file) => !isOfPackage(file)), ...otherSources()]
-  if (sources.some((file) => timeOf(file) >= began)) return // edited meanwhile: the next build bundles it
-  const times = [...sources, ...outputs].map((file) => [file, timeOf(file)])
+  removeAllBut(places, [...outputs, ...Object.keys(before.times)])
+  const inputs = Object.keys(metafile.inputs).filter((file) => !isOfPackage(file))
+  const sources = [...inputs, ...otherSources(places)]
+  if (sources.some((file) => timeOf(root, file) >= began)) return // edited meanwhile: the next build bundles it
+  const times = [...sources, ...outputs].map((file) => [file, timeOf(root, file)])
   writeFileSync(recordFile, JSON.stringify({ version, times: Object.fromEntries(times) }))
 }
 
-async function engineVersion() {
+async function engineVersion({ engine }) {
   const built = await import(pathToFileURL(path.join(engine, 'document/engine-version.js')))
   return built.engineVersion()
 }
 
-// Those that package.json starts: the project's own, and the package's.
-function programs() {
-  const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+// The service, the commands of operators, and what else package.json starts: the project's own, and the package's.
+function programs({ root, service }) {
+  const { scripts = {} } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
   const started = Object.values(scripts).map((script) => /dist\/service\/(\S+)\.js/.exec(script)?.[1])
-  const named = started.filter((name) => name !== undefined)
+  const named = ['main', 'commands/keys', 'commands/migrate', ...started.filter((name) => name !== undefined)]
+  const sourceOf = (name) => {
+    const own = path.join(root, 'src', `${name}.ts`)
+    return existsSync(own) ? own : path.join(service, `${name}.js`)
+  }
   return Object.fromEntries(named.map((name) => [name, sourceOf(name)]))
 }
 
-function sourceOf(name) {
-  const own = path.join(root, 'src', `${name}.ts`)
-  return existsSync(own) ? own : path.join(service, `${name}.js`)
-}
-
 // Whether each file that the bundle was made of, and each of its own, is as it was.
-function isCurrent(version, { version: bundled, times }) {
-  return bundled === version && Object.entries(times).every(([file, time]) => timeOf(file) === time)
+function isCurrent(root, version, { version: bundled, times }) {
+  return bundled === version && Object.entries(times).every(([file, time]) => timeOf(root, file) === time)
 }
 
-function lastRecord() {
+function lastRecord({ recordFile }) {
   try {
     return JSON.parse(readFileSync(recordFile, 'utf8'))
   } catch (_) {
@@ -88,14 +98,14 @@ function lastRecord() {
 }
 
 // npm writes its list with each change of a package.
-function otherSources() {
+function otherSources({ root, staticFiles, migrations }) {
   const names = [staticFiles, migrations].flatMap((from) =>
     readdirSync(from).map((name) => path.relative(root, path.join(from, name))),
   )
-  return ['scripts/bundle-server.cjs', 'package.json', 'node_modules/.package-lock.json', ...names]
+  return [path.relative(root, __filename), 'package.json', 'node_modules/.package-lock.json', ...names]
 }
 
-function timeOf(file) {
+function timeOf(root, file) {
   return statSync(path.join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
@@ -103,19 +113,19 @@ function isOfPackage(file) {
   return file.includes('node_modules/')
 }
 
-function removeAllBut(outputs) {
+function removeAllBut({ root, folder }, outputs) {
   const kept = new Set(outputs.map((file) => path.relative(folder, path.join(root, file))))
   for (const file of readdirSync(folder, { recursive: true }))
     if (/\.(js|map)$/.test(file) && path.dirname(file) !== 'static' && !kept.has(file))
       rmSync(path.join(folder, file))
 }
 
-const withGlueValidator = {
+const withGlueValidator = ({ engine }) => ({
   name: 'glue-validator',
   setup({ onResolve }) {
-    onResolve({ filter: replaced }, () => ({ path: validator }))
+    onResolve({ filter: replaced }, () => ({ path: path.join(engine, 'serve/glue/glue-validator.js') }))
   },
-}
+})
 
 // What is imported when it is needed stays a package: bundled, one in CommonJS would lose all its names but `default`.
 const latePackages = {

@@ -3,18 +3,6 @@
 // numbers.
 
 import { readFileSync } from 'node:fs'
-import path from 'node:path'
-import type {
-  ClientBody,
-  ClientField,
-  ClientForm,
-  ClientOperation,
-  ClientParameter,
-  ClientScheme,
-  ClientStream,
-  ClientTable,
-  ContentKind,
-} from 'contract-client'
 import type { Contract, Operation } from 'contract-engine'
 import {
   filledNames,
@@ -49,14 +37,35 @@ import {
   rivalsOf,
   withoutDynamicRefs,
 } from 'contract-engine/tools'
-import { rateCost } from 'contract-service/internal/auth/plans'
-import { projectRoot } from 'contract-service/internal/lib/paths'
+import type {
+  ClientBody,
+  ClientField,
+  ClientForm,
+  ClientOperation,
+  ClientParameter,
+  ClientScheme,
+  ClientStream,
+  ClientTable,
+  ContentKind,
+} from '../src/index.js'
 import { callTypes, contentTypes, goodAnswers, isStream } from './client-calls.js'
-import { header } from './header.js'
 import { NumberPlaces } from './number-places.js'
 
-/** The text of generated/client.ts. @param types the text of generated/types.ts */
-export function generateClient(contract: Contract, types = generateTypes(contract)): string {
+/** What of the client's package is in its code. */
+export interface ClientPackage {
+  /** The product that its requests name in `User-Agent` (RFC 9110, section 10.1.5): `animal-store-client/1.0.0`. */
+  readonly agent?: string
+}
+
+/**
+ * The text of client.ts, a module beside types.ts.
+ * @param types the text of types.ts
+ */
+export function generateClient(
+  contract: Contract,
+  types = generateTypes(contract),
+  own: ClientPackage = {},
+): string {
   const operations = sorted(contract.operations)
   const names = requestNames(operations)
   const notation = notationOf(contract, types, [...names.values()])
@@ -82,10 +91,10 @@ ${errors}
     importOf(typesOfCalls, text, 'contract-client', ofRuntime),
     importOf(['operations', 'Readable', 'Writable'], text, './types.js', [...notation.used].sort()),
   ]
-  return `${header}${imports.join('')}
+  return `${imports.join('')}
 ${text}
 /** What of the contract the client needs at run time. */
-export const table: ClientTable = ${JSON.stringify(clientTable(contract), null, 2)} as const
+export const table: ClientTable = ${JSON.stringify(clientTable(contract, own), null, 2)} as const
 `
 }
 
@@ -97,14 +106,14 @@ function plainTypesIn(text: string, ...names: string[]): string[] {
 }
 
 /** The operations of the contract, and where their values have numbers. */
-export function clientTable(contract: Contract): ClientTable {
+export function clientTable(contract: Contract, { agent = ownAgent() }: ClientPackage = {}): ClientTable {
   const { document, operations, prefix } = contract
   const places = new NumberPlaces(withoutDynamicRefs(document))
   const entries = sorted(operations).map((each) => [clientName(each), tableEntry(each, contract, places)])
   for (const name of Object.keys(nodeOf(nodeOf(nodeOf(document).components).schemas)))
     places.of({ $ref: pointerTo(['components', 'schemas', name]) }) // for `parse`
   return {
-    agent: packageAgent(),
+    agent,
     prefix,
     operations: Object.fromEntries(entries),
     securitySchemes: schemesOf(contract),
@@ -112,13 +121,12 @@ export function clientTable(contract: Contract): ClientTable {
   }
 }
 
-// The name and version of the client's package (RFC 9110, section 10.1.5); a scope is no part of a product's
-// name.
-function packageAgent(): string {
-  const file = path.join(projectRoot, 'src/client/package.json')
-  const { name, version } = JSON.parse(readFileSync(file, 'utf8')) as { name: string; version: string }
-  return `${name.replace(/^@.*\//, '')}/${version}`
+function ownAgent(): string {
+  const { name, version } = JSON.parse(readFileSync(new URL(manifest, import.meta.url), 'utf8'))
+  return `${name}/${version}`
 }
+
+const manifest = '../../package.json' // of this package, from dist/generator
 
 function sorted(operations: Contract['operations']): Operation[] {
   return [...operations.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -322,7 +330,7 @@ function tableEntry(operation: Operation, contract: Contract, places: NumberPlac
     ...(divided !== undefined && { divided }),
     ...(rivals.length > 0 && { rivals }),
     ...(operation.isIdempotent && { idempotent: true }),
-    ...(rateCost(operation) > 1 && { cost: rateCost(operation) }),
+    ...(costOf(operation) > 1 && { cost: costOf(operation) }),
     ...securityOf(operation, contract),
     ...(formed.length > 0 && { parameters: formed }),
     ...bodyOf(sentContent(operation), places, contract.document),
@@ -521,4 +529,9 @@ function fieldOf(
     ...(separator !== undefined && { separator }),
     ...(kind === 'file' && mediaType !== undefined && !isRange(mediaType) && { mediaType }),
   }
+}
+
+// As the service's reader of `x-rate-cost` has read it, for a contract that is read with one.
+function costOf({ extensions }: Operation): number {
+  return (extensions['x-rate-cost'] as number | undefined) ?? 1
 }

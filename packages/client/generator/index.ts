@@ -1,0 +1,9 @@
+// The door of the generator: the module client.ts of a contract, beside its types.ts.
+
+export {
+  type ClientPackage,
+  clientName,
+  clientTable,
+  credentialsExample,
+  generateClient,
+} from './client.js'

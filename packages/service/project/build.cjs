@@ -1,0 +1,81 @@
+// Compiles a project into dist/, incrementally, and bundles its programs. Where what builds it is not installed, as in
+// production, the build that is there runs.
+'use strict'
+
+const { spawnSync } = require('node:child_process')
+const { accessSync, constants, existsSync, rmSync } = require('node:fs')
+const path = require('node:path')
+const { compilerOf, missingOf } = require('./compiler.cjs')
+
+/**
+ * Builds the project in a folder. Resolves with an exit code; what is wrong has been printed.
+ * @param buildPackages builds what the project imports by name, and returns an exit code
+ */
+async function buildProject(root, buildPackages = () => 0) {
+  const isBuilt = existsSync(path.join(root, 'dist/service/main.js'))
+  const missing = missingOf(root)
+  if (missing) {
+    const problem = `The ${missing.name} dependencies, which build the service, are not installed`
+    if (isBuilt) console.error(`${problem}: running the existing build in dist/.`)
+    else console.error(`${problem}, and there is no build in dist/.\nRun: npm ci --include=${missing.option}`)
+    return isBuilt ? compileContract(root) : 1
+  }
+  if (!isBuilt) {
+    console.error('Building the service …') // a full build takes a few seconds
+    rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
+  }
+  const status = buildPackages() || compile(root)
+  if (status !== 0) return explained(root, status)
+  const ofContract = compileContract(root)
+  if (ofContract !== 0) return explained(root, ofContract)
+  return bundle(root)
+}
+
+function compile(root) {
+  const { program, isNative, env } = compilerOf(root)
+  const args = [program, '-b', 'tsconfig.build.json', ...(isNative ? ['--checkers', '2'] : [])]
+  const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' })
+  if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
+  return status ?? 1
+}
+
+// An installation has the contract's copy in one file alone, and its plan.
+function compileContract(root) {
+  const copy = process.env.npm_lifecycle_event === 'prepack' ? ['generated/openapi.yaml'] : []
+  const program = path.join(root, 'node_modules/contract-service/dist/src/commands/compile.js')
+  if (!existsSync(program)) return 0
+  return spawnSync(process.execPath, [program, ...copy], { cwd: root, stdio: 'inherit' }).status ?? 1
+}
+
+async function bundle(root) {
+  try {
+    await require('./bundle-server.cjs').bundle(root)
+    return 0
+  } catch ({ message }) {
+    console.error(message)
+    return 1
+  }
+}
+
+// With what the messages of the compiler leave open.
+function explained(root, code) {
+  if (!existsSync(path.join(root, 'generated/operations.ts')))
+    console.error('generated/ is not complete. Run: npm run generate')
+  const folders = ['dist', 'packages/engine/dist', 'packages/service/dist']
+  const folder = folders.find((name) => isClosed(path.join(root, name)))
+  if (folder !== undefined)
+    console.error(`This user cannot write to ${folder}. As the one who can, run: npm run build:server`)
+  return code
+}
+
+function isClosed(folder) {
+  if (!existsSync(folder)) return isClosed(path.dirname(folder))
+  try {
+    accessSync(folder, constants.W_OK)
+    return false
+  } catch {
+    return true
+  }
+}
+
+module.exports = { buildProject }

@@ -1,0 +1,21 @@
+// The project's own form of errors, src/errors.ts: its code is run, because only that tells what it makes.
+
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import type { ErrorBodyOf } from 'contract-engine'
+
+const require = createRequire(import.meta.url)
+
+/** What src/errors.ts exports as `errorBody`. Undefined without the file. @throws {Error} what its code throws */
+export function readErrorBody(root: string): ErrorBodyOf | undefined {
+  const file = path.join(root, 'src/errors.ts')
+  if (!existsSync(file)) return undefined
+  const { buildSync }: typeof import('esbuild') = require('esbuild')
+  const options = { bundle: true, format: 'cjs', platform: 'node', packages: 'external' } as const
+  const { outputFiles } = buildSync({ entryPoints: [file], ...options, write: false, logLevel: 'error' })
+  const module: { exports: { errorBody?: ErrorBodyOf } } = { exports: {} }
+  const run = new Function('module', 'require', outputFiles[0]?.text ?? '')
+  run(module, createRequire(file))
+  return module.exports.errorBody
+}
