@@ -147,7 +147,6 @@ module.exports = {
       to: {
         path: 'service/(dist/)?src/(database|http|auth|rate-limit)/',
         pathNot: declarations,
-        reachable: true,
       },
     },
     {

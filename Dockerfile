@@ -5,7 +5,7 @@ FROM node:26.11.1-trixie-slim@sha256:193fe51b64e77981119c98c2002c9e32a70e2f006fb
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/engine/package.json packages/engine/contract-engine.js packages/engine/
-COPY packages/service/package.json packages/service/
+COPY packages/service/package.json packages/service/contract-service.js packages/service/
 RUN npm ci --omit=optional --omit=dev
 
 FROM dependencies AS build
@@ -16,7 +16,7 @@ COPY generated generated
 COPY packages/engine packages/engine
 COPY packages/service packages/service
 COPY src src
-COPY scripts/build-packages.cjs scripts/build-server.cjs scripts/bundle-server.cjs scripts/check-setup.cjs scripts/
+COPY scripts/build-packages.cjs scripts/build-server.cjs scripts/check-setup.cjs scripts/
 RUN node scripts/build-server.cjs
 
 FROM node:26.11.1-trixie-slim@sha256:193fe51b64e77981119c98c2002c9e32a70e2f006fb4d25068ce0558998917f0

@@ -33,7 +33,9 @@ async function buildProject(root, buildPackages = () => 0) {
 
 function compile(root) {
   const { program, isNative, env } = compilerOf(root)
-  const args = [program, '-b', 'tsconfig.build.json', ...(isNative ? ['--checkers', '2'] : [])]
+  const hasOwn = existsSync(path.join(root, 'tsconfig.build.json')) // of what is served, without tests
+  const project = hasOwn ? ['-b', 'tsconfig.build.json'] : ['-p', '.']
+  const args = [program, ...project, ...(isNative ? ['--checkers', '2'] : [])]
   const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' })
   if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
   return status ?? 1

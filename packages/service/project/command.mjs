@@ -32,7 +32,7 @@ async function main([name, ...args]) {
   if (name === '--help' || name === '-h') return process.stdout.write(usage)
   const isKnown = name === 'build' || bundled.includes(name) || programs.includes(name)
   if (!isKnown) return fail(2, usage)
-  if (!existsSync(path.join(root, 'openapi.yaml')))
+  if (!['openapi.yaml', 'generated/openapi.yaml'].some((file) => existsSync(path.join(root, file))))
     return fail(1, `${root} has no openapi.yaml: run contract-service in the folder of a service.\n`)
   if (bundled.includes(name)) return import('./run.mjs')
   process.chdir(root)

@@ -7,7 +7,7 @@ import { stringify } from 'yaml'
 import { runProgram } from '../../fixtures/process.js'
 
 t.test('without Schemathesis the way to install it is printed', async (t) => {
-  const ended = await runProgram('scripts/fuzz/main.ts', [], { PATH: '' })
+  const ended = await runProgram('packages/service/contract-service.js', ['fuzz'], { PATH: '' })
   t.match(ended, {
     code: 1,
     stdout: '',
@@ -16,7 +16,7 @@ t.test('without Schemathesis the way to install it is printed', async (t) => {
 })
 
 t.test('zero requests are rejected with the usage', async (t) => {
-  const ended = await runProgram('scripts/fuzz/main.ts', ['--max-examples', '0'], {})
+  const ended = await runProgram('packages/service/contract-service.js', ['fuzz', '--max-examples', '0'], {})
   t.match(ended, { code: 2, stdout: '', stderr: /^Usage: [\s\S]*\n--max-examples must be a whole number/ })
 })
 

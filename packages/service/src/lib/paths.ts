@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { contractName } from './contract-name.js'
 
 function findRoot(directory: string): string {
   if (existsSync(path.join(directory, 'package.json'))) return directory
@@ -18,7 +19,7 @@ const isBundled =
 /** The project's root: that of the bundle, or the nearest folder with a package.json, from the working one. */
 export const projectRoot: string = isBundled ? here : findRoot(process.cwd())
 
-const written = path.join(projectRoot, 'openapi.yaml')
+const written = path.join(projectRoot, contractName)
 
 /**
  * The contract that the service implements: in a checkout as it is written, with the files that it refers to;
@@ -26,7 +27,7 @@ const written = path.join(projectRoot, 'openapi.yaml')
  */
 export const contractFile: string = existsSync(written)
   ? written
-  : path.join(projectRoot, 'generated', 'openapi.yaml')
+  : path.join(projectRoot, 'generated', contractName)
 
 /** What `commands/compile.ts` makes of the contract. A contract in one file has the same plan as its copy. */
 export const planFile: string = path.join(projectRoot, 'dist', 'generated', 'contract.plan')

@@ -2,7 +2,9 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import path from 'node:path'
 import { text } from 'node:stream/consumers'
 
 const require = createRequire(import.meta.url)
@@ -32,7 +34,6 @@ export interface TypeErrors {
  */
 export async function checkTypes(root: string, stopping?: AbortSignal): Promise<TypeErrors> {
   const lines = diagnosticsOf(await compile(root, [], stopping)).map(lineOf)
-  const isOther = (line: string) => /^(test|scripts)\//.test(line)
   return { server: lines.filter((line) => !isOther(line)), others: lines.filter(isOther) }
 }
 
@@ -41,8 +42,16 @@ export async function checkTypes(root: string, stopping?: AbortSignal): Promise<
  * @throws {Error} if the compiler itself fails
  */
 export async function checkServerTypes(root: string, stopping?: AbortSignal): Promise<readonly string[]> {
-  const args = ['-p', 'tsconfig.build.json', '--noEmit', '--tsBuildInfoFile', 'dist/server.tsbuildinfo']
-  return diagnosticsOf(await compile(root, args, stopping)).map(lineOf)
+  const own = 'tsconfig.build.json'
+  const args = ['-p', own, '--noEmit', '--tsBuildInfoFile', 'dist/server.tsbuildinfo']
+  const output = await compile(root, existsSync(path.join(root, own)) ? args : [], stopping)
+  return diagnosticsOf(output)
+    .map(lineOf)
+    .filter((line) => !isOther(line))
+}
+
+function isOther(line: string): boolean {
+  return /^(test|scripts)\//.test(line)
 }
 
 // Outside the terminal's process group, which gets Ctrl-C. What runs starts the compiler itself: both are of a

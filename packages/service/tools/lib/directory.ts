@@ -30,11 +30,11 @@ export async function inTemporaryDirectory<Result>(
 
 /** The name of a directory owned by a process. */
 export function ownedName(pid: number, suffix: string): string {
-  return `animal-store-${pid}-${suffix}`
+  return `contract-service-${pid}-${suffix}`
 }
 
 /** The pid of a directory's owner; undefined for other names. */
 export function ownerOf(name: string): number | undefined {
-  const [, pid] = /^animal-store-(\d+)-/.exec(name) ?? []
+  const [, pid] = /^contract-service-(\d+)-/.exec(name) ?? []
   return pid === undefined ? undefined : Number(pid)
 }

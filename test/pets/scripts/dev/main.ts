@@ -40,7 +40,7 @@ interface Development {
 }
 
 // As `npm run dev` does.
-const program = ['--import', 'tsx', 'scripts/dev/main.ts']
+const program = ['packages/service/contract-service.js', 'dev']
 
 function startDev(t: Test, cwd: string, env: Record<string, string>, command = program): Development {
   const { PATH = '', HOME = '' } = process.env
@@ -263,7 +263,7 @@ t.test('wrong usage and invalid configuration are rejected at startup', async (t
     ['a wrong value', [], { PORT: 'x' }, 1, /PORT must be/],
   ]
   for (const [title, args, env, code, message] of cases) {
-    const { child, ended } = startDev(t, projectRoot, env, ['dist/scripts/dev/main.js', ...args])
+    const { child, ended } = startDev(t, projectRoot, env, [...program, ...args])
     let output = ''
     child.stderr?.on('data', (chunk) => {
       output += chunk

@@ -1,14 +1,11 @@
 // Where the files of a document are put in the project, and how they refer to each other there.
 
 import path from 'node:path'
-import { OperatorError } from 'contract-service/internal/lib/operator-error'
-import { contractFile } from 'contract-service/internal/lib/paths'
+import { contractName } from '../../src/lib/contract-name.js'
+import { OperatorError } from '../../src/lib/operator-error.js'
 
 /** The place of each file in the project, with slashes, by its absolute path. The document is the first. */
 export type Places = ReadonlyMap<string, string>
-
-/** What the document is called in the project. */
-export const contractName = path.basename(contractFile)
 
 /**
  * The places of a document and the files that it refers to: openapi.yaml for the document, for the others

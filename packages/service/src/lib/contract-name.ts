@@ -1,0 +1,2 @@
+/** What the contract of a project is called, in its root. */
+export const contractName = 'openapi.yaml'

@@ -1,0 +1,17 @@
+// What handlers use besides the database: a mailer, a clock, the client of another API, webhooks. A handler
+// gets them as `services` in its context. They are made once, before the server listens.
+
+import type { ServiceParts } from 'contract-service'
+
+/** Makes the services. If it rejects, the service does not start. */
+export async function createServices(_parts: ServiceParts) {
+  return {
+    // mailer: createMailer(parts.config.mailUrl),
+    // ...createOutgoing<Webhooks, Callbacks>(parts.contract), // node_modules/contract-engine/webhooks.md
+
+    /** Runs when the service stops: after the last response, and before the database is closed. */
+    async close(): Promise<void> {},
+  }
+}
+
+export type Services = Awaited<ReturnType<typeof createServices>>

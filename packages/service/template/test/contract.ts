@@ -1,0 +1,16 @@
+// What the service is made of is what openapi.yaml says.
+
+import { checkGenerated, startService } from 'contract-service/testing'
+import t from 'tap'
+
+t.test('generated/ is of the contract as it is', async (t) => {
+  t.equal(await checkGenerated(), '')
+})
+
+t.test('callers read the contract at /openapi.json', async (t) => {
+  const service = await startService()
+  t.teardown(() => service.stop())
+  const response = await fetch(`${service.origin}/openapi.json`)
+  t.equal(response.status, 200)
+  t.match(await response.json(), { info: { title: service.title } })
+})

