@@ -28,21 +28,36 @@ function projectWithTool(t: Test): string {
   const folder = temporaryDirectory(t, {
     'package.json': '{ "type": "module" }',
     'tsconfig.json': '{}',
-    scripts: {
-      hello: { 'main.ts': tool, 'word.ts': `export const word: string = 'hello'`, 'beside.txt': 'there' },
+    service: {
+      project: {},
+      dist: {
+        tools: {
+          hello: { 'main.js': tool, 'word.js': `export const word = 'hello'`, 'beside.txt': 'there' },
+        },
+      },
     },
     node_modules: { '.package-lock.json': '{}' },
   })
-  for (const file of ['run.mjs', 'lib/digests.mjs', 'lib/bundle-tool.mjs'])
-    cpSync(path.join(projectRoot, 'scripts', file), path.join(folder, 'scripts', file))
-  for (const name of ['yaml', 'esbuild', '@esbuild', 'contract-engine'])
+  for (const file of ['run.mjs', 'digests.mjs', 'bundle-tool.mjs'])
+    cpSync(
+      path.join(projectRoot, 'packages/service/project', file),
+      path.join(folder, 'service/project', file),
+    )
+  for (const name of [
+    'yaml',
+    'esbuild',
+    '@esbuild',
+    'contract-engine',
+    'contract-service',
+    'contract-client',
+  ])
     symlinkSync(path.join(projectRoot, 'node_modules', name), path.join(folder, 'node_modules', name))
   return folder
 }
 
 async function run(folder: string): Promise<string> {
-  const args = [path.join(folder, 'scripts/run.mjs'), 'hello', 'a', 'b']
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args)
+  const args = [path.join(folder, 'service/project/run.mjs'), 'hello', 'a', 'b']
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: folder })
   return stdout + stderr
 }
 
@@ -60,7 +75,7 @@ t.test('a tool is bundled once, and what is compiled of it is kept', async (t) =
 })
 
 const edits: readonly [what: string, file: string, edit: (text: string) => string, output: string][] = [
-  ['a source', 'scripts/hello/word.ts', () => `export const word = 'bye'`, 'bye a,b 1 there\n'],
+  ['a source', 'service/dist/tools/hello/word.js', () => `export const word = 'bye'`, 'bye a,b 1 there\n'],
   [
     'a list of packages',
     'node_modules/.package-lock.json',
@@ -120,9 +135,9 @@ t.test('without what was made before, a tool runs as the first time', async (t) 
 
 t.test('a tool that fails keeps nothing of what it compiled, and exits with its code', async (t) => {
   const folder = projectWithTool(t)
-  mkdirSync(path.join(folder, 'scripts/fails'))
-  writeFileSync(path.join(folder, 'scripts/fails/main.ts'), 'process.exitCode = 3')
-  const args = [path.join(folder, 'scripts/run.mjs'), 'fails']
-  await t.rejects(promisify(execFile)(process.execPath, args), { code: 3 })
+  mkdirSync(path.join(folder, 'service/dist/tools/fails'))
+  writeFileSync(path.join(folder, 'service/dist/tools/fails/main.js'), 'process.exitCode = 3')
+  const args = [path.join(folder, 'service/project/run.mjs'), 'fails']
+  await t.rejects(promisify(execFile)(process.execPath, args, { cwd: folder }), { code: 3 })
   t.notOk(readdirSync(path.join(folder, 'dist/tools')).includes('fails.cache'))
 })

@@ -45,10 +45,19 @@ export async function startService(environment: Readonly<Record<string, string>>
       ...{ origin, key, title: contract.title, operations: [...contract.operations.values()] },
       send: (operation) => {
         const { method, path: target } = operation
-        const request = exampleRequest(operation, contract, reader) ?? { method, target, headers: [], body: undefined }
+        const request = exampleRequest(operation, contract, reader) ?? {
+          method,
+          target,
+          headers: [],
+          body: undefined,
+        }
         const { headers, body } = request
         const sent = headers.map(([name, value]): [string, string] => [name, withKey(value, key)])
-        return fetch(origin + operation.prefix + withKey(request.target, key), { method, headers: sent, body: body ?? null })
+        return fetch(origin + operation.prefix + withKey(request.target, key), {
+          method,
+          headers: sent,
+          body: body ?? null,
+        })
       },
       stop: async () => {
         await stop()

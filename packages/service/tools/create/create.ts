@@ -8,7 +8,7 @@ import { filesOf, nodeOf, readSource } from 'contract-engine/tools'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { type Choice, chooseChecks } from '../lib/choose-checks.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
-import { ownDependencies } from './packages.js'
+import { areTarballs, ownDependencies } from './packages.js'
 import { type Places, placesOf, withPlaces } from './places.js'
 import { schemesModule } from './schemes.js'
 
@@ -44,11 +44,11 @@ export async function createProject(
     throw new OperatorError(`The folder ${project} has files: give another --name.`)
   const places = placesOf(document, files, root)
   return inTemporaryDirectory(async (stage) => {
-    const dependencies = await ownDependencies(stage)
-    await writeTemplate(stage, project, title, dependencies)
-    await writeManifest(stage, project, title, dependencies)
+    await writeTemplate(stage, project, title)
+    await writeManifest(stage, project, title)
     await copyTo(stage, places)
     const made = await generateIn(stage, places)
+    await writeManifest(stage, project, title, await ownDependencies(stage))
     await cp(stage, folder, { recursive: true })
     return { folder, ...made }
   })
@@ -56,29 +56,28 @@ export async function createProject(
 
 // As packages and databases are called: `toy-shop` of "The Toy Shop API 2.0".
 function nameOf(title: string): string {
-  const words = title.normalize('NFKD').toLowerCase().match(/[a-z0-9]+/g) ?? []
+  const words =
+    title
+      .normalize('NFKD')
+      .toLowerCase()
+      .match(/[a-z0-9]+/g) ?? []
   const telling = words.filter((word) => !/^(the|an?|api|rest|openapi|service|v?\d+)$/.test(word))
   const [first = 'service', ...others] = telling.length > 0 ? telling : words
   const start = /^[a-z]/.test(first) ? first : `s${first}`
-  return others.reduce((name, word) => (name.length + word.length < 30 ? `${name}-${word}` : name), start.slice(0, 30))
+  return others.reduce(
+    (name, word) => (name.length + word.length < 30 ? `${name}-${word}` : name),
+    start.slice(0, 30),
+  )
 }
 
-type Dependencies = Readonly<Record<string, string>>
-
-async function writeTemplate(
-  stage: string,
-  name: string,
-  title: string,
-  dependencies: Dependencies,
-): Promise<void> {
+async function writeTemplate(stage: string, name: string, title: string): Promise<void> {
   const words = name.split('-')
-  const hasTarballs = Object.values(dependencies).some((version) => version.startsWith('file:'))
   const values: Record<string, string> = {
     name,
     name_: words.join('_'),
     Name: words.map(capitalized).join(''),
     title: title.replace(/\s+/g, ' '),
-    'copy packages': hasTarballs ? 'COPY packages packages\n' : '',
+    'copy packages': areTarballs() ? 'COPY packages packages\n' : '',
   }
   const entries = await readdir(template, { recursive: true, withFileTypes: true })
   for (const entry of entries.filter((each) => each.isFile())) {
@@ -95,7 +94,7 @@ async function writeManifest(
   stage: string,
   name: string,
   title: string,
-  dependencies: Dependencies,
+  dependencies: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const { engines, optionalDependencies } = JSON.parse(await readFile(ownManifest, 'utf8'))
   const manifest = {
@@ -118,10 +117,18 @@ async function writeManifest(
       pretest: 'contract-service build',
       test: 'tap',
     },
-    tap: { include: ['test/*.ts'], 'disable-coverage': true, 'allow-incomplete-coverage': true },
+    tap: {
+      include: ['test/*.ts'],
+      timeout: 300, // in seconds, which only stop a test that hangs
+      ...{ 'disable-coverage': true, 'allow-incomplete-coverage': true },
+    },
     dependencies,
     // tap runs tests in TypeScript as they are.
-    devDependencies: { '@types/node': '^20.19.43', tap: '^21.8.0', typescript: optionalDependencies.typescript },
+    devDependencies: {
+      '@types/node': '^20.19.43',
+      tap: '^21.8.0',
+      typescript: optionalDependencies.typescript,
+    },
     // Their install scripts only check or link what npm has unpacked.
     allowScripts: Object.fromEntries(
       Object.keys(optionalDependencies)
@@ -146,7 +153,9 @@ async function generateIn(stage: string, places: Places): Promise<Omit<Created, 
   const renamed = (text: string, nameOf: (from: string, place: string) => string) =>
     [...places].reduce(
       (line, [from, place]) =>
-        line.replaceAll(`../${place}`, nameOf(from, place)).replaceAll(path.join(stage, place), nameOf(from, place)),
+        line
+          .replaceAll(`../${place}`, nameOf(from, place))
+          .replaceAll(path.join(stage, place), nameOf(from, place)),
       text,
     )
   process.chdir(path.join(stage, 'src'))

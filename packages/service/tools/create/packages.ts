@@ -14,14 +14,14 @@ const names = ['contract-client', 'contract-engine', 'contract-service']
 export async function ownDependencies(project: string): Promise<Record<string, string>> {
   const versions = names.map(async (name) => {
     const folder = path.dirname(require.resolve(`${name}/package.json`))
-    return [name, isInstalled(folder) ? `^${await versionOf(folder)}` : await pack(folder, project)] as const
+    return [name, areTarballs() ? await pack(folder, project) : `^${await versionOf(folder)}`] as const
   })
   return Object.fromEntries(await Promise.all(versions))
 }
 
-// Of a workspace, the resolved path is that of the checkout.
-function isInstalled(folder: string): boolean {
-  return folder.split(path.sep).includes('node_modules')
+/** Whether they are of a checkout: as a workspace of it, this module is not in node_modules. */
+export function areTarballs(): boolean {
+  return !import.meta.dirname.split(path.sep).includes('node_modules')
 }
 
 async function versionOf(folder: string): Promise<string> {

@@ -1,12 +1,9 @@
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { readServiceContract } from 'contract-service/internal/auth/plans'
-import { projectRoot } from 'contract-service/internal/lib/paths'
+import { schemesModule } from 'contract-service/tools/create/schemes'
 import { chooseChecks } from 'contract-service/tools/lib/choose-checks'
-import { listedIn, schemesFile } from 'contract-service/tools/lib/schemes'
+import { listedIn } from 'contract-service/tools/lib/schemes'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { withChecks } from '../../../scripts/adopt/schemes.js'
 
 const schemes = {
   bearer: { type: 'http', scheme: 'bearer' },
@@ -129,7 +126,7 @@ const checks: readonly [
 ]
 
 for (const [title, operations, expected, left, own] of checks)
-  t.test(`the list of an adopted project begins with the checks of ${title}`, async (t) => {
+  t.test(`the list of a new project begins with the checks of ${title}`, async (t) => {
     const chosen = chooseChecks(await contractOf(operations, own))
     t.strictSame(Object.fromEntries(chosen.checks), expected)
     t.strictSame([...chosen.left.keys()].sort(), Object.keys(left).sort())
@@ -139,9 +136,8 @@ for (const [title, operations, expected, left, own] of checks)
 t.test(
   'the list has these checks, with what they import, and says what to do about other schemes',
   async (t) => {
-    const text = readFileSync(path.join(projectRoot, schemesFile), 'utf8')
     const write = async (operations: readonly Requirements[]) =>
-      withChecks(text, chooseChecks(await contractOf(operations)))
+      schemesModule(chooseChecks(await contractOf(operations)))
     const written = await write([[['bearer'], ['oauth2'], ['basic']], [['other-header']]])
     t.strictSame(Object.fromEntries(listedIn(written)), {
       bearer: 'apiKeys()',
@@ -149,11 +145,8 @@ t.test(
       'other-header': 'apiKeys()',
     })
     t.match(written, /^ {2}\/\/ basic: http basic: basic\(verify\), .*\n\}/m)
-    t.match(
-      written,
-      "import { apiKeys } from './api-keys.js'\nimport type { Schemes } from './checks.js'\nimport { jwt } from './jwt.js'\n",
-    )
-    const odd = withChecks(text, { checks: new Map([['a$&b', 'apiKeys']]), left: new Map([['$`', 'no']]) })
+    t.match(written, "import { apiKeys, jwt } from 'contract-service/checks'\n")
+    const odd = schemesModule({ checks: new Map([['a$&b', 'apiKeys']]), left: new Map([['$`', 'no']]) })
     t.strictSame([...listedIn(odd)], [['a$&b', 'apiKeys()']])
     t.match(odd, '  // $`: no\n}')
     const tokens = await write([[['jwt']]])

@@ -1,6 +1,6 @@
 import path from 'node:path'
+import { placesOf, withPlaces } from 'contract-service/tools/create/places'
 import t from 'tap'
-import { placesOf, withPlaces } from '../../../scripts/adopt/places.js'
 
 const at = (name: string) => path.resolve('/shop', name)
 const document = at('v1/shop.yaml')
