@@ -7,7 +7,7 @@ import { compileFunction } from 'node:vm'
 
 type Check = typeof import('recheck').checkSync
 
-const require = createRequire(import.meta.url)
+const require = createRequire(import.meta.url ?? __filename) // in a bundle in CommonJS
 let loaded: Check | undefined
 
 /** The version of the recheck that is installed, if one is. */

@@ -32,7 +32,7 @@ import { sentItems } from './sent-requests.js'
 
 // Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a
 // second of every run.
-const require = createRequire(import.meta.url)
+const require = createRequire(import.meta.url ?? __filename) // in a bundle in CommonJS
 const ts: typeof import('typescript') = require('typescript')
 const {
   astToString,

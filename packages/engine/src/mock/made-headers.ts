@@ -151,11 +151,24 @@ function addedHeaders(operation: Operation, parts: HeaderParts): Readonly<Record
   for (const response of responses.values()) {
     const isError = isOfErrors(response.status, statuses)
     const headers = response.headers.filter(
-      ({ name, required, setByServer }) =>
-        !added.test(name) && !unmade.test(name) && (isError ? required : setByServer) && !(name in found),
+      ({ name, required, setByServer, schema }) =>
+        !added.test(name) &&
+        !unmade.test(name) &&
+        (isError ? required : setByServer) &&
+        !(name in found) &&
+        isCompilable(schema, parts),
     )
     if (/^(?:429|503)$/.test(response.status)) continue // which no mock responds by itself
     Object.assign(found, valuesFor(operation, response, headers, parts))
   }
   return found
+}
+
+// Of a schema that is none, `mount` says so, with its place.
+function isCompilable(schema: Header['schema'], { judges }: HeaderParts): boolean {
+  try {
+    return judges.responseHeader(schema) !== undefined
+  } catch {
+    return false
+  }
 }

@@ -536,3 +536,21 @@ t.test('in production it is refused, by name', async (t) => {
     message: /a mock .* never in production/,
   })
 })
+
+t.test('a header of the server whose schema is none is refused at its place', async (t) => {
+  for (const [schema, reason] of [
+    [{ type: 'string', pattern: null }, /schema is invalid: data\/pattern must be string/],
+    [{ type: 'string', enum: [1] }, /the enum value 1 is not of type string/],
+  ] as const) {
+    const headers = { 'X-Place': { 'x-set-by-server': true, schema } }
+    const responses = { 200: { description: 'It.', headers } }
+    const contract = await contractOf({
+      ...document,
+      paths: { '/a': { get: { operationId: 'a', responses } } },
+    })
+    const problems = [
+      { text: reason, at: ['paths', '/a', 'get', 'responses', '200', 'headers', 'X-Place', 'schema'] },
+    ]
+    await t.rejects(buildMock(contract), { name: 'ContractError', problems })
+  }
+})

@@ -2,7 +2,7 @@
 // as printed; and what its manifest declares.
 
 import { execFile, spawn } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import net from 'node:net'
 import path from 'node:path'
@@ -16,6 +16,7 @@ import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { problemsOf } from '../../../../scripts/package/compile.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
+import { printedBy } from '../../../fixtures/type-compilers.js'
 import { pack, startRegistry } from '../../fixtures/registry.js'
 
 const run = promisify(execFile)
@@ -299,6 +300,25 @@ function compile(texts: readonly string[]): string[][] {
   return files.map((file) => problems.filter((problem) => problem.startsWith(`${file}:`)))
 }
 
+// A program without skipLibCheck has all errors of one with it; the pages compile the first example with the types
+// of browsers, too.
+const ofNode = ['--types', 'node']
+const withNode: readonly [compiler: string, ...options: string[]][] = [
+  ['5', '--lib', 'es2023', ...ofNode],
+  ['7', '--lib', 'es2023', ...ofNode],
+  ['7', '--lib', 'esnext,dom,dom.iterable', ...ofNode],
+]
+const strict = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--module', 'nodenext']
+const doors = ['', '/compile', '/tools', '/generate', '/mock', '/diff']
+const importing = doors.map((door, i) => `export * as door${i} from 'contract-engine${door}'\n`).join('')
+
+for (const [compiler, ...options] of withNode)
+  t.test(`its doors and the pages' servers compile in TypeScript ${compiler}, ${options[1]}`, async (t) => {
+    writeFileSync(path.join(folder, 'doors.ts'), importing)
+    const servers = blocks.flatMap(({ file }) => (file?.endsWith('.ts') ? [file] : []))
+    t.equal(await printedBy(compiler, folder, [...strict, ...options, 'doors.ts', ...servers]), '')
+  })
+
 t.test('without its optional packages, it says what to install', async (t) => {
   const started = `import('contract-engine').then(async ({ documentation }) => {
     const { readContract } = await import('contract-engine/compile')
@@ -315,6 +335,27 @@ t.test('without its optional packages, it says what to install', async (t) => {
       /^Cannot find module 'typescript'\nRun: npm install --save-dev openapi-typescript@7 typescript@5 recheck@4\n$/,
   })
 })
+
+const handlers = `import type { Handlers } from 'contract-engine'
+import type { Operations } from './generated/operations.js'
+export const handlers: Handlers<Operations> = {
+  async getToy({ params }) {
+    return { status: 200, body: { id: params.toyId, name: 'Ball' } }
+  },
+}
+export const rounded: Handlers<Operations> = {
+  // @ts-expect-error: an int64 is a bigint
+  getToy: async () => ({ status: 200, body: { id: 7, name: 'Ball' } }),
+}
+`
+// The types of Node have gone with the others of development.
+for (const compiler of ['5', '7'])
+  t.test(`without types of Node, handlers compile with skipLibCheck in TypeScript ${compiler}`, async (t) => {
+    t.notOk(existsSync(path.join(folder, 'node_modules/@types/node')))
+    writeFileSync(path.join(folder, 'handlers.ts'), handlers)
+    const options = [...strict, '--skipLibCheck', '--lib', 'es2023', 'handlers.ts']
+    t.equal(await printedBy(compiler, folder, options), '')
+  })
 
 const manifest = JSON.parse(readFileSync(path.join(built, 'package.json'), 'utf8'))
 const project = JSON.parse(readFileSync(path.join(projectRoot, 'package.json'), 'utf8'))

@@ -20,16 +20,37 @@ const known: Readonly<Record<string, readonly string[]>> = {
   boolean: ['type'],
 }
 
-/** Finds schemas that have nothing but what is known. */
+// For one function, which has its own code for each place of a schema: schemas that refer twice to the next
+// would double it each time. As many as a writer has (response-schemas.ts).
+const schemasMax = 1_000
+const depthMax = 40
+
+/** Finds schemas that have nothing but what is known, for one function. */
 export class KnownSchemas {
+  #count = 0
+  #depth = 0
+
   /** @param more keywords that are known where these are used */
   constructor(
     readonly reader: Reader,
     readonly more: readonly string[],
   ) {}
 
-  /** The schema, or what it refers to; undefined if it has anything else. */
-  resolved(schema: AnySchema): Schema | undefined {
+  /** What is printed for a schema; undefined if it is not known, too deep, or one too many. */
+  printed<Code>(schema: AnySchema, print: (target: Schema) => Code | undefined): Code | undefined {
+    const target = this.#resolved(schema)
+    if (target === undefined || this.#depth === depthMax || this.#count === schemasMax) return undefined
+    this.#count++
+    this.#depth++
+    try {
+      return print(target)
+    } finally {
+      this.#depth--
+    }
+  }
+
+  // The schema, or what it refers to; undefined if it has anything else.
+  #resolved(schema: AnySchema): Schema | undefined {
     const target = isNode(schema) && schema.$ref !== undefined ? this.#target(schema) : schema
     if (!isNode(target) || typeof target.type !== 'string') return undefined
     const keywords = Object.hasOwn(known, target.type) ? known[target.type] : undefined

@@ -23,13 +23,10 @@ ${code}return out
 }}`
 }
 
-const depthMax = 20
-
 /** Prints code that appends the JSON of a value to `out`, or returns. */
 class Printer {
   readonly names = new Names()
   readonly #known: KnownSchemas
-  #depth = 0
 
   constructor(reader: Reader) {
     this.#known = new KnownSchemas(reader, ['readOnly'])
@@ -41,12 +38,7 @@ class Printer {
    * @returns undefined for a schema that is not known
    */
   valueOf(schema: AnySchema, value: string, before: string): string | undefined {
-    const target = this.#known.resolved(schema)
-    if (target === undefined || this.#depth === depthMax) return undefined
-    this.#depth++
-    const code = this.#ofType(target, value, before)
-    this.#depth--
-    return code
+    return this.#known.printed(schema, (target) => this.#ofType(target, value, before))
   }
 
   #ofType(schema: Schema, value: string, before: string): string | undefined {

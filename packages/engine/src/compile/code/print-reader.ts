@@ -43,15 +43,12 @@ ${code}return true
 }}`
 }
 
-const depthMax = 20
-
 /** Prints code that returns false unless it knows that a value is valid. */
 class Printer {
   readonly names = new Names()
   readonly #known: KnownSchemas
   // What is done once all is known to be valid.
   readonly #changes: string[] = []
-  #depth = 0
 
   constructor(
     reader: Reader,
@@ -61,10 +58,10 @@ class Printer {
   }
 
   part(schema: AnySchema): string | undefined {
-    const target = this.#known.resolved(schema)
-    if (target?.type !== 'object') return undefined
-    const code = this.#object(target, 'part', true)
-    return code && code + this.#changes.join('')
+    return this.#known.printed(schema, (target) => {
+      const code = target.type === 'object' ? this.#object(target, 'part', true) : undefined
+      return code && code + this.#changes.join('')
+    })
   }
 
   // Each key of a whole one is declared, and has a value.
@@ -126,19 +123,17 @@ class Printer {
   }
 
   #fieldOf(schema: AnySchema, object: string, given: string, isPart: boolean): Field | undefined {
-    const target = this.#known.resolved(schema)
-    if (target === undefined || this.#depth === depthMax) return undefined
     const name = literalOf(this.how.nameOf(given))
-    const value = this.names.name('v')
-    this.#depth++
-    const judged = this.how.isText ? this.#text(target, value) : this.#json(target, value)
-    this.#depth--
-    if (judged === undefined || (judged.changed !== undefined && !isPart)) return undefined
-    const otherwise = target.default === undefined ? undefined : defaultOf(target)
-    if (target.default !== undefined && otherwise === undefined) return undefined
-    const isOwn = this.how.isText ? refuseUnless([`Object.hasOwn(${object},${name})`]) : ''
-    const read = `const ${value}=${object}[${name}]\n${judged.declared}`
-    return { ...judged, value, read, place: `${object}[${name}]`, code: isOwn + judged.code, otherwise }
+    return this.#known.printed(schema, (target) => {
+      const value = this.names.name('v')
+      const judged = this.how.isText ? this.#text(target, value) : this.#json(target, value)
+      if (judged === undefined || (judged.changed !== undefined && !isPart)) return undefined
+      const otherwise = target.default === undefined ? undefined : defaultOf(target)
+      if (target.default !== undefined && otherwise === undefined) return undefined
+      const isOwn = this.how.isText ? refuseUnless([`Object.hasOwn(${object},${name})`]) : ''
+      const read = `const ${value}=${object}[${name}]\n${judged.declared}`
+      return { ...judged, value, read, place: `${object}[${name}]`, code: isOwn + judged.code, otherwise }
+    })
   }
 
   // As many digits as any number has exactly.
@@ -174,9 +169,10 @@ class Printer {
 
   #array(schema: Schema, value: string): string | undefined {
     const item = this.names.name('v')
-    const target = isNode(schema.items) ? this.#known.resolved(schema.items) : undefined
     const counts = countTests(schema, value)
-    const each = target && this.#json(target, item)
+    const each = isNode(schema.items)
+      ? this.#known.printed(schema.items, (target) => this.#json(target, item))
+      : undefined
     if (each === undefined || each.changed !== undefined || counts === undefined) return undefined
     return `${refuseUnless([`Array.isArray(${value})`, ...counts])}for(const ${item} of ${value}){\n${each.code}}\n`
   }

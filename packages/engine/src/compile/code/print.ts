@@ -28,8 +28,8 @@ export function compileCode(contract: Contract): string {
   const compiled = new Map<Compiler, Map<string, ValidateFunction>>()
   const judges = new Map<string, PrintedJudge>()
   const writers = new Map<string, string>()
-  const acceptances = new Map<string, string>()
-  const readers = new Map<string, string>()
+  const acceptances = new Map<string, string | undefined>()
+  const readers = new Map<string, string | undefined>()
   const reader = new Reader(contract.specification)
   const compilerOf = new Map<ValidateFunction, Compiler>()
   const compiling = createJudges(contract.specification, {
@@ -48,8 +48,8 @@ export function compileCode(contract: Contract): string {
     ...recorded,
     request: (schema, part) => {
       const validate = recorded.request(schema, part)
-      const text = printReader(schema, part, reader)
-      if (text !== undefined) readers.set(keyOf(schema, part), text)
+      const key = keyOf(schema, part)
+      if (!readers.has(key)) readers.set(key, printReader(schema, part, reader))
       return validate
     },
     writer: (schema) => {
@@ -58,8 +58,8 @@ export function compileCode(contract: Contract): string {
       return compiling.writer(schema)
     },
     acceptance: (schema) => {
-      const text = printAcceptance(schema, reader)
-      if (text !== undefined) acceptances.set(keyOf(schema), text)
+      const key = keyOf(schema)
+      if (!acceptances.has(key)) acceptances.set(key, printAcceptance(schema, reader))
       return undefined
     },
   })
@@ -68,8 +68,8 @@ export function compileCode(contract: Contract): string {
     `export const compilers = {${printed.join()}}`,
     `export const judges = ${literalOf(Object.fromEntries(judges))}`,
     `export const writers = {${[...writers].map(printWriter).join()}}`,
-    `export const acceptances = {${[...acceptances].map(printPair).join()}}`,
-    `export const readers = {${[...readers].map(printPair).join()}}\n`,
+    `export const acceptances = {${[...acceptances].flatMap(printPair).join()}}`,
+    `export const readers = {${[...readers].flatMap(printPair).join()}}\n`,
   ].join('\n')
 }
 
@@ -162,6 +162,6 @@ function printWriter([key, text]: [key: string, text: string]): string {
   return `\nr${key}(require){const module={}\n${text}\nreturn module.exports}`
 }
 
-function printPair([key, text]: [key: string, text: string]): string {
-  return `\nr${key}:${text}`
+function printPair([key, text]: [key: string, text: string | undefined]): string[] {
+  return text === undefined ? [] : [`\nr${key}:${text}`]
 }

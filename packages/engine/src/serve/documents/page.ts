@@ -46,7 +46,7 @@ function tokenOrigins({ securitySchemes }: Contract): string[] {
  * Adds `/docs`, its assets and its text, and redirects `/` to it. The contract's operations take precedence.
  * Those of a second contract are below its prefix: `/admin/docs`, to which `/admin/` leads.
  * @param parts the tables and the error codes of other parts of the server
- * @throws {OperatorError} if Scalar is not installed
+ * @throws {OperatorError} if Scalar is not installed, or the server is a bundle in CommonJS
  * @throws {ContractError} if the paths are those of another contract, or of the application
  */
 export function documentation(app: FastifyInstance, contract: Contract, parts: PageParts = {}): void {
@@ -101,6 +101,10 @@ function staticFile(name: string): URL {
 }
 
 function scalarFile(): URL {
+  if (!('url' in import.meta))
+    throw new OperatorError(
+      `${documentPaths.page} is not served by a bundle in CommonJS: bundle the server to ES modules`,
+    )
   try {
     return new URL('js/standalone.js', import.meta.resolve('@scalar/fastify-api-reference'))
   } catch (error) {

@@ -11,6 +11,7 @@ import { Reader } from '../../../src/document/reader.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
 import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
 import { runtime } from '../../../src/values/runtime.js'
+import { readerOfLevels, referringTwice } from '../../fixtures/nested-references.js'
 
 type Schema = Readonly<Record<string, unknown>>
 type Part = Readonly<Record<string, unknown>>
@@ -18,6 +19,7 @@ type Part = Readonly<Record<string, unknown>>
 const text = { type: 'string' }
 const int64 = { type: 'integer', format: 'int64' }
 const Part = { type: 'object', required: ['b'], properties: { a: text, b: int64 } }
+const Nested = { type: 'array', items: { $ref: '#/components/schemas/Nested' } }
 const contract = await contractWith({ values: { responses: done } }, { schemas: { Part } })
 
 function readerOf(schema: Schema, part: string): Read | undefined {
@@ -139,6 +141,26 @@ const unknown: readonly (readonly [part: string, schema: Schema])[] = [
 t.test('a part is not known that has anything else', async (t) => {
   for (const [part, schema] of unknown)
     t.equal(readerOf(schema, part), undefined, `${part} ${stringify(schema)}`)
+})
+
+t.test('schemas that refer twice to the next cost no more for each further level', async (t) => {
+  const followed = async (levels: number, refer: (typeof referringTwice)[number]) => {
+    const reader = await readerOfLevels(levels, refer)
+    const text = printReader({ $ref: '#/components/schemas/L0' }, 'body', reader)
+    return { count: reader.count, length: text?.length ?? 0 }
+  }
+  for (const refer of referringTwice) {
+    const [few, some, many] = [await followed(6, refer), await followed(12, refer), await followed(24, refer)]
+    t.ok(few.length > 0, 'a few are printed')
+    t.ok(many.count < 2 * some.count, `${some.count} references of 12 levels, ${many.count} of 24`)
+    t.ok(many.length <= 2 * some.length, `${some.length} letters of 12 levels, ${many.length} of 24`)
+  }
+})
+
+t.test('a schema of arrays of itself has no reader', async (t) => {
+  const { specification } = await contractWith({ values: { responses: done } }, { schemas: { Nested } })
+  const schema = object({ a: { $ref: '#/components/schemas/Nested' } })
+  t.equal(printReader(schema, 'body', new Reader(specification)), undefined)
 })
 
 t.test('of random schemas nothing else is accepted, and nothing else is changed', async (t) => {
