@@ -22,6 +22,7 @@ const declarations = [
   'service/(dist/)?src/auth/(plans|unauthorized)[.]',
   'service/(dist/)?src/http/(additions|faults|headers|service-paths)[.]',
   'service/(dist/)?src/rate-limit/headers[.]',
+  'service/(dist/)?src/database/migration[.]',
 ]
 
 const arrows = layers.flatMap((names, i) => [

@@ -3,7 +3,6 @@
 'use strict'
 
 const { engines } = require('../package.json')
-const { missingOf } = require('../packages/service/project/compiler.cjs')
 
 const required = engines.node.replace('>=', '')
 
@@ -12,6 +11,9 @@ if (isOlder(process.version.slice(1), required)) {
   console.error('Install it from https://nodejs.org, or with a version manager: nvm install 26 && nvm use 26')
   process.exit(1)
 }
+
+// Read now: its syntax is newer.
+const { missingOf } = require('../packages/service/project/compiler.cjs')
 
 const missing = missingOf(`${__dirname}/..`)
 

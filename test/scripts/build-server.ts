@@ -106,7 +106,7 @@ t.test('a build that fails says what is not there, and what it may not write', a
   t.equal((await build(t, complete, 'v26.0.0')).stderr, 'Building the service …\n')
   const closed = "require('node:fs').accessSync = () => { throw new Error('EACCES') }"
   const outcome = await build(t, complete, 'v26.0.0', 'prestart', closed)
-  const advice = 'This user cannot write to dist. As the one who can, run: npm run build:server\n'
+  const advice = 'This user cannot write to dist. As the one who can, run: npm run build\n'
   t.match(outcome, { code: 2, stderr: `Building the service …\n${advice}` })
 })
 

@@ -8,6 +8,8 @@ import { temporaryDirectory } from '../fixtures/directory.js'
 
 const script = path.join(projectRoot, 'scripts/check-setup.cjs')
 
+const projectParts = 'packages/service/project' // which the scripts run
+
 // Runs the script as if under that version of Node.
 async function check(version: string): Promise<{ code: number; stderr: string }> {
   const pretend = `Object.defineProperty(process, 'version', { value: '${version}' })`
@@ -30,6 +32,7 @@ t.test('without dependencies, each command says to run npm ci', async (t) => {
   const folder = temporaryDirectory(t, { 'package.json': manifest })
   for (const file of ['check-setup.cjs', 'build-packages.cjs', 'build-server.cjs'])
     cpSync(path.join(path.dirname(script), file), path.join(folder, 'scripts', file))
+  cpSync(path.join(projectRoot, projectParts), path.join(folder, projectParts), { recursive: true })
   const run = promisify(execFile)('npm', ['run', '--silent', 'keys'], { cwd: folder })
   await t.rejects(run, { code: 1, stderr: 'The dependencies are not installed. Run: npm ci\n' })
   const { scripts } = JSON.parse(manifest) as { scripts: Record<string, string> }
@@ -64,6 +67,7 @@ t.test('without the compiler, a command that needs it says how to install it', a
       node_modules: packages,
       scripts: { 'check-setup.cjs': readFileSync(script, 'utf8') },
     })
+    cpSync(path.join(projectRoot, projectParts), path.join(folder, projectParts), { recursive: true })
     await t.rejects(promisify(execFile)(process.execPath, [path.join(folder, 'scripts/check-setup.cjs')]), {
       code: 1,
       stderr: `The ${name} dependencies are not installed. Run: npm ci --include=${option}\n`,

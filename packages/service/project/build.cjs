@@ -66,7 +66,7 @@ function explained(root, code) {
   const folders = ['dist', 'packages/engine/dist', 'packages/service/dist']
   const folder = folders.find((name) => isClosed(path.join(root, name)))
   if (folder !== undefined)
-    console.error(`This user cannot write to ${folder}. As the one who can, run: npm run build:server`)
+    console.error(`This user cannot write to ${folder}. As the one who can, run: npm run build`)
   return code
 }
 

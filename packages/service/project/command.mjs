@@ -17,6 +17,7 @@ const usage = `Usage: contract-service <command> [arguments]
   keys             creates, lists and revokes API keys
   migrate          applies the migrations
   fuzz             tests the service with requests that are made from its contract
+  upgrade          moves the data of the embedded PostgreSQL to the installed major version
 
 contract-service <command> --help describes each. All but create run in the project of the working folder, which
 has dist/service/main.js for production.
@@ -24,7 +25,7 @@ has dist/service/main.js for production.
 Exit codes: 0 done, 1 failed, 2 wrong usage.
 `
 
-const bundled = ['generate', 'dev', 'fuzz']
+const bundled = ['generate', 'dev', 'fuzz', 'upgrade']
 const programs = ['keys', 'migrate']
 
 async function main([name, ...args]) {

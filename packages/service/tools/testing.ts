@@ -3,74 +3,85 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import type { Operation } from 'contract-engine'
+import type { Contract, Operation } from 'contract-engine'
+import { type Answer, type CallOptions, send } from 'contract-engine/testing/send'
 import { exampleRequest, Reader } from 'contract-engine/tools'
+import { pino } from 'pino'
 import { readServiceContract, type ServiceContract } from '../src/auth/plans.js'
+import { readConfig } from '../src/config.js'
+import { connect } from '../src/database/connect.js'
+import type { RootSql } from '../src/database/database.js'
 import { contractFile, projectRoot } from '../src/lib/paths.js'
 import { makeTemporaryDirectory } from './lib/directory.js'
 import { openTerms, runKeys, startService as startProcess } from './lib/service.js'
 
+export type { Answer, CallOptions } from 'contract-engine/testing/send'
+
 /** The service of a test. */
 export interface TestService {
+  readonly contract: Contract
   /** `http://127.0.0.1:PORT` */
   readonly origin: string
-  /** The contract's title. */
-  readonly title: string
-  readonly operations: readonly Operation[]
+  /** The origin with the contract's prefix. */
+  readonly base: string
+  /** The database. */
+  readonly sql: RootSql
   /** A key of the service's own, of the widest plan; undefined if the contract has no plan. */
   readonly key: string | undefined
+  /** Calls an operation with the key as a bearer token, by its path below the prefix. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>
   /**
    * Sends a request of an operation: with the values that the contract gives as examples, or with others that its
    * schemas allow, and with the key.
    */
   send(operation: Operation): Promise<Response>
-  /** Ends the process, and removes its database. */
-  stop(): Promise<void>
 }
 
+/** What of a test of tap's is used. */
+interface Test {
+  teardown(act: () => Promise<void>): void
+}
+
+type Environment = Readonly<Record<string, string>>
+
 /**
- * Starts the service of the project, as `contract-service build` has made it.
+ * Starts the service of the project, as `contract-service build` has made it. The end of the test stops it, and
+ * removes its database.
  * @param environment variables beside those for a database of its own
  * @throws {Error} with what the service says, if it does not start
  */
-export async function startService(environment: Readonly<Record<string, string>> = {}): Promise<TestService> {
+export async function startService(t: Test, environment: Environment = {}): Promise<TestService> {
   const contract = await readServiceContract(contractFile)
   const { directory, remove } = await makeTemporaryDirectory()
+  t.teardown(remove)
   const variables = { DATA_DIR: path.join(directory, 'data'), LOG_LEVEL: 'error', ...environment }
-  try {
-    const { origin, stop } = await startProcess(variables)
-    const key = await keyOf(contract, variables)
-    const reader = new Reader(contract.document)
-    return {
-      ...{ origin, key, title: contract.title, operations: [...contract.operations.values()] },
-      send: (operation) => {
-        const { method, path: target } = operation
-        const request = exampleRequest(operation, contract, reader) ?? {
-          method,
-          target,
-          headers: [],
-          body: undefined,
-        }
-        const { headers, body } = request
-        const sent = headers.map(([name, value]): [string, string] => [name, withKey(value, key)])
-        return fetch(origin + operation.prefix + withKey(request.target, key), {
-          method,
-          headers: sent,
-          body: body ?? null,
-        })
-      },
-      stop: async () => {
-        await stop()
-        await remove()
-      },
-    }
-  } catch (error) {
-    await remove()
-    throw error
+  const { origin, stop } = await startProcess(variables)
+  t.teardown(async () => void (await stop()))
+  const { sql, close } = await connect(readConfig(variables), pino({ level: 'silent' }))
+  t.teardown(close)
+  const key = await keyOf(contract, variables)
+  const reader = new Reader(contract.document)
+  const base = origin + contract.prefix
+  const auth: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  return {
+    ...{ contract, origin, base, sql, key },
+    call: (method, target, { headers = {}, body } = {}) =>
+      send(`${base}${target}`, method, { ...auth, ...headers }, body),
+    send: (operation) => {
+      const { method, prefix, path: target } = operation
+      const { headers = [], ...request } = exampleRequest(operation, contract, reader) ?? { target }
+      const sent = headers.map(([name, value]): [string, string] => [name, withKey(value, key)])
+      const body = 'body' in request ? request.body : undefined
+      return fetch(origin + prefix + withKey(request.target, key), {
+        method,
+        headers: sent,
+        body: body ?? null,
+      })
+    },
   }
 }
 
-async function keyOf(contract: ServiceContract, variables: Readonly<Record<string, string>>) {
+async function keyOf(contract: ServiceContract, variables: Environment): Promise<string | undefined> {
   const terms = openTerms(contract)
   return terms.includes('') ? undefined : runKeys(['create', '--name', 'test', ...terms], variables)
 }
@@ -78,6 +89,24 @@ async function keyOf(contract: ServiceContract, variables: Readonly<Record<strin
 // In the place of what an example has for a credential.
 function withKey(text: string, key = 'none'): string {
   return text.replace(/\bYOUR_(KEY|TOKEN)\b/, key)
+}
+
+/** Adds rows that have nothing but a key, for a foreign key of what a test adds. Nothing can read them. */
+export async function addKeys(
+  sql: RootSql,
+  table: string,
+  column: string,
+  keys: readonly (string | number | bigint)[],
+): Promise<void> {
+  const required = await sql<{ name: string }[]>`
+    select attname as name from pg_attribute
+    where attrelid = ${table}::regclass and attnum > 0 and attnotnull and attname <> ${column}
+      and not exists (
+        select from pg_index where indrelid = attrelid and indisprimary and attnum = any (indkey))`
+  for (const { name } of required)
+    await sql`alter table ${sql(table)} alter column ${sql(name)} drop not null`
+  for (const key of keys)
+    await sql`insert into ${sql(table)} (${sql(column)}) overriding system value values (${String(key)})`
 }
 
 /** What `contract-service generate --check` reports: nothing if generated/ is of the contract as it is. */

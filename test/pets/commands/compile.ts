@@ -35,7 +35,7 @@ function copyPackages(copy: string): void {
 }
 
 const done: Outcome = { code: 0, stdout: '', stderr: '' }
-const advice = 'Run: npm run build:server'
+const advice = 'Run: npm run build'
 
 t.test('a build starts no contract that has changed since, until it is compiled', async (t) => {
   const copy = checkout(t)

@@ -15,13 +15,10 @@ t.test('of a document that is refused no project is made', async (t) => {
     [['tagged.yaml'], 1, /^tagged\.yaml:2:\d+: Unresolved tag: !mine$/m],
     [['missing.yaml'], 1, /missing\.yaml/],
     [['v1/toys.yaml'], 1, /toy\.yaml is outside of the contract's folder.* the option --root$/m],
-    [
-      ['--name', 'full', '--root', '.', 'v1/toys.yaml'],
-      1,
-      /^The folder full has files: give another --name\.$/m,
-    ],
+    [['--name', 'full', '--root', '.', 'v1/toys.yaml'], 1, /^The folder full has files: name another\.$/m],
     [[], 2, /Name one document/],
-    [['wrong.yaml', 'tagged.yaml'], 2, /Name one document/],
+    [['wrong.yaml', 'full'], 1, /^The folder full has files/],
+    [['wrong.yaml', 'new', 'newer'], 2, /Name one document/],
     [['--name', 'toy_box', 'wrong.yaml'], 2, /--name must be small letters and digits/],
     [['--naem', 'toys', 'wrong.yaml'], 2, /Unknown option '--naem'/],
   ] as const)

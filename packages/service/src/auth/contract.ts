@@ -7,7 +7,7 @@ import { contractFile, planFile } from '../lib/paths.js'
 import { loadServiceContract, readServiceContract, type ServiceContract } from './plans.js'
 
 const isBuilt = !/\.[cm]?ts$/.test(process.argv[1] ?? '')
-const advice = 'Run: npm run build:server'
+const advice = 'Run: npm run build'
 
 /** @throws {OperatorError} if the contract cannot be used, or has changed since the build */
 export async function serviceContract(): Promise<ServiceContract> {

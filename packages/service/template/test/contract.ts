@@ -8,9 +8,8 @@ t.test('generated/ is of the contract as it is', async (t) => {
 })
 
 t.test('callers read the contract at /openapi.json', async (t) => {
-  const service = await startService()
-  t.teardown(() => service.stop())
-  const response = await fetch(`${service.origin}/openapi.json`)
+  const { origin, contract } = await startService(t)
+  const response = await fetch(`${origin}/openapi.json`)
   t.equal(response.status, 200)
-  t.match(await response.json(), { info: { title: service.title } })
+  t.match(await response.json(), { info: { title: contract.title } })
 })

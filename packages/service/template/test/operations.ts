@@ -4,10 +4,9 @@
 import { startService } from 'contract-service/testing'
 import t from 'tap'
 
-const service = await startService()
-t.teardown(() => service.stop())
+const service = await startService(t)
 
-for (const operation of service.operations)
+for (const operation of service.contract.operations.values())
   t.test(`${operation.method} ${operation.path}`, async (t) => {
     const response = await service.send(operation)
     const isExpected = response.status < 500 || response.status === 501

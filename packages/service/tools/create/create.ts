@@ -25,8 +25,9 @@ export interface Created {
 }
 
 /**
- * Makes a project of a document, in a folder of the working one.
- * @param name of the project and the folder; by default made of the document's title
+ * Makes a project of a document.
+ * @param name of the project; by default made of the document's title
+ * @param folder where it is made; by default one of its name, in the working folder
  * @param root the folder that the files of the document are in, by default that of the document
  * @throws {ContractError} with the problems that `generate` would report; nothing is written
  * @throws {OperatorError} if the folder has files, or a file of the document has no place in it; nothing is
@@ -34,14 +35,21 @@ export interface Created {
  */
 export async function createProject(
   document: string,
-  { name, root }: { readonly name?: string | undefined; readonly root?: string | undefined },
+  own: {
+    readonly name?: string | undefined
+    readonly root?: string | undefined
+    readonly folder?: string | undefined
+  },
 ): Promise<Created> {
+  const { name, root } = own
   const { files, document: content } = await readSource(document, filesOf(document, root))
   const title = String(nodeOf(nodeOf(content).info).title ?? 'service')
   const project = name ?? nameOf(title)
-  const folder = path.resolve(project)
+  const folder = path.resolve(own.folder ?? project)
   if ((await readdir(folder).catch(() => [])).length > 0)
-    throw new OperatorError(`The folder ${project} has files: give another --name.`)
+    throw new OperatorError(
+      `The folder ${path.relative(process.cwd(), folder) || '.'} has files: name another.`,
+    )
   const places = placesOf(document, files, root)
   return inTemporaryDirectory(async (stage) => {
     await writeTemplate(stage, project, title)
@@ -106,8 +114,8 @@ async function writeManifest(
     engines,
     scripts: {
       prestart: 'contract-service build',
-      start: 'node --enable-source-maps dist/service/main.js',
-      dev: 'contract-service dev',
+      start: 'exec node --enable-source-maps dist/service/main.js',
+      dev: 'exec contract-service dev',
       generate: 'contract-service generate',
       build: 'contract-service build',
       keys: 'contract-service keys',
@@ -118,7 +126,7 @@ async function writeManifest(
       test: 'tap',
     },
     tap: {
-      include: ['test/*.ts'],
+      include: ['test/**/*.ts'],
       timeout: 300, // in seconds, which only stop a test that hangs
       ...{ 'disable-coverage': true, 'allow-incomplete-coverage': true },
     },

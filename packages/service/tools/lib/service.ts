@@ -63,7 +63,7 @@ export function openTerms(contract: ServiceContract): string[] {
   return ['--plan', widest?.name ?? '']
 }
 
-/** The path of a file that `npm run build:server` writes. */
+/** The path of a file that `contract-service build` writes. */
 export function built(file: string, root = projectRoot): string {
   return path.join(root, 'dist', file)
 }

@@ -11,7 +11,7 @@ import t, { type Test } from 'tap'
 import { dataDirectory } from '../../../fixtures/data-directory.js'
 import { nodeCommand } from '../../../fixtures/node.js'
 import { send } from '../../../fixtures/service.js'
-import { copyProject, listToys } from '../../fixtures/copy.js'
+import { copyProject, copyTools, listToys } from '../../fixtures/copy.js'
 import { pageMax, prefix } from '../../fixtures/facts.js'
 
 type Edits = Readonly<Record<string, (text: string) => string>>
@@ -138,6 +138,7 @@ async function leftovers(copy: string, dataDir: string): Promise<string[]> {
 
 t.test('a good edit is served, and a bad edit leaves the last good server running', async (t) => {
   const copy = copyProject(t)
+  copyTools(copy, 'dev', 'generate', 'generate/lint-process')
   const dataDir = dataDirectory(t)
   const port = await freePort()
   edit(copy, {

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { connect } from 'contract-service/internal/database/connect'
 import { startEmbedded } from 'contract-service/internal/database/embedded/embedded-server'
+import { installBinaries } from 'contract-service/tools/upgrade/install'
 import t from 'tap'
-import { installBinaries } from '../../../../scripts/upgrade/install.js'
 import { silent } from '../../../fixtures/cluster.js'
 import { copyDataDirectory, dataDirectory } from '../../../fixtures/data-directory.js'
 import { temporaryDirectory } from '../../../fixtures/directory.js'
@@ -16,7 +16,10 @@ import { ampleTerms } from '../../fixtures/facts.js'
 // With this environment's settings of npm and its proxy.
 const upgrade = (dataDir: string) => {
   const own = Object.entries(process.env).filter(([name]) => /^npm_config_|_proxy$|_CERTS?$/i.test(name))
-  return runProgram('scripts/upgrade/main.ts', [], { ...Object.fromEntries(own), DATA_DIR: dataDir })
+  return runProgram('packages/service/contract-service.js', ['upgrade'], {
+    ...Object.fromEntries(own),
+    DATA_DIR: dataDir,
+  })
 }
 
 t.test('without data, or with those of the installed version, nothing is done', async (t) => {

@@ -58,7 +58,7 @@ export async function proposeResource(root: string, contract: Contract, name: st
 
 async function textsOf(root: string, resource: Resource): Promise<ReadonlyMap<string, string>> {
   const { folder } = resource
-  const test = testText(resource)
+  const test = testText(resource, existsSync(path.join(root, 'test/fixtures/service.ts')))
   return new Map([
     [`${migrationsFolder}/${folder}/${await nextNumber(root)}-${folder}.sql`, migrationText(resource)],
     [`${handlersFolder}/${folder}/${folder}.ts`, tableText(resource)],

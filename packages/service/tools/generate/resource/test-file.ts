@@ -23,8 +23,11 @@ import {
 } from './test-parts.js'
 import { keyName, sqlName, withArticle } from './words.js'
 
-/** The text of the test; undefined if nothing adds what it would read. */
-export function testText(resource: Resource): string | undefined {
+/**
+ * The text of the test; undefined if nothing adds what it would read.
+ * @param hasFixtures whether the project has its own way to start its service, in test/fixtures
+ */
+export function testText(resource: Resource, hasFixtures: boolean): string | undefined {
   const { operations, many } = resource
   const { create, get, list, change, remove } = operations
   if (create === undefined) return undefined
@@ -37,15 +40,20 @@ export function testText(resource: Resource): string | undefined {
     remove && removeTest(resource, rows, remove),
   ]
   const start = startText(resource, rows, create)
-  const fixtures = start.includes('addKeys(') ? "import { addKeys } from '../fixtures/rows.js'\n" : ''
   return `// ${capitalized(many)} are what the contract says, from a request to the row that stores them.
 
-import t, { type Test } from 'tap'
-${fixtures}import { startService } from '../fixtures/service.js'
-
+${importsOf(start.includes('addKeys('), hasFixtures)}
 ${sentText(resource, rows)}
 ${start}
 ${tests.filter((each) => each !== undefined).join('\n')}`
+}
+
+function importsOf(addsKeys: boolean, hasFixtures: boolean): string {
+  const tap = "import t, { type Test } from 'tap'\n"
+  const names = addsKeys ? 'addKeys, startService' : 'startService'
+  if (!hasFixtures) return `import { ${names} } from 'contract-service/testing'\n${tap}`
+  const keys = addsKeys ? "import { addKeys } from '../fixtures/rows.js'\n" : ''
+  return `${tap}${keys}import { startService } from '../fixtures/service.js'\n`
 }
 
 function sentText({ many }: Resource, rows: Rows): string {

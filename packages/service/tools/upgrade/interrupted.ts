@@ -2,9 +2,9 @@
 
 import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { isAlive } from 'contract-service/internal/database/embedded/data-directory'
-import { lockHolder } from 'contract-service/internal/database/embedded/lock-files'
-import { OperatorError } from 'contract-service/internal/lib/operator-error'
+import { isAlive } from '../../src/database/embedded/data-directory.js'
+import { lockHolder } from '../../src/database/embedded/lock-files.js'
+import { OperatorError } from '../../src/lib/operator-error.js'
 
 /** The folder of an upgrade for its new store, beside the old one, whose place it takes by a rename. */
 export function draftOf(dataDir: string): string {

@@ -3,8 +3,8 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import type { Installed } from 'contract-service/internal/database/embedded/binaries'
-import { OperatorError } from 'contract-service/internal/lib/operator-error'
+import type { Installed } from '../../src/database/embedded/binaries.js'
+import { OperatorError } from '../../src/lib/operator-error.js'
 
 const run = promisify(execFile)
 const timeout = 300_000
