@@ -77,8 +77,8 @@ async function serve(t: Test, ...answers: Answer[]) {
   const sockets = new Set<unknown>()
   const url = await listen(t, (request, response) => {
     ids.push(request.headers['last-event-id'] as string | undefined)
+    if (!sockets.has(request.socket)) request.socket.once('close', () => sockets.delete(request.socket))
     sockets.add(request.socket)
-    request.socket.once('close', () => sockets.delete(request.socket))
     ;(answers.shift() ?? end)(response, request)
   })
   const closed = async () => {
