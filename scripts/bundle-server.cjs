@@ -13,6 +13,7 @@ const recordFile = path.join(root, 'dist/.service.json')
 const [engine, service] = ['contract-engine', 'contract-service'].map((name) =>
   path.join(path.dirname(require.resolve(`${name}/package.json`)), 'dist/src'),
 )
+const { peerDependenciesMeta: optional } = require('contract-service/package.json')
 const migrations = path.join(service, '../../migrations')
 const staticFiles = path.join(engine, 'serve/documents/static') // of /docs, which are read beside the bundle
 
@@ -117,12 +118,13 @@ const withGlueValidator = {
   },
 }
 
-// What is imported when it is needed stays a package: bundled, one in CommonJS would lose all its names but `default`.
+// What is imported when it is needed stays a package: bundled, one in CommonJS would lose all its names but `default`. So
+// does what not every service installs.
 const latePackages = {
   name: 'late-packages',
   setup({ onResolve }) {
-    onResolve({ filter: /^[@\w]/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { external: true } : undefined,
+    onResolve({ filter: /^[@\w]/ }, ({ kind, path: name }) =>
+      kind === 'dynamic-import' || Object.hasOwn(optional, name) ? { external: true } : undefined,
     )
   },
 }
