@@ -354,18 +354,18 @@ t.test('a signal ends a stream that is read, one that waits, and one that was on
 t.test('silence ends a connection, a comment is life', async (t) => {
   const alive: Answer = (response) => {
     silent(response, undefined as never)
-    let left = 10
+    let left = 30
     const timer = setInterval(() => {
       response.write(left-- > 0 ? ':\n\n' : 'data: 2\n\n')
       if (left < 0) clearInterval(timer)
     }, 50)
   }
   const { url, closed } = await serve(t, silent, alive)
-  const { stream, retries } = clientOf(url, { silenceMaxMs: 400 })
+  const { stream, retries } = clientOf(url, { silenceMaxMs: 1_000 })
   const watched = stream('watch')
   const items = [await watched.next(), await watched.next(), await watched.next()].map(({ value }) => value)
   t.strictSame(items, [{ data: 1 }, { data: 1 }, { data: 2 }])
-  t.match(retries, [{ error: { code: 'timeout', message: 'Nothing arrived for 400 ms.', status: 200 } }])
+  t.match(retries, [{ error: { code: 'timeout', message: 'Nothing arrived for 1000 ms.', status: 200 } }])
   await watched.return(undefined)
   await closed()
 })
@@ -373,9 +373,9 @@ t.test('silence ends a connection, a comment is life', async (t) => {
 t.test('the time limit of a call ends with the head of a stream', async (t) => {
   const { url } = await serve(t, (response) => {
     silent(response, undefined as never)
-    setTimeout(() => response.end('data: 2\n\n'), 300)
+    setTimeout(() => response.end('data: 2\n\n'), 1_200)
   })
-  t.strictSame(await all(clientOf(url, { timeoutMs: 200 }).stream('watch')), [{ data: 1 }, { data: 2 }])
+  t.strictSame(await all(clientOf(url, { timeoutMs: 1_000 }).stream('watch')), [{ data: 1 }, { data: 2 }])
   const hanging = await serve(t, () => {})
   const limited = clientOf(hanging.url, { timeoutMs: 100, attemptsMax: 1 })
   await t.rejects(all(limited.stream('watch')), { code: 'timeout', message: 'No response within 100 ms.' })
