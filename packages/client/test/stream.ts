@@ -267,7 +267,9 @@ for (const [title, answer, message] of wrong) {
 t.test('an endless item ends a stream with an error, and its connection', async (t) => {
   const endless: Answer = (response) => {
     response.setHeader('Content-Type', 'text/event-stream')
-    const write = () => void (response.destroyed || response.write(`data: ${'x'.repeat(65_536)}\n`, write))
+    const text = `data: ${'x'.repeat(65_536)}\n`
+    // In the next turn: Node 26 says at once that what a gone client no longer takes is written.
+    const write = () => void (response.destroyed || response.write(text, () => setImmediate(write)))
     write()
   }
   const { url, closed } = await serve(t, endless)
