@@ -1,13 +1,12 @@
 // Callers by name and password, which a function of the team verifies.
 
-import type { UsernamePassword } from 'contract-engine'
 import { basic, type VerifyPassword } from 'contract-service/internal/auth/basic'
 import { LoadShedder, overload } from 'contract-service/internal/middleware/load-shedding'
 import t from 'tap'
 import { contractOfPartner, createCheck, demand } from '../fixtures/checks.js'
 
 const contract = await contractOfPartner()
-const create = (verify: VerifyPassword) => createCheck<UsernamePassword>(basic(verify))
+const create = (verify: VerifyPassword) => createCheck(basic(verify))
 const sent = { username: 'ann', password: 'a:b' }
 const quotas = { perMinute: 60, perDay: 1000 }
 const caller = { scheme: 'partner', subject: 'ann', plan: 'free', quotas, expiresAt: undefined, claims: {} }
@@ -58,7 +57,7 @@ t.test('what the function throws is no 401', async (t) => {
 t.test('a function that hangs takes no slot of keys', async (t) => {
   const loadShedder = new LoadShedder(1)
   const verify = () => new Promise<undefined>(() => {})
-  const check = createCheck<UsernamePassword>(basic(verify), {}, contract, loadShedder)
+  const check = createCheck(basic(verify), {}, contract, loadShedder)
   void check.caller(sent, demand)
   await t.rejects(async () => check.caller(sent, demand), overload)
   loadShedder.check('unknown keys')

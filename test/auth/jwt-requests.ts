@@ -34,7 +34,7 @@ async function setUp(t: Test) {
     contract,
     handlers: { listToys: name, addToy: name },
     security: {
-      partner: createJwtCheck({ OIDC_ISSUER: issuer.url }),
+      partner: await createJwtCheck({ OIDC_ISSUER: issuer.url }),
       key: { caller: () => ({ subject: 'a key', scopes: new Set() }), recognizes: isApiKey },
     },
     context: (request) => ({ caller: verdictOf(request)?.caller as Client }),
@@ -106,8 +106,8 @@ async function startBoth(t: Test, partner: string, staff: string, ofStaff: JwtOp
       listToys: async (_: unknown, { schemes }: { schemes: string[] }) => ({ status: 200, body: schemes }),
     },
     security: {
-      partner: createJwtCheck({ OIDC_ISSUER: partner }),
-      staff: createJwtCheck({ OIDC_ISSUER: staff }, ofStaff),
+      partner: await createJwtCheck({ OIDC_ISSUER: partner }),
+      staff: await createJwtCheck({ OIDC_ISSUER: staff }, ofStaff),
     },
     context: (request) => ({ schemes: Object.keys(verdictOf(request)?.callers ?? {}) }),
   })

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
 import { stopClocks } from 'contract-engine/testing/clocks'
 import { until } from 'contract-engine/testing/until'
+import { runWithout } from 'contract-engine/testing/without-package'
 import { createApiKey } from 'contract-service/internal/auth/api-key'
 import type { Client } from 'contract-service/internal/auth/client'
 import { type JwtOptions, jwt } from 'contract-service/internal/auth/jwt'
@@ -16,7 +17,7 @@ import { audience, createSigningKey, startIssuer } from '../fixtures/issuer.js'
 async function setUp(t: Test, options: JwtOptions = {}) {
   const issuer = await startIssuer(t)
   const clocks = stopClocks(t)
-  const check = createJwtCheck({ OIDC_ISSUER: issuer.url }, options)
+  const check = await createJwtCheck({ OIDC_ISSUER: issuer.url }, options)
   const use = (token: string) => callerOf(check, token)
   const isKnown = (token: string) => !(check.caller(token, demand) instanceof Promise)
   return { issuer, clocks, check, use, isKnown }
@@ -164,7 +165,7 @@ t.test('of many tokens, those used last are remembered', async (t) => {
 t.test('while an issuer hangs, forged tokens take no slot of others, nor of keys', async (t) => {
   const issuer = await startIssuer(t)
   const loadShedder = new LoadShedder(2)
-  const check = createJwtCheck({ OIDC_ISSUER: issuer.url }, {}, loadShedder)
+  const check = await createJwtCheck({ OIDC_ISSUER: issuer.url }, {}, loadShedder)
   t.match(await callerOf(check, await issuer.token()), { subject: 'ann' })
   const held: ServerResponse[] = []
   issuer.respond = (_, response) => held.push(response) > 0
@@ -202,7 +203,7 @@ t.test('an error has neither the token nor its claims', async (t) => {
 
 t.test('a token is recognized by its form and its issuer', async (t) => {
   const { issuer, check } = await setUp(t)
-  const other = createJwtCheck({ OIDC_ISSUER: 'http://127.0.0.1:1' })
+  const other = await createJwtCheck({ OIDC_ISSUER: 'http://127.0.0.1:1' })
   const recognizes = (token: string) => check.recognizes?.(token)
   t.ok(recognizes(await issuer.token({ exp: 1 })), 'an expired one, too')
   t.notOk(other.recognizes?.(await issuer.token()))
@@ -220,7 +221,7 @@ t.test('a token is recognized by its form and its issuer', async (t) => {
     'a.W10.b',
   ])
     t.notOk(recognizes(text), text)
-  const again = createJwtCheck({ OIDC_ISSUER: issuer.url, OIDC_AUDIENCE: 'another' })
+  const again = await createJwtCheck({ OIDC_ISSUER: issuer.url, OIDC_AUDIENCE: 'another' })
   t.equal(again.recognizes, check.recognizes, 'tokens for another audience are not told apart')
 })
 
@@ -275,7 +276,7 @@ const incomplete: [
 ]
 for (const [title, environment, options, message] of incomplete) {
   t.test(`without ${title} the service does not start`, async (t) => {
-    t.throws(() => createJwtCheck({ OIDC_AUDIENCE: '', ...environment }, options), {
+    await t.rejects(createJwtCheck({ OIDC_AUDIENCE: '', ...environment }, options), {
       name: 'OperatorError',
       message,
     })
@@ -287,5 +288,15 @@ t.test('without a plan for its callers the service does not start', async (t) =>
   const variables = { OIDC_ISSUER: 'https://login.example', OIDC_AUDIENCE: audience }
   const message =
     'x-rate-limits: callers of the scheme partner have no plan: add schemes: { partner: { plan: … } }'
-  t.throws(() => createCheck(jwt(), variables, contract), { name: 'ContractError', message })
+  await t.rejects(createCheck(jwt(), variables, contract), { name: 'ContractError', message })
+})
+
+t.test('a service without jose has the other checks, and is told what to install', async (t) => {
+  const program = `
+    import { apiKeys, basic, jwt } from 'contract-service/checks'
+    console.log(typeof apiKeys(), typeof basic(), typeof jwt())
+    await jwt()({ scheme: 'partner' }).catch(({ name, message }) => console.log(name, message))`
+  const message =
+    'The security scheme partner needs jose, which is not installed: npm install --save-prod jose@6'
+  t.equal(await runWithout(t, 'jose', program), `function function function\nOperatorError ${message}`)
 })

@@ -9,7 +9,7 @@ import { startOidcProvider } from '../fixtures/oidc-provider.js'
 
 async function setUp(t: Test) {
   const provider = await startOidcProvider(t, { tier: 'pro' })
-  const check = createJwtCheck({ OIDC_ISSUER: provider.url })
+  const check = await createJwtCheck({ OIDC_ISSUER: provider.url })
   const use = (token: string) => callerOf(check, token)
   const fetches = () => provider.fetched.filter((each) => each !== '/token')
   return { provider, check, use, fetches }
@@ -63,7 +63,7 @@ t.test('a service that starts before it has its callers wait', async (t) => {
   const provider = await startOidcProvider(t)
   const token = await provider.login()
   await provider.stop()
-  const check = createJwtCheck({ OIDC_ISSUER: provider.url })
+  const check = await createJwtCheck({ OIDC_ISSUER: provider.url })
   const use = async () => check.caller(token, demand)
   await t.rejects(use(), { code: 'unavailable', headers: { 'Retry-After': '1' } })
   await provider.start()
@@ -78,7 +78,7 @@ t.test('a provider whose certificate is not trusted is unavailable', async (t) =
   const { ca } = options
   delete options.ca
   t.teardown(() => Object.assign(options, { ca }))
-  const check = createJwtCheck({ OIDC_ISSUER: provider.url })
+  const check = await createJwtCheck({ OIDC_ISSUER: provider.url })
   const cause = { message: /: (self-signed certificate|unable to verify)/ }
   await t.rejects(async () => check.caller(token, demand), { code: 'unavailable', cause })
 })

@@ -73,11 +73,11 @@ const endings: [
   end: (controller: AbortController) => Partial<ExchangeOptions>,
   code: string,
 ][] = [
-  ['the time limit ends', () => ({ timeoutMs: 200 }), 'timeout'],
+  ['the time limit ends', () => ({ timeoutMs: 1_000 }), 'timeout'],
   [
     'an abort ends',
     (controller) => {
-      setTimeout(() => controller.abort(), 200)
+      setTimeout(() => controller.abort(), 1_000)
       return {}
     },
     'aborted',

@@ -431,7 +431,7 @@ t.test('a client that takes no byte is ended, one that reads slowly is not', asy
       }
     })(),
   })
-  const env = { REQUEST_TIMEOUT_MS: '500', HANDLER_TIMEOUT_MS: '500' }
+  const env = { REQUEST_TIMEOUT_MS: '1500', HANDLER_TIMEOUT_MS: '1500' }
   const service = await start(t, { watch }, env)
   const [stalled, slow] = [new Reader(service, '/events'), new Reader(service, '/events')]
   await Promise.all([stalled.has('data'), slow.has('data')])

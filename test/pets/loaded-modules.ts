@@ -27,9 +27,14 @@ t.test(
       loaded.filter((file) => file.includes('/engine/src/compile/')),
       [],
     )
+    t.notOk(
+      loaded.find((file) => /\/auth\/(jwt-check|verify-token|issuer)\./.test(file)),
+      'of tokens, which the animals have not',
+    )
     for (const name of [
       ...['yaml', '@apidevtools/json-schema-ref-parser', '@seriousme/openapi-schema-validator'],
       ...['ajv/dist/compile', 'ajv/dist/vocabularies', '@fastify/ajv-compiler'], // of schemas
+      ...['jose', 'papaparse'],
       ...['fast-json-stringify/index.js', '@fastify/fast-json-stringify-compiler', 'light-my-request'],
     ])
       t.notOk(

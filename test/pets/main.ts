@@ -6,7 +6,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { until, untilReady } from 'contract-engine/testing/until'
+import { soon, until, untilReady } from 'contract-engine/testing/until'
 import { createApiKey, hashApiKey } from 'contract-service/internal/auth/api-key'
 import { insertApiKey } from 'contract-service/internal/database/api-keys'
 import { connect } from 'contract-service/internal/database/connect'
@@ -208,8 +208,8 @@ t.test('a burst of new connections fits in the listen backlog', { skip: queueIsS
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
   })
-  const signal = AbortSignal.timeout(30_000) // otherwise it could wait forever
-  await Promise.all(sockets.map((socket) => once(socket, 'connect', { signal })))
+  const connected = sockets.map((socket) => once(socket, 'connect'))
+  await soon(Promise.all(connected), () => `connection of each of ${burst}`)
   child.kill('SIGCONT')
   const responses = sockets.map(async (socket) => {
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')

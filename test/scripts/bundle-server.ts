@@ -83,7 +83,7 @@ t.test(
 // What a program reads or loads when it needs it.
 const late = [
   ...['@apidevtools/json-schema-ref-parser', '@mongodb-js/saslprep', '@scalar/fastify-api-reference'],
-  ...['papaparse', 'pino-pretty'],
+  'pino-pretty',
 ]
 
 // What runs from the sources alone.
@@ -102,6 +102,11 @@ t.test('a package that is imported late has its names', async (t) => {
   // A chunk of one would have `default` alone. What asks for a machine's id is of a detector that is not used.
   const withoutNames = programs.filter(({ text }) => text.includes('export default require_'))
   for (const { file } of withoutNames) t.match(file, /^getMachineId-/)
+})
+
+t.test('a package that only some services install is none of the bundle', async (t) => {
+  const programs = files.filter((file) => /^jwt-check-.*\.js$/.test(file))
+  t.match(programs.map(read), [/\bfrom"jose"/])
 })
 
 t.test('an installation without sources and with few packages serves all', async (t) => {

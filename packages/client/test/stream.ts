@@ -77,8 +77,8 @@ async function serve(t: Test, ...answers: Answer[]) {
   const sockets = new Set<unknown>()
   const url = await listen(t, (request, response) => {
     ids.push(request.headers['last-event-id'] as string | undefined)
+    if (!sockets.has(request.socket)) request.socket.once('close', () => sockets.delete(request.socket))
     sockets.add(request.socket)
-    request.socket.once('close', () => sockets.delete(request.socket))
     ;(answers.shift() ?? end)(response, request)
   })
   const closed = async () => {
@@ -267,7 +267,9 @@ for (const [title, answer, message] of wrong) {
 t.test('an endless item ends a stream with an error, and its connection', async (t) => {
   const endless: Answer = (response) => {
     response.setHeader('Content-Type', 'text/event-stream')
-    const write = () => void (response.destroyed || response.write(`data: ${'x'.repeat(65_536)}\n`, write))
+    const text = `data: ${'x'.repeat(65_536)}\n`
+    // In the next turn: Node 26 says at once that what a gone client no longer takes is written.
+    const write = () => void (response.destroyed || response.write(text, () => setImmediate(write)))
     write()
   }
   const { url, closed } = await serve(t, endless)
@@ -354,18 +356,18 @@ t.test('a signal ends a stream that is read, one that waits, and one that was on
 t.test('silence ends a connection, a comment is life', async (t) => {
   const alive: Answer = (response) => {
     silent(response, undefined as never)
-    let left = 10
+    let left = 30
     const timer = setInterval(() => {
       response.write(left-- > 0 ? ':\n\n' : 'data: 2\n\n')
       if (left < 0) clearInterval(timer)
     }, 50)
   }
   const { url, closed } = await serve(t, silent, alive)
-  const { stream, retries } = clientOf(url, { silenceMaxMs: 400 })
+  const { stream, retries } = clientOf(url, { silenceMaxMs: 1_000 })
   const watched = stream('watch')
   const items = [await watched.next(), await watched.next(), await watched.next()].map(({ value }) => value)
   t.strictSame(items, [{ data: 1 }, { data: 1 }, { data: 2 }])
-  t.match(retries, [{ error: { code: 'timeout', message: 'Nothing arrived for 400 ms.', status: 200 } }])
+  t.match(retries, [{ error: { code: 'timeout', message: 'Nothing arrived for 1000 ms.', status: 200 } }])
   await watched.return(undefined)
   await closed()
 })
@@ -373,9 +375,9 @@ t.test('silence ends a connection, a comment is life', async (t) => {
 t.test('the time limit of a call ends with the head of a stream', async (t) => {
   const { url } = await serve(t, (response) => {
     silent(response, undefined as never)
-    setTimeout(() => response.end('data: 2\n\n'), 300)
+    setTimeout(() => response.end('data: 2\n\n'), 1_200)
   })
-  t.strictSame(await all(clientOf(url, { timeoutMs: 200 }).stream('watch')), [{ data: 1 }, { data: 2 }])
+  t.strictSame(await all(clientOf(url, { timeoutMs: 1_000 }).stream('watch')), [{ data: 1 }, { data: 2 }])
   const hanging = await serve(t, () => {})
   const limited = clientOf(hanging.url, { timeoutMs: 100, attemptsMax: 1 })
   await t.rejects(all(limited.stream('watch')), { code: 'timeout', message: 'No response within 100 ms.' })

@@ -19,6 +19,7 @@ function placesOf(root) {
     recordFile: path.join(root, 'dist/.service.json'),
     migrations: path.join(service, '../../migrations'),
     staticFiles: path.join(engine, 'serve/documents/static'), // of /docs, which are read beside the bundle
+    optional: Object.keys(from('contract-service/package.json').peerDependenciesMeta ?? {}),
   }
 }
 
@@ -49,7 +50,7 @@ async function bundle(root) {
   if (isCurrent(root, version, before)) return
   const began = Date.now()
   const { build } = from('esbuild') // a production install has none, and runs what is there
-  const plugins = [withGlueValidator(places), latePackages, unneededOfFastify, mapsOfPackages]
+  const plugins = [withGlueValidator(places), latePackages(places), unneededOfFastify, mapsOfPackages]
   const define = { bundledEngineVersion: JSON.stringify(version) } // the plan is of this engine
   const project = { absWorkingDir: root, outdir: folder, entryPoints: programs(places) }
   const { metafile } = await build({ ...options, ...project, plugins, define })
@@ -127,15 +128,16 @@ const withGlueValidator = ({ engine }) => ({
   },
 })
 
-// What is imported when it is needed stays a package: bundled, one in CommonJS would lose all its names but `default`.
-const latePackages = {
+// What is imported when it is needed stays a package: bundled, one in CommonJS would lose all its names but `default`. So
+// does what not every service installs.
+const latePackages = ({ optional }) => ({
   name: 'late-packages',
   setup({ onResolve }) {
-    onResolve({ filter: /^[@\w]/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { external: true } : undefined,
+    onResolve({ filter: /^[@\w]/ }, ({ kind, path: name }) =>
+      kind === 'dynamic-import' || optional.includes(name) ? { external: true } : undefined,
     )
   },
-}
+})
 
 // What Fastify requires once it compiles a schema or injects a request, of which the service does neither: Ajv's compiler,
 // and a second one of serializers, a third of all text that each start would read.

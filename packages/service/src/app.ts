@@ -112,7 +112,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { rateLimits } = countedBy(served.map((each) => each.contract))
   const counters = await createCounters(app, { title: contract.title, rateLimits }, config, log)
   const refusedConnections = new RefusedConnections(app.server, config, log as FastifyBaseLogger)
-  const secured = served.map((each) => secure(each, { ...parts, isProxy, loadShedder }))
+  const securing = { ...parts, isProxy, loadShedder }
+  const secured = await Promise.all(served.map((each) => secure(each, securing)))
   addAdmission(app, {
     loadShedder,
     admitted: secured.map(({ contract: each, security }) => {
@@ -163,11 +164,11 @@ interface SecuringParts extends AppParts {
   readonly loadShedder: LoadShedder
 }
 
-function secure(served: Served, parts: SecuringParts): Secured {
+async function secure(served: Served, parts: SecuringParts): Promise<Secured> {
   const { contract, handlers, schemes } = served
   const { config, isProxy } = parts
   const inUse = schemesInUse(contract, handlers)
-  const checks = createChecks(schemes, { ...parts, contract }, (scheme) => inUse.has(scheme))
+  const checks = await createChecks(schemes, { ...parts, contract }, (scheme) => inUse.has(scheme))
   const cookieOrigins = config.takesForeignCookies ? 'any' : config.corsOrigins
   const address = { publicUrl: publicUrlOf(contract, parts), isProxy }
   return { ...served, address, security: createSecurity(contract, checks, { cookieOrigins, address }) }

@@ -9,11 +9,10 @@ import { copyProject, edit } from '../fixtures/copy.js'
 
 const head = `import type { handlers } from '../generated/handlers.js'
 import type { Operations, SecuritySchemes } from '../generated/operations.js'
-import { apiKeys } from './auth/api-keys.js'
-import { basic } from './auth/basic.js'
-import type { SchemesOf } from './auth/checks.js'
+import type { SchemesOf } from 'contract-service'
+import { apiKeys, basic, jwt } from 'contract-service/checks'
 
-void [apiKeys, basic]
+void [apiKeys, basic, jwt]
 `
 
 t.test('a scheme that an operation with a handler names must have a check of its kind', async (t) => {
@@ -24,7 +23,7 @@ t.test('a scheme that an operation with a handler names must have a check of its
     writeFileSync(path.join(copy, 'src/schemes.ts'), text)
     return (await checkTypes(copy)).server
   }
-  t.strictSame(await problems('{ apiKey: apiKeys() }'), [])
+  for (const list of ['{ apiKey: apiKeys() }', '{ apiKey: jwt() }']) t.strictSame(await problems(list), [])
   const missing = /^src\/schemes\.ts:.*Property 'apiKey' is missing in type '\{\}'/
   t.match(await problems('{}'), [missing])
   const unknown = /^src\/schemes\.ts:.*'apiKye' does not exist in type/

@@ -177,7 +177,7 @@ t.test(
       const { url } = await startDatabaseProxy(t, sql)
       const holder = await holdKeys(sql, table)
       t.teardown(() => holder.release())
-      const env = { DATABASE_URL: url, START_TIMEOUT_MS: '1000', PORT: '0' }
+      const env = { DATABASE_URL: url, START_TIMEOUT_MS: '3000', PORT: '0' }
       const reason = new RegExp(
         `within START_TIMEOUT_MS: process .+ holds AccessExclusiveLock on ${table}\n$`,
       )

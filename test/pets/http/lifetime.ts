@@ -7,7 +7,7 @@ import { block, stopClocks } from 'contract-engine/testing/clocks'
 import type { ServiceContract } from 'contract-service/internal/auth/plans'
 import t from 'tap'
 import { handlers } from '../../../generated/handlers.js'
-import { contract, type Service, startService } from '../../fixtures/service.js'
+import { contract, createDatabase, openPools, type Service, startService } from '../../fixtures/service.js'
 import { prefix } from '../fixtures/facts.js'
 import { holdInserts, holdKeys } from '../fixtures/locks.js'
 
@@ -100,7 +100,10 @@ t.test('an operation with a shorter timeoutMs is a 503 within it, and not done a
 })
 
 t.test('an operation with a longer timeoutMs outlives HANDLER_TIMEOUT_MS', async (t) => {
+  const sql = await createDatabase(t)
   const service = await startService(t, {
+    sql,
+    pools: await openPools(t, sql), // whose limits are not those of a shorter time: its key is looked up, too
     env: { HANDLER_TIMEOUT_MS: '100' },
     contract: contractWithin('getPet', 600_000),
     handlers: {

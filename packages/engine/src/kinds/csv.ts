@@ -3,10 +3,11 @@
 import { createRequire } from 'node:module'
 import type { Content } from '../document/contract.js'
 import { parametersOf } from '../document/media-types.js'
+import { OperatorError } from '../lib/operator-error.js'
 import { utf8Fault } from '../values/text.js'
 import { bySchema, inUtf8, type Kind, Unwritable } from './kind.js'
 
-// Required, and not imported: it is loaded for contracts with CSV alone.
+// Required, and not imported: it is loaded for contracts with CSV alone, and others need not install it.
 // In a bundle in CommonJS, `import.meta` is empty.
 const require = createRequire(import.meta.url ?? __filename)
 
@@ -33,15 +34,10 @@ export const csv: Kind = {
   },
 }
 
-/** What writes a row of a stream. @throws {Unwritable} */
-export function rowFrame(content: Content): (item: unknown) => string {
-  const { rows } = createCsvWriter(content)
-  return (item) => writable(() => rows([item as Row])) // as checked
-}
-
-/** What is before the rows of a stream. */
-export function rowsStart(content: Content): string {
-  return createCsvWriter(content).header
+/** The rows of a stream: what is before them, and what writes each. @throws {Unwritable} */
+export function rowFraming(content: Content): { readonly start: string; frame(item: unknown): string } {
+  const { header, rows } = createCsvWriter(content)
+  return { start: header, frame: (item) => writable(() => rows([item as Row])) } // as checked
 }
 
 function writable(write: () => string): string {
@@ -70,9 +66,10 @@ export interface CsvWriter {
  * Creates the writer of a media type: a row for each object. A field that is absent or null is empty, and an
  * empty text is `""`. Nothing is altered: not even a text that a spreadsheet may take for a formula.
  * @returns a writer that throws for a field without a column, and for text that UTF-8 cannot hold
+ * @throws {OperatorError} if papaparse is not installed
  */
 export function createCsvWriter({ columns = [], mediaType }: Content): CsvWriter {
-  const { unparse }: Papaparse = require('papaparse')
+  const { unparse } = loadPapaparse()
   const known = new Set(columns)
   const isEmpty = (value: unknown) => value === ''
   const textOf = (lines: readonly (readonly unknown[])[]) => {
@@ -85,6 +82,20 @@ export function createCsvWriter({ columns = [], mediaType }: Content): CsvWriter
   return {
     header: parametersOf(mediaType).get('header') === 'absent' ? '' : textOf([columns]),
     rows: (rows) => textOf(rows.map((row) => toLine(row, columns, known))),
+  }
+}
+
+function loadPapaparse(): Papaparse {
+  try {
+    return require('papaparse')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw cause
+    throw new OperatorError(
+      'text/csv needs papaparse, which is not installed: npm install --save-prod papaparse@5',
+      {
+        cause,
+      },
+    )
   }
 }
 

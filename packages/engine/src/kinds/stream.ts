@@ -4,7 +4,7 @@
 import type { Content, EventData, Schema } from '../document/contract.js'
 import { essence } from '../document/media-types.js'
 import { utf8Fault } from '../values/text.js'
-import { csv, rowFrame, rowsStart } from './csv.js'
+import { csv, rowFraming } from './csv.js'
 import { because, type Kind, type ToJson, Unwritable } from './kind.js'
 
 export const stream: Kind = {
@@ -52,15 +52,19 @@ export function isPosition({ framing }: Content, item: unknown): boolean {
  */
 export type Frame = (item: unknown, toJson: ToJson) => string
 
-/** What a stream begins with, before its first item, or its end. */
-export function startOf(content: Content): string {
-  return content.framing === 'rows' ? rowsStart(content) : ''
+/** How a stream is written. */
+export interface Framing {
+  /** Before its first item, or its end. */
+  readonly start: string
+  readonly frame: Frame
 }
 
-/** How the items of a stream are written. */
-export function frameOf(content: Content): Frame {
-  const { framing, data = [] } = content
-  if (framing === 'rows') return rowFrame(content)
+/** How the items of a stream are written. @throws {OperatorError} if what writes them is not installed */
+export function framingOf(content: Content): Framing {
+  return content.framing === 'rows' ? rowFraming(content) : { start: '', frame: frameOf(content) }
+}
+
+function frameOf({ framing, data = [] }: Content): Frame {
   if (framing === 'sse') return (item, toJson) => eventText(item as Event, data, toJson)
   const start = framing === 'sequence' ? '\x1e' : ''
   return (item, toJson) => `${start}${jsonText(item, toJson)}\n`

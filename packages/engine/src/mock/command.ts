@@ -7,6 +7,7 @@ import { readContract } from '../compile/index.js'
 import { ContractError } from '../document/contract-error.js'
 import { filesOf } from '../document/file-text.js'
 import { runCommandLine, type Streams, WrongUsage } from '../lib/command-line.js'
+import { OperatorError } from '../lib/operator-error.js'
 import { firstLines } from '../lib/texts.js'
 import { refuseInProduction } from './mock-parts.js'
 import { buildMock } from './server.js'
@@ -83,7 +84,7 @@ function placeOf(
 
 function isTold(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
-  return error instanceof ContractError || code === 'ERR_MODULE_NOT_FOUND'
+  return error instanceof OperatorError || code === 'ERR_MODULE_NOT_FOUND'
 }
 
 // Its errors name the host or the port.

@@ -5,6 +5,7 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { collectWarnings } from './warnings.js'
 
 /**
  * Folders and files of tests, by the suite that runs them. A file is in the suite that names it most exactly.
@@ -55,6 +56,7 @@ export function suitesIn(
 
 async function runFiles(built: string, files: readonly string[]): Promise<void> {
   const before = globalsNow()
+  const warnings = collectWarnings()
   // In a test of its own: tap may end a process whose tests are all done while the next file is read. The
   // tests of the file run after it, and before that of the next file.
   for (const file of files)
@@ -68,6 +70,10 @@ async function runFiles(built: string, files: readonly string[]): Promise<void> 
     const after = globalsNow()
     const changed = Object.keys({ ...before, ...after }).filter((name) => after[name] !== before[name])
     t.strictSame(changed, [])
+  })
+  await t.test('the tests printed no warning of Node', async (t) => {
+    await new Promise(setImmediate) // Node tells of one in a turn of its own
+    t.strictSame(warnings, [])
   })
 }
 

@@ -8,6 +8,7 @@ import type { Content } from '../../src/document/contract.js'
 import { generateOperations } from '../../src/generate/index.js'
 import { createCsvWriter } from '../../src/kinds/csv.js'
 import { contractWith, done, startEngine } from '../../src/testing/engine.js'
+import { runWithout } from '../../src/testing/without-package.js'
 
 const write = (columns: readonly string[], rows: readonly object[], mediaType = 'text/csv') => {
   const writer = createCsvWriter({ mediaType, kind: 'csv', columns } as Content)
@@ -329,4 +330,40 @@ t.test('as rows of an array, and as a stream, a response is the same to its clie
     },
   })
   t.strictSame(diffContracts(of({ schema: table(flat) }), of({ itemSchema: flat })), [])
+})
+
+const toInstall = 'text/csv needs papaparse, which is not installed: npm install --save-prod papaparse@5'
+const start = `
+  import { writeFileSync } from 'node:fs'
+  import { buildEngine, contractWith } from 'contract-engine/testing/engine'
+  import { runCommand } from './node_modules/contract-engine/dist/src/mock/command.js'
+  const items = { type: 'object', properties: { id: { type: 'integer' } } }
+  const array = { schema: { type: 'array', items } }
+  const operation = (content) => ({ operationId: 'list', responses: { 200: { description: 'Toys.', content } } })
+  const serve = async (content) => {
+    const contract = await contractWith({ list: { method: 'get', ...operation(content) } })
+    const app = await buildEngine(contract, () => async () => ({ status: 200 }))
+    await app.close()
+    return 'it serves'
+  }
+  const mock = async (content) => {
+    const paths = { '/toys': { get: operation(content) } }
+    writeFileSync('toys.json', JSON.stringify({ openapi: '3.1.0', info: { title: 'Toys', version: '1' }, paths }))
+    const streams = { stdout: process.stdout, stderr: process.stdout, env: {} }
+    return runCommand(['toys.json', '--port', '0'], streams, AbortSignal.abort())
+  }
+  const told = ({ name, message }) => [name, message].join(': ')`
+
+// One process for all: it takes a second to load.
+const withoutPapaparse: [title: string, call: string, printed: string][] = [
+  ['a list in CSV is told what to install', "serve({ 'text/csv': array })", `OperatorError: ${toInstall}`],
+  ['so is a stream of rows', "serve({ 'text/csv': { itemSchema: items } })", `OperatorError: ${toInstall}`],
+  ['so is who serves its mock', "mock({ 'text/csv': array })", `${toInstall}\n1`],
+  ['a list in JSON is served', "serve({ 'application/json': array })", 'it serves'],
+]
+t.test('without papaparse', async (t) => {
+  const calls = withoutPapaparse.map(([, call]) => `console.log(await ${call}.catch(told) + '\\n--')`)
+  const printed = await runWithout(t, 'papaparse', `${start}\n${calls.join('\n')}`)
+  const parts = printed.split(/\n--(?:\n|$)/)
+  for (const [i, [title, , expected]] of withoutPapaparse.entries()) t.equal(parts[i], expected, title)
 })

@@ -110,6 +110,9 @@ for (const [routerOptions, message] of refused)
   })
 
 t.test('an option beside those of the router is refused, too', async (t) => {
+  const { emitWarning } = process
+  t.teardown(() => Object.assign(process, { emitWarning }))
+  process.emitWarning = () => undefined // Fastify's own, of that place
   const options = { ignoreTrailingSlash: true, routerOptions: { maxParamLength: 500 } }
   await t.rejects(application(t, options), { message: "Fastify's ignoreTrailingSlash is true: " })
 })

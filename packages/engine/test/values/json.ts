@@ -73,7 +73,7 @@ t.test('a huge exponent is refused without expanding its digits', async (t) => {
     zeros.map(() => 0),
   )
   t.throws(() => parse('1e-999999999'), { code: 'invalid_json' })
-  t.ok(process.cpuUsage(began).user < 1_000_000, 'in less than a second of work')
+  t.ok(process.cpuUsage(began).user < 3_000_000, 'in less than three seconds of work')
 })
 
 const duplicates: [title: string, text: string, name: string][] = [
@@ -196,7 +196,7 @@ t.test('a wide or a long body costs little', async (t) => {
   t.equal(parse(JSON.stringify('"\\'.repeat(16_000))), '"\\'.repeat(16_000))
   t.equal(parse(`"${'\\\\'.repeat(32_000)}\\u0041"`), `${'\\'.repeat(32_000)}A`)
   t.equal(parse(`"${'\\u0041'.repeat(10_000)}"`), 'A'.repeat(10_000))
-  t.ok(process.cpuUsage(began).user < 1_000_000, 'less than a second of work')
+  t.ok(process.cpuUsage(began).user < 3_000_000, 'less than three seconds of work')
 })
 
 t.test('a truncated text is refused', async (t) => {

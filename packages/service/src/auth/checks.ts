@@ -27,8 +27,8 @@ export interface CheckParts {
  */
 export type CheckFactory<Sent = string> = (parts: CheckParts) => Check<Client, Sent>
 
-/** Makes a check of any scheme. */
-export type AnyCheckFactory = CheckFactory<never>
+/** Makes a check of any scheme; it may load what it needs first. */
+export type AnyCheckFactory = (parts: CheckParts) => Check<Client, never> | Promise<Check<Client, never>>
 
 /**
  * A list of checks: one for each scheme that an operation with a handler names, for what requests carry.
@@ -41,8 +41,10 @@ export type SchemesOf<
 > = {
   readonly [Name in keyof Checks<Operations, Schemes, Handlers, Client>]: (
     parts: CheckParts,
-  ) => NonNullable<Checks<Operations, Schemes, Handlers, Client>[Name]>
+  ) => Ready<NonNullable<Checks<Operations, Schemes, Handlers, Client>[Name]>>
 }
+
+type Ready<Value> = Value | Promise<Value>
 
 /**
  * The checks of the schemes in a list. While only stubs name a scheme, as in a contract that was just
@@ -50,19 +52,18 @@ export type SchemesOf<
  * @param isNeeded whether an operation with a handler names a scheme
  * @throws {OperatorError} when a check that is needed lacks a setting
  */
-export function createChecks(
+export async function createChecks(
   schemes: Readonly<Record<string, AnyCheckFactory>>,
   parts: Omit<CheckParts, 'scheme'>,
   isNeeded: (scheme: string) => boolean,
-): CheckList<Client> {
-  const checks = Object.entries(schemes).flatMap(([scheme, make]) => {
+): Promise<CheckList<Client>> {
+  const checks: [scheme: string, check: Check<Client, never>][] = []
+  for (const [scheme, make] of Object.entries(schemes))
     try {
-      return [[scheme, make({ ...parts, scheme })] as const]
+      checks.push([scheme, await make({ ...parts, scheme })])
     } catch (error) {
       if (!(error instanceof OperatorError) || isNeeded(scheme)) throw error
       parts.log.warn({ scheme, reason: error.message }, 'security scheme without its check')
-      return []
     }
-  })
   return Object.fromEntries(checks)
 }

@@ -234,7 +234,7 @@ t.test('a connection', async (t) => {
   t.test('dropped by the network makes the pool replace all idle ones', async (t) => {
     const proxy = await startDatabaseProxy(t, admin)
     const place = { host: proxy.host, port: proxy.port }
-    const pool = await openPool(t, admin, { ...place, size: 4, readTimeoutMs: 1_000 })
+    const pool = await openPool(t, admin, { ...place, size: 4, readTimeoutMs: 2_000 })
     await Promise.all(Array.from({ length: 4 }, () => pool.sql`select pg_sleep(0.1)`))
     proxy.forget()
     await t.rejects(pool.probe(100), { name: 'TimeoutError' })
@@ -249,7 +249,7 @@ t.test('a connection', async (t) => {
     const busy = pool.hold(undefined, async (held) => {
       while (!isOver) await held.sqlUntil(undefined)`select 1`
     })
-    await pool.probe(200)
+    await pool.probe(60_000)
     isOver = true
     await busy
     let release = () => {}

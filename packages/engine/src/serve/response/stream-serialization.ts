@@ -3,8 +3,10 @@
 import type { FastifyReply } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
 import { keepAliveOf } from '../../document/framing.js'
+import { contentsOf } from '../../document/responses.js'
+import { isStream } from '../../kinds/index.js'
 import { Unwritable } from '../../kinds/kind.js'
-import { frameOf, type Items, isPosition, startOf } from '../../kinds/stream.js'
+import { type Framing, framingOf, type Items, isPosition } from '../../kinds/stream.js'
 import { ItemStream } from './item-stream.js'
 import { endWithResponse } from './response-stream.js'
 import { type ItemFault, type ResponseCheck, ResponseError } from './response-validation.js'
@@ -14,12 +16,14 @@ export type ToJson = (reply: FastifyReply, status: number, type: string, value: 
 
 /** Creates the serializer of an operation's streams, which end with their response. */
 export function createStreamSerializer(
-  { id, limits }: Operation,
+  { id, limits, responses }: Operation,
   check: ResponseCheck,
   toJson: ToJson,
 ): (reply: FastifyReply, status: number, content: Content, items: Items) => ItemStream {
+  const streams = contentsOf(responses.values()).filter(isStream)
+  const framings = new Map(streams.map((each) => [each, framingOf(each)]))
   return (reply, status, content, items) => {
-    const frame = frameOf(content)
+    const { start, frame } = framings.get(content) as Framing // of each stream that is declared
     const jsonOf = (value: unknown) => toJson(reply, status, content.mediaType, value)
     const frameItem = (item: unknown) => frame(item, jsonOf)
     const place = `${id} ${status}`
@@ -32,7 +36,7 @@ export function createStreamSerializer(
     const stream = new ItemStream({
       place,
       items,
-      start: startOf(content),
+      start,
       write,
       keepAlive: keepAliveOf(content.mediaType, limits),
       silenceMs: limits.silenceMs,

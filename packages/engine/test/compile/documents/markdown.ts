@@ -44,6 +44,6 @@ t.test('long texts take little time, whatever is in them', async (t) => {
     const before = process.cpuUsage()
     markdownToHtml(part.repeat(300_000 / part.length))
     const { user } = process.cpuUsage(before)
-    t.ok(user < 1_500_000, `${part} took ${user} µs`)
+    t.ok(user < 3_000_000, `${part} took ${user} µs`)
   }
 })

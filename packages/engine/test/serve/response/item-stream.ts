@@ -29,7 +29,7 @@ const animal = {
 const ref = { $ref: '#/components/schemas/Animal' }
 const data = { type: 'string', contentMediaType: 'application/json', contentSchema: ref }
 const lively = { 'x-limits': { keepAliveMs: 100 } }
-const silence = { 'x-limits': { keepAliveMs: 100, silenceMs: 250 } }
+const silence = { 'x-limits': { keepAliveMs: 100, silenceMs: 1_000 } }
 const stream = (mediaType: string, itemSchema?: object, more: object = {}) => ({
   method: 'get',
   ...more,
@@ -435,7 +435,9 @@ for (const name of ['silentLines', 'silentJsonl', 'silentSequence'] as const) {
     await client.closed
     t.match(client.received(), /\{"data":"a"\}\n\r\n/)
     t.notMatch(client.received(), /\r\n0\r\n\r\n$/)
-    t.match(log, [{ level: 50, msg: 'response failed', err: { message: `${name} 200: no item for 250 ms` } }])
+    t.match(log, [
+      { level: 50, msg: 'response failed', err: { message: `${name} 200: no item for 1000 ms` } },
+    ])
     t.equal(returned, 1)
   })
 }

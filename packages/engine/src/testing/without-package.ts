@@ -1,0 +1,47 @@
+// Packages of this repository as a project installs them that lacks an optional one.
+
+import { execFile } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Test } from 'tap'
+
+const modules = path.join(
+  fileURLToPath(import.meta.resolve('contract-engine/package.json')),
+  '../../../node_modules',
+)
+
+/** Runs a program where a package is not installed. @returns what it has printed */
+export async function runWithout(t: Test, missing: string, program: string): Promise<string> {
+  const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'without-')))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  mkdirSync(path.join(folder, 'node_modules'))
+  writeFileSync(path.join(folder, 'package.json'), '{}')
+  for (const name of readdirSync(modules))
+    if (name !== missing) symlinkSync(path.join(modules, name), path.join(folder, 'node_modules', name))
+  for (const name of own) copy(path.join(modules, name), path.join(folder, 'node_modules', name))
+  const options = { cwd: folder, env: { PATH: process.env.PATH } }
+  const args = ['--input-type=module', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args, options)
+  return stdout.trim()
+}
+
+// Copied: those of a link would find what is beside the place to which it leads.
+const own = ['contract-engine', 'contract-service']
+
+function copy(from: string, to: string): void {
+  rmSync(to)
+  for (const part of ['package.json', 'dist/src'])
+    cpSync(path.join(from, part), path.join(to, part), { recursive: true })
+}
