@@ -61,6 +61,23 @@ t.test('a project has the files of its document, what a team writes, and what ru
   })
 })
 
+t.test('a project lists the packages that its contract alone needs', async (t) => {
+  const { folder, create } = creating(t)
+  t.match(await create('tables.yaml'), {
+    code: 0,
+    stdout: /^tables is a service of tables\.yaml: 1 operations/,
+  })
+  const { dependencies } = JSON.parse(readFileSync(path.join(folder, 'tables/package.json'), 'utf8'))
+  const own = ['contract-client', 'contract-engine', 'contract-service']
+  t.strictSame(Object.keys(dependencies).sort(), [...own, 'jose', 'papaparse'])
+  const others = { ...manifestOf('engine').peerDependencies, ...manifestOf('service').peerDependencies }
+  t.match(dependencies, { jose: others.jose, papaparse: others.papaparse })
+})
+
+function manifestOf(name: string): { readonly peerDependencies: Readonly<Record<string, string>> } {
+  return JSON.parse(readFileSync(path.join(projectRoot, 'packages', name, 'package.json'), 'utf8'))
+}
+
 const frame = [
   ...['.dockerignore', '.gitignore', 'Dockerfile', 'README.md', 'docker-compose.yml'],
   ...['deploy/alerts.yaml', 'deploy/kubernetes.yaml', 'package.json', 'tsconfig.json'],

@@ -2,9 +2,9 @@
 
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { ContractError } from 'contract-engine'
+import { type Contract, ContractError } from 'contract-engine'
 import { capitalized } from 'contract-engine/lib/texts'
-import { filesOf, nodeOf, readSource } from 'contract-engine/tools'
+import { essence, filesOf, nodeOf, readSource } from 'contract-engine/tools'
 import { OperatorError } from '../../src/lib/operator-error.js'
 import { type Choice, chooseChecks } from '../lib/choose-checks.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
@@ -55,11 +55,24 @@ export async function createProject(
     await writeTemplate(stage, project, title)
     await writeManifest(stage, project, title)
     await copyTo(stage, places)
-    const made = await generateIn(stage, places)
-    await writeManifest(stage, project, title, await ownDependencies(stage))
+    const { contract, ...made } = await generateIn(stage, places)
+    const used = [...(usesJwt(made.choice) ? ['jose'] : []), ...(usesCsv(contract) ? ['papaparse'] : [])]
+    await writeManifest(stage, project, title, await ownDependencies(stage, used))
     await cp(stage, folder, { recursive: true })
     return { folder, ...made }
   })
+}
+
+function usesJwt({ checks }: Choice): boolean {
+  return [...checks.values()].includes('jwt')
+}
+
+function usesCsv({ operations }: Contract): boolean {
+  return [...operations.values()].some(({ body, responses }) =>
+    [...(body?.contents ?? []), ...[...responses.values()].flatMap(({ contents }) => contents)].some(
+      ({ mediaType }) => essence(mediaType) === 'text/csv',
+    ),
+  )
 }
 
 // As packages and databases are called: `toy-shop` of "The Toy Shop API 2.0".
@@ -156,7 +169,10 @@ async function copyTo(folder: string, places: Places): Promise<void> {
 
 // What the modules of the service know of a project is that of the working folder, when they are loaded. Errors name
 // the files as they were given, warnings as they are in the project from now on.
-async function generateIn(stage: string, places: Places): Promise<Omit<Created, 'folder'>> {
+async function generateIn(
+  stage: string,
+  places: Places,
+): Promise<Omit<Created, 'folder'> & { readonly contract: Contract }> {
   const before = process.cwd()
   const renamed = (text: string, nameOf: (from: string, place: string) => string) =>
     [...places].reduce(
@@ -174,7 +190,7 @@ async function generateIn(stage: string, places: Places): Promise<Omit<Created, 
     const choice = chooseChecks(contract)
     await writeFile(path.join(stage, 'src/schemes.ts'), schemesModule(choice))
     const told = warnings.map((line) => renamed(line, (_, place) => place))
-    return { warnings: told, operations: contract.operations.size, choice }
+    return { contract, warnings: told, operations: contract.operations.size, choice }
   } catch (error) {
     if (!(error instanceof ContractError)) throw error
     throw new ContractError(renamed(error.message, (from) => path.relative(before, from)))

@@ -10,13 +10,25 @@ const require = createRequire(import.meta.url)
 
 const names = ['contract-client', 'contract-engine', 'contract-service']
 
-/** The dependencies of a project on our packages: `^1.0.0`, or `file:packages/contract-service-1.0.0.tgz`. */
-export async function ownDependencies(project: string): Promise<Record<string, string>> {
+/**
+ * The dependencies of a project on our packages: `^1.0.0`, or `file:packages/contract-service-1.0.0.tgz`.
+ * @param used the packages that ours leave to who uses them: `jose`, `papaparse`
+ */
+export async function ownDependencies(
+  project: string,
+  used: readonly string[],
+): Promise<Record<string, string>> {
   const versions = names.map(async (name) => {
-    const folder = path.dirname(require.resolve(`${name}/package.json`))
-    return [name, areTarballs() ? await pack(folder, project) : `^${await versionOf(folder)}`] as const
+    const folder = folderOf(name)
+    const version = areTarballs() ? await pack(folder, project) : `^${(await manifestOf(folder)).version}`
+    return [name, version] as const
   })
-  return Object.fromEntries(await Promise.all(versions))
+  const peers = await Promise.all(
+    names.map(async (name) => (await manifestOf(folderOf(name))).peerDependencies),
+  )
+  const ranges: Record<string, string> = Object.assign({}, ...peers)
+  const others = used.map((name) => [name, ranges[name] ?? '*'] as const)
+  return Object.fromEntries([...(await Promise.all(versions)), ...others])
 }
 
 /** Whether they are of a checkout: as a workspace of it, this module is not in node_modules. */
@@ -24,8 +36,17 @@ export function areTarballs(): boolean {
   return !import.meta.dirname.split(path.sep).includes('node_modules')
 }
 
-async function versionOf(folder: string): Promise<string> {
-  return JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')).version
+function folderOf(name: string): string {
+  return path.dirname(require.resolve(`${name}/package.json`))
+}
+
+interface Manifest {
+  readonly version: string
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+async function manifestOf(folder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'))
 }
 
 async function pack(folder: string, project: string): Promise<string> {
