@@ -204,7 +204,7 @@ function errorTypes(contract: Contract, ownCodes: Iterable<string>, notation: No
   const body = [...new Set(bodies)].join(' | ') || '{ code: ErrorCode; message: string; status: number }'
   const code = contract.describesErrors
     ? `components['schemas']['ErrorCode']`
-    : [...ownCodes].map(quote).join(' | ')
+    : [...ownCodes].map(quote).join(' | ') || 'string' // of a server that is not known
   return `/** The machine-readable codes of errors. */
 export type ErrorCode = ${code}
 

@@ -1,0 +1,135 @@
+// The typed client of the contract: `import { createClient } from './index.js'`. It uses code generated from the
+// contract, and no code of the server.
+
+import {
+  ApiError as AnyApiError,
+  type CallOptions as AnyCallOptions,
+  type Arguments,
+  type CallResult,
+  type ClientErrorCode,
+  type CommonOptions,
+  type CredentialOptions,
+  clientOf,
+  type ItemStream,
+  isErrorOfOperation,
+  parseAs,
+} from 'contract-client'
+import { type Calls, type Credentials, type Errors, table } from './client.js'
+import type { ErrorCode } from './errors.js'
+import type { components } from './types.js'
+
+export {
+  type CallResult,
+  type ClientErrorCode,
+  type Given,
+  type GivenCredential,
+  type ItemStream,
+  type Opened,
+  type RateLimit,
+  type Retry,
+  stringify,
+  type UsernamePassword,
+} from 'contract-client'
+export type { Calls, Credentials } from './client.js'
+export type { ErrorBody, ErrorCode } from './errors.js'
+// The contract's schemas, by name.
+export type * from './types.js'
+
+/** A code of the contract or of the client, or one added to the contract later. */
+export type ApiErrorCode = ErrorCode | ClientErrorCode | (string & {})
+
+/**
+ * Why a call failed. A call rejects with no other error, unless the request cannot be written (a header with
+ * a line break).
+ */
+export type ApiError = AnyApiError & { readonly code: ApiErrorCode }
+export const ApiError: new (...args: ConstructorParameters<typeof AnyApiError>) => ApiError = AnyApiError
+
+/** Options of a client. */
+export type ClientOptions = CommonOptions & CredentialOptions<Credentials>
+
+/** Options of a single call. */
+export type CallOptions = AnyCallOptions<Credentials>
+
+/** The names of the operations. */
+export type OperationId = keyof Calls
+
+/** The request of an operation: its parameters by location, and its body. An int64 is a bigint. */
+export type CallRequest<Id extends OperationId> = NonNullable<Parameters<Calls[Id]>[0]>
+
+/** The body of an operation's successful response; of one that returns a stream, see CallItem. */
+export type CallData<Id extends OperationId> =
+  ReturnType<Calls[Id]> extends Promise<CallResult<infer Data>> ? Data : never
+
+/** An item of an operation that returns a stream, and nothing else. */
+export type CallItem<Id extends OperationId> =
+  ReturnType<Calls[Id]> extends ItemStream<infer Item> ? Item : never
+
+/** The operations that return arrays. */
+export type PagedId = {
+  [Id in OperationId]: ReturnType<Calls[Id]> extends Promise<CallResult<infer Data>>
+    ? Data extends readonly unknown[]
+      ? Id
+      : never
+    : never
+}[OperationId]
+
+/**
+ * The error responses that the contract declares for an operation, distinguished by `status`, each with its
+ * `body`.
+ */
+export type ErrorOf<Id extends OperationId> = Errors[Id] extends infer Declared
+  ? Declared extends { readonly status: infer Status; readonly body: infer Body }
+    ? ApiError & { readonly status: Status; readonly body: Body }
+    : never
+  : never
+
+/** A function for each operation of the contract, and `pages` and `items` for lists. */
+export interface Client extends Calls {
+  /**
+   * Iterates over the pages of a list: the results of its calls. Each page is requested when the iteration
+   * reaches it.
+   */
+  pages<Id extends PagedId>(
+    operation: Id,
+    ...args: Arguments<CallRequest<Id>>
+  ): AsyncGenerator<CallResult<CallData<Id>>, void, undefined>
+  /** Iterates over the items of a list, across its pages. */
+  items<Id extends PagedId>(
+    operation: Id,
+    ...args: Arguments<CallRequest<Id>>
+  ): AsyncGenerator<CallData<Id> extends readonly (infer Item)[] ? Item : never, void, undefined>
+}
+
+/**
+ * Creates a client. After 408, 429, 500, 502, 503, 504, a timeout or a lost connection a call waits for
+ * `Retry-After`, or with exponential backoff and jitter, and retries, unless a repetition could take effect
+ * twice.
+ * @throws {TypeError} if an option is unknown or invalid: a `baseUrl` that is no http or https URL, a
+ * credential that cannot be sent, a duration that is not a number
+ */
+export function createClient(options: ClientOptions): Client {
+  // The table and the types are generated from one contract.
+  return clientOf(table, options) as unknown as Client
+}
+
+/**
+ * Whether an error is a response that the contract declares for an operation: of a declared status and media
+ * type, with the fields that its body always has. Its `status` then tells the type of its `body`.
+ */
+export function isErrorOf<Id extends OperationId>(error: unknown, operation: Id): error is ErrorOf<Id> {
+  return isErrorOfOperation(table, error, operation)
+}
+
+type Schemas = components['schemas']
+
+/**
+ * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint, as in a response. Where no
+ * schema describes it, an integer is a bigint if a number would round it.
+ * @throws {SyntaxError} if the text is not JSON
+ */
+export function parse<Name extends string & keyof Schemas>(text: string, schema: Name): Schemas[Name]
+export function parse(text: string): unknown
+export function parse(text: string, schema?: string): unknown {
+  return parseAs(table, text, schema)
+}
