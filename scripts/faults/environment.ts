@@ -1,5 +1,6 @@
 // The environment of a scenario: PostgreSQL, an instance of the service, load, and a ledger of the responses.
 
+import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   type Environment as EnvironmentVariables,
@@ -62,7 +63,9 @@ export class Environment {
     readonly bounds: Bounds,
     readonly clients: Clients,
     readonly interruption: AbortSignal,
-  ) {}
+  ) {
+    setMaxListeners(0, interruption) // each client that waits has one
+  }
 
   /** @param interruption ends all waits, so that scenarios clean up */
   static async open(
