@@ -62,12 +62,15 @@ interface Making {
   readonly operation: Operation
   readonly check: ResponseCheck
   readonly parts: MakingParts
+  /** Why no value was found, by what was to be made. */
+  readonly unmade: Map<string, string>
 }
 
 /** Creates what makes the responses of an operation, each when it is first asked for. */
 export function createMaker(operation: Operation, parts: MakingParts): MakeResponse {
   const made = new Map<string, HandlerResponse>()
   const usual = new Map<string | undefined, HandlerResponse>()
+  const unmade = new Map<string, string>()
   const names = new Set<string | undefined>(namesOf(operation, parts.reader))
   return ({ code, example, accept }, check) => {
     const isUsual = code === undefined && example === undefined
@@ -80,7 +83,7 @@ export function createMaker(operation: Operation, parts: MakingParts): MakeRespo
       accept,
     }
     const key = JSON.stringify([wish.code, wish.example, accept])
-    const response = made.get(key) ?? makeResponse({ operation, check, parts }, wish)
+    const response = made.get(key) ?? makeResponse({ operation, check, parts, unmade }, wish)
     made.set(key, response)
     if (isUsual) usual.set(accept, response)
     return response
@@ -237,8 +240,11 @@ function isBody({ check }: Making, { response, content, status }: WithContent, b
 }
 
 function madeBody(making: Making, choice: WithContent, examples: readonly Example[]): unknown {
-  const { operation, parts } = making
+  const { operation, parts, unmade } = making
   const { response, content, status } = choice
+  const key = JSON.stringify([status, response.key, content.mediaType])
+  const known = unmade.get(key)
+  if (known !== undefined) throw ownError('not_implemented', known)
   const isError = errorsAmong(operation.responses).includes(response)
   const facts = { status, message: STATUS_CODES[status] }
   const codes = isError ? codesOf(status, parts) : []
@@ -246,7 +252,9 @@ function madeBody(making: Making, choice: WithContent, examples: readonly Exampl
   for (const value of values)
     for (const body of isError ? tellings(value, facts, codes) : [value])
       if (isBody(making, choice, body)) return body
-  throw ownError('not_implemented', noValue(operation, response, content))
+  const reason = noValue(operation, response, content)
+  unmade.set(key, reason)
+  throw ownError('not_implemented', reason)
 }
 
 function noValue({ id }: Operation, { key }: Response, { mediaType }: Content): string {

@@ -20,9 +20,11 @@ const draftsMax = 60
 
 /** @param turn that of an item in a list: another alternative, another number */
 export function* valuesOf(schema: unknown, parts: ValueParts, turn = 0): Generator<unknown> {
-  for (let i = 0; i < draftsMax; i++) {
-    const value = new Draft(parts, i).value([schema], 0, turn)
+  for (let i = 0, steps = 0; i < draftsMax && steps < allStepsMax; i++) {
+    const draft = new Draft(parts, i)
+    const value = draft.value([schema], 0, turn)
     if (value !== undefined) yield value
+    steps += draft.steps
   }
 }
 
@@ -32,6 +34,8 @@ const endMax = 30
 const valuesMax = 2_000
 // A schema that contains itself many times would have more than can be made.
 const stepsMax = 5_000
+// Of all drafts: what is too large for some of them is so for the others.
+const allStepsMax = 10_000
 
 /** One attempt at a value. Undefined stands for none: the schema allows nothing. */
 class Draft {
@@ -48,6 +52,11 @@ class Draft {
     this.#accepts = accepts
     this.#number = number
     this.#state = number
+  }
+
+  /** How many values it has tried to make. */
+  get steps(): number {
+    return this.#count
   }
 
   // What each draft tries: the first everything, the second scalars that are given, others less, or by

@@ -192,6 +192,32 @@ t.test('a tree comes to its leaves, and one without leaves to an end', async (t)
   )
 })
 
+t.test(
+  'schemas that require the next twice are given up after as many values, however deep they are',
+  async (t) => {
+    const judgedOf = async (levels: number) => {
+      const next = (i: number) => object({ a: ref(`L${i}`), b: ref(`L${i}`) }, { required: ['a', 'b'] })
+      const entries = Array.from({ length: levels }, (_, i) => [`L${i}`, next(i + 1)] as const)
+      const more = { ...Object.fromEntries(entries), [`L${levels}`]: text }
+      const { parts, schema } = await partsOf(ref('L0'), more)
+      let made = 0
+      const reader = new Proxy(parts.reader, {
+        get: (target, name) => {
+          const value = Reflect.get(target, name)
+          if (name === 'node') made++
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      })
+      const values = [...valuesOf(schema, { ...parts, reader })]
+      return { made, isFound: values.some((value) => parts.accepts(schema, value)) }
+    }
+    t.equal((await judgedOf(10)).isFound, true)
+    const [twelve, many] = [await judgedOf(12), await judgedOf(24)]
+    t.strictSame([twelve.isFound, many.isFound], [false, false])
+    for (const { made } of [twelve, many]) t.ok(made < 50_000, `${made} references followed`)
+  },
+)
+
 t.test('each format has a text that is of it', async (t) => {
   for (const format of Object.keys(formats))
     t.type(await firstOf({ type: 'string', format }), 'string', format)
