@@ -46,6 +46,9 @@ async function ask({ connection }: EmbeddedServer, statement: string): Promise<u
   return Promise.race([rows, late]).finally(() => sql.end({ timeout: 0 }))
 }
 
+// Each server that starts listens to the exit of this process, and here start several at once.
+process.setMaxListeners(50)
+
 t.test('concurrent starts on an empty directory share one server', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const servers = await Promise.all(Array.from({ length: 4 }, () => start(t, dataDir)))

@@ -17,10 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 
-const modules = path.join(
-  fileURLToPath(import.meta.resolve('contract-engine/package.json')),
-  '../../../node_modules',
-)
+const modules = path.join(fileURLToPath(import.meta.resolve('tap/package.json')), '../..')
 
 /** Runs a program where a package is not installed. @returns what it has printed */
 export async function runWithout(t: Test, missing: string, program: string): Promise<string> {

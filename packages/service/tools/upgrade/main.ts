@@ -25,6 +25,10 @@ The old data are kept in the folder postgresql-VERSION. Stop the service first.
 
   --help  prints this help
 
+Examples:
+  npm run --silent upgrade
+  DATA_DIR=/srv/data npm run --silent upgrade
+
 Exit codes: 0 done, or nothing to do; 1 failure with the reason, and nothing changed; 130 interrupted.
 `
 
