@@ -2,9 +2,9 @@
 // by its trail: the pairs that it passed on the way.
 
 import { resolvePointer } from '../tools.js'
+import type { Comparison, Spot } from './comparison.js'
 import { addPair, hasPair, isNode, type Node, type Pair, type Pairs } from './node.js'
 import { documentationKeywords } from './simplify.js'
-import type { Comparison, Spot } from './spot.js'
 
 /** The spot of the values under a key. */
 export function child(spot: Spot, key: string, where = spot.where): Spot {

@@ -1,9 +1,9 @@
 // How often a comparison compares the same pair of schemas. Schemas that each refer twice to the next are met
 // in twice as many places at each level: after some places of a pair, what was found of it is repeated.
 
+import type { Found, Spot } from './comparison.js'
 import type { Node } from './node.js'
 import { isInTrail } from './references.js'
-import type { Found, PairVisits, Spot } from './spot.js'
 
 /** In as many places of an operation, a change is told of each, and a pair of schemas compared in each. */
 export const placesMax = 10
@@ -28,7 +28,7 @@ interface Known {
 }
 
 /** The pairs of schemas that a comparison has met. */
-export class Visits implements PairVisits {
+export class Visits {
   readonly #known = new Map<string, Known>()
   /** By operation, of all trials. */
   readonly #trialSteps: Map<string, number>
