@@ -1,9 +1,8 @@
 // The state of a comparison: two documents, and the changes found so far. A rule that reports a change claims
 // the keys it covers; a difference in an unclaimed key is a change of the documentation.
 
-import type { Node, Pair, Pairs } from './node.js'
+import type { Node, Pair } from './node.js'
 import { normalise, type Tables } from './normalise.js'
-import { grouped, placesIn, placesMax, Visits } from './visits.js'
 
 /** The part of the version that a change requires to be raised; `major` is a breaking change. */
 export type Bump = 'major' | 'minor' | 'patch'
@@ -47,19 +46,12 @@ export interface Spot extends Pair {
   readonly bumpMax?: Bump
 }
 
-/** A change, and in how many places of its operation it is: `where` is the first. */
-export interface Found {
-  readonly status: string | undefined
-  readonly change: Change
-  readonly places: number
-}
-
 /** Two normalised documents, and what was found so far. */
 export interface Comparison extends Tables {
   readonly documents: Pair
   /** The time at which the effects are compared: a sunset may have passed. */
   readonly nowMs: number
-  readonly found: Found[]
+  readonly found: { readonly status: string | undefined; readonly change: Change }[]
   /** Claimed keys, by mapping. */
   readonly claims: WeakMap<Node, Set<string>>
   /** Resolved mappings, by mapping with a `$ref`. */
@@ -67,18 +59,9 @@ export interface Comparison extends Tables {
   /** Paths, by mapping of a parsed document. */
   readonly paths: WeakMap<object, Path>
   /** Pairs of schemas without a difference, by direction. */
-  readonly unchanged: Readonly<Record<Direction, Pairs>>
+  readonly unchanged: Readonly<Record<Direction, WeakMap<Node, WeakSet<Node>>>>
   /** Pairs of schemas at which the comparison stopped because they are recursive. */
-  readonly recursive: Spot[]
-  /** How often pairs of schemas were compared. */
-  readonly visits: Visits
-  /** Whether pairs of schemas are compatible, by what they were compared as. */
-  readonly verdicts: Map<string, boolean>
-  /** Pairs that are the same but for their documentation, and those that are not. */
-  readonly same: Pairs
-  readonly different: Pairs
-  /** A number of each schema that was compared. */
-  readonly ids: Map<Node, number>
+  readonly recursive: Pair[]
 }
 
 /** Claims a mapping as a whole; no key of a document is empty. */
@@ -94,26 +77,17 @@ export function rootOf(parsed: Pair, nowMs: number): Spot {
     collectPaths(paths, document.components, ['components'], isAfter) // where what stands elsewhere is written
     collectPaths(paths, document, [], isAfter)
   }
-  const known = {
-    paths,
-    views: new WeakMap(),
-    verdicts: new Map(),
-    same: new Map(),
-    different: new Map(),
-    ids: new Map(),
-  }
-  const comparison = { documents, nowMs, ...tables, ...known, ...noFindings(), visits: new Visits() }
+  const comparison = { documents, nowMs, ...tables, paths, views: new WeakMap(), ...noFindings() }
   return { comparison, ...documents, place: '', where: '', direction: 'request', trail: [], around: [] }
 }
 
 /** The same spot in a trial comparison, whose changes are not reported. */
 export function trialOf(spot: Spot): Spot {
-  const visits = spot.comparison.visits.ofTrial()
-  return { ...spot, comparison: { ...spot.comparison, ...noFindings(), visits } }
+  return { ...spot, comparison: { ...spot.comparison, ...noFindings() } }
 }
 
 function noFindings(): Pick<Comparison, 'found' | 'claims' | 'unchanged' | 'recursive'> {
-  const unchanged = { request: new Map(), response: new Map() }
+  const unchanged = { request: new WeakMap(), response: new WeakMap() }
   return { found: [], claims: new WeakMap(), unchanged, recursive: [] }
 }
 
@@ -133,7 +107,7 @@ export function report(spot: Spot, bump: Bump, what: string, ...keys: readonly s
   const pathIn = (node: Node) => pathOf(comparison, node, keys[0])
   const at = spot.at ?? pathIn(spot.after) ?? pathIn(spot.before) ?? []
   const most = bumps.indexOf(bump) < bumps.indexOf(bumpMax) ? bumpMax : bump
-  comparison.found.push({ status, change: { bump: most, place, where, what, at }, places: 1 })
+  comparison.found.push({ status, change: { bump: most, place, where, what, at } })
   claim(spot, ...keys)
 }
 
@@ -147,31 +121,24 @@ export function pathOf(comparison: Comparison, node: Node, key = wholeNode): Pat
 
 // Parts unknown to OpenAPI are not normalised, so that they are their own origin.
 function originsOf(comparison: Comparison, node: Node): Node[] {
-  return mergedInto(comparison, node).flatMap((each) => {
-    const own = comparison.origins.get(each) ?? each
-    return comparison.paths.has(own) ? [own] : []
-  })
-}
-
-// A mapping and those that it was merged from, depth first, each once.
-function mergedInto({ sources }: Comparison, node: Node): readonly Node[] {
-  const found = new Set<Node>()
-  const pending = [node]
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (found.has(next)) continue
-    found.add(next)
-    pending.push(...(sources.get(next) ?? []).toReversed())
-  }
-  return [...found]
+  const sources = comparison.sources.get(node) ?? []
+  const own = comparison.origins.get(node) ?? node
+  const parsed = comparison.paths.has(own) ? [own] : []
+  return [...parsed, ...sources.flatMap((source) => originsOf(comparison, source))]
 }
 
 /** Claims keys in both documents. */
 export function claim({ comparison, before, after }: Spot, ...keys: readonly string[]): void {
-  for (const node of [before, after].flatMap((each) => mergedInto(comparison, each))) {
-    const claimed = comparison.claims.get(node) ?? new Set()
-    for (const key of keys) claimed.add(key)
-    comparison.claims.set(node, claimed)
+  for (const key of keys) {
+    claimIn(comparison, before, key)
+    claimIn(comparison, after, key)
   }
+}
+
+// Claims a key of a mapping, and of the mappings it was merged from.
+function claimIn(comparison: Comparison, node: Node, key: string): void {
+  for (const source of comparison.sources.get(node) ?? []) claimIn(comparison, source, key)
+  comparison.claims.set(node, (comparison.claims.get(node) ?? new Set()).add(key))
 }
 
 /** Whether a key is claimed in either document. */
@@ -181,45 +148,30 @@ export function isClaimed({ comparison, before, after }: Spot, key: string): boo
 
 /** The changes without duplicates, breaking ones first. */
 export function changesOf({ comparison }: Spot): Change[] {
-  const merged = new Map<string, { change: Change; statuses: Set<string>; places: number }>()
-  for (const { change, status, places } of comparison.found) {
+  const merged = new Map<string, { change: Change; statuses: Set<string> }>()
+  for (const { change, status } of comparison.found) {
     const key = JSON.stringify([{ ...change, at: [] }, status === undefined])
-    const entry = merged.get(key) ?? { change, statuses: new Set(), places }
+    const entry = merged.get(key) ?? { change, statuses: new Set() }
     if (status !== undefined) entry.statuses.add(status)
-    merged.set(key, { ...entry, places: Math.max(entry.places, places) })
+    merged.set(key, entry)
   }
-  return withoutRepeated(atFirst([...merged.values()])).sort(compareChanges)
+  return withoutRepeated([...merged.values()]).sort(compareChanges)
 }
 
 interface Merged {
   readonly change: Change
   readonly statuses: ReadonlySet<string>
-  readonly places: number
 }
-
-// A change of a schema that an operation has in many places, at the first of them.
-function atFirst(all: readonly Merged[]): Merged[] {
-  const groups = grouped(all, ({ change: { where: _, ...others }, statuses }) => [others, [...statuses]])
-  return groups.flatMap((group) => {
-    const [first] = group
-    const more = placesIn(group) - 1
-    if (first === undefined || more < placesMax) return group
-    const count = more > toldMax ? `more than ${toldMax}` : more
-    return [
-      { ...first, change: { ...first.change, what: `${first.change.what}, and in ${count} more places` } },
-    ]
-  })
-}
-
-const toldMax = 1_000
 
 // What all operations have in their errors, such as a code, is one change, if it is one in the document.
 function withoutRepeated(all: readonly Merged[]): Change[] {
-  const groups = grouped(all, (each) => {
+  const groups = new Map<string, Merged[]>()
+  for (const each of all) {
     const { place, ...others } = each.change
-    return isOfErrors(each) ? others : [place, others, [...each.statuses]]
-  })
-  return groups.flatMap((group) => {
+    const key = JSON.stringify(isOfErrors(each) ? others : [place, others, [...each.statuses]])
+    groups.set(key, [...(groups.get(key) ?? []), each])
+  }
+  return [...groups.values()].flatMap((group) => {
     const [first] = group
     if (first === undefined || group.length === 1) return group.map(withStatuses)
     const what = `${first.change.what}, in the errors of ${group.length} operations`

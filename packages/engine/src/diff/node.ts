@@ -13,19 +13,6 @@ export interface Pair {
   readonly after: Node
 }
 
-/** A set of pairs. */
-export type Pairs = Map<Node, Set<Node>>
-
-/** Adds to it. */
-export function addPair(pairs: Pairs, { before, after }: Pair): void {
-  pairs.set(before, (pairs.get(before) ?? new Set()).add(after))
-}
-
-/** Whether it has a pair. */
-export function hasPair(pairs: Pairs, { before, after }: Pair): boolean {
-  return pairs.get(before)?.has(after) === true
-}
-
 /** Whether a value is a mapping. */
 export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -3,7 +3,7 @@
 
 import { resolvePointer } from '../tools.js'
 import type { Comparison, Spot } from './comparison.js'
-import { addPair, hasPair, isNode, type Node, type Pair, type Pairs } from './node.js'
+import { isNode, type Node, type Pair } from './node.js'
 import { documentationKeywords } from './simplify.js'
 
 /** The spot of the values under a key. */
@@ -77,31 +77,23 @@ function isSameAround({ around: ones = [] }: Passed, { around: others = [] }: Pa
 }
 
 /** Whether two values are equal after resolving references and ignoring documentation. */
-export function same(comparison: Comparison, before: unknown, after: unknown): boolean {
-  if (isNode(before) && isNode(after) && hasPair(comparison.different, { before, after })) return false
-  const met: Pairs = new Map()
-  if (!isSame(comparison, before, after, met)) {
-    if (isNode(before) && isNode(after)) addPair(comparison.different, { before, after })
-    return false
-  }
-  for (const [was, all] of met) for (const is of all) addPair(comparison.same, { before: was, after: is })
-  return true
-}
-
-// A pair that it has met is the same, unless what else it meets differs: so each is compared once, and a
-// recursive one ends.
-function isSame(comparison: Comparison, before: unknown, after: unknown, met: Pairs): boolean {
-  if (Array.isArray(before) && Array.isArray(after)) {
-    return before.length === after.length && before.every((x, i) => isSame(comparison, x, after[i], met))
-  }
-  if (!isNode(before) || !isNode(after)) return before === after
-  const pair = resolveBoth(comparison, before, after)
-  if (hasPair(met, pair) || hasPair(comparison.same, pair)) return true
-  addPair(met, pair)
-  return Object.keys({ ...pair.before, ...pair.after }).every((key) => {
+export function same(
+  comparison: Comparison,
+  before: unknown,
+  after: unknown,
+  trail: readonly Pair[] = [],
+): boolean {
+  const sameInside = (pair: Pair) => (key: string) => {
     const [was, is] = [pair.before[key], pair.after[key]]
     // A mapping with such a key is a property of that name.
     if (documentationKeywords.includes(key) && !(isNode(was) && isNode(is))) return true
-    return isSame(comparison, was, is, met)
-  })
+    return same(comparison, was, is, [...trail, pair])
+  }
+  if (Array.isArray(before) && Array.isArray(after)) {
+    return before.length === after.length && before.every((x, i) => same(comparison, x, after[i], trail))
+  }
+  if (!isNode(before) || !isNode(after)) return before === after
+  const pair = resolveBoth(comparison, before, after)
+  if (isInTrail(trail, pair)) return true
+  return Object.keys({ ...pair.before, ...pair.after }).every(sameInside(pair))
 }

@@ -8,32 +8,26 @@ import { compareDeprecated } from './deprecation.js'
 import { areExclusive, areSelected } from './exclusive.js'
 import { compareDefault, compareKeywords } from './keywords.js'
 import { compareArray, compareObject, isUnevaluatingAround } from './members.js'
-import { addPair, eachName, hasPair, isNode, keysOf, type Node, nodesOf, type Pair, toJson } from './node.js'
+import { eachName, isNode, keysOf, type Node, nodesOf, type Pair, toJson } from './node.js'
 import { child, inside, isInTrail, resolve, same } from './references.js'
 import { type Effect, reportEffect } from './rules.js'
 import { acceptsAnything, assertionsOf, keywordTypes, simplify, typesOf } from './simplify.js'
 import { acceptsValue, valuesOf } from './values.js'
-import { keyOf } from './visits.js'
 
 /** Reports the changes of a schema. */
 export function compareSchemas(schema: Spot): void {
-  const { comparison, before, after, trail, around } = schema
+  const { comparison, before, after, trail } = schema
   const unchanged = comparison.unchanged[schema.direction]
-  if (before === after || hasPair(unchanged, schema)) return
-  // Schemas around it may forbid a property of one side.
-  if (around.length === 0 && same(comparison, before, after)) return
+  if (before === after || unchanged.get(before)?.has(after)) return
   if (isInTrail(trail, schema)) {
     comparison.recursive.push(schema)
     return
   }
   const known = comparison.found.length + comparison.recursive.length
-  const isCompared = comparison.visits.compare(schema, () =>
-    compareSchema({ ...schema, trail: [...trail, schema] }),
-  )
-  // What it was not compared in may break something.
-  if (!isCompared) report(schema, 'major', 'changed, in too many places to compare it in all of them')
+  compareSchema({ ...schema, trail: [...trail, schema] })
   // A pair that was compared completely and without a difference need not be compared again.
-  if (comparison.found.length + comparison.recursive.length === known) addPair(unchanged, schema)
+  if (comparison.found.length + comparison.recursive.length > known) return
+  unchanged.set(before, (unchanged.get(before) ?? new WeakSet()).add(after))
 }
 
 function compareSchema(schema: Spot): void {
@@ -271,14 +265,7 @@ function isWithin(schema: Spot, after: Node, before: readonly Node[]): boolean {
 }
 
 function isCompatible(schema: Spot): boolean {
-  const { verdicts } = schema.comparison
-  const key = keyOf(schema)
-  const known = verdicts.get(key)
-  if (known !== undefined) return known
-  const { comparison } = trialOf(schema)
-  compareSchemas({ ...schema, comparison })
-  const isIt = comparison.found.every(({ change }) => change.bump !== 'major')
-  // Where a recursive pair stopped it, it may be another elsewhere.
-  if (!isIt || comparison.recursive.length === 0) verdicts.set(key, isIt)
-  return isIt
+  const trial = trialOf(schema)
+  compareSchemas(trial)
+  return trial.comparison.found.every(({ change }) => change.bump !== 'major')
 }
