@@ -6,7 +6,7 @@ import type { ServiceParts } from 'contract-service'
 /** Makes the services. If it rejects, the service does not start. */
 export async function createServices(_parts: ServiceParts) {
   return {
-    // mailer: createMailer(parts.config.mailUrl),
+    // mailer: createMailer(process.env.MAIL_URL),
     // ...createOutgoing<Webhooks, Callbacks>(parts.contract), // node_modules/contract-engine/webhooks.md
 
     /** Runs when the service stops: after the last response, and before the database is closed. */
