@@ -16,6 +16,7 @@ import { makeTemporaryDirectory } from './lib/directory.js'
 import { openTerms, runKeys, startService as startProcess } from './lib/service.js'
 
 export type { Answer, CallOptions } from 'contract-engine/testing/send'
+export { addKeys } from './lib/rows.js'
 
 /** The service of a test. */
 export interface TestService {
@@ -89,24 +90,6 @@ async function keyOf(contract: ServiceContract, variables: Environment): Promise
 // In the place of what an example has for a credential.
 function withKey(text: string, key = 'none'): string {
   return text.replace(/\bYOUR_(KEY|TOKEN)\b/, key)
-}
-
-/** Adds rows that have nothing but a key, for a foreign key of what a test adds. Nothing can read them. */
-export async function addKeys(
-  sql: RootSql,
-  table: string,
-  column: string,
-  keys: readonly (string | number | bigint)[],
-): Promise<void> {
-  const required = await sql<{ name: string }[]>`
-    select attname as name from pg_attribute
-    where attrelid = ${table}::regclass and attnum > 0 and attnotnull and attname <> ${column}
-      and not exists (
-        select from pg_index where indrelid = attrelid and indisprimary and attnum = any (indkey))`
-  for (const { name } of required)
-    await sql`alter table ${sql(table)} alter column ${sql(name)} drop not null`
-  for (const key of keys)
-    await sql`insert into ${sql(table)} (${sql(column)}) overriding system value values (${String(key)})`
 }
 
 /** What `contract-service generate --check` reports: nothing if generated/ is of the contract as it is. */

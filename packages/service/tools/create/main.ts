@@ -10,10 +10,10 @@ import { createProject } from './create.js'
 
 const usage = `Usage: contract-service create [--name NAME] [--root ROOT] DOCUMENT [FOLDER]
 
-Writes FOLDER, by default called NAME, with a service of DOCUMENT, of OpenAPI 3.0, 3.1 or 3.2: the document and the files it
-refers to, generated code, a stub for each operation, which responds with 501 until it is written, tests, and
-what runs it with npm, Docker and Kubernetes. If contract-service generate would refuse DOCUMENT, nothing is
-written.
+Writes FOLDER, by default called NAME, with a service of DOCUMENT, of OpenAPI 3.0, 3.1 or 3.2: the document
+and the files it refers to, generated code, a stub for each operation, which responds with 501 until it is
+written, tests, and what runs it with npm, Docker and Kubernetes. If contract-service generate would refuse
+DOCUMENT, nothing is written.
 
   FOLDER  may not have files
   --name  what packages, metrics, keys and databases are called: small letters and digits, such as toy-shop; by

@@ -18,17 +18,16 @@ export async function ownDependencies(
   project: string,
   used: readonly string[],
 ): Promise<Record<string, string>> {
-  const versions = names.map(async (name) => {
+  const own = names.map(async (name) => {
     const folder = folderOf(name)
-    const version = areTarballs() ? await pack(folder, project) : `^${(await manifestOf(folder)).version}`
-    return [name, version] as const
+    const { version, peerDependencies } = await manifestOf(folder)
+    const entry = [name, areTarballs() ? await pack(folder, project) : `^${version}`] as const
+    return { entry, peerDependencies }
   })
-  const peers = await Promise.all(
-    names.map(async (name) => (await manifestOf(folderOf(name))).peerDependencies),
-  )
-  const ranges: Record<string, string> = Object.assign({}, ...peers)
+  const packages = await Promise.all(own)
+  const ranges = Object.assign({}, ...packages.map(({ peerDependencies }) => peerDependencies))
   const others = used.map((name) => [name, ranges[name] ?? '*'] as const)
-  return Object.fromEntries([...(await Promise.all(versions)), ...others])
+  return Object.fromEntries([...packages.map(({ entry }) => entry), ...others])
 }
 
 /** Whether they are of a checkout: as a workspace of it, this module is not in node_modules. */
