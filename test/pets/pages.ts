@@ -1,6 +1,7 @@
 // What the pages say: their links have targets, and their tables are those of the sources.
 
-import { existsSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { documentation } from 'contract-engine'
 import { projectRoot } from 'contract-service/internal/lib/paths'
@@ -19,6 +20,15 @@ t.test('every link has a target', async (t) => {
       if (anchor === undefined) continue
       t.ok(anchorsOf(readPage(target)).includes(anchor), `${page}: ${link} is a heading`)
     }
+  }
+})
+
+t.test('every patch of a page applies to the sources', async (t) => {
+  const folder = 'docs/examples'
+  for (const patch of readdirSync(path.join(projectRoot, folder)).filter((file) => file.endsWith('.patch'))) {
+    const args = ['apply', '--check', path.join(folder, patch)]
+    const { stderr } = spawnSync('git', args, { cwd: projectRoot, encoding: 'utf8' })
+    t.equal(stderr, '', patch)
   }
 })
 
