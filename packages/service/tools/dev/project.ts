@@ -9,7 +9,7 @@ import { readSource } from 'contract-engine/tools'
 import { contractFile, projectRoot } from '../../src/lib/paths.js'
 import { countErrors, report, reportDetails } from './report.js'
 import { ServerProcess } from './server.js'
-import { checkServerTypes, checkTypes } from './types.js'
+import { checkServerTypes } from './types.js'
 import type { Watched } from './watch.js'
 
 const toolRunner = path.join(import.meta.dirname, '../../../project/run.mjs')
@@ -69,11 +69,11 @@ export class Project {
     const startMs = performance.now()
     if (this.#mustBuild && !(await this.#build())) return
     if (this.#mustGenerate && !(await this.#generate())) return
-    const errors = await checkServerTypes(projectRoot, this.stopping)
+    const { errors, all } = await checkServerTypes(projectRoot, this.stopping)
     if (errors.length > 0) return this.#fail(`${countErrors(errors)} to fix`, errors)
     if (this.server.isRunning && this.#isServed) report('no restart needed')
     else if (!(await this.#restart(startMs))) return
-    const { server: ofClient, others: ofTools } = await checkTypes(projectRoot, this.stopping)
+    const { server: ofClient, others: ofTools } = await all()
     const others = [...ofClient, ...ofTools]
     if (others.length > 0)
       report(

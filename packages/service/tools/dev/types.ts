@@ -37,17 +37,26 @@ export async function checkTypes(root: string, stopping?: AbortSignal): Promise<
   return { server: lines.filter((line) => !isOther(line)), others: lines.filter(isOther) }
 }
 
+/** The errors of the service, and the check of the whole project. */
+export interface ServerTypes {
+  readonly errors: readonly string[]
+  all(): Promise<TypeErrors>
+}
+
 /**
- * The errors of what the service alone is made of, in a fifth of the time.
+ * The errors of what the service alone is made of, in a fifth of the time if the project has a
+ * tsconfig.build.json of it. Otherwise all is checked at once.
  * @throws {Error} if the compiler itself fails
  */
-export async function checkServerTypes(root: string, stopping?: AbortSignal): Promise<readonly string[]> {
+export async function checkServerTypes(root: string, stopping?: AbortSignal): Promise<ServerTypes> {
   const own = 'tsconfig.build.json'
+  if (!existsSync(path.join(root, own))) {
+    const found = await checkTypes(root, stopping)
+    return { errors: found.server, all: async () => found }
+  }
   const args = ['-p', own, '--noEmit', '--tsBuildInfoFile', 'dist/server.tsbuildinfo']
-  const output = await compile(root, existsSync(path.join(root, own)) ? args : [], stopping)
-  return diagnosticsOf(output)
-    .map(lineOf)
-    .filter((line) => !isOther(line))
+  const lines = diagnosticsOf(await compile(root, args, stopping)).map(lineOf)
+  return { errors: lines.filter((line) => !isOther(line)), all: () => checkTypes(root, stopping) }
 }
 
 function isOther(line: string): boolean {
