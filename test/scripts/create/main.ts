@@ -67,11 +67,15 @@ t.test('a project lists the packages that its contract alone needs', async (t) =
     code: 0,
     stdout: /^tables is a service of tables\.yaml: 1 operations/,
   })
-  const { dependencies } = JSON.parse(readFileSync(path.join(folder, 'tables/package.json'), 'utf8'))
+  const manifest = JSON.parse(readFileSync(path.join(folder, 'tables/package.json'), 'utf8'))
+  const { dependencies, devDependencies, overrides } = manifest
   const own = ['contract-client', 'contract-engine', 'contract-service']
   t.strictSame(Object.keys(dependencies).sort(), [...own, 'jose', 'papaparse'])
   const others = { ...manifestOf('engine').peerDependencies, ...manifestOf('service').peerDependencies }
   t.match(dependencies, { jose: others.jose, papaparse: others.papaparse })
+  const tested = JSON.parse(readFileSync(path.join(projectRoot, 'package.json'), 'utf8'))
+  t.match(tested.devDependencies, devDependencies, 'of the versions that this project is tested with')
+  t.strictSame(overrides, tested.overrides)
 })
 
 function manifestOf(name: string): { readonly peerDependencies: Readonly<Record<string, string>> } {

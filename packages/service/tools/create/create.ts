@@ -150,6 +150,8 @@ async function writeManifest(
       tap: '^21.8.0',
       typescript: optionalDependencies.typescript,
     },
+    // Fastify lets npm choose a later one, which wants a cookie library that refuses Node 20.
+    overrides: { 'light-my-request': '6.6.0' },
     // Their install scripts only check or link what npm has unpacked.
     allowScripts: Object.fromEntries(
       Object.keys(optionalDependencies)
