@@ -13,6 +13,8 @@ import { connect } from '../src/database/connect.js'
 import type { RootSql } from '../src/database/database.js'
 import { contractFile, projectRoot } from '../src/lib/paths.js'
 import { makeTemporaryDirectory } from './lib/directory.js'
+import { type KeyCredentials, keyCredentials } from './lib/key-credentials.js'
+import { readSchemes } from './lib/schemes.js'
 import { openTerms, runKeys, startService as startProcess } from './lib/service.js'
 
 export type { Answer, CallOptions } from 'contract-engine/testing/send'
@@ -29,7 +31,7 @@ export interface TestService {
   readonly sql: RootSql
   /** A key of the service's own, of the widest plan; undefined if the contract has no plan. */
   readonly key: string | undefined
-  /** Calls an operation with the key as a bearer token, by its path below the prefix. */
+  /** Calls an operation by its path below the prefix, with the key as the contract has it sent. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
   /**
    * Sends a request of an operation: with the values that the contract gives as examples, or with others that its
@@ -63,11 +65,12 @@ export async function startService(t: Test, environment: Environment = {}): Prom
   const key = await keyOf(contract, variables)
   const reader = new Reader(contract.document)
   const base = origin + contract.prefix
-  const auth: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const listed = (await readSchemes(projectRoot)) ?? new Map()
+  const sent = key === undefined ? undefined : keyCredentials(key, listed, contract)
   return {
     ...{ contract, origin, base, sql, key },
     call: (method, target, { headers = {}, body } = {}) =>
-      send(`${base}${target}`, method, { ...auth, ...headers }, body),
+      send(urlWith(base + target, sent), method, { ...sent?.headers, ...headers }, body),
     send: (operation) => {
       const { method, prefix, path: target } = operation
       const { headers = [], ...request } = exampleRequest(operation, contract, reader) ?? { target }
@@ -85,6 +88,11 @@ export async function startService(t: Test, environment: Environment = {}): Prom
 async function keyOf(contract: ServiceContract, variables: Environment): Promise<string | undefined> {
   const terms = openTerms(contract)
   return terms.includes('') ? undefined : runKeys(['create', '--name', 'test', ...terms], variables)
+}
+
+function urlWith(url: string, { query }: Pick<KeyCredentials, 'query'> = { query: '' }): string {
+  if (query === '') return url
+  return `${url}${url.includes('?') ? '&' : '?'}${query}`
 }
 
 // In the place of what an example has for a credential.

@@ -18,6 +18,7 @@ t.test('a new project passes its tests, serves, and gets a later fix by an updat
   const { PATH = '', HOME = '' } = process.env
   const npm = (...args: string[]) => run('npm', args, { cwd: project, env: { PATH, HOME } })
   const install = ['install', '--no-audit', '--no-fund', '--prefer-offline']
+  writeFileSync(path.join(project, 'test/createToy.ts'), ofTeam)
   t.notMatch((await npm(...install)).stderr, /EBADENGINE/, 'each package runs on this version of Node')
   t.match((await npm('test')).stdout, /# \{ total: \d+, pass: \d+ \}/)
   t.equal((await npm('run', '--silent', 'generate', '--', '--check')).stdout, '')
@@ -25,7 +26,7 @@ t.test('a new project passes its tests, serves, and gets a later fix by an updat
   const serve = (root: string) => startProcess(t, { DATA_DIR: temporaryDirectory(t) }, { root })
   const notWritten = { status: 501, body: { code: 'not_implemented', status: 501 } }
   const service = await serve(await imageOf(t, project))
-  const auth = { authorization: `Bearer ${/tbk_\w+/.exec(service.welcome)?.[0]}` }
+  const auth = { 'toy-key': String(/tbk_\w+/.exec(service.welcome)?.[0]) }
   t.match(await send(`${service.base}/toys`), notWritten)
   t.match(await send(`${service.base}/toys/1`), notWritten)
   t.match(await send(`${service.base}/toys`, 'POST'), { status: 401, body: { code: 'missing_api_key' } })
@@ -53,6 +54,16 @@ export async function getToysById({ params }: Request<'getToysById'>): Promise<R
   t.ok(await updated.logged('stopped, and mended'))
   t.strictSame(textsOf(project), sources, 'no source has changed')
 })
+
+// A test that the team writes, of an operation that requires a key.
+const ofTeam = `import { startService } from 'contract-service/testing'
+import t from 'tap'
+
+t.test('a toy is made', async (t) => {
+  const { call } = await startService(t)
+  t.equal((await call('POST', '/toys', { body: {} })).status, 501)
+})
+`
 
 function textsOf(project: string): Record<string, string> {
   const sources = filesOf(project).filter((file) => !/^package(-lock)?\.json$/.test(file))
