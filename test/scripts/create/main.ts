@@ -102,6 +102,9 @@ t.test('what a new project has in common with this one is the same', async (t) =
   )
   const ofHost = (text: string) => text.replace('animals.example', 'animal-store.example')
   t.equal(filled(template('deploy/kubernetes.yaml')), ofHost(kubernetes.join('---\n')))
+  const strictness = (tsconfig: string) =>
+    Object.entries(JSON.parse(tsconfig).compilerOptions).filter(([, value]) => typeof value === 'boolean')
+  t.strictSame(strictness(template('tsconfig.json')), strictness(own('tsconfig.json')))
   const image = /^FROM (\S+)/m
   t.equal(image.exec(template('Dockerfile'))?.[1], image.exec(own('Dockerfile'))?.[1])
 })
