@@ -1,7 +1,7 @@
 // A project as its team gets it: installed by npm from the packages as they are packed.
 
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -22,6 +22,7 @@ t.test('a new project passes its tests, serves, and gets a later fix by an updat
   t.notMatch((await npm(...install)).stderr, /EBADENGINE/, 'each package runs on this version of Node')
   t.match((await npm('test')).stdout, /# \{ total: \d+, pass: \d+ \}/)
   t.equal((await npm('run', '--silent', 'generate', '--', '--check')).stdout, '')
+  t.match(await argumentsOfFuzz(t, project), / --header=Toy-Key: tbk_\w+ /)
 
   const serve = (root: string) => startProcess(t, { DATA_DIR: temporaryDirectory(t) }, { root })
   const notWritten = { status: 501, body: { code: 'not_implemented', status: 501 } }
@@ -54,6 +55,15 @@ export async function getToysById({ params }: Request<'getToysById'>): Promise<R
   t.ok(await updated.logged('stopped, and mended'))
   t.strictSame(textsOf(project), sources, 'no source has changed')
 })
+
+// What Schemathesis is started with.
+async function argumentsOfFuzz(t: Test, project: string): Promise<string> {
+  const programs = temporaryDirectory(t, { schemathesis: '#!/bin/sh\necho "$@"\n' })
+  chmodSync(path.join(programs, 'schemathesis'), 0o755)
+  const { PATH = '', HOME = '' } = process.env
+  const env = { PATH: `${programs}${path.delimiter}${PATH}`, HOME }
+  return (await run('npm', ['run', '--silent', 'fuzz'], { cwd: project, env })).stdout
+}
 
 // A test that the team writes, of an operation that requires a key.
 const ofTeam = `import { startService } from 'contract-service/testing'

@@ -9,8 +9,10 @@ import { print } from 'contract-engine/lib/terminal'
 import { readServiceContract } from '../../src/auth/plans.js'
 import { runProcess, type Surroundings, wholeNumber } from '../../src/commands/command.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
-import { contractFile } from '../../src/lib/paths.js'
+import { contractFile, projectRoot } from '../../src/lib/paths.js'
 import { inTemporaryDirectory } from '../lib/directory.js'
+import { keyCredentials } from '../lib/key-credentials.js'
+import { readSchemes } from '../lib/schemes.js'
 import { type Environment, openTerms, runKeys, type Service, startService } from '../lib/service.js'
 import { installWithoutQuotas } from './installation.js'
 
@@ -48,10 +50,12 @@ async function main(args: readonly string[], { interruption }: Surroundings): Pr
     const service = await startService(environment, directory)
     try {
       const terms = openTerms(contract)
-      const FUZZ_KEY = await runKeys(['create', '--name', 'fuzz', ...terms], environment, directory)
+      const key = await runKeys(['create', '--name', 'fuzz', ...terms], environment, directory)
+      const { headers } = keyCredentials(key, (await readSchemes(projectRoot)) ?? new Map(), contract)
+      const sent = Object.entries(headers).map(([name, value]) => `--header=${name}: ${value}`)
       const address = [`${service.origin}/openapi.json`, `--url=${service.origin}${contract.prefix}`]
-      const env = { FUZZ_KEY, HYPOTHESIS_STORAGE_DIRECTORY: directory, PYTHONDONTWRITEBYTECODE: '1' }
-      const code = await run([...schemathesis, 'run', ...address, ...generation], env, interruption)
+      const env = { HYPOTHESIS_STORAGE_DIRECTORY: directory, PYTHONDONTWRITEBYTECODE: '1' }
+      const code = await run([...schemathesis, 'run', ...address, ...sent, ...generation], env, interruption)
       return (await stopAndReport(service)) ? code : 1
     } finally {
       await service.stop()
