@@ -5,19 +5,25 @@
 
 const { spawnSync } = require('node:child_process')
 const { createHash } = require('node:crypto')
-const { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } = require('node:fs')
+const { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } = require('node:fs')
 const path = require('node:path')
 const { missing } = require('./check-setup.cjs')
+const { compilerOf } = require('../packages/service/project/compiler.cjs')
 
 const root = path.join(__dirname, '..')
 
-// The folders that options of a build add, and what the compiler knows of each.
-const partOf = { '--tests': 'test', '--tools': 'tools', '--generator': 'generator' }
-const infoOf = {
-  src: '.tsbuildinfo',
-  test: '.tests.tsbuildinfo',
-  tools: '.tools.tsbuildinfo',
-  generator: '.generator.tsbuildinfo',
+// What a package has beside its src/, by the option that compiles it: `--tests` is test/, by tsconfig.tests.json.
+const folderOf = { tools: 'tools', generator: 'generator', tests: 'test' }
+const partsOf = (options) => Object.keys(folderOf).filter((part) => options.includes(`--${part}`))
+
+/** Compiles a package into its dist/: what the build.cjs of each calls. The exit code is that of the compiler. */
+function compilePackage(folder, options = process.argv.slice(2)) {
+  const projects = ['.', ...partsOf(options).map((part) => `tsconfig.${part}.json`)]
+  const { program, env } = compilerOf(folder)
+  const args = [program, '-b', ...projects, '--stopBuildOnErrors', '--checkers', '2']
+  const { status, signal, error } = spawnSync(process.execPath, args, { cwd: folder, env, stdio: 'inherit' })
+  if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
+  return status ?? 1
 }
 
 /** The exit code of the build of a package. */
@@ -25,39 +31,47 @@ function buildPackage(name, args = []) {
   const folder = path.join(root, 'packages', name)
   const program = path.join(folder, 'build.cjs')
   if (!existsSync(program)) return 0
-  const parts = ['src', ...args.flatMap((each) => partOf[each] ?? [])]
-  const record = path.join(folder, `dist/.built-${parts.join('-')}`)
-  const sources = args.every((each) => each in partOf) ? digestOfSources(folder, parts) : undefined
-  const isCurrent = sources !== undefined && textOf(record) === sources + digestOfBuild(folder, parts)
-  if (isCurrent) return 0
-  rmSync(record, { force: true })
+  const parts = partsOf(args)
+  const folders = ['src', ...parts.map((part) => folderOf[part])]
+  const infos = ['.tsbuildinfo', ...parts.map((part) => `.${part}.tsbuildinfo`)]
+  const record = path.join(folder, `dist/.built-${folders.join('-')}`)
+  const sources = parts.length === args.length ? digestsOfSources(folder, folders) : undefined
+  const digests = () => [...sources, digestOfBuild(folder, folders, infos)].join('\n')
+  const recorded = textOf(record)
+  if (sources !== undefined && recorded === digests()) return 0
+  const [names] = sources ?? []
+  // By its time, the compiler takes a file that was moved there for one that it has compiled.
+  if (recorded !== undefined && recorded.split('\n')[0] !== names)
+    for (const info of infos) rmSync(path.join(folder, 'dist', info), { force: true })
+  mkdirSync(path.join(folder, 'dist'), { recursive: true })
+  writeFileSync(record, names ?? '')
   const status = spawnSync(process.execPath, [program, ...args], { stdio: 'inherit' }).status ?? 1
   // Of the sources before: what was edited meanwhile is compiled the next time.
-  if (status === 0 && sources !== undefined) writeFileSync(record, sources + digestOfBuild(folder, parts))
+  if (status === 0 && sources !== undefined) writeFileSync(record, digests())
   return status
 }
 
-// Undefined without the list of packages, which npm writes with each change of one.
-function digestOfSources(folder, parts) {
+// Of the names and of the texts. Undefined without the list of packages, which npm writes with each change of one.
+function digestsOfSources(folder, folders) {
   const packages = textOf(path.join(root, 'node_modules/.package-lock.json'))
   if (packages === undefined) return undefined
   const settings = [
     'package.json',
     'build.cjs',
+    '../../scripts/build-packages.cjs',
     'tsconfig.json',
-    'tsconfig.tests.json',
-    'tsconfig.tools.json',
-    'tsconfig.generator.json',
+    ...Object.keys(folderOf).map((part) => `tsconfig.${part}.json`),
     '../../tsconfig.json',
   ]
-  const files = [...settings, ...parts.flatMap((part) => filesIn(folder, part))]
-  return digestOf([packages, ...files.flatMap((file) => [file, textOf(path.join(folder, file)) ?? ''])])
+  const files = [...settings, ...folders.flatMap((each) => filesIn(folder, each))]
+  const texts = files.flatMap((file) => [file, textOf(path.join(folder, file)) ?? ''])
+  return [digestOf(files), digestOf([packages, ...texts])]
 }
 
 // Of the names alone, and of what the compiler knows of the files: one that is gone is missed.
-function digestOfBuild(folder, parts) {
-  const names = parts.flatMap((part) => filesIn(folder, `dist/${part}`))
-  return digestOf([...names, ...parts.map((part) => textOf(path.join(folder, 'dist', infoOf[part])) ?? '')])
+function digestOfBuild(folder, folders, infos) {
+  const names = folders.flatMap((each) => filesIn(folder, `dist/${each}`))
+  return digestOf([...names, ...infos.map((info) => textOf(path.join(folder, 'dist', info)) ?? '')])
 }
 
 function digestOf(texts) {
@@ -80,7 +94,7 @@ function textOf(file) {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }
 
-module.exports = { buildPackage }
+module.exports = { buildPackage, compilePackage }
 
 if (require.main === module) {
   if (missing) {

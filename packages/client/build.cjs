@@ -1,22 +1,13 @@
-// Compiles the package into dist/, incrementally; with --generator its generator, with --tests its tests, too, and
-// with --cjs a copy in CommonJS.
+// Compiles the package into dist/, with --generator its generator, with --tests its tests, too, and with --cjs a copy
+// in CommonJS.
 'use strict'
 
-const { spawnSync } = require('node:child_process')
 const { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } = require('node:fs')
 const path = require('node:path')
+const { compilePackage } = require('../../scripts/build-packages.cjs')
 
-const compiler = path.join(path.dirname(require.resolve('@typescript/native/package.json')), 'lib/tsc.js')
-const projects = ['.']
-if (process.argv.includes('--generator')) projects.push('tsconfig.generator.json')
-if (process.argv.includes('--tests')) projects.push('tsconfig.tests.json')
-const args = [compiler, '-b', ...projects, '--stopBuildOnErrors', '--checkers', '2']
-// The compiler is in Go: at 100, its default, collecting garbage takes a quarter of its time.
-const env = { GOGC: '400', ...process.env }
-const { status, signal, error } = spawnSync(process.execPath, args, { cwd: __dirname, env, stdio: 'inherit' })
-if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
-if (status === 0 && process.argv.includes('--cjs')) writeCommonJs()
-process.exit(status ?? 1)
+process.exitCode = compilePackage(__dirname)
+if (process.exitCode === 0 && process.argv.includes('--cjs')) writeCommonJs()
 
 function writeCommonJs() {
   const ts = require('typescript')

@@ -1,21 +1,14 @@
-// Compiles the package into dist/, incrementally; with --tests its tests, too.
+// Compiles the package into dist/, with --tests its tests, too.
 'use strict'
 
-const { spawnSync } = require('node:child_process')
 const { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } = require('node:fs')
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
+const { compilePackage } = require('../../scripts/build-packages.cjs')
 
 const statics = 'src/serve/documents/static' // of /docs, which the compiler leaves behind
-const projects = process.argv.includes('--tests') ? ['.', 'tsconfig.tests.json'] : ['.']
-const compiler = path.join(path.dirname(require.resolve('@typescript/native/package.json')), 'lib/tsc.js')
-const args = [compiler, '-b', ...projects, '--stopBuildOnErrors', '--checkers', '2']
-// The compiler is in Go: at 100, its default, collecting garbage takes a quarter of its time.
-const env = { GOGC: '400', ...process.env }
-const { status, signal, error } = spawnSync(process.execPath, args, { cwd: __dirname, env, stdio: 'inherit' })
-if (status === null) console.error(`The compiler was killed: ${signal ?? error}`)
-process.exitCode = status ?? 1
-if (status === 0) {
+process.exitCode = compilePackage(__dirname)
+if (process.exitCode === 0) {
   copyChanged(path.join(__dirname, statics), path.join(__dirname, 'dist', statics))
   writeVersion(path.join(__dirname, 'dist/src/document'))
 }

@@ -44,7 +44,7 @@ export async function createProject(
   const { name, root } = own
   const { files, document: content } = await readSource(document, filesOf(document, root))
   const title = String(nodeOf(nodeOf(content).info).title ?? 'service')
-  const project = name ?? nameOf(title)
+  const project = name ?? nameFor(title)
   const folder = path.resolve(own.folder ?? project)
   if ((await readdir(folder).catch(() => [])).length > 0)
     throw new OperatorError(
@@ -76,7 +76,7 @@ function usesCsv({ operations }: Contract): boolean {
 }
 
 // As packages and databases are called: `toy-shop` of "The Toy Shop API 2.0".
-function nameOf(title: string): string {
+function nameFor(title: string): string {
   const words =
     title
       .normalize('NFKD')
