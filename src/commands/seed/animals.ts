@@ -1,7 +1,7 @@
 // Sample animals that look like a store's: common names, breeds that match their category, frequent and rare
 // categories. PostgreSQL makes them, from lists. The same seed gives the same animals.
 
-import type { Sql } from 'contract-service/internal/database/database'
+import type { Sql } from 'contract-service/command'
 import type { PetStatus } from '../../../generated/types.js'
 
 // By category id, from 1: the percentage of animals, and the breeds.

@@ -1,20 +1,24 @@
 // Adds sample animals to the service's database in one transaction, whether the service runs or not.
 
 import { parseArgs } from 'node:util'
-import { print, type Stream } from 'contract-engine/lib/terminal'
 import {
+  beginPatiently,
+  commandLine,
+  connect,
+  type Database,
+  defaultDatabase,
+  isUnavailable,
+  logBounds,
+  OperatorError,
+  type Patience,
+  print,
   readEnvironment,
+  type Sql,
+  type Stream,
   type Surroundings,
   UsageError,
   wholeNumber,
-} from 'contract-service/internal/commands/command'
-import { commandLine, defaultDatabase } from 'contract-service/internal/commands/installation'
-import { connect } from 'contract-service/internal/database/connect'
-import type { Database, Sql } from 'contract-service/internal/database/database'
-import { beginPatiently, type Patience } from 'contract-service/internal/database/locks'
-import { isUnavailable } from 'contract-service/internal/database/unavailable'
-import { logBounds } from 'contract-service/internal/lib/log-bounds'
-import { OperatorError } from 'contract-service/internal/lib/operator-error'
+} from 'contract-service/command'
 import { pino } from 'pino'
 import postgres from 'postgres'
 import { insertAnimals } from './animals.js'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 
-import { runProcess } from 'contract-service/internal/commands/command'
+import { runProcess } from 'contract-service/command'
 import { seed, usage } from './command.js'
 
 runProcess(usage, seed)
