@@ -1,171 +1,188 @@
-// What clients send is kept: each field that an operation takes and shows comes back in its response, when it
-// is read, and in the list. For every operation of the contract that has its handler.
+// Tests every operation of the contract, including operations added later.
 
-import { isDeepStrictEqual } from 'node:util'
 import type { Operation } from 'contract-engine'
-import { isJson, isStub, type Node, nodeOf } from 'contract-engine/tools'
-import { stringify } from 'lossless-json'
+import { isStub } from 'contract-engine/tools'
 import t from 'tap'
 import { handlers } from '../generated/handlers.js'
-import { fieldsOf, isReadOnly, isWriteOnly, listOf, requestSample, sample } from './fixtures/sample.js'
 import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
 
-/** Fields that a handler sets whatever was sent, and lists that may lack what was added, each with its reason. */
-const excluded: Readonly<Record<`${string}.${string}` | `list of ${string}`, string>> = {
-  // 'createOrder.status': 'an order begins as placed',
+// The operation's path with a value for each parameter.
+function pathOf({ path }: Operation, value = '1'): string {
+  return path.replace(/\{\w+\}/g, encodeURIComponent(value))
 }
 
-const operations = [...contract.operations.values()].filter(
-  ({ name }) => !isStub(handlers[name as keyof typeof handlers]),
-)
-
-function operationOf(method: string, path: string): Operation | undefined {
-  return operations.find((each) => each.method === method && each.path === path)
+function bodyOf({ body }: Operation): string | undefined {
+  return body && '{}'
 }
 
-function requestContent({ body }: Operation) {
-  return body?.contents.find(({ kind }) => kind === 'json')
-}
+// What tools for language models allow for the description of a tool.
+const descriptionMax = 1024
 
-function requestSchema(operation: Operation): unknown {
-  return requestContent(operation)?.schema
-}
+for (const { id, definition, parameters, responses, isIdempotent } of contract.operations.values())
+  t.test(`the description of ${id} says what it returns and how to go on`, async (t) => {
+    const description = String(definition.description)
+    t.ok(description.length <= descriptionMax, `${description.length} characters`)
+    t.match(description, /\breturns /i)
+    const has = (name: string) => parameters.some((each) => each.name === name)
+    const isNamed: [name: string, isNeeded: boolean][] = [
+      ['after', has('after')],
+      ['limit', has('limit')],
+      ['Idempotency-Key', isIdempotent],
+      ['Retry-After', responses.has('429')],
+    ]
+    for (const [name, isNeeded] of isNamed) if (isNeeded) t.match(description, `\`${name}\``)
+    // 400 is told by its message; the others need no word where a caller can do nothing.
+    for (const status of ['404', '409', '422', '429'].filter((each) => responses.has(each)))
+      t.match(description, status)
+  })
 
-function responseSchema({ responses }: Operation): unknown {
-  const [success] = [...responses].find(([status]) => status.startsWith('2')) ?? []
-  const contents = success === undefined ? [] : (responses.get(success)?.contents ?? [])
-  return contents.find(({ mediaType }) => isJson(mediaType))?.schema
-}
+t.test('every operation', async (t) => {
+  const service: Service = await startService(t)
+  const { base, auth } = service
 
-// The fields of a request that its response shows, too.
-function keptFields(operation: Operation): string[] {
-  const shown = fieldsOf(responseSchema(operation))
-  return Object.entries(fieldsOf(requestSchema(operation)))
-    .filter(([name, field]) => name in shown && !isReadOnly(field) && !isWriteOnly(field))
-    .map(([name]) => name)
-    .filter((name) => excluded[`${operation.name}.${name}`] === undefined)
-}
-
-interface Sent {
-  readonly url: string
-  readonly body: Node
-  readonly answer: Answer
-}
-
-// Sends a value of each field, and of each required parameter.
-async function sendSample(service: Service, operation: Operation): Promise<Sent> {
-  const required = operation.parameters.filter((each) => each.required)
-  const query = required.filter((each) => each.in === 'query').map(pairOf)
-  const headers = Object.fromEntries(required.filter((each) => each.in === 'header').map(pairOf))
-  const url = await urlOf(service, operation)
-  const body = requestSample(requestSchema(operation))
-  const target = query.length === 0 ? url : `${url}?${new URLSearchParams(query)}`
-  const own = {
-    'content-type': requestContent(operation)?.mediaType ?? 'application/json',
-    ...anyVersion(operation),
-  }
-  const answer = await send(
-    target,
-    operation.method,
-    { ...service.auth, ...own, ...headers },
-    stringify(body),
-  )
-  return { url, body, answer }
-}
-
-// What a sample refers to is not stored.
-async function dropReferences({ sql }: Service): Promise<void> {
-  const references = await sql`
-    select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop
-    from pg_constraint where contype = 'f' and conparentid = 0`
-  for (const { drop } of references) await sql.unsafe(drop)
-}
-
-// For an operation that changes only what its client has seen.
-function anyVersion({ parameters }: Operation): Record<string, string> {
-  const takes = parameters.some((each) => each.in === 'header' && each.name.toLowerCase() === 'if-match')
-  return takes ? { 'if-match': '*' } : {}
-}
-
-function pairOf({ name, schema }: Operation['parameters'][number]): [name: string, value: string] {
-  return [name, String(sample(schema))]
-}
-
-// The URL of an operation. What stands in the last parameter of its path is added before.
-async function urlOf(service: Service, { prefix, path }: Operation): Promise<string> {
-  const [, parent, rest = ''] = /^(.*)\/\{[^/]+\}(\/.*)?$/.exec(path) ?? []
-  if (parent === undefined) return service.origin + prefix + path
-  const create = operationOf('POST', parent)
-  if (create === undefined) throw new Error(`no operation adds what GET ${path} reads: POST ${parent}`)
-  return locationOf(await sendSample(service, create)) + rest
-}
-
-function locationOf({ url, answer }: Sent): string {
-  const location = answer.headers.get('location')
-  return location === null ? `${url}/${answer.body?.id}` : new URL(location, url).href
-}
-
-// Reads all pages of a list.
-async function listAt(service: Service, url: string, elements: (body: unknown) => readonly Node[]) {
-  const items: Node[] = []
-  let next: string | undefined = url
-  while (next !== undefined) {
-    const page: Answer = await send(next, 'GET', service.auth)
-    items.push(...elements(page.body))
-    const [, link] = /<([^>]*)>; *rel="?next"?/.exec(page.headers.get('link') ?? '') ?? []
-    next = link === undefined ? undefined : new URL(link, next).href
-  }
-  return items
-}
-
-// The operations that read what another has written: by itself, and in its list.
-function readersOf({ method, path }: Operation) {
-  const parent = method === 'POST' ? path : path.slice(0, path.lastIndexOf('/'))
-  const isOne = (each: string) => each.startsWith(`${parent}/{`) && each.indexOf('/', parent.length + 1) < 0
-  return {
-    one: operations.find((each) => each.method === 'GET' && isOne(each.path)),
-    list: operationOf('GET', parent),
-  }
-}
-
-t.test('what clients send', async (t) => {
-  for (const operation of operations) {
-    const names = keptFields(operation)
-    if (names.length === 0) continue
-    const { name, method } = operation
-    t.test(`with ${name} is kept`, async (t) => {
-      const service = await startService(t) // of its own: a value may be there once only
-      await dropReferences(service)
-      const sent = await sendSample(service, operation)
-      const compare = (found: unknown, schema: unknown, where: string) => {
-        for (const each of names.filter((each) => each in fieldsOf(schema)))
-          t.strictSame(nodeOf(found)[each], sent.body[each], `${where} has the ${each} that was sent`)
+  for (const operation of contract.operations.values()) {
+    const { id, method, name } = operation
+    const ask = (target: string, headers: Record<string, string> = auth, body = bodyOf(operation)) =>
+      send(base + target, method, headers, body)
+    // A stub responds 501 to every authenticated request.
+    const expected = (...statuses: number[]) =>
+      isStub(handlers[name as keyof typeof handlers]) ? [501] : statuses
+    const refuse = (answer: Answer, statuses: number[], title: string) => {
+      const declared = operation.responses.get(String(answer.status)) ?? operation.responses.get('default')
+      const missing = declared?.headers.filter(({ name, required }) => required && !answer.headers.has(name))
+      const shape = {
+        code: contract.errorStatuses.has(answer.body?.code),
+        message: String,
+        status: answer.status,
       }
-      const shown = nodeOf(sent.answer.body)
-      const schema = responseSchema(operation)
-      t.match(String(sent.answer.status), /^2/, sent.answer.text)
-      compare(shown, schema, `the response of ${name}`)
-      const undeclared = Object.keys(shown).filter((each) => !(each in fieldsOf(schema)))
-      t.strictSame(undeclared, [], 'and no field that the contract does not declare')
+      t.ok(statuses.includes(answer.status), `${id}: ${title} is rejected with ${answer.status}`)
+      t.match(
+        { ...answer.body, code: shape.code },
+        { ...shape, code: true },
+        'with the error body and a documented code',
+      )
+      t.strictSame(missing, [], 'with every header that the contract requires')
+    }
 
-      const { one, list } = readersOf(operation)
-      const url = method === 'POST' ? locationOf(sent) : sent.url
-      if (one !== undefined) {
-        const { body } = await send(url, 'GET', service.auth)
-        compare(body, responseSchema(one), `the response of ${one.name}`)
+    if (operation.security.length > 0) {
+      t.test(`${id} rejects requests without a valid key`, async (t) => {
+        for (const headers of [{}, { authorization: 'Basic eDp5' }, { authorization: 'Bearer nonsense' }]) {
+          const answer = await ask(`${pathOf(operation, 'x')}?x=1`, headers)
+          t.equal(answer.status, 401)
+          refuse(answer, [401], JSON.stringify(headers))
+          t.match(answer.headers.get('www-authenticate'), /^Bearer realm="/)
+        }
+      })
+    }
+
+    t.test(`${id} rejects hostile input in its path, query and body`, async () => {
+      const refuseQuery = async (query: URLSearchParams) =>
+        refuse(
+          await ask(`${pathOf(operation)}?${query}`),
+          expected(400),
+          `query ${String(query).slice(0, 40)}`,
+        )
+      const refuseBody = async (body: string, status: number, title: string, type = 'application/json') =>
+        refuse(await ask(pathOf(operation), { ...auth, 'content-type': type }, body), expected(status), title)
+      const hostile = [
+        '',
+        ' ',
+        'null',
+        '-1',
+        '1e3',
+        '0x10',
+        '9223372036854775808',
+        "' or 1=1 --",
+        '%00',
+        '../..',
+        'é',
+        'a'.repeat(300),
+      ]
+      for (const value of hostile) {
+        if (operation.path.includes('{') && value !== '') {
+          const answer = await ask(pathOf(operation, value))
+          refuse(answer, expected(400, 404, 413), `path ${value.slice(0, 20)}`)
+        }
+        for (const parameter of operation.parameters.filter((each) => each.in === 'query')) {
+          const query = new URLSearchParams([
+            [parameter.name, value],
+            [parameter.name, value],
+          ])
+          await refuseQuery(query)
+        }
+        await refuseQuery(new URLSearchParams([[`no-such-${value}`, value]]))
       }
-      if (list === undefined || excluded[`list of ${list.name}`] !== undefined) return
-      const { element, in: elements } = listOf(responseSchema(list))
-      const items = await listAt(service, url.slice(0, url.lastIndexOf('/')), elements)
-      const item = items.find((each) => isSame(each, shown, names))
-      t.ok(item, `${list.name} lists what was sent`)
-      compare(item, element, `the list of ${list.name}`)
+      if (operation.body === undefined) return
+      const bodies = [
+        '',
+        '{',
+        '[]',
+        'null',
+        '1',
+        '"x"',
+        '{"__proto__":1}',
+        '{"constructor":1}',
+        '[[[[',
+        '{"a":1,"a":2}',
+        '['.repeat(Math.min(20_000, contract.limits.body)),
+      ]
+      for (const body of bodies) {
+        await refuseBody(body, 400, `body ${body.slice(0, 20)}`)
+      }
+      for (const type of [
+        'text/plain',
+        'application/xml',
+        'application/jsonx',
+        'multipart/form-data; boundary=x',
+        'x',
+      ]) {
+        await refuseBody('{}', 415, type, type)
+      }
+      const large = ' '.repeat(contract.limits.body + 1)
+      await refuseBody(large, 413, 'a body too large')
     })
+
+    t.test(`${id} rejects other methods, and lists its own in Allow`, async (t) => {
+      const answer = await send(`${base}${pathOf(operation)}`, 'OPTIONS', auth)
+      refuse(answer, [405], 'OPTIONS')
+      t.ok(
+        answer.headers.get('allow')?.split(', ').includes(method),
+        answer.headers.get('allow') ?? 'no Allow',
+      )
+    })
+
+    if (operation.deprecation) {
+      t.test(`${id} has deprecation headers on every response`, async (t) => {
+        for (const headers of [auth, {}]) {
+          for (const value of ['1', 'x']) {
+            const answer = await ask(pathOf(operation, value), headers)
+            t.equal(
+              answer.headers.get('deprecation'),
+              `@${Number(operation.deprecation?.deprecatedAt) / 1000}`,
+            )
+            t.equal(answer.headers.get('sunset'), operation.deprecation?.sunset?.toUTCString() ?? null)
+            if (operation.deprecation?.successor === undefined) continue
+            t.match(answer.headers.get('link'), /rel="successor-version"/)
+          }
+        }
+      })
+    }
   }
+
+  t.equal(service.log.filter(({ level }) => Number(level) >= 50).length, 0, 'and the service logged no error')
 })
 
-// Whether they are the same but for what was sent: the fields that the service has set, such as an id.
-function isSame(item: Node, shown: Node, sent: readonly string[]): boolean {
-  const own = Object.keys(shown).filter((each) => !sent.includes(each) && each in item)
-  return own.every((each) => isDeepStrictEqual(item[each], shown[each]))
-}
+t.test('an import of the contract sends no idempotency key twice', async (t) => {
+  const { components } = contract.document as { components: { parameters: Record<string, object> } }
+  const { schema, ...parameter } = components.parameters.IdempotencyKey as { schema: object }
+  const prefilled = Object.keys({ ...parameter, ...schema }).filter((name) =>
+    /example|default|pattern$/.test(name),
+  )
+  t.strictSame(prefilled, [])
+  const { base, auth } = await startService(t)
+  const headers = { ...auth, 'Idempotency-Key': '<string>' }
+  t.match(await send(`${base}/pets`, 'POST', headers, '{}'), {
+    status: 400,
+    body: { message: /^header.idempotency-key must be 1 to 255 visible ASCII characters except < and >, or/ },
+  })
+})

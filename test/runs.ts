@@ -4,12 +4,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { until } from 'contract-engine/testing/until'
+import { connectTo, readCluster, runDirectory, silent } from 'contract-service/fixtures/cluster'
+import { isRunning, removeLeftovers } from 'contract-service/fixtures/leftovers'
+import { runProgram, temporaryDirectory } from 'contract-service/fixtures/process'
 import { startEmbedded } from 'contract-service/internal/database/embedded/embedded-server'
 import { ownedName, ownerOf } from 'contract-service/tools/lib/directory'
 import t from 'tap'
-import { connectTo, readCluster, runDirectory, silent } from './fixtures/cluster.js'
-import { isRunning, removeLeftovers } from './fixtures/leftovers.js'
-import { runProgram, temporaryDirectory } from './fixtures/process.js'
 
 const lockFile = (directory: string) => path.join(directory, 'postgresql/data/postmaster.pid')
 
@@ -20,7 +20,9 @@ t.test(
     const used = path.join(parent, ownedName(process.pid, 'used'))
     const server = await startEmbedded(used, silent)
     t.teardown(() => server.stop())
-    const { stdout } = await runProgram('test/fixtures/left-server.ts', [], { TMPDIR: parent })
+    const { stdout } = await runProgram('packages/service/dist/test/fixtures/left-server.js', [], {
+      TMPDIR: parent,
+    })
     const left = stdout.trim()
     const pid = Number(readFileSync(lockFile(left), 'utf8').split('\n')[0])
     t.ok(isRunning(pid), 'the server still runs')

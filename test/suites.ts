@@ -1,22 +1,28 @@
-// Every test is run, by one suite.
+// Every test is run, by one suite: those of this folder and those of the packages.
 
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Suites } from 'contract-engine/testing/suites'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
-import { suites } from './fixtures/suites.js'
 
-t.test('every test file belongs to a suite', async (t) => {
-  t.strictSame(
-    suites.files().filter((file) => suites.suiteOf(file) === undefined),
-    [],
-  )
-})
+const packages = readdirSync(path.join(projectRoot, 'packages')).map((name) => `packages/${name}`)
 
-t.test('each suite has a process', async (t) => {
-  const names = readdirSync(path.join(projectRoot, 'test/suites'), { recursive: true, encoding: 'utf8' })
-  const programs = names
-    .filter((name) => name.endsWith('.mjs'))
-    .map((name) => name.replace(/(?<=^|\/)\d-|\.mjs$/g, ''))
-  t.strictSame(programs.sort(), [...suites.names].sort())
-})
+for (const folder of ['.', ...packages]) {
+  const place = (file: string) => path.join(projectRoot, folder, file)
+
+  t.test(`every test of ${folder} belongs to a suite, and each suite has a process`, async (t) => {
+    const { suites } = (await import(pathToFileURL(place('dist/test/fixtures/suites.js')).href)) as {
+      readonly suites: Suites
+    }
+    t.strictSame(
+      suites.files().filter((file) => suites.suiteOf(file) === undefined),
+      [],
+    )
+    const programs = readdirSync(place('test/suites'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.mjs'))
+      .map((name) => name.replace(/(?<=^|\/)\d-|\.mjs$/g, ''))
+    t.strictSame(programs.sort(), [...suites.names].sort())
+  })
+}

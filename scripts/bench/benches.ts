@@ -2,8 +2,8 @@
 
 import type { RecordableHistogram } from 'node:perf_hooks'
 import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
+import { RedisServer } from 'contract-service/tools/lib/redis'
 import { debianBinaries, withDebianPostgres } from '../faults/debian-postgres.js'
-import { RedisServer } from '../lib/redis.js'
 import { allocationsTable } from './allocations.js'
 import { arrivalsTable } from './arrivals.js'
 import { startDatabase } from './database.js'

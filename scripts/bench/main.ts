@@ -10,7 +10,7 @@ import { runProcess, type Surroundings, UsageError } from 'contract-service/inte
 import { OperatorError } from 'contract-service/internal/lib/operator-error'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
-import { hasRedis } from '../lib/redis.js'
+import { hasRedis } from 'contract-service/tools/lib/redis'
 import { type Bench, compareCounters, compareSubjects, growth, overload, start, sustain } from './benches.js'
 import { type BenchDatabase, startDatabase } from './database.js'
 import { loads, type Titled } from './loads.js'

@@ -1,7 +1,7 @@
 // Two instances of the service, and HAProxy in front of them.
 
+import { freePort } from 'contract-engine/testing/port'
 import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
-import { freePort } from 'contract-service/tools/lib/port'
 import type { Service, Environment as Variables } from 'contract-service/tools/lib/service'
 import type { Environment, Report } from './environment.js'
 import { startHaproxy } from './haproxy.js'

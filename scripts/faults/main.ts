@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import { print } from 'contract-engine/lib/terminal'
 import { runProcess, type Surroundings, UsageError } from 'contract-service/internal/commands/command'
-import { hasRedis } from '../lib/redis.js'
+import { hasRedis } from 'contract-service/tools/lib/redis'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
 import { hasHaproxy } from './haproxy.js'
 import { hasPgBouncer } from './pgbouncer.js'

@@ -1,6 +1,6 @@
 // Formats packages/engine/openapi-features.md.
 
-import { type Feature, type Result, withoutPlace } from 'contract-engine/testing/features'
+import type { Feature } from 'contract-engine/testing/features'
 
 const head = `# OpenAPI, feature by feature
 
@@ -14,25 +14,22 @@ this page.
 const widthMax = 150
 
 /** Returns the text of the page. */
-export function toPage(features: readonly Feature[], results: readonly Result[]): string {
-  const tried = features.map((feature, i) => ({ ...feature, refused: results[i]?.refused }))
-  const areas = grouped(tried, ({ area }) => area)
-  const refused = tried.filter((each) => each.refused !== undefined).length
+export function toPage(features: readonly Feature[]): string {
+  const areas = grouped(features, ({ area }) => area)
+  const refused = features.filter((each) => each.refused !== undefined).length
   const counts = `${features.length} features: ${features.length - refused} work, ${refused} are refused.`
   return `${head}\n${counts}\n${areas.map(([area, rows]) => section(area, rows)).join('')}`
 }
 
-type Tried = Pick<Feature, 'feature' | 'section'> & { readonly refused: Result['refused'] }
-
-function section(area: string, rows: readonly Tried[]): string {
+function section(area: string, rows: readonly Feature[]): string {
   const works = rows.filter(({ refused }) => refused === undefined)
-  const refusals = rows.flatMap(({ refused, ...each }) => (refused ? [row(each, refused)] : []))
+  const refusals = rows.flatMap(({ refused, ...each }) => (refused ? [row(each, refused.split('\n'))] : []))
   const table = ['| refused | section | with the message |', '|---|---|---|', ...refusals, ''].join('\n')
   return `\n## ${area}\n\nWorks: ${listed(works)}\n${refusals.length > 0 ? `\n${table}` : ''}`
 }
 
 // A sentence for each section of the specification.
-function listed(rows: readonly Tried[]): string {
+function listed(rows: readonly Feature[]): string {
   const bySection = grouped(rows, ({ section = '' }) => section)
   const sentences = bySection.map(([section, of]) => {
     const names = of.map(({ feature }) => feature).join('; ')
@@ -59,7 +56,7 @@ function wrapped(text: string): string {
 }
 
 function row({ feature, section }: Pick<Feature, 'feature' | 'section'>, refused: readonly string[]): string {
-  const lines = refused.map((line) => code(withoutPlace(line)))
+  const lines = refused.map((line) => code(line))
   return `| ${escaped(feature)} | ${section ?? ''} | ${lines.join('<br>')} |`
 }
 

@@ -3,10 +3,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import http from 'node:http'
-import path from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
 
 export interface UploadServer {
   readonly origin: string
@@ -17,8 +17,7 @@ export interface UploadServer {
 
 /** Starts a service that takes uploads, in a process of its own. */
 export async function startUploadServer(env: NodeJS.ProcessEnv = {}): Promise<UploadServer> {
-  const source = path.join(import.meta.dirname, '../../test/fixtures/upload-server.ts')
-  const program = source.replace(/\.ts$/, path.extname(import.meta.filename)) // compiled in dist/
+  const program = fileURLToPath(import.meta.resolve('contract-service/fixtures/upload-server'))
   const child = fork(program, { env: { ...process.env, ...env }, execArgv: process.execArgv })
   const { origin } = (await message(child)) as { readonly origin: string }
   return {

@@ -3,11 +3,11 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { temporaryDirectory } from 'contract-service/fixtures/directory'
 import { readConfig } from 'contract-service/internal/config'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { composed } from '../fixtures/compose.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
 
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
 

@@ -1,9 +1,9 @@
 // The files of deploy/nginx and deploy/haproxy keep entity tags where compression is on: what a client has read
 // with a tag, it changes with that.
 
+import { startNotes } from 'contract-service/fixtures/notes'
 import t, { type Test } from 'tap'
 import { balancers, startBalancer } from '../fixtures/balancers.js'
-import { startNotes } from '../fixtures/notes.js'
 import { type Answer, type Service, send } from '../fixtures/service.js'
 
 /** The calls of a note of its own, through a balancer at that port. */

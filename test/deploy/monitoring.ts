@@ -3,13 +3,13 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { temporaryDirectory } from 'contract-service/fixtures/directory'
+import { startProcess } from 'contract-service/fixtures/process'
+import { startDatabaseProxy } from 'contract-service/fixtures/proxy'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { parse } from 'yaml'
 import { composed } from '../fixtures/compose.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
-import { startProcess } from '../fixtures/process.js'
-import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send } from '../fixtures/service.js'
 
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')

@@ -7,10 +7,10 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { temporaryDirectory } from 'contract-service/fixtures/directory'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { composed } from '../fixtures/compose.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
 
 const never: RequestListener = () => {}
 const refuse: RequestListener = (_, response) => response.writeHead(503).end()

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import ajvFormats from 'ajv-formats'
+import { isNightly, sampled } from 'contract-engine/testing/nightly'
 import { formats } from 'contract-engine/tools'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
@@ -59,7 +60,7 @@ const files = folders.flatMap((folder) =>
 
 t.test('no literal of the sources backtracks', async (t) => {
   const literals = new Set(files.flatMap(literalsOf))
-  for (const text of literals) {
+  for (const text of sampled([...literals])) {
     const [, body = '', flags = ''] = /^\/(.*)\/([a-z]*)$/s.exec(text) ?? []
     t.equal(statusOf(body, flags), text in known ? 'vulnerable' : 'safe', text)
   }
@@ -89,7 +90,7 @@ const ofData = [
 // Their texts are no longer than a header.
 const ofHeaders = [path.join(engine, 'serve/response/absolute-links.ts')]
 
-t.test('no literal that reads a body overflows the stack on 1, 10 and 50 MB', async (t) => {
+t.test('no literal that reads a body overflows the stack on megabytes', async (t) => {
   const here = files.filter(
     (file) => ofData.some((place) => file.startsWith(place)) && !ofHeaders.includes(file),
   )
@@ -97,7 +98,7 @@ t.test('no literal that reads a body overflows the stack on 1, 10 and 50 MB', as
   for (const [size, given] of [
     [1e6, fillers],
     [1e7, fillers.slice(0, 4)],
-    [5e7, fillers.slice(0, 1)],
+    ...(isNightly ? [[5e7, fillers.slice(0, 1)] as const] : []),
   ] as const) {
     const texts = given.flatMap((filler) =>
       starts.map((start) => start + filler.repeat(size / filler.length)),

@@ -13,9 +13,9 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { temporaryDirectory } from 'contract-service/fixtures/directory'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
-import { temporaryDirectory } from '../fixtures/directory.js'
 
 const scripts = ['build-server', 'build-packages', 'check-setup'].map((name) => `scripts/${name}.cjs`)
 const ofService = ['build', 'bundle-server', 'compiler'].map((name) => `packages/service/project/${name}.cjs`)

@@ -2,10 +2,10 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSyn
 import { isBuiltin } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { startProcess, temporaryDirectory } from 'contract-service/fixtures/process'
+import { startDatabaseProxy } from 'contract-service/fixtures/proxy'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
-import { startProcess, temporaryDirectory } from '../fixtures/process.js'
-import { startDatabaseProxy } from '../fixtures/proxy.js'
 import { createDatabase, send } from '../fixtures/service.js'
 
 const bundle = path.join(projectRoot, 'dist/service')

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { cpSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { temporaryDirectory } from 'contract-service/fixtures/directory'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
-import { temporaryDirectory } from '../fixtures/directory.js'
 
 const script = path.join(projectRoot, 'scripts/check-setup.cjs')
 

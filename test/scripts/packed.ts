@@ -4,9 +4,9 @@ import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { startProcess, temporaryDirectory } from 'contract-service/fixtures/process'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
-import { startProcess, temporaryDirectory } from '../fixtures/process.js'
 
 const building = new Set(['@typescript', 'typescript', 'esbuild', 'contract-engine', 'contract-service'])
 

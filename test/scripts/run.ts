@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { temporaryDirectory } from 'contract-service/fixtures/directory'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
-import { temporaryDirectory } from '../fixtures/directory.js'
 
 const tool = `import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

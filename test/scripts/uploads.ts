@@ -2,6 +2,7 @@
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { isNightly } from 'contract-engine/testing/nightly'
 import t from 'tap'
 import { measureUploads, startUploadServer } from '../../scripts/uploads/measure.js'
 
@@ -9,11 +10,12 @@ import { measureUploads, startUploadServer } from '../../scripts/uploads/measure
 const uploads = { count: 40, bytes: 10_000_000 }
 const moreMax = 150_000_000
 
-for (const [title, as] of [
+const forms = [
   ['bodies', 'body'],
   ['forms with a file', 'file'],
   ['forms with three files', 'files'],
-] as const) {
+] as const
+for (const [title, as] of isNightly ? forms : forms.slice(2)) {
   t.test(`40 ${title} of 10 MB at once use little memory`, async (t) => {
     const server = await startUploadServer()
     t.teardown(() => server.stop())
@@ -23,7 +25,7 @@ for (const [title, as] of [
   })
 }
 
-t.test('lines of items, 60 MB at once, use little memory', async (t) => {
+t.test('lines of items, 60 MB at once, use little memory', { skip: !isNightly && 'at night' }, async (t) => {
   const server = await startUploadServer()
   t.teardown(() => server.stop())
   const { statuses, moreBytes } = await measureUploads(server, { count: 3, bytes: 20_000_000, as: 'lines' })

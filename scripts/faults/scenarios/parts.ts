@@ -2,8 +2,8 @@
 
 import { once } from 'node:events'
 import net from 'node:net'
+import { DatabaseProxy } from 'contract-service/tools/lib/database-proxy'
 import type { Service, Environment as Variables } from 'contract-service/tools/lib/service'
-import { DatabaseProxy } from '../../lib/database-proxy.js'
 import { type Environment, type Outcome, type Report, unless } from '../environment.js'
 import type { Balance, Ledger } from '../ledger.js'
 import type { Load } from '../load.js'

@@ -1,7 +1,7 @@
 // Reads that fail, or take long, for all instances: HAProxy must serve as many of them as an instance does.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { DatabaseProxy } from '../../lib/database-proxy.js'
+import type { DatabaseProxy } from 'contract-service/tools/lib/database-proxy'
 import { behindHaproxy } from '../behind-haproxy.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { withProxy } from './parts.js'

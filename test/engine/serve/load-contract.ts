@@ -7,6 +7,7 @@ import { type Contract, loadContract, notImplemented } from 'contract-engine'
 import { compileContract, isCurrent } from 'contract-engine/compile'
 import { loadingProved } from 'contract-engine/testing/plans'
 import { decodePlan, defaultLimits, documentPaths, encodePlan, type PlanBody } from 'contract-engine/tools'
+import { fixture } from 'contract-service/fixtures/root'
 import {
   loadServiceContract,
   operationExtensions,
@@ -24,7 +25,7 @@ const files = [
   ...readdirSync(documents)
     .filter((name) => /\.(yaml|json)$/.test(name))
     .map((name) => path.join(documents, name)),
-  ...['problems', 'streams', 'uploads'].map((name) => path.join(projectRoot, `test/fixtures/${name}.yaml`)),
+  ...['problems', 'streams', 'uploads'].map((name) => fixture(`${name}.yaml`)),
 ]
 
 for (const file of files)

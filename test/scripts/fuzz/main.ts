@@ -1,10 +1,10 @@
 // .ci/run fuzzes the service.
 
+import { runProgram } from 'contract-service/fixtures/process'
 import { fixedPlans, readServiceContract } from 'contract-service/internal/auth/plans'
 import { withoutQuotas } from 'contract-service/tools/fuzz/installation'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { runProgram } from '../../fixtures/process.js'
 
 t.test('without Schemathesis the way to install it is printed', async (t) => {
   const ended = await runProgram('packages/service/contract-service.js', ['fuzz'], { PATH: '' })

@@ -1,11 +1,17 @@
 // Which process runs which test file. A process takes half a second of CPU before its first test, so it runs
 // many: one after the other, since they share its globals.
 
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { isNightly } from './nightly.js'
 import { collectWarnings } from './warnings.js'
+
+// Seconds of CPU of a program, with those of what it starts: three times what the longest takes on two cores of a
+// server, since machines differ by as much. What takes more goes to `slow/`, or a tenth of it by day (nightly.ts).
+const cpuMax = 150
+const slowCpuMax = 400
 
 /**
  * Folders and files of tests, by the suite that runs them. A file is in the suite that names it most exactly.
@@ -50,17 +56,20 @@ export function suitesIn(
     runFiles(
       built,
       files().filter((file) => names.includes(suiteOf(file) ?? '')),
+      isNightly ? Number.POSITIVE_INFINITY : names.some((name) => name.includes('/')) ? slowCpuMax : cpuMax,
     )
   return { names: Object.keys(places), files, suiteOf, run }
 }
 
-async function runFiles(built: string, files: readonly string[]): Promise<void> {
+async function runFiles(built: string, files: readonly string[], cpuMax: number): Promise<void> {
   const before = globalsNow()
   const warnings = collectWarnings()
+  const spent = cpuCounter()
   // In a test of its own: tap may end a process whose tests are all done while the next file is read. The
   // tests of the file run after it, and before that of the next file.
   for (const file of files)
     await t.test(`${file} begins`, async (t) => {
+      spent.begin(file)
       const { dir, name } = path.parse(file)
       const program = path.join(built, dir, name + path.extname(import.meta.filename))
       await import(pathToFileURL(program).href)
@@ -75,6 +84,29 @@ async function runFiles(built: string, files: readonly string[]): Promise<void> 
     await new Promise(setImmediate) // Node tells of one in a turn of its own
     t.strictSame(warnings, [])
   })
+  t.comment(spent.report())
+  t.ok(cpuSeconds() <= cpuMax, `at most ${cpuMax} s of CPU`)
+}
+
+// What each file takes: as tests of its own, they run until the next file begins.
+function cpuCounter() {
+  const marks: { readonly file: string; readonly at: number }[] = []
+  const report = () => {
+    const end = cpuSeconds()
+    const costs = marks.map(({ file, at }, i) => ({ file, seconds: (marks[i + 1]?.at ?? end) - at }))
+    const most = costs.sort((a, b) => b.seconds - a.seconds).slice(0, 5)
+    const told = most.map(({ file, seconds }) => `${file} ${seconds.toFixed(1)}`)
+    return `CPU: ${Math.round(end)} s, most of ${told.join(', ')}`
+  }
+  return { begin: (file: string) => void marks.push({ file, at: cpuSeconds() }), report }
+}
+
+// Of this process, and on Linux of those that it has started and waited for: proc_pid_stat(5).
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  const stat = process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8') : ''
+  const [cutime = 0, cstime = 0] = stat.split(') ')[1]?.split(' ').slice(13, 15).map(Number) ?? []
+  return (user + system) / 1e6 + (cutime + cstime) / 100 // clock ticks of 10 ms
 }
 
 function globalsNow(): Record<string, unknown> {

@@ -4,6 +4,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { diffContracts } from '../../src/diff/contract.js'
+import { rounds } from '../../src/testing/nightly.js'
 import {
   editedSchema,
   Random,
@@ -16,7 +17,7 @@ import { withDecisions } from '../../src/tools.js'
 type Schema = Record<string, unknown>
 type Judge = (value: unknown) => boolean
 
-const pairs = 300
+const pairs = rounds(300)
 const valuesMax = 30
 
 function documentOf(schema: Schema, part: Schema): Schema {

@@ -9,6 +9,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import t from 'tap'
 import { diffContracts } from '../../src/diff/contract.js'
 import { lineOf } from '../../src/diff/report.js'
+import { rounds } from '../../src/testing/nightly.js'
 import { Random } from '../../src/testing/random-schemas.js'
 import { withDecisions } from '../../src/tools.js'
 import { type Named, type Pair, randomPair, type Schema, valuesFor } from '../fixtures/small-schemas.js'
@@ -16,7 +17,7 @@ import { type Named, type Pair, randomPair, type Schema, valuesFor } from '../fi
 type Judge = (value: unknown) => boolean
 
 const seed = Number(process.env.DIFF_SEED ?? 1)
-const pairs = Number(process.env.DIFF_PAIRS ?? 150)
+const pairs = Number(process.env.DIFF_PAIRS ?? rounds(300))
 
 function documentOf(schema: Schema, named: Named): Schema {
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Body' } } }

@@ -8,6 +8,7 @@ import type { Content } from '../../src/document/contract.js'
 import { generateOperations } from '../../src/generate/index.js'
 import { createCsvWriter } from '../../src/kinds/csv.js'
 import { contractWith, done, startEngine } from '../../src/testing/engine.js'
+import { rounds } from '../../src/testing/nightly.js'
 import { runWithout } from '../../src/testing/without-package.js'
 
 const write = (columns: readonly string[], rows: readonly object[], mediaType = 'text/csv') => {
@@ -93,7 +94,7 @@ t.test('random texts are read as they were written', (t) => {
   }
   const characters = [...'ab,"\r\n ;=\t', '\r\n', '""', ',"']
   const text = () => Array.from({ length: below(6) }, () => characters[below(characters.length)]).join('')
-  for (let run = 0; run < 2_000; run++) {
+  for (let run = 0; run < rounds(2_000); run++) {
     const rows = Array.from({ length: 1 + below(3) }, () => [text(), text(), text()])
     const written = write(
       ['a', 'b', 'c'],

@@ -16,6 +16,7 @@ import {
   RequestError,
 } from '../../src/index.js'
 import { contractOf } from '../../src/testing/engine.js'
+import { rounds } from '../../src/testing/nightly.js'
 import { send, sendRaw } from '../../src/testing/send.js'
 
 const plain = { required: ['code', 'message'], properties: { code: {}, message: {}, status: {} } }
@@ -402,7 +403,7 @@ t.test('under load, no request gets the response of the other contract', async (
   for (const place of places) {
     const { origin } = await start(t, place)
     const wrong: unknown[] = []
-    const rounds = 120
+    const all = rounds(120)
     const ask = async (title: 'Shop' | 'Admin', i: number) => {
       const [url, other] = [`${origin}${bases[place][title]}`, title === 'Shop' ? 'Admin' : 'Shop'] as const
       const sent = credentials[title]
@@ -424,7 +425,7 @@ t.test('under load, no request gets the response of the other contract', async (
         body.id === i + 1_000
       if (!isRight) wrong.push([title, i, statuses, forms, body])
     }
-    const next = Array.from({ length: rounds }, (_, i) => [i % 2 === 0 ? 'Shop' : 'Admin', i] as const)
+    const next = Array.from({ length: all }, (_, i) => [i % 2 === 0 ? 'Shop' : 'Admin', i] as const)
     const worker = async () => {
       for (let each = next.pop(); each !== undefined; each = next.pop()) await ask(...each)
     }

@@ -12,12 +12,13 @@ import {
   runCase,
   withoutPlace,
 } from '../../src/testing/features.js'
+import { sampled } from '../../src/testing/nightly.js'
 import { loadingProved } from '../../src/testing/plans.js'
 import { casesFile, featuresFile } from '../fixtures/features.js'
 
 const loading = (t: Test) => ({ ...engineAlone, read: loadingProved(t, readContract, loadContract) })
-const cases = await readFeatures(casesFile)
-const features = await readFeatures(featuresFile)
+const cases = sampled(await readFeatures(casesFile))
+const features = sampled(await readFeatures(featuresFile))
 
 for (const each of [...cases, ...features.filter(({ refused }) => refused === undefined)])
   t.test(`${each.area}: ${each.feature}, from its plan`, async (t) => {

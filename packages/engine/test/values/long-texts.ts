@@ -1,6 +1,7 @@
 // No format overflows the stack, or takes longer than its text, however long that is.
 
 import t from 'tap'
+import { isNightly } from '../../src/testing/nightly.js'
 import { formats } from '../../src/values/formats.js'
 
 // The longest valid text of each, as far as it can be long.
@@ -15,10 +16,10 @@ const repeated: Readonly<Record<string, readonly [start: string, piece: string, 
   base64url: ['', 'AAAA', ''],
   email: ['', 'a', '@example.org'],
 }
-const megabytes = [1, 10, 50]
+const megabytes = isNightly ? [1, 10, 50] : [1, 5]
 
 for (const [name, { validate }] of Object.entries(formats)) {
-  t.test(`${name} judges a text of 1, 10 and 50 MB`, async (t) => {
+  t.test(`${name} judges a text of ${megabytes} MB`, async (t) => {
     const [start, piece, end] = repeated[name] ?? ['', 'a', '']
     const judge = (text: string) => (validate instanceof RegExp ? validate.test(text) : validate(text))
     for (const size of megabytes) {

@@ -7,7 +7,7 @@ import { lintFile } from 'contract-service/tools/generate/lint'
 import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
-import { problemsOf } from '../../../pets/fixtures/openapi-problems.js'
+import { problemsOf } from '../../../fixtures/openapi-problems.js'
 
 const errors = '4XX: { description: An error. }'
 const info = '{ title: Things, version: 1.0.0, license: { name: MIT, identifier: MIT } }'

@@ -10,6 +10,7 @@ import { Reader } from '../../../src/document/reader.js'
 import type { Contract } from '../../../src/index.js'
 import { createResponseSchemas } from '../../../src/serve/response/response-schemas.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
+import { rounds } from '../../../src/testing/nightly.js'
 import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
 import { runtime } from '../../../src/values/runtime.js'
 import { testLevels } from '../../fixtures/nested-references.js'
@@ -179,7 +180,7 @@ t.test('of random schemas nothing else is accepted, and nothing else is written'
   const random = new Random(66)
   let known = 0
   let accepted = 0
-  for (let i = 0; i < 3_000; i++) {
+  for (let i = 0; i < rounds(3_000); i++) {
     const schema = randomSchema(random)
     let parts: ReturnType<typeof of>
     try {
@@ -192,7 +193,7 @@ t.test('of random schemas nothing else is accepted, and nothing else is written'
     const values = Array.from({ length: 20 }, () => randomValue(random, schema, {}))
     for (const value of [...values, ...odd]) accepted += compare(t, schema, parts, value) ? 1 : 0
   }
-  t.ok(known > 300 && accepted > 3_000, `${known} schemas, ${accepted} values`)
+  t.ok(known > rounds(300) && accepted > rounds(3_000), `${known} schemas, ${accepted} values`)
 })
 
 function compare(t: Test, schema: Schema, parts: ReturnType<typeof of>, value: unknown): boolean {

@@ -9,6 +9,7 @@ import { printReader } from '../../../src/compile/code/print-reader.js'
 import type { Judges, Read } from '../../../src/document/judges.js'
 import { Reader } from '../../../src/document/reader.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
+import { rounds } from '../../../src/testing/nightly.js'
 import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
 import { runtime } from '../../../src/values/runtime.js'
 import { testLevels } from '../../fixtures/nested-references.js'
@@ -156,7 +157,7 @@ t.test('a schema of arrays of itself has no reader', async (t) => {
 t.test('of random schemas nothing else is accepted, and nothing else is changed', async (t) => {
   const random = new Random(66)
   const counts = { known: 0, accepted: 0 }
-  for (let i = 0; i < 3_000; i++) {
+  for (let i = 0; i < rounds(3_000); i++) {
     const part = random.pick(['params', 'querystring', 'headers', 'body'])
     const [a, b] = [randomSchema(random, part === 'body' ? 2 : 1), randomSchema(random, 1)]
     const schema = object(
@@ -174,7 +175,7 @@ t.test('of random schemas nothing else is accepted, and nothing else is changed'
     for (const value of [...fitting, ...odd])
       if (compare(t, { judges, schema, part, reader }, value)) counts.accepted++
   }
-  t.ok(counts.known > 300 && counts.accepted > 3_000, JSON.stringify(counts))
+  t.ok(counts.known > rounds(300) && counts.accepted > rounds(3_000), JSON.stringify(counts))
 })
 
 function compiles(judges: Judges, schema: Schema, part: string): boolean {

@@ -9,6 +9,7 @@ import { parse } from 'lossless-json'
 import t from 'tap'
 import { pageDocument } from '../../../src/compile/documents/page-document.js'
 import { readContract } from '../../../src/compile/index.js'
+import { isNightly } from '../../../src/testing/nightly.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const run = promisify(execFile)
@@ -69,8 +70,10 @@ interface Received {
 const commands: Record<string, (file: string) => [file: string, command: string, args: string[]]> = {
   javascript: (folder) => [path.join(folder, 'a.mjs'), process.execPath, ['a.mjs']],
   python: (folder) => [path.join(folder, 'a.py'), 'python3', ['a.py']],
-  go: (folder) => [path.join(folder, 'a.go'), 'go', ['run', 'a.go']],
-  java: (folder) => [path.join(folder, 'Main.java'), 'java', ['Main.java']],
+  ...(isNightly && {
+    go: (folder) => [path.join(folder, 'a.go'), 'go', ['run', 'a.go']],
+    java: (folder) => [path.join(folder, 'Main.java'), 'java', ['Main.java']],
+  }),
 }
 
 const shell: typeof commands = { shell: (folder) => [path.join(folder, 'a.sh'), 'sh', ['a.sh']] }

@@ -9,6 +9,7 @@ import { type AnySchema, mapSchemas } from '../../../src/document/keywords.js'
 import type { Contract } from '../../../src/index.js'
 import { loadJudges } from '../../../src/serve/code/load.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
+import { rounds } from '../../../src/testing/nightly.js'
 import { codeOf } from '../../../src/testing/printed-code.js'
 import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
 import { randomValues } from '../../fixtures/random-values.js'
@@ -21,7 +22,7 @@ interface Sample {
 const target = '#/components/schemas/Target'
 
 // All refer to the target of the first.
-const [first, ...others] = randomValues(150, 25)
+const [first, ...others] = randomValues(rounds(150), 25)
 const samples: readonly Sample[] = [first, ...others].flatMap((each) => {
   if (each === undefined) return []
   return [
@@ -32,7 +33,7 @@ const samples: readonly Sample[] = [first, ...others].flatMap((each) => {
   ]
 })
 const random = new Random(7)
-const more: readonly Sample[] = Array.from({ length: 150 }, () => {
+const more: readonly Sample[] = Array.from({ length: rounds(150) }, () => {
   const schema = randomSchema(random)
   return { schema, values: Array.from({ length: 25 }, () => randomValue(random, schema, {})) }
 })

@@ -1,3 +1,0 @@
-import { suites } from '../../dist/test/fixtures/suites.js'
-
-await suites.run('client')

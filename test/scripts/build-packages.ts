@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { temporaryDirectory } from 'contract-service/fixtures/directory'
+import { projectRoot } from 'contract-service/internal/lib/paths'
+import t, { type Test } from 'tap'
+
+// A package of one file, with the project's own compiler.
+function startProject(t: Test) {
+  const tsconfig = {
+    composite: true,
+    rootDir: '.',
+    outDir: 'dist',
+    tsBuildInfoFile: 'dist/.tsbuildinfo',
+    types: [],
+  }
+  const folder = temporaryDirectory(t, {
+    'package.json': '{}',
+    packages: {
+      client: {
+        'package.json': '{}',
+        'tsconfig.json': JSON.stringify({ compilerOptions: tsconfig, include: ['src'] }),
+        'tsconfig.generator.json': '{ "files": [], "references": [{ "path": "." }] }',
+        'build.cjs':
+          "process.exitCode = require('../../scripts/build-packages.cjs').compilePackage(__dirname)",
+        src: { 'one.ts': 'export const one = 1\n' },
+      },
+    },
+    'later.ts': 'export const later = 1\n',
+  })
+  for (const file of ['scripts/build-packages.cjs', 'scripts/check-setup.cjs', 'packages/service/project'])
+    cpSync(path.join(projectRoot, file), path.join(folder, file), { recursive: true })
+  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(folder, 'node_modules'))
+  const place = (file: string) => path.join(folder, file)
+  const build = () =>
+    promisify(execFile)(process.execPath, [place('scripts/build-packages.cjs')]).then(
+      () => ({ code: 0, stdout: '' }),
+      (error) => error,
+    )
+  return { place, build }
+}
+
+t.test('packages are compiled again when a file has changed or is moved there, and only then', async (t) => {
+  const { place, build } = startProject(t)
+  const timeOf = (file: string) => statSync(place(`packages/client/dist/${file}`)).mtimeMs
+  t.match(await build(), { code: 0 })
+  const first = timeOf('.tsbuildinfo')
+  t.match(await build(), { code: 0 })
+  t.equal(timeOf('.tsbuildinfo'), first)
+
+  const old = new Date('2020-01-01')
+  utimesSync(place('later.ts'), old, old)
+  renameSync(place('later.ts'), place('packages/client/src/later.ts'))
+  t.match(await build(), { code: 0 })
+  t.ok(existsSync(place('packages/client/dist/src/later.js')))
+
+  writeFileSync(place('packages/client/src/one.ts'), 'export const one: string = 1\n')
+  for (const _ of ['at once', 'and again']) t.match(await build(), { code: 1, stdout: /one\.ts\(1,14\)/ })
+  writeFileSync(place('packages/client/src/one.ts'), "export const one: string = ''\n")
+  t.match(await build(), { code: 0 })
+  mkdirSync(place('packages/client/src/folder'))
+  t.match(await build(), { code: 0 })
+})
