@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import t, { type Test } from 'tap'
 import { projectRoot } from '../../../src/lib/paths.js'
 import { checkServerTypes } from '../../../tools/dev/types.js'
-import t, { type Test } from 'tap'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const compilerOptions = {

@@ -1,5 +1,5 @@
-import { keyCredentials } from '../../../tools/lib/key-credentials.js'
 import t from 'tap'
+import { keyCredentials } from '../../../tools/lib/key-credentials.js'
 
 const securitySchemes = new Map(
   Object.entries({
