@@ -25,7 +25,7 @@ function startProject(t: Test) {
     types: [],
   }
   const folder = temporaryDirectory(t, {
-    'package.json': '{}',
+    'package.json': '{ "engines": { "node": ">=20.19.0" } }',
     packages: {
       client: {
         'package.json': '{}',
@@ -65,7 +65,7 @@ t.test('packages are compiled again when a file has changed or is moved there, a
   t.ok(existsSync(place('packages/client/dist/src/later.js')))
 
   writeFileSync(place('packages/client/src/one.ts'), 'export const one: string = 1\n')
-  for (const _ of ['at once', 'and again']) t.match(await build(), { code: 1, stdout: /one\.ts\(1,14\)/ })
+  for (const _ of ['at once', 'and again']) t.match(await build(), { code: 2, stdout: /one\.ts\(1,14\)/ })
   writeFileSync(place('packages/client/src/one.ts'), "export const one: string = ''\n")
   t.match(await build(), { code: 0 })
   mkdirSync(place('packages/client/src/folder'))

@@ -81,9 +81,11 @@ t.test('what a killed upgrade has left is removed', async (t) => {
 })
 
 t.test('the server of a killed upgrade is stopped', async (t) => {
-  const { stdout } = await runProgram('packages/service/dist/test/fixtures/left-server.js', [], {})
-  const dataDir = `${stdout.trim()}-store`
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  // In a folder of its own: another test run removes what it finds of an ended process.
+  const TMPDIR = temporaryDirectory(t)
+  const program = 'packages/service/dist/test/fixtures/left-server.js'
+  const { stdout } = await runProgram(program, [], { TMPDIR })
+  const dataDir = path.join(TMPDIR, 'store')
   mkdirSync(dataDir, { mode: 0o711 })
   const draft = path.join(dataDir, `upgrade-${await endedPid()}`)
   renameSync(stdout.trim(), draft)

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { checkServerTypes } from 'contract-service/tools/dev/types' // as it is built, beside what it runs
 import t, { type Test } from 'tap'
 import { projectRoot } from '../../../src/lib/paths.js'
-import { checkServerTypes } from '../../../tools/dev/types.js'
 import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const compilerOptions = {
