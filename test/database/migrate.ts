@@ -50,11 +50,20 @@ t.test('migrations are applied in order of number, and other files are ignored',
   const folder = temporaryDirectory(t, {
     ...files,
     'README.md': 'not SQL',
-    '3-third.sql': 'not SQL',
     '0004-fourth.sql~': 'not SQL',
   })
   t.strictSame(await migrate(sql, [folder]), ['0001-first.sql', '0002-second.sql'])
   t.strictSame(await runs(sql), ['first', 'second'])
+})
+
+t.test('a migration without a number is refused, and none is applied', async (t) => {
+  const sql = await emptyDatabase(t)
+  for (const name of ['3-third.sql', 'third.sql', '100_third.sql', '0003-a third.sql']) {
+    const folder = temporaryDirectory(t, { ...files, toys: { [name]: 'select 1' } })
+    const message = `${path.join(folder, 'toys', name)}: the name of a migration is four digits, a hyphen and words: 0100-books.sql`
+    await t.rejects(migrate(sql, [folder]), { name: 'OperatorError', message })
+  }
+  t.strictSame(await tables(sql), [])
 })
 
 t.test('twenty concurrent runs on an empty database apply each migration once', async (t) => {

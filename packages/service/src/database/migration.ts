@@ -22,7 +22,10 @@ export async function migrationNames(folders: readonly string[]): Promise<string
   return (await migrationFiles(folders)).map((file) => path.basename(file))
 }
 
-/** The migrations in folders and their subfolders, in the order in which they apply. */
+/**
+ * The migrations in folders and their subfolders, in the order in which they apply.
+ * @throws {OperatorError} if a `.sql` file has no number, by which it would apply
+ */
 export async function readMigrations(folders: readonly string[]): Promise<Migration[]> {
   const files = await migrationFiles(folders)
   return Promise.all(
@@ -31,11 +34,13 @@ export async function readMigrations(folders: readonly string[]): Promise<Migrat
 }
 
 async function migrationFiles(folders: readonly string[]): Promise<string[]> {
-  const files = await Promise.all(folders.map(filesIn))
-  return files
-    .flat()
-    .filter((file) => /^\d{4}-[\w-]+\.sql$/.test(path.basename(file)))
-    .sort((a, b) => (path.basename(a) < path.basename(b) ? -1 : 1))
+  const files = (await Promise.all(folders.map(filesIn))).flat().filter((file) => file.endsWith('.sql'))
+  const unnumbered = files.find((file) => !/^\d{4}-[\w-]+\.sql$/.test(path.basename(file)))
+  if (unnumbered !== undefined)
+    throw new OperatorError(
+      `${unnumbered}: the name of a migration is four digits, a hyphen and words: 0100-books.sql`,
+    )
+  return files.sort((a, b) => (path.basename(a) < path.basename(b) ? -1 : 1))
 }
 
 // A project may have no migrations of its own.
