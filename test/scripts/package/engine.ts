@@ -27,7 +27,7 @@ const built = path.join(projectRoot, 'packages/engine')
 const readme = readFileSync(path.join(built, 'README.md'), 'utf8')
 // By day the compiler of TypeScript 7 in the place of the one that the pages install, which takes ten times as long.
 const native = path.join(projectRoot, 'node_modules/@typescript/native/lib/tsc.js')
-const asTried = (text: string) => (isNightly ? text : text.replace('npx tsc', `node ${native}`))
+const asTried = (text: string) => (isNightly ? text : text.replace('npx tsc', `node '${native}'`))
 // Commands, and files, which begin with their name.
 const blocks = ['README.md', 'webhooks.md', 'streams.md'].flatMap((page) => {
   const found = readFileSync(path.join(built, page), 'utf8').matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)
