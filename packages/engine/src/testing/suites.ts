@@ -8,10 +8,10 @@ import t from 'tap'
 import { isNightly } from './nightly.js'
 import { collectWarnings } from './warnings.js'
 
-// Seconds of CPU of a program, with those of what it starts: three times what the longest takes on two cores of a
-// server, since machines differ by as much. What takes more goes to `slow/`, or a tenth of it by day (nightly.ts).
-const cpuMax = 150
-const slowCpuMax = 400
+// Seconds of CPU of a program, with those of what it starts: three times what the longest takes on two busy cores of
+// a server, since machines differ by as much. What takes more goes to `slow/`, or a tenth of it by day (nightly.ts).
+const cpuMax = 300
+const slowCpuMax = 700
 
 /**
  * Folders and files of tests, by the suite that runs them. A file is in the suite that names it most exactly.
