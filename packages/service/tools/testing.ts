@@ -65,7 +65,7 @@ export async function startService(t: Test, environment: Environment = {}): Prom
   const key = await keyOf(contract, variables)
   const reader = new Reader(contract.document)
   const base = origin + contract.prefix
-  const listed = (await readSchemes(projectRoot)) ?? new Map()
+  const listed = await readSchemes(projectRoot)
   const sent = key === undefined ? undefined : keyCredentials(key, listed, contract)
   return {
     ...{ contract, origin, base, sql, key },

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { isNightly } from 'contract-engine/testing/nightly'
+import { sampled } from 'contract-engine/testing/nightly'
 import { until } from 'contract-engine/testing/until'
 import { signalGroup, startProgram, temporaryDirectory } from 'contract-service/fixtures/process'
 import { redisIsMissing } from 'contract-service/fixtures/redis'
@@ -18,7 +18,7 @@ const signals: [scenario: string, isReady: (folder: string) => Promise<boolean>,
     ['redis', async (folder) => (await folders(folder)).length > 1, 'process'],
   ]
 
-for (const [scenario, isReady, to] of isNightly ? signals : signals.slice(0, 1)) {
+for (const [scenario, isReady, to] of sampled(signals)) {
   const skip = linuxOnly || (scenario === 'redis' && redisIsMissing)
   t.test(
     `interrupted faults leave nothing running: ${scenario}, signal to the ${to}`,

@@ -4,17 +4,10 @@
 import t, { type Test } from 'tap'
 import { readContract } from '../../src/compile/index.js'
 import { loadContract } from '../../src/index.js'
-import {
-  engineAlone,
-  expectedOf,
-  type Result,
-  readFeatures,
-  runCase,
-  withoutPlace,
-} from '../../src/testing/features.js'
+import { engineAlone, type Result, readFeatures, runCase, withoutPlace } from '../../src/testing/features.js'
 import { sampled } from '../../src/testing/nightly.js'
 import { loadingProved } from '../../src/testing/plans.js'
-import { casesFile, featuresFile } from '../fixtures/features.js'
+import { casesFile, featuresFile, tryRow } from '../fixtures/features.js'
 
 const loading = (t: Test) => ({ ...engineAlone, read: loadingProved(t, readContract, loadContract) })
 const cases = sampled(await readFeatures(casesFile))
@@ -22,9 +15,7 @@ const features = sampled(await readFeatures(featuresFile))
 
 for (const each of [...cases, ...features.filter(({ refused }) => refused === undefined)])
   t.test(`${each.area}: ${each.feature}, from its plan`, async (t) => {
-    const { refused, outcomes } = await runCase(each, loading(t))
-    t.equal(refused?.map(withoutPlace).join('\n'), each.refused)
-    t.strictSame(outcomes, each.calls?.map(expectedOf) ?? [])
+    await tryRow(t, each, loading(t))
   })
 
 // What generate refuses, the engine may accept.

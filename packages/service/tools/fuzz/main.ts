@@ -51,7 +51,7 @@ async function main(args: readonly string[], { interruption }: Surroundings): Pr
     try {
       const terms = openTerms(contract)
       const key = await runKeys(['create', '--name', 'fuzz', ...terms], environment, directory)
-      const { headers } = keyCredentials(key, (await readSchemes(projectRoot)) ?? new Map(), contract)
+      const { headers } = keyCredentials(key, await readSchemes(projectRoot), contract)
       const sent = Object.entries(headers).map(([name, value]) => `--header=${name}: ${value}`)
       const address = [`${service.origin}/openapi.json`, `--url=${service.origin}${contract.prefix}`]
       const env = { HYPOTHESIS_STORAGE_DIRECTORY: directory, PYTHONDONTWRITEBYTECODE: '1' }

@@ -3,7 +3,7 @@
 
 import { type Contract, credentialPair } from 'contract-engine'
 import { credentialPlace } from 'contract-engine/tools'
-import type { Listed } from './schemes.js'
+import { isOfKeys, type Listed } from './schemes.js'
 
 /** What a request has of a key. */
 export interface KeyCredentials {
@@ -12,13 +12,16 @@ export interface KeyCredentials {
   readonly query: string
 }
 
-/** A key as each of those schemes is sent: any may be that of an operation. A bearer token without any. */
+/**
+ * A key as each of those schemes is sent: any may be that of an operation. A bearer token without any.
+ * @param listed the project's list, if it has one
+ */
 export function keyCredentials(
   key: string,
-  listed: Listed,
+  listed: Listed | undefined,
   { securitySchemes }: Pick<Contract, 'securitySchemes'>,
 ): KeyCredentials {
-  const names = [...listed].filter(([, check]) => check.startsWith('apiKeys(')).map(([name]) => name)
+  const names = [...(listed ?? [])].filter(([, check]) => isOfKeys(check)).map(([name]) => name)
   const schemes = names.length > 0 ? names.map((name) => securitySchemes.get(name)) : [undefined]
   const pairsIn = (...places: readonly string[]) =>
     schemes

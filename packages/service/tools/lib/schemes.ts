@@ -20,6 +20,11 @@ export const schemesFile = 'src/schemes.ts'
 /** The text of each check in a project's list, by the name of its scheme: `apiKeys()`. */
 export type Listed = ReadonlyMap<string, string>
 
+/** Whether a check is that of the service's own keys. */
+export function isOfKeys(check: string): boolean {
+  return check.startsWith('apiKeys(')
+}
+
 /** Reads a project's list. Undefined without the file, as while a document is adopted. */
 export async function readSchemes(root: string): Promise<Listed | undefined> {
   const text = await readFile(path.join(root, schemesFile), 'utf8').catch((error) => {
@@ -91,7 +96,7 @@ export function standIns(contract: ServiceContract, listed: Listed): CheckList {
       {
         caller: () => ({ scopes: new Set() }),
         ...(!text.startsWith('basic(') && { recognizes: formOf(text) }),
-        ...(text.startsWith('apiKeys(') && { errors: keyErrors(securitySchemes.get(scheme)) }),
+        ...(isOfKeys(text) && { errors: keyErrors(securitySchemes.get(scheme)) }),
       },
     ]),
   )
