@@ -10,17 +10,8 @@ export interface Validator extends ValidateFunction {
   explain(value: unknown): ErrorObject[]
 }
 
-/**
- * Accepts a body and writes it in one pass: the JSON of one that its schema allows, or undefined if it cannot
- * tell.
- */
-export type Accept = (body: unknown) => string | undefined
-
-/**
- * Judges a part of a request and reads it in one pass: whether it is valid, and has been changed as its
- * schema says. If it cannot tell, it says no, and has changed nothing.
- */
-export type Read = (part: unknown) => boolean
+/** Writes a value that its schema allows as JSON; undefined of what JSON does not have. */
+export type WriteJson = (value: unknown) => string | undefined
 
 /** By schema. Each throws if it is invalid. */
 export interface Judges {
@@ -32,8 +23,5 @@ export interface Judges {
   /** Of what a receiver responds, which is the `body` of an object. */
   readonly received: (schema: AnySchema) => ValidateFunction
   readonly requestId: (schema: AnySchema) => ValidateFunction
-  /** The JSON of a response's value, by a schema of response-schemas.ts. */
-  readonly writer: (schema: object) => (value: unknown) => string
-  /** Of a body for which there is a `writer`; undefined if nothing was printed for it. */
-  readonly acceptance: (schema: AnySchema) => Accept | undefined
+  readonly writer: (schema: AnySchema) => WriteJson
 }

@@ -9,7 +9,6 @@ import type { Addition } from '../serve/response/additions.js'
 import type { DeprecationHeaders } from '../serve/response/deprecation.js'
 import type { ErrorBodyOf, ErrorForms } from '../serve/response/error-forms.js'
 import type { ErrorHandler } from '../serve/response/error-response.js'
-import { createResponseSchemas } from '../serve/response/response-schemas.js'
 import { createResponseChecks } from '../serve/response/response-validation.js'
 import type { AnyHandler, RouteHandlerParts } from '../serve/route-handler.js'
 import type { CheckList } from '../serve/security/check.js'
@@ -68,12 +67,11 @@ export type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'
   }
 
 /** What makes validators and writers of schemas. */
-export function createCompilers({ specification, judges: create }: Contract) {
+export function createCompilers({ judges: create }: Contract) {
   const judges = create()
   return {
     judges,
     responseCheckOf: createResponseChecks(judges),
-    responseSchemasOf: createResponseSchemas(specification),
   }
 }
 

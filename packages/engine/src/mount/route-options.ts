@@ -15,10 +15,10 @@ import { receivedBy, responseTo } from '../serve/request/request-parts.js'
 import { type RequestSchemas, requestSchemas } from '../serve/request/request-schemas.js'
 import { checkMediaType, checkRequest, parseBody } from '../serve/request/request-validation.js'
 import { uploadOf } from '../serve/request/upload.js'
-import { createAcceptances } from '../serve/response/acceptances.js'
 import { ownAddition, provedHeaders } from '../serve/response/additions.js'
 import { deprecationHeaders, sunsetCheck } from '../serve/response/deprecation.js'
 import type { ErrorForm } from '../serve/response/error-forms.js'
+import { createJsonWriters } from '../serve/response/response-serialization.js'
 import type { ResponseCheck } from '../serve/response/response-validation.js'
 import { type AnyHandler, createRouteHandler, type ResponseParts } from '../serve/route-handler.js'
 import {
@@ -80,14 +80,12 @@ function refused({ id }: Operation, first: readonly Check[]) {
 function implemented<Resource>(
   operation: Operation,
   handler: AnyHandler,
-  responses: Omit<ResponseParts, 'isExact' | 'acceptances'>,
+  responses: Omit<ResponseParts, 'writers'>,
   first: readonly Check[],
   shared: Shared<Resource>,
 ) {
   const { contract, judges } = shared
   const prefix = shared.prefixOf(operation)
-  const response = collect(operation, shared, () => shared.responseSchemasOf(operation))
-  const acceptances = response === undefined ? new Map() : createAcceptances(operation, judges)
   const readParameters = collect(operation, shared, () =>
     createParameterReader(operation, prefix, judges.request),
   )
@@ -100,9 +98,8 @@ function implemented<Resource>(
   const parse: Check = parseBody
   const request = requestSchemas(operation, contract.specification)
   return {
-    schema: { ...request, ...(response && { response }) },
+    schema: request,
     validatorCompiler: validatorCompiler(operation, request, shared),
-    serializerCompiler: ({ schema }: { schema: unknown }) => judges.writer(schema as object),
     attachValidation: true, // checkRequest reports what it found
     onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), checkType),
     preValidation: hook(
@@ -117,7 +114,7 @@ function implemented<Resource>(
     handler: createRouteHandler(
       operation,
       handler,
-      { ...responses, isExact: response === undefined, acceptances },
+      { ...responses, writers: createJsonWriters(operation, judges) },
       { ...shared, address: addressFor(operation, shared) },
     ),
   }

@@ -14,7 +14,6 @@ import { handing } from './request/body-memory.js'
 import { type RequestParts, requestParts } from './request/request-parts.js'
 import { receiving, untilRefused, uploadOf } from './request/upload.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
-import type { Acceptance } from './response/acceptances.js'
 import { entityHeaders, hasEntityTags, isKnownTo } from './response/entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './response/error-forms.js'
 import { addHeaders } from './response/list-headers.js'
@@ -22,6 +21,7 @@ import { refusedChange } from './response/refused-change.js'
 import {
   createSerializer,
   type HandlerResponse,
+  type JsonWriters,
   type SerializedResponse,
 } from './response/response-serialization.js'
 import { isOver, mayStream, sendStream } from './response/response-stream.js'
@@ -71,19 +71,17 @@ export interface ResponseParts {
   readonly check: ResponseCheck
   readonly errorForm: ErrorForm
   readonly proved: ProvedHeaders
-  /** Whether Fastify's serializer cannot write all that the schemas allow. */
-  readonly isExact: boolean
-  readonly acceptances: ReadonlyMap<string, Acceptance>
+  readonly writers: JsonWriters
 }
 
 /** Creates the Fastify handler of an operation. */
 export function createRouteHandler<Resource>(
   operation: Operation,
   handler: AnyHandler,
-  { check, errorForm, proved, isExact, acceptances }: ResponseParts,
+  { check, errorForm, proved, writers }: ResponseParts,
   { contract, address, around = [], context = () => undefined }: Parts<Resource>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | Sending {
-  const serialize = createSerializer(operation, check, isExact, acceptances)
+  const serialize = createSerializer(operation, check, writers)
   const isConditional = hasEntityTags(operation)
   const partsOf = partsWith(operation)
   const streams = mayStream(operation)

@@ -10,6 +10,7 @@ import { createNoteEvaluated, createOtherItems, createOtherProperties, noteMatch
 import { createAllows, createMessage } from './exact-numbers.js'
 import { formats } from './formats.js'
 import { removePrototype } from './inherited-names.js'
+import { isPlain, json, others } from './json-writer.js'
 import { count, extendSteps, takeNames, takeText } from './steps.js'
 import { quoted } from './text.js'
 
@@ -27,9 +28,12 @@ export const runtime = {
   extendSteps,
   formats: Object.fromEntries(Object.entries(formats).map(([name, { validate }]) => [name, validate])),
   isAmong,
+  isPlain,
   isUnexcused,
+  json,
   noteExcuse,
   noteMatching,
+  others,
   problemWithBytes,
   quoted,
   removePrototype,

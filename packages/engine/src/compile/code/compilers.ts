@@ -1,21 +1,24 @@
 // The functions of a contract's schemas, compiled by Ajv: within the process, or to be printed (print.ts).
 
+import { compileFunction } from 'node:vm'
 import type { Ajv, CodeOptions, Options, ValidateFunction } from 'ajv'
-import fastJsonStringify from 'fast-json-stringify'
 import type { Schema } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
-import type { Judges, Validator } from '../../document/judges.js'
+import type { Judges, Validator, WriteJson } from '../../document/judges.js'
 import type { AnySchema } from '../../document/keywords.js'
+import { Reader } from '../../document/reader.js'
 import { parts } from '../../serve/request/request-parts.js'
 import type { NumberMode } from '../../values/exact-numbers.js'
 import { createExplain, everyError, explaining } from '../../values/explain.js'
 import { compileOnce } from '../../values/once.js'
+import { runtime } from '../../values/runtime.js'
 import { compilable, createAjv } from '../schemas/ajv.js'
 import { withExcuses } from '../schemas/default-keywords.js'
 import { createDefaultCheck } from '../schemas/defaults.js'
 import { withEvaluations } from '../schemas/evaluated-keywords.js'
 import { compilableWithout, type Forbidden, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
+import { PrintedWriters } from './print-writers.js'
 
 /** What compiles the schemas that are judged alike. */
 export interface Compiler {
@@ -50,9 +53,15 @@ export function createJudges(document: object, options: CompilerOptions = {}): J
     responseBody: compileOnce((schema) => bodies()(schema)),
     received: compileOnce((schema) => received()(schema, (body) => ({ properties: { body } }))),
     requestId: (schema) => ids().compile(compilable(schema)),
-    writer: (schema) => fastJsonStringify(schema),
-    acceptance: () => undefined,
+    writer: (schema) => createWriter(schema, document),
   }
+}
+
+function createWriter(schema: AnySchema, document: object): WriteJson {
+  const printed = new PrintedWriters(new Reader(document))
+  printed.add('write', schema)
+  const writers = compileFunction(`return ${printed}`)()(runtime) as { readonly write: WriteJson }
+  return writers.write
 }
 
 /**

@@ -1,8 +1,7 @@
-// Prints the functions of a contract's schemas as a module: what Ajv and fast-json-stringify compile of them,
-// by their standalone forms. It imports nothing: load.ts hands the runtime in.
+// Prints the functions of a contract's schemas as a module: what Ajv compiles of them, by its
+// standalone form, and what writes their values. It imports nothing: load.ts hands the runtime in.
 
 import type { ValidateFunction } from 'ajv'
-import fastJsonStringify from 'fast-json-stringify'
 import type { Contract, Operation } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
 import type { Judges } from '../../document/judges.js'
@@ -14,23 +13,19 @@ import { createOutgoing } from '../../serve/outgoing/outgoing.js'
 import { itemsReceiver } from '../../serve/request/arriving-items.js'
 import { createParameterReader } from '../../serve/request/parameter-styles.js'
 import { requestSchemas } from '../../serve/request/request-schemas.js'
-import { createAcceptances } from '../../serve/response/acceptances.js'
-import { createResponseSchemas } from '../../serve/response/response-schemas.js'
+import { createJsonWriters } from '../../serve/response/response-serialization.js'
 import { createResponseChecks } from '../../serve/response/response-validation.js'
 import { type Compiler, createJudges } from './compilers.js'
 import { literalOf } from './literals.js'
-import { printAcceptance } from './print-acceptance.js'
 import { printCompiler } from './print-compiler.js'
-import { printReader } from './print-reader.js'
+import { PrintedWriters } from './print-writers.js'
 
 /** The text of a module (`Code` in code.ts) with the functions of a contract's schemas. */
 export function compileCode(contract: Contract): string {
   const compiled = new Map<Compiler, Map<string, ValidateFunction>>()
   const judges = new Map<string, PrintedJudge>()
-  const writers = new Map<string, string>()
-  const acceptances = new Map<string, string | undefined>()
-  const readers = new Map<string, string | undefined>()
-  const reader = new Reader(contract.specification)
+  const written = new Set<string>()
+  const writers = new PrintedWriters(new Reader(contract.specification))
   const compilerOf = new Map<ValidateFunction, Compiler>()
   const compiling = createJudges(contract.specification, {
     code: { source: true },
@@ -46,30 +41,18 @@ export function compileCode(contract: Contract): string {
   const recorded = recording(compiling, judges, note)
   judgeAll(contract, {
     ...recorded,
-    request: (schema, part) => {
-      const validate = recorded.request(schema, part)
-      const key = keyOf(schema, part)
-      if (!readers.has(key)) readers.set(key, printReader(schema, part, reader))
-      return validate
-    },
     writer: (schema) => {
-      // In this mode it returns a text, whatever its type says.
-      writers.set(keyOf(schema), fastJsonStringify(schema, { mode: 'standalone' }) as unknown as string)
-      return compiling.writer(schema)
-    },
-    acceptance: (schema) => {
       const key = keyOf(schema)
-      if (!acceptances.has(key)) acceptances.set(key, printAcceptance(schema, reader))
-      return undefined
+      if (!written.has(key)) writers.add(`r${key}`, schema)
+      written.add(key)
+      return () => undefined
     },
   })
   const printed = [...compiled].map(([compiler, functions]) => printCompiler(compiler, functions))
   return [
     `export const compilers = {${printed.join()}}`,
     `export const judges = ${literalOf(Object.fromEntries(judges))}`,
-    `export const writers = {${[...writers].map(printWriter).join()}}`,
-    `export const acceptances = {${[...acceptances].flatMap(printPair).join()}}`,
-    `export const readers = {${[...readers].flatMap(printPair).join()}}\n`,
+    `export const writers = ${writers}\n`,
   ].join('\n')
 }
 
@@ -78,7 +61,7 @@ function recording(
   { request, responseHeader, responseBody, received, requestId }: Judges,
   found: Map<string, PrintedJudge>,
   note: (validate: ValidateFunction) => PrintedJudge,
-): Omit<Judges, 'writer' | 'acceptance'> {
+): Omit<Judges, 'writer'> {
   const recorded =
     <Validate extends ValidateFunction>(
       name: string,
@@ -115,7 +98,6 @@ function failure(error: Error): PrintedJudge {
 
 // Asks for all that a server may ask for. What fails there is what has failed here.
 function judgeAll(contract: Contract, judges: Judges): void {
-  const responseSchemasOf = createResponseSchemas(contract.specification)
   attempt(() => judges.requestId(contract.requestId))
   for (const operation of contract.operations.values()) {
     for (const [part, schema] of requestParts(operation, contract))
@@ -123,13 +105,7 @@ function judgeAll(contract: Contract, judges: Judges): void {
     attempt(() => createParameterReader(operation, '', judges.request))
     attempt(() => itemsReceiver(operation, judges.request))
     attemptResponses(operation, judges)
-    attempt(() => {
-      const schemas = responseSchemasOf(operation)
-      if (schemas === undefined) return
-      for (const { content } of Object.values(schemas))
-        for (const { schema } of Object.values(content)) judges.writer(schema as object)
-      createAcceptances(operation, judges)
-    })
+    createJsonWriters(operation, judges)
   }
   attempt(() => createOutgoing({ ...contract, judges: () => judges }))
 }
@@ -155,13 +131,4 @@ function requestParts(
   const { body, ...others } = requestSchemas(operation, specification)
   const bodies = Object.values(body?.content ?? {}).map(({ schema }): [string, AnySchema] => ['body', schema])
   return [...Object.entries(others as Record<string, AnySchema>), ...bodies]
-}
-
-// As a module of CommonJS.
-function printWriter([key, text]: [key: string, text: string]): string {
-  return `\nr${key}(require){const module={}\n${text}\nreturn module.exports}`
-}
-
-function printPair([key, text]: [key: string, text: string | undefined]): string[] {
-  return text === undefined ? [] : [`\nr${key}:${text}`]
 }

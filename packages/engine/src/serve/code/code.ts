@@ -2,7 +2,7 @@
 
 import type { ValidateFunction } from 'ajv'
 import type { Problem } from '../../document/contract-error.js'
-import type { Accept, Read } from '../../document/judges.js'
+import type { WriteJson } from '../../document/judges.js'
 import type { Defaulting } from '../../values/defaulted.js'
 import type { NumberMode } from '../../values/exact-numbers.js'
 import type { Added, Resolve } from '../../values/references.js'
@@ -14,11 +14,7 @@ export interface Code {
   /** By the key of a schema and how it is judged. */
   readonly judges: Readonly<Record<string, PrintedJudge>>
   /** By the key of a schema. */
-  readonly writers: Readonly<Record<string, (require: Require) => (value: unknown) => string>>
-  /** By the key of a schema, if it is one that can be accepted in one pass. */
-  readonly acceptances: Readonly<Record<string, (runtime: Runtime) => Accept>>
-  /** By the key of a schema and a part of requests, if it is one that can be read in one pass. */
-  readonly readers: Readonly<Record<string, (runtime: Runtime) => Read>>
+  readonly writers: (runtime: Runtime) => Readonly<Record<string, WriteJson>>
 }
 
 /** The modules that the code requires. */

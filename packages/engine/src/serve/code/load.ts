@@ -3,11 +3,9 @@
 import { compileFunction } from 'node:vm'
 import type { ValidateFunction } from 'ajv'
 import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
-// @ts-expect-error: it has no types, and none are needed
-import Serializer from 'fast-json-stringify/lib/serializer.js'
 import type { Contract } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
-import type { Judges, Read, Validator } from '../../document/judges.js'
+import type { Judges, Validator } from '../../document/judges.js'
 import type { AnySchema } from '../../document/keywords.js'
 import { changing } from '../../values/changes.js'
 import type { NumberMode } from '../../values/exact-numbers.js'
@@ -26,8 +24,8 @@ const ofAnother = 'the code is that of another contract: compile it again'
 
 /** The code of a text, which a plan has: `import` would need a file. */
 export function codeIn(text: string): Code {
-  const body = text.replaceAll(/^export (?=const (?:compilers|judges|writers|acceptances|readers) = )/gm, '')
-  const run = compileFunction(`${body}return { compilers, judges, writers, acceptances, readers }`, [], {
+  const body = text.replaceAll(/^export (?=const (?:compilers|judges|writers) = )/gm, '')
+  const run = compileFunction(`${body}return { compilers, judges, writers }`, [], {
     filename: 'contract.plan',
   })
   return run() as Code // print.ts wrote it
@@ -36,6 +34,7 @@ export function codeIn(text: string): Code {
 /** The functions of a contract's code. */
 export function loadJudges(code: Code): Judges {
   const loaded = new Map<string, Compiled>()
+  let writers: ReturnType<Code['writers']> | undefined
   const judge = (schema: AnySchema, name: string, part?: string): ValidateFunction => {
     const found = code.judges[keyOf(schema, name, part)]
     if (found === undefined) throw new Error(ofAnother)
@@ -47,21 +46,17 @@ export function loadJudges(code: Code): Judges {
     return compiled(key)
   }
   return {
-    request: (schema, part) => {
-      const validate = judge(schema, 'request', part) as Validator // they explain what they refuse
-      const read = code.readers[`r${keyOf(schema, part)}`]?.(runtime)
-      return read === undefined ? validate : reading(validate, read)
-    },
+    request: (schema, part) => judge(schema, 'request', part) as Validator, // they explain what they refuse
     responseHeader: (schema) => judge(schema, 'responseHeader'),
     responseBody: (schema) => judge(schema, 'responseBody'),
     received: (schema) => judge(schema, 'received'),
     requestId: (schema) => judge(schema, 'requestId'),
     writer: (schema) => {
-      const write = code.writers[`r${keyOf(schema)}`]
+      writers ??= code.writers(runtime)
+      const write = writers[`r${keyOf(schema)}`]
       if (write === undefined) throw new Error(ofAnother)
-      return write(require)
+      return write
     },
-    acceptance: (schema) => code.acceptances[`r${keyOf(schema)}`]?.(runtime),
   }
 }
 
@@ -84,17 +79,6 @@ function load({ mode, keywords, functions, assertions }: PrintedCompiler): Compi
       ? same
       : explainer(known, mode, () => assertions(runtime, require, resolveIn, defaulting))
   return validatorOf
-}
-
-// Most parts need no more than one pass.
-function reading(validate: Validator, read: Read): Validator {
-  const judge = (part: unknown, context?: Parameters<ValidateFunction>[1]): boolean => {
-    const isValid = read(part) || validate(part, context)
-    reading.errors = isValid ? null : (validate.errors ?? null)
-    return isValid
-  }
-  const reading = Object.assign(judge as Validator, validate)
-  return reading
 }
 
 const same = (validate: ValidateFunction) => validate
@@ -121,10 +105,9 @@ function judging(printed: PrintedFunctions, key: string): ValidateFunction {
 
 const modules: Readonly<Record<string, unknown>> = {
   'ajv/dist/runtime/ucs2length': ucs2lengthModule,
-  'fast-json-stringify/lib/serializer': Serializer,
 }
 
-// The modules of Ajv and fast-json-stringify that what they print needs while it runs.
+// The modules of Ajv that what it prints needs while it runs.
 function require(name: string): unknown {
   if (modules[name] === undefined) throw new Error(`the code requires ${name}`)
   return modules[name]

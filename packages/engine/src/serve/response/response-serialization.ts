@@ -4,13 +4,13 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { stringify } from 'lossless-json'
 import type { Content, Operation, Response } from '../../document/contract.js'
+import type { Judges, WriteJson } from '../../document/judges.js'
 import { responseContent } from '../../document/media-types.js'
 import { contentsOf, dependsOnAccept, successesAmong } from '../../document/responses.js'
 import { kindOf, sentType, silentContents } from '../../kinds/index.js'
 import { Unwritable, type Write } from '../../kinds/kind.js'
 import type { Items } from '../../kinds/stream.js'
 import { createChoice } from '../request/accept.js'
-import type { Acceptance } from './acceptances.js'
 import { headerText } from './header-text.js'
 import { endWithResponse, mayStream } from './response-stream.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
@@ -37,40 +37,25 @@ export interface SerializedResponse {
 
 /**
  * Creates the serializer of an operation.
- * @param isExact whether bodies are written by lossless-json, because Fastify's serializer cannot write all
- * that the schemas allow
- * @param acceptances what spares most bodies both the check and the serializer, by the declared status
+ * @param writers what `createJsonWriters` has made of the operation
  * @returns a function that throws ResponseError when the contract does not declare the body, or a header
  * value is not valid in HTTP
  */
 export function createSerializer(
   operation: Operation,
   check: ResponseCheck,
-  isExact: boolean,
-  acceptances: ReadonlyMap<string, Acceptance>,
+  writers: JsonWriters,
 ): (reply: FastifyReply, response: HandlerResponse) => SerializedResponse {
   const { id, responses } = operation
   const streams = mayStream(operation)
-  const write = createBodyWriter(operation, check, isExact)
-  const statuses = [...responses.values()].map((each) => {
-    return [
-      each.status,
-      { ...statusParts(each, operation), acceptance: acceptances.get(each.status) },
-    ] as const
-  })
+  const write = createBodyWriter(operation, check, writers)
+  const statuses = [...responses.values()].map((each) => [each.status, statusParts(each, operation)] as const)
   const partsOf = byStatus(new Map(statuses))
   return (reply, { status, headers: own = {}, body }) => {
     if (streams && body instanceof Readable) endWithResponse(body, reply)
     const headers = toText(own, id, status)
     const parts = partsOf(status)
     const given = headers['content-type']?.toString() ?? parts?.preferredBy?.(reply)
-    const accepted = given === undefined && parts?.isVaried === false ? parts.acceptance : undefined
-    const text = accepted?.accept(body)
-    if (accepted !== undefined && text !== undefined) {
-      const sent = toSend(text, headers)
-      headers['content-type'] = accepted.type
-      return { status, headers, body: sent }
-    }
     check.body(status, body, given)
     if (parts?.isVaried) headers.vary = headers.vary === undefined ? 'Accept' : `${headers.vary}, Accept`
     if (body === undefined) return { status, headers, body }
@@ -92,12 +77,10 @@ type WriteBody = (
   body: unknown,
 ) => string | Uint8Array | Readable
 
-function createBodyWriter(operation: Operation, check: ResponseCheck, isExact: boolean): WriteBody {
+function createBodyWriter(operation: Operation, check: ResponseCheck, toJson: JsonWriters): WriteBody {
   const { id, isIdempotent } = operation
   const writers = writersOf(operation)
-  const toStream = createStreamSerializer(operation, check, (reply, status, type, value) =>
-    toJson(reply, status, type, value, isExact),
-  )
+  const toStream = createStreamSerializer(operation, check, toJson)
   return (reply, status, content, body) => {
     const writeWhole = writers.get(content)
     // The cast is safe: the check has found them iterable.
@@ -107,13 +90,25 @@ function createBodyWriter(operation: Operation, check: ResponseCheck, isExact: b
       return body
     }
     try {
-      return writeWhole(body, (value) => toJson(reply, status, content.mediaType, value, isExact))
+      return writeWhole(body, toJson.get(content) ?? stringify)
     } catch (error) {
       throw error instanceof Unwritable
         ? new ResponseError(`${id} ${status}`, `body ${error.message}`)
         : error
     }
   }
+}
+
+/** What writes the JSON of each content that has any: of a body, of an item, or of the data of an event. */
+export type JsonWriters = ReadonlyMap<Content, WriteJson>
+
+/** Creates the writers of an operation. */
+export function createJsonWriters({ responses }: Operation, judges: Pick<Judges, 'writer'>): JsonWriters {
+  const writers = contentsOf(responses.values()).flatMap((content) => {
+    const inJson = kindOf(content).sent?.inJson?.(content)
+    return inJson === undefined ? [] : [[content, judges.writer(inJson.schema ?? true)] as const]
+  })
+  return new Map(writers)
 }
 
 // Of bodies that are written as a whole: of a stream, each item is.
@@ -181,28 +176,4 @@ function toText(
     texts[name.toLowerCase()] = Array.isArray(value) ? value.map(String) : text
   }
   return texts
-}
-
-// By the serializer that Fastify compiled from the schema, for objects and arrays whose every number it can
-// write; else by lossless-json.
-function toJson(
-  reply: FastifyReply,
-  status: number,
-  type: string,
-  body: unknown,
-  isExact: boolean,
-): string | undefined {
-  const isGeneral = isExact || typeof body !== 'object'
-  const write = isGeneral ? undefined : reply.getSerializationFunction(String(status), type)
-  return (write && written(write, body)) ?? stringify(body)
-}
-
-// Undefined if a field that the schema does not declare contains a bigint.
-function written(write: (body: Record<string, unknown>) => string, body: unknown): string | undefined {
-  try {
-    return write(body as Record<string, unknown>)
-  } catch (error) {
-    if (error instanceof TypeError) return undefined
-    throw error
-  }
 }

@@ -1,8 +1,10 @@
 // Makes the body of a response whose items a handler returns: each is validated, serialized and framed.
 
 import type { FastifyReply } from 'fastify'
+import { stringify } from 'lossless-json'
 import type { Content, Operation } from '../../document/contract.js'
 import { keepAliveOf } from '../../document/framing.js'
+import type { WriteJson } from '../../document/judges.js'
 import { contentsOf } from '../../document/responses.js'
 import { isStream } from '../../kinds/index.js'
 import { Unwritable } from '../../kinds/kind.js'
@@ -11,21 +13,18 @@ import { ItemStream } from './item-stream.js'
 import { endWithResponse } from './response-stream.js'
 import { type ItemFault, type ResponseCheck, ResponseError } from './response-validation.js'
 
-/** The JSON of a value by the schema of the response; undefined of a value that JSON does not have. */
-export type ToJson = (reply: FastifyReply, status: number, type: string, value: unknown) => string | undefined
-
 /** Creates the serializer of an operation's streams, which end with their response. */
 export function createStreamSerializer(
   { id, limits, responses }: Operation,
   check: ResponseCheck,
-  toJson: ToJson,
+  writers: ReadonlyMap<Content, WriteJson>,
 ): (reply: FastifyReply, status: number, content: Content, items: Items) => ItemStream {
   const streams = contentsOf(responses.values()).filter(isStream)
   const framings = new Map(streams.map((each) => [each, framingOf(each)]))
   return (reply, status, content, items) => {
     const { start, frame } = framings.get(content) as Framing // of each stream that is declared
-    const jsonOf = (value: unknown) => toJson(reply, status, content.mediaType, value)
-    const frameItem = (item: unknown) => frame(item, jsonOf)
+    const toJson = writers.get(content) ?? stringify
+    const frameItem = (item: unknown) => frame(item, toJson)
     const place = `${id} ${status}`
     const faultOf = check.itemFault(content)
     const write = createWrite(

@@ -1,0 +1,24 @@
+// What the printed writers have in common (print-writers.ts): they write the JSON of values that were judged.
+
+import { stringify } from 'lossless-json'
+
+/** The JSON of any value, in which a bigint is a number; undefined of what JSON does not have. */
+export function json(value: unknown): string | undefined {
+  return stringify(value)
+}
+
+/** The fields of an object beyond the declared ones, each with a comma before it. */
+export function others(object: Readonly<Record<string, unknown>>, declared: ReadonlySet<string>): string {
+  let text = ''
+  for (const name of Object.keys(object)) {
+    const own = declared.has(name) ? undefined : json(object[name])
+    if (own !== undefined) text += `,${JSON.stringify(name)}:${own}`
+  }
+  return text
+}
+
+/** Whether an object has its fields as they are written: it inherits none, and is no other value in JSON. */
+export function isPlain(object: { readonly toJSON?: unknown }): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  return (prototype === Object.prototype || prototype === null) && typeof object.toJSON !== 'function'
+}
