@@ -2,8 +2,8 @@
 
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import type { Contract, Operation } from 'contract-engine'
-import { readContract } from 'contract-engine/compile'
+import type { Operation } from 'contract-engine'
+import { type ReadContract, readContract } from 'contract-engine/compile'
 import { buildMock } from 'contract-engine/mock'
 import { successesAmong } from 'contract-engine/tools'
 import { contractFile, projectRoot } from 'contract-service/internal/lib/paths'
@@ -15,7 +15,7 @@ const asIs = (value: unknown) => value
 const extensions = { 'x-rate-limits': asIs, 'x-rate-cost': asIs }
 
 // Any request is valid: what is looked at is the response.
-function withoutRequests(contract: Contract): Contract {
+function withoutRequests(contract: ReadContract): ReadContract {
   const operations = [...contract.operations].map(([id, operation]): [string, Operation] => [
     id,
     { ...operation, parameters: [], body: undefined, security: [] },

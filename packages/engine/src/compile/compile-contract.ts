@@ -6,6 +6,9 @@ import { ContractError } from '../document/contract-error.js'
 import { engineVersion } from '../document/engine-version.js'
 import type { ExtensionReaders, OperationExtensionReaders } from '../document/extension-readers.js'
 import { filesOf, type ReadText } from '../document/file-text.js'
+import { hasRelativeServer } from '../document/own-server.js'
+import { Reader } from '../document/reader.js'
+import { isOpenApi32 } from '../document/versions.js'
 import {
   type ContractData,
   decodePlan,
@@ -15,10 +18,7 @@ import {
   type PlanBody,
   pack,
   writtenName,
-} from '../document/plan.js'
-import { Reader } from '../document/reader.js'
-import { isOpenApi32 } from '../document/versions.js'
-import { hasRelativeServer } from '../serve/documents/own-server.js'
+} from '../plan/plan.js'
 import { compileCode } from './code/print.js'
 import { readContract } from './read.js'
 
@@ -48,7 +48,7 @@ export async function compileContract(
     return text
   }
   const whole = await readContract(file, read, readers, operationReaders)
-  const { locate: _, judges: __, text: ___, write, ...contract } = whole
+  const { locate: _, functions: __, text: ___, named: ____, write, ...contract } = whole
   const digests = [...texts].map(([name, text]) => [name, digestOf(text)])
   const head = { files: Object.fromEntries(digests), engine: engineVersion(), readers: readersVersion }
   const body = {

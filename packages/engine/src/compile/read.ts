@@ -13,7 +13,8 @@ import { schemaPlaces } from '../document/schema-places.js'
 import { versionProblem } from '../document/versions.js'
 import { misspelt } from '../lib/misspelt.js'
 import { shownValue } from '../lib/one-line.js'
-import { createJudges } from './code/compilers.js'
+import { createFunctions } from './code/compilers.js'
+import { type NamedSchemas, nameFunctions } from './code/names.js'
 import {
   knownExtensions,
   operationExtensions,
@@ -40,6 +41,7 @@ import { toOpenApi31 } from './source/upgrade.js'
 export interface ReadContract extends Contract {
   /** The document as written; of several files, in one. */
   readonly text: string
+  readonly named: NamedSchemas
 }
 
 /**
@@ -108,7 +110,7 @@ export function toContract(
     reader.within(at, () => reader.problem(text))
   checkDocument(reader, nodeOf(document).openapi)
   const locate: Contract['locate'] = async (found) => found.map((each) => each.text)
-  const read = readDocument(reader, readers, operationReaders)
+  const read = named(readDocument(reader, readers, operationReaders), specification)
   // No text contains a digest of itself.
   const mark = `base-${createHash('sha256').update(text).digest('hex')}`
   const write: Contract['write'] = async (form, servers) => {
@@ -122,21 +124,23 @@ export function toContract(
     locate,
     write,
     mark,
-    judges: () => createJudges(specification),
     hasReadOrWriteOnly: places.some(({ schema }) => isReadOrWriteOnly(schema)),
     ...read,
   }
   return { contract, problems: reader.problems }
 }
 
+function named(read: ReturnType<typeof readDocument>, specification: object) {
+  const parts = nameFunctions(read, specification)
+  const functions: Contract['functions'] = () => createFunctions(specification, parts.named)
+  return { ...read, ...parts, functions }
+}
+
 function readDocument(
   reader: Reader,
   readers: ExtensionReaders,
   operationReaders: OperationExtensionReaders,
-): Omit<
-  Contract,
-  'document' | 'specification' | 'locate' | 'write' | 'mark' | 'judges' | 'hasReadOrWriteOnly'
-> {
+) {
   checkReferences(reader)
   checkTags(reader)
   warnOfIdleFields(reader)

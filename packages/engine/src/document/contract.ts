@@ -1,7 +1,7 @@
 // The Contract: everything the server and the tools read from openapi.yaml, as plain data.
 
 import type { Problem } from './contract-error.js'
-import type { Judges } from './judges.js'
+import type { FunctionName, Functions } from './functions.js'
 import type { UrlPart } from './runtime-expressions.js'
 
 /** A JSON Schema. */
@@ -14,6 +14,8 @@ export interface Header {
   readonly schema: Schema
   /** `x-set-by-server`: the server sets the header; handlers cannot. */
   readonly setByServer: boolean
+  /** As every name of a function: see compile/code/names.ts. */
+  readonly judge?: FunctionName
 }
 
 /** A field of a form body. */
@@ -52,6 +54,10 @@ export interface Content {
   readonly additionalField?: Field | undefined
   /** For a request body that streams: bytes, the files of a form, or items. */
   readonly upload?: Upload
+  /** Of a body, if it has a schema, or of an item of a stream. */
+  readonly judge?: FunctionName
+  /** Of what is sent as JSON: the body, an item, or the data of an event. */
+  readonly writer?: FunctionName
 }
 
 /** How many bytes there may be. */
@@ -148,7 +154,14 @@ export interface Parameter {
   readonly schema: Schema
   /** Undefined for a plain string. */
   readonly form: ParameterForm | undefined
+  /** Of one that is judged apart from the others of its location: JSON, or the whole query. */
+  readonly judge?: FunctionName
 }
+
+/** The judges of a request's parameters, by Fastify's name for their location. Query parameters have one always. */
+export type PartJudges = Readonly<
+  Partial<Record<'params' | 'querystring' | 'headers' | 'cookies', FunctionName>>
+>
 
 /** When an operation was deprecated, when it is removed, and the operation that replaces it. */
 export interface Deprecation {
@@ -216,6 +229,7 @@ export interface Operation {
    */
   readonly security: readonly (readonly Requirement[])[]
   readonly parameters: readonly Parameter[]
+  readonly judges: PartJudges
   readonly body: Body | undefined
   readonly responses: ReadonlyMap<string, Response>
   readonly deprecation: Deprecation | undefined
@@ -233,6 +247,9 @@ export interface Operation {
   /** The Operation Object as in the document. */
   readonly definition: Readonly<Record<string, unknown>>
 }
+
+/** The headers of a signature, which are no parameters of a request. */
+export const signatureHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
 /** A request that the service sends: of a webhook, or of a callback. */
 export interface SentRequest {
@@ -282,8 +299,8 @@ export interface Contract {
   /** The requests of callbacks that can be sent, by the name of their operation and their own. */
   readonly callbacks: ReadonlyMap<string, ReadonlyMap<string, SentRequest>>
   readonly securitySchemes: ReadonlyMap<string, SecurityScheme>
-  /** The schema that a client's own `X-Request-Id` must match. */
-  readonly requestId: Schema
+  /** The judge of a client's own `X-Request-Id`. */
+  readonly requestId: FunctionName
   /** HTTP status by error code. */
   readonly errorStatuses: ReadonlyMap<string, number>
   /** Whether the contract lists the codes of errors, the server's own included (`ErrorCode`). */
@@ -314,5 +331,5 @@ export interface Contract {
   /**
    * The functions of its schemas, compiled when they are asked for, or when the contract was (code/load.ts).
    */
-  readonly judges: () => Judges
+  readonly functions: () => Functions
 }

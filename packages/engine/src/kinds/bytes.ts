@@ -16,8 +16,9 @@ export const bytes: Kind = {
   },
   sent: {
     typeOf: (mediaType) => mediaType,
-    check({ schema }, compile) {
-      const faultOf = bySchema(schema === undefined ? undefined : withBytes(schema), compile)
+    schemaOf: withBytes,
+    check(errorsOf) {
+      const faultOf = bySchema(errorsOf)
       return (body) => {
         if (body instanceof Readable) return undefined
         const isWhole = typeof body === 'string' || body instanceof Uint8Array

@@ -26,7 +26,7 @@ export const csv: Kind = {
   receivedAs: 'text',
   sent: {
     typeOf: (mediaType) => withHeader(inUtf8(mediaType)),
-    check: ({ schema }, compile) => bySchema(schema, compile),
+    check: bySchema,
     writer(content) {
       const { header, rows } = createCsvWriter(content)
       return (body) => header + writable(() => rows(body as readonly Row[])) // as checked

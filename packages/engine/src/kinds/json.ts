@@ -14,7 +14,7 @@ export const json: Kind = {
   },
   sent: {
     typeOf: inUtf8,
-    check: ({ schema }, compile) => bySchema(schema, compile),
+    check: bySchema,
     writer: () => (body, toJson) => toJson(body) ?? '',
     inJson: ({ schema }) => ({ schema }),
   },

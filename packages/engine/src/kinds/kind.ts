@@ -50,8 +50,10 @@ export const noFaults: readonly ErrorObject[] = []
 export interface Sent {
   /** The media type as it is sent. */
   typeOf(mediaType: string): string
-  /** Creates what finds the fault of a body. */
-  check(content: Content, compile: Compile): (body: unknown) => ContentFault | undefined
+  /** Creates what finds the fault of a body. @param errorsOf undefined if it has no schema */
+  check(errorsOf: ErrorsOf | undefined): (body: unknown) => ContentFault | undefined
+  /** What it is validated by, where that is not its schema. */
+  schemaOf?(schema: AnySchema): AnySchema
   /** Creates what writes a body that has been checked; undefined of items, each of which is written. */
   writer?(content: Content): Write
   /** What of it is written as JSON: by which schema. */
@@ -64,8 +66,8 @@ export type Write = (body: unknown, toJson: ToJson) => string | Uint8Array
 /** Undefined of a value that JSON does not have. */
 export type ToJson = (value: unknown) => string | undefined
 
-/** Compiles a schema: the errors of a value; undefined if it is valid. */
-export type Compile = (schema: AnySchema) => (value: unknown) => readonly ErrorObject[] | undefined
+/** The errors of a value by its schema; undefined if it is valid. */
+export type ErrorsOf = (value: unknown) => readonly ErrorObject[] | undefined
 
 /** Why a body is not the declared one. */
 export interface ContentFault {
@@ -92,11 +94,7 @@ export function because(problem: string): ContentFault {
 }
 
 /** What finds the fault of a body by its schema. */
-export function bySchema(
-  schema: AnySchema | undefined,
-  compile: Compile,
-): (body: unknown) => ContentFault | undefined {
-  const errorsOf = schema === undefined ? undefined : compile(schema)
+export function bySchema(errorsOf: ErrorsOf | undefined): (body: unknown) => ContentFault | undefined {
   return (body) => {
     const errors = errorsOf?.(body)
     if (errors === undefined) return undefined

@@ -19,8 +19,8 @@ export const text: Kind = {
   },
   sent: {
     typeOf: inUtf8,
-    check({ schema }, compile) {
-      const faultOf = bySchema(schema, compile)
+    check(errorsOf) {
+      const faultOf = bySchema(errorsOf)
       return (body) => (typeof body === 'string' ? faultOf(body) : because('the body must be text'))
     },
     writer: () => textOrBytes,

@@ -1,6 +1,7 @@
 // The headers of a made response: those that it declares, with the contract's examples or values of their
 // schemas. Those that the server of a contract adds by itself are added here, too.
 
+import type { Judge } from '../compile/code/compilers.js'
 import type { Contract, Header, Operation, Response } from '../document/contract.js'
 import { operationIn } from '../document/methods.js'
 import { type Node, nodeOf, type Reader } from '../document/reader.js'
@@ -14,7 +15,7 @@ import { type ValueParts, valuesOf } from './values.js'
 
 /** What headers are made with. */
 export interface HeaderParts extends ValueParts {
-  readonly judges: ReturnType<Contract['judges']>
+  readonly judge: Judge
 }
 
 /** The Response Object of a response, in the document. */
@@ -72,10 +73,10 @@ function valuesFor(
 }
 
 /** Whether a text is a value of a header, as it is declared. */
-export function isValueOf({ name, schema }: Header, text: string, { judges }: HeaderParts): boolean {
+export function isValueOf({ name, schema }: Header, text: string, { judge }: HeaderParts): boolean {
   const isList = [schema.type].flat().includes('array')
   if (/^etag$/i.test(name) && !isEntityTag(text)) return false
-  return judges.responseHeader(schema)({ value: isList ? elementsOf(text) : text })
+  return judge('responseHeader', schema)({ value: isList ? elementsOf(text) : text })
 }
 
 // What a schema does not say of headers that all clients know (RFC 9110), whose text is often `type: string`.
@@ -165,9 +166,9 @@ function addedHeaders(operation: Operation, parts: HeaderParts): Readonly<Record
 }
 
 // Of a schema that is none, `mount` says so, with its place.
-function isCompilable(schema: Header['schema'], { judges }: HeaderParts): boolean {
+function isCompilable(schema: Header['schema'], { judge }: HeaderParts): boolean {
   try {
-    return judges.responseHeader(schema) !== undefined
+    return judge('responseHeader', schema) !== undefined
   } catch {
     return false
   }

@@ -2,8 +2,11 @@
 // prefers, with the contract's examples, or else with a value that the contract's own validator accepts.
 
 import { STATUS_CODES } from 'node:http'
+import { createFunctions, createJudge } from '../compile/code/compilers.js'
+import type { ReadContract } from '../compile/read.js'
 import type { Content, Contract, Operation, Response } from '../document/contract.js'
 import { ownErrorStatuses } from '../document/defaults.js'
+import type { Functions } from '../document/functions.js'
 import { essence, isJson, isRange } from '../document/media-types.js'
 import { nodeOf, Reader } from '../document/reader.js'
 import { ownError } from '../document/request-error.js'
@@ -21,19 +24,21 @@ import { type Accepts, valuesOf } from './values.js'
 /** What the responses of a contract are made with. */
 export interface MakingParts extends HeaderParts {
   readonly errorStatuses: Contract['errorStatuses']
+  readonly functions: Functions
 }
 
 /** Creates them. */
-export function makingParts({ specification, judges: create, errorStatuses }: Contract): MakingParts {
-  const judges = create()
+export function makingParts({ specification, named, errorStatuses }: ReadContract): MakingParts {
+  const judge = createJudge(specification)
   const accepts: Accepts = (schema, value) => {
     try {
-      return judges.responseBody(schema)(value)
+      return judge('responseBody', schema)(value)
     } catch {
       return true // a part that does not compile alone; the whole is judged anyway
     }
   }
-  return { judges, accepts, reader: new Reader(specification), errorStatuses }
+  const functions = createFunctions(specification, named, judge)
+  return { judge, functions, accepts, reader: new Reader(specification), errorStatuses }
 }
 
 /** What a request says of the response that it wants. */

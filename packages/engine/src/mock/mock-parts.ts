@@ -2,6 +2,7 @@
 // does with the contract. A service that calls none of this loads none of it.
 
 import type { FastifyRequest } from 'fastify'
+import type { ReadContract } from '../compile/read.js'
 import type { Contract, Operation, Requirement, Response } from '../document/contract.js'
 import { ContractError } from '../document/contract-error.js'
 import { areSentAlike, credentialPlace } from '../document/security.js'
@@ -35,7 +36,7 @@ export interface MockOptions {
  * What `mount` takes for a mock of a contract.
  * @throws {ContractError} in production, whose responses must not be made up
  */
-export function mockParts(written: Contract, options: MockOptions = {}): MountParts<unknown> {
+export function mockParts(written: ReadContract, options: MockOptions = {}): MountParts<unknown> {
   return mockOf(written, options).parts
 }
 
@@ -46,7 +47,7 @@ interface Mock {
 }
 
 /** The same, with what makes the responses. @throws {ContractError} */
-export function mockOf(written: Contract, options: MockOptions): Mock {
+export function mockOf(written: ReadContract, options: MockOptions): Mock {
   refuseInProduction()
   const contract = withMockSecurity(written)
   const { handlers = {}, security = {}, context } = options
@@ -83,7 +84,7 @@ function isHandled(handler: unknown): boolean {
 function makingHandler(
   operation: Operation,
   make: MakeResponse,
-  contract: Contract,
+  contract: ReadContract,
   parts: MakingParts,
 ): AnyHandler {
   const byRequest = createByRequest(operation, contract, parts)
@@ -98,7 +99,7 @@ function makingHandler(
 
 // What a server cannot check, such as a certificate, a mock does not ask for; nor two credentials in one
 // place.
-function withMockSecurity(contract: Contract): Contract {
+function withMockSecurity(contract: ReadContract): ReadContract {
   const operations = [...contract.operations].map(([id, operation]): [string, Operation] => [
     id,
     { ...operation, security: operation.security.map((each) => checkable(each, contract)) },
@@ -144,9 +145,9 @@ function refusalsIn(statuses: Contract['errorStatuses']): Check['errors'] {
 
 // Where the contract has another form for its errors than the engine's: a value of its schema, with what is
 // known of the error in the fields that are named for it.
-function madeErrorBody(contract: Contract): ErrorBodyOf {
+function madeErrorBody(contract: ReadContract): ErrorBodyOf {
   const parts = makingParts(contract)
-  const checkOf = createResponseChecks(parts.judges)
+  const checkOf = createResponseChecks(parts.functions)
   const forms = errorForms(contract)
   const known = new Map<
     string,

@@ -2,7 +2,8 @@
 // with CORS, because a page of a development server is of another origin.
 
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Contract, Operation } from '../document/contract.js'
+import type { ReadContract } from '../compile/read.js'
+import type { Operation } from '../document/contract.js'
 import { ContractError, type Problem } from '../document/contract-error.js'
 import { operationPlace } from '../document/methods.js'
 import { RequestError } from '../document/request-error.js'
@@ -31,7 +32,7 @@ export interface MockServer {
  * Builds a server that responds as the contract says.
  * @throws {ContractError} if the contract cannot be served, or in production
  */
-export async function buildMock(contract: Contract, options: MockOptions = {}): Promise<MockServer> {
+export async function buildMock(contract: ReadContract, options: MockOptions = {}): Promise<MockServer> {
   const left: Problem[] = []
   const stubs = new Map<string, unknown>()
   for (;;) {
@@ -61,7 +62,7 @@ function isOf({ text, at, operations }: Found, operation: Operation): boolean {
 }
 
 async function ready(
-  written: Contract,
+  written: ReadContract,
   options: MockOptions,
   stubs: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly app: FastifyInstance; readonly unmade: readonly Problem[] }> {

@@ -22,7 +22,7 @@ import { errorHandler } from '../serve/response/error-response.js'
 import { securityAddition } from '../serve/security/addition.js'
 import { ambiguities } from '../serve/security/ambiguities.js'
 import { createSecurity, Security } from '../serve/security/security.js'
-import { createCompilers, handlerOf, type MountParts, missingHandlers, type Shared } from './parts.js'
+import { functionsOf, handlerOf, type MountParts, missingHandlers, type Shared } from './parts.js'
 import { located, type Problems } from './problems.js'
 import { routeOptions } from './route-options.js'
 import { prepareRouter } from './router.js'
@@ -77,7 +77,7 @@ function sharedIn<Resource>(
     checks instanceof Security ? checks : createSecurity(contract, checks, { cookieOrigins, address })
   return {
     ...parts,
-    ...createCompilers(contract),
+    ...functionsOf(contract),
     security,
     additions: [securityAddition(security), ...additions],
     ...found,

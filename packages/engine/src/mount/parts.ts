@@ -50,7 +50,7 @@ export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
 
 /** What the operations of a contract share. */
 export type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security' | 'additions'> &
-  ReturnType<typeof createCompilers> & {
+  ReturnType<typeof functionsOf> & {
     /** By the prefix of operations. */
     readonly addresses: ReadonlyMap<string, Address>
     readonly security: Security
@@ -66,13 +66,10 @@ export type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security'
     readonly refuseUnknown: (request: FastifyRequest) => never
   }
 
-/** What makes validators and writers of schemas. */
-export function createCompilers({ judges: create }: Contract) {
-  const judges = create()
-  return {
-    judges,
-    responseCheckOf: createResponseChecks(judges),
-  }
+/** The functions of a contract, and what checks responses by them. */
+export function functionsOf(contract: Contract) {
+  const functions = contract.functions()
+  return { functions, responseCheckOf: createResponseChecks(functions) }
 }
 
 /**

@@ -2,17 +2,17 @@
 
 import type { onSendHookHandler, RouteOptions } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
-import type { AnySchema } from '../document/keywords.js'
+import type { FunctionName, Validator } from '../document/functions.js'
 import { problemOf } from '../document/methods.js'
 import { ownError } from '../document/request-error.js'
 import { unmetSecurity } from '../document/security.js'
 import { takesUploads } from '../document/uploads.js'
+import { isStream } from '../kinds/index.js'
 import type { Address } from '../serve/base/address.js'
 import { isStub } from '../serve/base/stubs.js'
 import { itemsReceiver } from '../serve/request/arriving-items.js'
 import { createParameterReader } from '../serve/request/parameter-styles.js'
 import { receivedBy, responseTo } from '../serve/request/request-parts.js'
-import { type RequestSchemas, requestSchemas } from '../serve/request/request-schemas.js'
 import { checkMediaType, checkRequest, parseBody } from '../serve/request/request-validation.js'
 import { uploadOf } from '../serve/request/upload.js'
 import { ownAddition, provedHeaders } from '../serve/response/additions.js'
@@ -84,22 +84,19 @@ function implemented<Resource>(
   first: readonly Check[],
   shared: Shared<Resource>,
 ) {
-  const { contract, judges } = shared
+  const { functions } = shared
   const prefix = shared.prefixOf(operation)
-  const readParameters = collect(operation, shared, () =>
-    createParameterReader(operation, prefix, judges.request),
-  )
-  const receiveItems = collect(operation, shared, () => itemsReceiver(operation, judges.request))
+  const readParameters = collect(operation, shared, () => createParameterReader(operation, prefix, functions))
+  const receiveItems = collect(operation, shared, () => itemsReceiver(operation, functions))
   const checkType: Check = (request, reply) => {
     request[receivedBy] = operation
     request[responseTo] = reply.raw
     return checkMediaType(request, operation)
   }
   const parse: Check = parseBody
-  const request = requestSchemas(operation, contract.specification)
   return {
-    schema: request,
-    validatorCompiler: validatorCompiler(operation, request, shared),
+    schema: judgedParts(operation),
+    validatorCompiler: validatorCompiler(operation, shared),
     attachValidation: true, // checkRequest reports what it found
     onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), checkType),
     preValidation: hook(
@@ -114,7 +111,7 @@ function implemented<Resource>(
     handler: createRouteHandler(
       operation,
       handler,
-      { ...responses, writers: createJsonWriters(operation, judges) },
+      { ...responses, writers: createJsonWriters(operation, functions) },
       { ...shared, address: addressFor(operation, shared) },
     ),
   }
@@ -126,23 +123,42 @@ const closeIfUnread: onSendHookHandler = (request, reply, payload, done) => {
   done(null, payload)
 }
 
+/** In place of a schema, for Fastify. */
+interface Judged {
+  readonly judge: FunctionName
+}
+
+// The parts that Fastify validates: of a body, it compares these types with the one that checkMediaType gives it.
+// Cookies are validated where they are read, and items one by one.
+function judgedParts({ judges: { cookies: _, ...judges }, body }: Operation) {
+  const parts = Object.entries(judges).map(([part, judge]): [string, Judged] => [part, { judge }])
+  const content = bodyJudges(body).map(([mediaType, judge]) => [mediaType, { schema: { judge } }])
+  return {
+    ...Object.fromEntries(parts),
+    ...(content.length > 0 && { body: { content: Object.fromEntries(content) } }),
+  }
+}
+
+function bodyJudges(body: Operation['body']): [mediaType: string, judge: FunctionName][] {
+  return (body?.contents ?? []).flatMap((each): [string, FunctionName][] =>
+    each.judge === undefined || isStream(each) ? [] : [[each.mediaType, each.judge]],
+  )
+}
+
 // Fastify asks for them once the application is ready, and would stop at the first schema that fails: what
 // is wrong is to be known when the contract is mounted.
-function validatorCompiler<Resource>(
-  operation: Operation,
-  { body, ...parts }: RequestSchemas,
-  shared: Shared<Resource>,
-) {
-  const compile = (schema: unknown, part: string | undefined) =>
-    collect(operation, shared, () => shared.judges.request(schema as AnySchema, part)) ?? (() => true)
-  const bodies = Object.values(body?.content ?? {}).map(({ schema }) => ['body', schema] as const)
-  const compiled = new Map<unknown, ReturnType<typeof compile>>()
+function validatorCompiler<Resource>(operation: Operation, shared: Shared<Resource>) {
+  const { cookies: _, ...judges } = operation.judges
+  const names = [...Object.values(judges), ...bodyJudges(operation.body).map(([, judge]) => judge)]
+  const validators = new Map<FunctionName, Validator>()
   shared.compilers.push(() => {
-    for (const [part, schema] of [...Object.entries(parts), ...bodies])
-      compiled.set(schema, compile(schema, part))
+    for (const name of names) {
+      const validate = collect(operation, shared, () => shared.functions.validator(name))
+      if (validate !== undefined) validators.set(name, validate)
+    }
   })
-  return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
-    compiled.get(schema) ?? compile(schema, httpPart)
+  // Each is of judgedParts.
+  return ({ schema }: { schema: unknown }) => validators.get((schema as Judged).judge) ?? (() => true)
 }
 
 function checkOf<Resource>(

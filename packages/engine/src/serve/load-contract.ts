@@ -18,8 +18,8 @@ import {
   pathOf,
   unpack,
   writtenName,
-} from '../document/plan.js'
-import { codeIn, loadJudges } from './code/load.js'
+} from '../plan/plan.js'
+import { codeIn, loadFunctions } from './code/load.js'
 
 export interface LoadOptions {
   /** Replaces reading files from the folder of the contract: see `filesOf`. */
@@ -52,13 +52,13 @@ export async function loadContract<Readers extends ExtensionReaders = Readonly<R
     ...(leftOpen.header && { header: defaultLimits.headerBytes }),
   }
   const code = codeIn(Buffer.from(body.code).toString())
-  const judges = () => loadJudges(code)
-  const loaded = { ...contract, limits, judges, ...functionsOf(body, file) }
+  const functions = () => loadFunctions(code)
+  const loaded = { ...contract, limits, functions, ...textsOf(body, file) }
   await checkMethods(loaded)
   return loaded as Contract & { readonly extensions: ReadBy<Readers> } // by the same readers
 }
 
-function functionsOf(body: PlanBody, file: string): Pick<Contract, 'locate' | 'write'> {
+function textsOf(body: PlanBody, file: string): Pick<Contract, 'locate' | 'write'> {
   // Copies: these are views of the whole plan.
   const texts = new Map([...body.texts].map(([name, each]) => [name, Buffer.from(each)]))
   const written = new Map(

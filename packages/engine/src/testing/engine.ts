@@ -114,7 +114,7 @@ export function contractOf(document: object, file = 'openapi.yaml'): Promise<Rea
 export function contractWith(
   operations: Readonly<Record<string, object>>,
   more: object = {},
-): Promise<Contract> {
+): Promise<ReadContract> {
   const { schemas = {}, ...others } = more as { schemas?: object }
   const paths: Record<string, object> = {}
   for (const [operationId, route] of Object.entries(operations)) {

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
-import { compileContract } from '../compile/index.js'
+import { compileContract, type ReadContract } from '../compile/index.js'
 import type { Contract, LoadOptions } from '../index.js'
 import { servedFiles } from '../tools.js'
 
@@ -31,9 +31,9 @@ export function loadingProved<Result extends Contract>(
   }
 }
 
-// A plan leaves out the text.
-function dataOf({ locate: _, write: __, judges: ___, ...data }: Contract): object {
-  const { text: ____, ...kept } = data as typeof data & { readonly text?: string }
+// A plan leaves out the text, and has the functions of the schemas.
+function dataOf({ locate: _, write: __, functions: ___, ...data }: Contract): object {
+  const { text: ____, named: _____, ...kept } = data as typeof data & Partial<ReadContract>
   return kept
 }
 

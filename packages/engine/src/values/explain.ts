@@ -6,7 +6,7 @@
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Schema } from '../document/contract.js'
-import type { Validator } from '../document/judges.js'
+import type { Validator } from '../document/functions.js'
 import { type AnySchema, isNode, schemaKeywords } from '../document/keywords.js'
 import { toRegExp } from '../document/patterns.js'
 import { jsonPointer } from '../document/pointer.js'

@@ -137,12 +137,12 @@ t.test('an operation is read with all it declares', async (t) => {
     'those of the path item, but for those that other parts of the contract describe',
   )
   t.equal(list?.body, undefined)
-  t.strictSame(create?.body, {
+  const judge = /^body\d+$/
+  const schema = { $ref: '#/components/schemas/NewToy' }
+  t.match(create?.body, {
     required: true,
     mediaTypes: ['application/json'],
-    contents: [
-      { mediaType: 'application/json', kind: 'json', schema: { $ref: '#/components/schemas/NewToy' } },
-    ],
+    contents: [{ mediaType: 'application/json', kind: 'json', schema, judge }],
   })
   t.match(create?.responses.get('201')?.headers, [
     { name: 'X-Request-Id', required: true, setByServer: true },

@@ -12,7 +12,7 @@ t.test('what no value was found for is refused again, and not tried again', asyn
   const operation = contract.operations.get('it')
   if (operation === undefined) throw new Error('no operation')
   const parts = makingParts(contract)
-  const own = createResponseChecks(parts.judges)(operation, true)
+  const own = createResponseChecks(parts.functions)(operation, true)
   let judged = 0
   const check = {
     ...own,

@@ -219,18 +219,18 @@ t.test('each schema of a request is compiled once', async (t) => {
       },
     },
   })
-  const parts: unknown[] = []
-  const judges = () => {
-    const made = contract.judges()
-    const request: typeof made.request = (schema, part) => {
-      parts.push(part)
-      return made.request(schema, part)
+  const asked: string[] = []
+  const functions = () => {
+    const made = contract.functions()
+    const validator: typeof made.validator = (name) => {
+      asked.push(contract.named.judges.get(name)?.how ?? '')
+      return made.validator(name)
     }
-    return { ...made, request }
+    return { ...made, validator }
   }
-  await mount(app, { contract: { ...contract, judges }, handlers: { putToy: noContent } })
+  await mount(app, { contract: { ...contract, functions }, handlers: { putToy: noContent } })
   await app.ready()
-  t.strictSame(parts.sort(), ['body', 'body', 'headers', 'params', 'querystring'])
+  t.strictSame(asked.sort(), ['body', 'body', 'headers', 'params', 'querystring'])
 })
 
 t.test('a stub of such an operation responds 501, and public operations are served', async (t) => {

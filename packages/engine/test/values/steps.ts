@@ -3,11 +3,12 @@
 
 import Fastify from 'fastify'
 import t from 'tap'
-import { createJudges } from '../../src/compile/code/compilers.js'
+import { createJudge } from '../../src/compile/code/compilers.js'
 import { readContract } from '../../src/compile/index.js'
-import type { Schema } from '../../src/document/contract.js'
+import type { Operation, Schema } from '../../src/document/contract.js'
 import { errorHandler, mount } from '../../src/index.js'
 import { createResponseChecks } from '../../src/serve/response/response-validation.js'
+import { contractWith } from '../../src/testing/engine.js'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const twice = (name: string) => ({ properties: { of: ref(name) } })
@@ -47,14 +48,14 @@ const schemas = {
   },
 }
 
-const { request: compile } = createJudges({ components: { schemas } })
+const judge = createJudge({ components: { schemas } })
 const nested = (depth: number, leaf: object = {}) =>
   Array.from({ length: depth }).reduce<object>((of) => ({ of }), leaf)
 const ones = (length: number) => Array.from({ length }, () => 1)
 
 for (const name of ['All', 'Any', 'One', 'If', 'Not', 'Dependent', 'Asked']) {
   t.test(`a schema that doubles is judged in a bounded number of steps: ${name}`, async (t) => {
-    const validate = compile(ref(name), 'body')
+    const validate = judge('body', ref(name))
     const before = process.cpuUsage()
     t.notOk(validate(nested(60)))
     t.match(validate.errors, [{ keyword: 'steps', message: 'takes too many steps to check' }])
@@ -72,7 +73,7 @@ const fat: [title: string, leaf: object][] = [
 
 for (const [title, leaf] of fat) {
   t.test(`what a doubled value has within is counted: ${title}`, async (t) => {
-    const validate = compile(ref('Any'), 'body')
+    const validate = judge('body', ref('Any'))
     const before = process.cpuUsage()
     t.notOk(validate(nested(40, leaf)))
     t.match(validate.errors, [{ keyword: 'steps' }])
@@ -101,7 +102,7 @@ const meant: [title: string, schema: Schema, value: unknown][] = [
 
 for (const [title, schema, value] of meant) {
   t.test(`a value is judged however large it is: ${title}`, async (t) => {
-    const validate = compile(schema, 'body')
+    const validate = judge('body', schema)
     t.ok(validate(value), JSON.stringify(validate.errors))
   })
 }
@@ -116,23 +117,26 @@ function tree(depth: number, leaves: number): object {
 }
 
 t.test('the count begins anew with each value', async (t) => {
-  const validate = compile({ items: { type: 'integer' } }, 'body')
+  const validate = judge('body', { items: { type: 'integer' } })
   for (let i = 0; i < 5; i++) t.ok(validate(ones(60_000)))
-  t.notOk(compile(ref('All'), 'body')(nested(60)))
+  t.notOk(judge('body', ref('All'))(nested(60)))
   t.ok(validate(ones(60_000)))
 })
 
 t.test('a pattern of the contract that overflows the stack refuses the text', async (t) => {
-  const validate = compile({ type: 'string', pattern: '^(?:a|b)*$' }, 'body')
+  const validate = judge('body', { type: 'string', pattern: '^(?:a|b)*$' })
   t.ok(validate('ab'))
   t.notOk(validate('ab'.repeat(2e7)))
   t.match(validate.errors, [{ keyword: 'steps' }])
 })
 
 t.test('a response that would take too many steps is one that the contract does not declare', async (t) => {
-  const contents = [{ mediaType: 'application/json', kind: 'json', schema: ref('All') }] as const
-  const responses = new Map([['200', { status: '200', key: '200', headers: [], contents }]])
-  const check = createResponseChecks(createJudges({ components: { schemas } }))({ id: 'a', responses }, true)
+  const content = { 'application/json': { schema: ref('All') } }
+  const contract = await contractWith(
+    { a: { responses: { 200: { description: 'It.', content } } } },
+    { schemas },
+  )
+  const check = createResponseChecks(contract.functions())(contract.operations.get('a') as Operation, true)
   t.throws(() => check.body(200, nested(60)), { message: /body at "" takes too many steps to check/ })
   const circular: { of?: object } = {}
   circular.of = circular

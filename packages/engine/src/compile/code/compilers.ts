@@ -4,10 +4,9 @@ import { compileFunction } from 'node:vm'
 import type { Ajv, CodeOptions, Options, ValidateFunction } from 'ajv'
 import type { Schema } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
-import type { Judges, Validator, WriteJson } from '../../document/judges.js'
+import type { FunctionName, Functions, Validator, WriteJson } from '../../document/functions.js'
 import type { AnySchema } from '../../document/keywords.js'
 import { Reader } from '../../document/reader.js'
-import { parts } from '../../serve/request/request-parts.js'
 import type { NumberMode } from '../../values/exact-numbers.js'
 import { createExplain, everyError, explaining } from '../../values/explain.js'
 import { compileOnce } from '../../values/once.js'
@@ -18,6 +17,7 @@ import { createDefaultCheck } from '../schemas/defaults.js'
 import { withEvaluations } from '../schemas/evaluated-keywords.js'
 import { compilableWithout, type Forbidden, forbid } from '../schemas/read-write-only.js'
 import { createReferences } from '../schemas/references.js'
+import { type How, isOfRequest, type NamedSchemas, type RequestHow, requestPlaces } from './names.js'
 import { PrintedWriters } from './print-writers.js'
 
 /** What compiles the schemas that are judged alike. */
@@ -36,8 +36,14 @@ export interface CompilerOptions {
   readonly onCompiled?: (validate: ValidateFunction, compiler: Compiler) => void
 }
 
-/** The functions of the schemas of a document. */
-export function createJudges(document: object, options: CompilerOptions = {}): Judges {
+/** Compiles schemas, by how their values are judged. It throws if a schema is invalid. */
+export interface Judge {
+  (how: RequestHow, schema: AnySchema): Validator
+  (how: How, schema: AnySchema): ValidateFunction
+}
+
+/** What compiles the schemas of a document. */
+export function createJudge(document: object, options: CompilerOptions = {}): Judge {
   const ofBodies = { ownProperties: true, allErrors: false }
   const validators = lazily(() => createValidators(document, options))
   const headers = lazily(() => create('header', 'text', {}, undefined, options))
@@ -45,16 +51,43 @@ export function createJudges(document: object, options: CompilerOptions = {}): J
   // The receiver is the authority of what it responds: readOnly values may be there, and writeOnly ones not.
   const received = lazily(() => createReferring('received', 'json', ofBodies, 'writeOnly', document, options))
   const ids = lazily(() => create('request-id', 'check', {}, undefined, options))
-  return {
-    request: (schema, httpPart) => validators()(schema, httpPart),
+  const others: Readonly<Record<Exclude<How, RequestHow>, (schema: AnySchema) => ValidateFunction>> = {
     responseHeader: compileOnce((schema) =>
       headers().compile({ type: 'object', properties: { value: compilable(schema, 'text') } }),
     ),
     responseBody: compileOnce((schema) => bodies()(schema)),
     received: compileOnce((schema) => received()(schema, (body) => ({ properties: { body } }))),
     requestId: (schema) => ids().compile(compilable(schema)),
-    writer: (schema) => createWriter(schema, document),
   }
+  function judge(how: RequestHow, schema: AnySchema): Validator
+  function judge(how: How, schema: AnySchema): ValidateFunction
+  function judge(how: How, schema: AnySchema): ValidateFunction {
+    return isOfRequest(how) ? validators()(how, schema) : others[how](schema)
+  }
+  return judge
+}
+
+/** The functions of a contract's schemas, compiled when they are asked for. */
+export function createFunctions(
+  document: object,
+  named: NamedSchemas,
+  judge = createJudge(document),
+): Functions {
+  const judgeOf: Functions['judge'] = (name) => {
+    const { how, schema } = known(named.judges, name)
+    return judge(how, schema)
+  }
+  return {
+    judge: judgeOf,
+    validator: (name) => judgeOf(name) as Validator, // those of requests explain what they refuse
+    writer: (name) => createWriter(known(named.writers, name), document),
+  }
+}
+
+function known<Found>(all: ReadonlyMap<FunctionName, Found>, name: FunctionName): Found {
+  const found = all.get(name)
+  if (found === undefined) throw new Error(`the contract has no function ${name}`)
+  return found
 }
 
 function createWriter(schema: AnySchema, document: object): WriteJson {
@@ -70,7 +103,7 @@ function createWriter(schema: AnySchema, document: object): WriteJson {
  */
 export function isCompilable(document: object, schema: AnySchema): boolean {
   try {
-    createJudges(document).request(schema, 'body')
+    createJudge(document)('body', schema)
     return true
   } catch (error) {
     return error instanceof ContractError
@@ -142,7 +175,10 @@ function createReferring(
 }
 
 // Only parameters are coerced, because they arrive as text.
-function createValidators(document: object, options: CompilerOptions): Judges['request'] {
+function createValidators(
+  document: object,
+  options: CompilerOptions,
+): (how: RequestHow, schema: AnySchema) => Validator {
   const own = { ownProperties: true }
   const parameters = create('parameters', 'text', own, undefined, options, true)
   const body = create('body', 'json', own, 'readOnly', options, true)
@@ -150,16 +186,16 @@ function createValidators(document: object, options: CompilerOptions): Judges['r
   const compileBody = explained(body, (schema) => withReferences(schema))
   const compileParameters = explained(parameters, (schema) => schema)
   const faultyDefaults = createDefaultCheck(document)
-  return (schema, httpPart) => {
-    const faults = faultyDefaults(parts.find((each) => each.httpPart === httpPart)?.name ?? 'content', schema)
+  return (how, schema) => {
+    const faults = faultyDefaults(requestPlaces[how], schema)
     if (faults.length > 0) throw new Error(faults.join('; '))
-    if (httpPart === 'body' || httpPart === 'json' || typeof schema === 'boolean') return compileBody(schema)
+    if (how === 'body' || how === 'json' || typeof schema === 'boolean') return compileBody(schema)
     const excused = withExcuses(schema, (each) => each)
     const exact = withEvaluations(compilable(excused, 'text'))
     // Proxies and browsers add headers and cookies, and the application's prefix may have parameters. The
     // contract declares all of a query.
-    if (httpPart === 'querystring') return compileParameters({ ...exact, additionalProperties: false })
-    return compileParameters(httpPart === 'headers' ? withLowerCaseNames(exact) : exact)
+    if (how === 'querystring') return compileParameters({ ...exact, additionalProperties: false })
+    return compileParameters(how === 'headers' ? withLowerCaseNames(exact) : exact)
   }
 }
 

@@ -4,7 +4,7 @@
 import { _, type Ajv, type Code, type ValidateFunction } from 'ajv'
 import standaloneModule from 'ajv/dist/standalone/index.js'
 import { type AnySchema, schemasIn } from '../../document/keywords.js'
-import { keyOf } from '../../serve/code/keys.js'
+import { keyOf } from '../../plan/keys.js'
 import { changedIn, inHolder, isChanging } from '../../values/defaulted.js'
 import { assertionsOf } from '../../values/explain.js'
 import { stepsOfSchemas } from '../schemas/step-keyword.js'

@@ -119,6 +119,7 @@ function readOperation(
     path,
     route: routeOf(path),
     ...result,
+    judges: {},
     body: withUploads(reader, place, result.body, reader.node(node['x-limits']).bodyBytes),
     unsupported,
     limits: readOperationLimits(reader, place, node, result),

@@ -1,7 +1,15 @@
 // Requests that the service sends: those of webhooks, and of the callbacks of operations. What cannot be sent
 // as declared is a warning, because the contract can be served without it.
 
-import type { Content, Contract, Operation, Parameter, Schema, SentRequest } from '../../document/contract.js'
+import {
+  type Content,
+  type Contract,
+  type Operation,
+  type Parameter,
+  type Schema,
+  type SentRequest,
+  signatureHeaders,
+} from '../../document/contract.js'
 import type { Pointer } from '../../document/contract-error.js'
 import { essence, isJson, isRange } from '../../document/media-types.js'
 import { methodPlace, operationPlace, operationsIn } from '../../document/methods.js'
@@ -9,7 +17,6 @@ import { moduleName } from '../../document/names.js'
 import { found, type Node, type Reader } from '../../document/reader.js'
 import { readUrl } from '../../document/runtime-expressions.js'
 import { oneLine } from '../../lib/one-line.js'
-import { signatureHeaders } from '../../serve/outgoing/signature.js'
 import { readContents } from './content.js'
 import { effectiveParameters, readParameters } from './parameters.js'
 import { bodiless, isStatus } from './read-responses.js'

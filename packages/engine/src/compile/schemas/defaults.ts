@@ -4,7 +4,7 @@
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
 import type { Schema } from '../../document/contract.js'
-import type { Validator } from '../../document/judges.js'
+import type { Validator } from '../../document/functions.js'
 import { type AnySchema, type Subschema, subschemasOf } from '../../document/keywords.js'
 import { createExplain, everyError, explaining } from '../../values/explain.js'
 import { describeViolations } from '../../values/messages.js'

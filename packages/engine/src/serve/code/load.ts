@@ -5,19 +5,19 @@ import type { ValidateFunction } from 'ajv'
 import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
 import type { Contract } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
-import type { Judges, Validator } from '../../document/judges.js'
+import type { FunctionName, Functions, Validator } from '../../document/functions.js'
 import type { AnySchema } from '../../document/keywords.js'
+import type { Code, PrintedCompiler, PrintedFunctions } from '../../plan/code.js'
+import { keyOf } from '../../plan/keys.js'
 import { changing } from '../../values/changes.js'
 import type { NumberMode } from '../../values/exact-numbers.js'
 import { createExplain, explaining, type Known } from '../../values/explain.js'
 import { resolveIn } from '../../values/references.js'
 import { runtime } from '../../values/runtime.js'
-import type { Code, PrintedCompiler, PrintedFunctions } from './code.js'
-import { keyOf } from './keys.js'
 
 /** A contract with the functions of its code, instead of such as are compiled. */
 export function withCode<Read extends Contract>(contract: Read, code: Code): Read {
-  return { ...contract, judges: () => loadJudges(code) }
+  return { ...contract, functions: () => loadFunctions(code) }
 }
 
 const ofAnother = 'the code is that of another contract: compile it again'
@@ -32,12 +32,11 @@ export function codeIn(text: string): Code {
 }
 
 /** The functions of a contract's code. */
-export function loadJudges(code: Code): Judges {
+export function loadFunctions(code: Code): Functions {
   const loaded = new Map<string, Compiled>()
   let writers: ReturnType<Code['writers']> | undefined
-  const judge = (schema: AnySchema, name: string, part?: string): ValidateFunction => {
-    const found = code.judges[keyOf(schema, name, part)]
-    if (found === undefined) throw new Error(ofAnother)
+  const judge = (name: FunctionName): ValidateFunction => {
+    const found = printedOf(code.judges, name)
     if ('problems' in found) throw new ContractError(found.problems)
     if ('message' in found) throw new Error(found.message)
     const [compiler, key] = found
@@ -46,18 +45,19 @@ export function loadJudges(code: Code): Judges {
     return compiled(key)
   }
   return {
-    request: (schema, part) => judge(schema, 'request', part) as Validator, // they explain what they refuse
-    responseHeader: (schema) => judge(schema, 'responseHeader'),
-    responseBody: (schema) => judge(schema, 'responseBody'),
-    received: (schema) => judge(schema, 'received'),
-    requestId: (schema) => judge(schema, 'requestId'),
-    writer: (schema) => {
+    judge,
+    validator: (name) => judge(name) as Validator, // those of requests explain what they refuse
+    writer: (name) => {
       writers ??= code.writers(runtime)
-      const write = writers[`r${keyOf(schema)}`]
-      if (write === undefined) throw new Error(ofAnother)
-      return write
+      return printedOf(writers, name)
     },
   }
+}
+
+function printedOf<Printed>(all: Readonly<Record<FunctionName, Printed>>, name: FunctionName): Printed {
+  const found = all[name]
+  if (found === undefined) throw new Error(ofAnother)
+  return found
 }
 
 /** The validator of a key. */

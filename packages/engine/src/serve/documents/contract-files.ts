@@ -3,12 +3,12 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract, FileForm, FileServers } from '../../document/contract.js'
+import { hasRelativeServer } from '../../document/own-server.js'
 import { isOpenApi30, isOpenApi32 } from '../../document/versions.js'
 import { type Address, type AddressOptions, addressOf } from '../base/address.js'
 import { documentPaths } from '../base/own-paths.js'
 import { apiCatalog } from './api-catalog.js'
 import { addDocument, type DocumentPlace, documentPlace, ownServerOf } from './document-place.js'
-import { hasRelativeServer } from './own-server.js'
 
 const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
 const jsonType = 'application/json; charset=utf-8'

@@ -4,12 +4,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
+import { type OwnServer, ownServer } from '../../document/own-server.js'
 import type { Address } from '../base/address.js'
 import { scopesOf } from '../base/mounted.js'
 import { operationAt } from '../base/own-paths.js'
 import { hasParameter } from '../base/route-segments.js'
 import { type AssetOptions, addAsset, type Made } from './assets.js'
-import { type OwnServer, ownServer } from './own-server.js'
 
 /** Where the documents of a contract are in its scope. */
 export interface DocumentPlace {

@@ -63,9 +63,9 @@ export function createOutgoing<
   Requests extends Exchanges<Requests> = Record<never, never>,
   Operations extends { readonly [Id in keyof Operations]: Exchanges<Operations[Id]> } = Record<never, never>,
 >(contract: Contract): { readonly webhooks: Webhooks<Requests>; readonly callbacks: Callbacks<Operations> } {
-  const judges = contract.judges()
-  const checkOf = createResponseChecks(judges)
-  const readerOf = createResponseReaders(contract, judges)
+  const functions = contract.functions()
+  const checkOf = createResponseChecks(functions)
+  const readerOf = createResponseReaders(contract, functions)
   const makeOf = (request: SentRequest) => {
     const make = createMake(request, checkOf(declared(request), true))
     return Object.assign(make, { readResponse: readerOf(request) })

@@ -2,8 +2,7 @@
 // bounded and validated as those of a request are.
 
 import type { Content, Contract, SentRequest } from '../../document/contract.js'
-import type { Judges } from '../../document/judges.js'
-import type { AnySchema } from '../../document/keywords.js'
+import type { FunctionName, Functions } from '../../document/functions.js'
 import { isUtf8, responseContent } from '../../document/media-types.js'
 import { kindOf } from '../../kinds/index.js'
 import { GrowingBuffer } from '../request/body.js'
@@ -28,12 +27,12 @@ type ReadBody = (bytes: Buffer) => unknown
  */
 export function createResponseReaders(
   contract: Contract,
-  judges: Judges,
+  functions: Functions,
 ): (request: SentRequest) => ReadResponse<Read> {
-  const compile = createCompiler(judges)
+  const checkOf = createCheckOf(functions)
   return ({ place, responses }) => {
     const statuses = [...responses].map(([status, { contents }]) => {
-      return [status, contents.map((each) => ({ ...each, read: bodyReader(each, compile) }))] as const
+      return [status, contents.map((each) => ({ ...each, read: bodyReader(each, checkOf) }))] as const
     })
     const contentsOf = byStatus(new Map(statuses))
     return async (response) => {
@@ -75,10 +74,11 @@ async function bytesOf(body: Response['body'], max: number): Promise<Buffer> {
   return buffer.bytes
 }
 
-function bodyReader(content: Content, compile: Compile): ReadBody {
+function bodyReader(content: Content, checkOf: CheckOf): ReadBody {
   const { received, isOfValue } = kindOf(content)
   if (received === undefined) throw new Error(`${content.mediaType} is not received`)
-  const check = content.schema === undefined ? undefined : compile(content.schema)
+  const { schema, judge = '' } = content
+  const check = schema === undefined ? undefined : checkOf(judge)
   return (bytes) => {
     if (isOfValue && bytes.length === 0) throw new Error('the body is missing')
     const { value, faults } = received.read(bytes, content, content.mediaType)
@@ -88,12 +88,12 @@ function bodyReader(content: Content, compile: Compile): ReadBody {
   }
 }
 
-type Compile = (schema: AnySchema) => (value: unknown) => unknown
+type CheckOf = (judge: FunctionName) => (value: unknown) => unknown
 
 // Within an object, because a value (a default, an int64) is changed in what holds it.
-function createCompiler({ received }: Judges): Compile {
-  return (schema) => {
-    const validate = received(schema)
+function createCheckOf({ judge }: Functions): CheckOf {
+  return (name) => {
+    const validate = judge(name)
     return (value) => {
       const holder = { body: value }
       if (validate(holder)) return holder.body

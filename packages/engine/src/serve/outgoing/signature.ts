@@ -3,9 +3,8 @@
 // is Node's own.
 
 import { createHmac } from 'node:crypto'
+import type { signatureHeaders } from '../../document/contract.js'
 
-/** The headers of a signature, which are no parameters of a request. */
-export const signatureHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 type SignatureHeader = (typeof signatureHeaders)[number]
 
 /** What a receiver verifies. */

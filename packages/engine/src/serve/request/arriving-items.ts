@@ -4,7 +4,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
-import type { Judges } from '../../document/judges.js'
+import type { Functions } from '../../document/functions.js'
 import { RequestError } from '../../document/request-error.js'
 import { isStream } from '../../kinds/index.js'
 import { errorsMax as keptMax } from '../../values/explain.js'
@@ -164,11 +164,11 @@ class CountedItems implements AsyncIterable<unknown> {
 /** Has an operation receive streams of items; undefined if it declares none. */
 export function itemsReceiver(
   operation: Operation,
-  judge: Judges['request'],
+  functions: Functions,
 ): ((request: FastifyRequest) => void) | undefined {
   const streams = (operation.body?.contents ?? []).filter(isStream)
   if (streams.length === 0) return undefined
-  const rules = new Map(streams.map((each) => [each, rulesOf(each, operation, judge)]))
+  const rules = new Map(streams.map((each) => [each, rulesOf(each, operation, functions)]))
   return (request) => {
     const content = request.body instanceof Upload ? contentOf(request) : undefined
     const own = content && rules.get(content)
@@ -177,9 +177,9 @@ export function itemsReceiver(
 }
 
 function rulesOf(
-  { schema = true, framing = 'lines' }: Content,
+  { judge = '', framing = 'lines' }: Content,
   { limits }: Operation,
-  judge: Judges['request'],
+  functions: Functions,
 ): ItemRules {
-  return { framing, validate: judge(schema, 'body'), max: limits.item ?? limits.body }
+  return { framing, validate: functions.validator(judge), max: limits.item ?? limits.body }
 }

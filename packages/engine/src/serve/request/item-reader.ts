@@ -1,7 +1,7 @@
 // Reads the texts of items, one by one: the value of each, as the contract has it, or what is wrong with it.
 
 import type { Framing } from '../../document/framing.js'
-import type { Validator } from '../../document/judges.js'
+import type { Validator } from '../../document/functions.js'
 import { ownError, RequestError } from '../../document/request-error.js'
 import { capitalized } from '../../lib/texts.js'
 import { parseJson } from '../../values/json.js'

@@ -2,7 +2,7 @@
 // from the message that the field is not needed.
 
 import type { ErrorObject } from 'ajv'
-import type { Validator } from '../../document/judges.js'
+import type { Validator } from '../../document/functions.js'
 import { jsonPointer, tokensOf } from '../../document/pointer.js'
 
 /** The places of a body whose errors are about a null, and would have none if the field were absent. */

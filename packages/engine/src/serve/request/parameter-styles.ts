@@ -5,7 +5,7 @@ import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import type { Content, Operation, Parameter, ParameterForm } from '../../document/contract.js'
 import { isExplodedObject } from '../../document/exploded-object.js'
-import type { Judges, Validator } from '../../document/judges.js'
+import type { Functions, Validator } from '../../document/functions.js'
 import { jsonPointer } from '../../document/pointer.js'
 import { kindOf } from '../../kinds/index.js'
 import type { Parsed, Received } from '../../kinds/kind.js'
@@ -18,7 +18,6 @@ import { decodeCookie, sentCookies } from './cookies.js'
 import { exceptFor, invalidText, withoutBlanks } from './parameter-text.js'
 import { queryOfParameters } from './query-keys.js'
 import { type RequestPart, readCookies } from './request-parts.js'
-import { parametersSchema } from './request-schemas.js'
 import { noteErrors } from './request-validation.js'
 
 type Values = Record<string, unknown>
@@ -87,16 +86,16 @@ const locations: readonly Location[] = [
 export function createParameterReader(
   operation: Operation,
   prefix: string,
-  compile: Judges['request'],
+  functions: Functions,
 ): ((request: FastifyRequest) => void) | undefined {
   const styled = operation.parameters.filter((each): each is StyledParameter => each.form !== undefined)
   if (styled.length === 0) return undefined
-  const cookieSchema = parametersSchema(operation, 'cookie')
-  const validateCookies = cookieSchema && compile(cookieSchema, 'cookies')
+  const { cookies } = operation.judges
+  const validateCookies = cookies === undefined ? undefined : functions.validator(cookies)
   const readers = locations.flatMap((location) => {
     const here = styled.filter((each) => each.in === location.in)
     if (here.length === 0) return []
-    const reads = here.map((each) => createRead(each, operation, location, compile))
+    const reads = here.map((each) => createRead(each, operation, location, functions))
     return { location, reads, sentIn: location.sent(here, prefix + operation.path) }
   })
   return (request) => {
@@ -127,12 +126,12 @@ function createRead(
   parameter: StyledParameter,
   { parameters }: Operation,
   location: Location,
-  compile: Judges['request'],
+  functions: Functions,
 ): Read {
-  const { form } = parameter
-  if (form.content !== undefined) return createReadWhole(parameter, form.content, compile)
+  const { form, judge } = parameter
+  const validate = judge === undefined ? undefined : functions.validator(judge)
+  if (form.content !== undefined) return createReadWhole(parameter, form.content, validate)
   const name = location.in === 'header' ? parameter.name.toLowerCase() : parameter.name
-  const validate = form.style === 'json' ? compile(parameter.schema, 'json') : undefined
   const fieldOf = createFieldOf(parameter, parameters)
   const coded = form.style === 'cookie' ? { ...location, decode: withoutBlanks } : location
   return (sent, values) => {
@@ -151,8 +150,7 @@ function createRead(
 }
 
 // The whole query, with nothing of it left to other parameters.
-function createReadWhole({ name }: Parameter, content: Content, compile: Judges['request']): Read {
-  const validate = content.schema === undefined ? undefined : compile(content.schema, 'json')
+function createReadWhole({ name }: Parameter, content: Content, validate: Validator | undefined): Read {
   const { received } = kindOf(content)
   if (received === undefined) throw new Error(`${name}: ${content.mediaType} is not received`)
   return (sent, values, request) => {

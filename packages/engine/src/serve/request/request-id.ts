@@ -8,8 +8,8 @@ const ascii = /^[\x20-\x7e]*$/
 /** Creates the check of a client's own `X-Request-Id`: whether the contract's schema allows it, in ASCII. */
 export function createRequestIdCheck({
   requestId,
-  judges,
-}: Pick<Contract, 'requestId' | 'judges'>): (id: string) => boolean {
-  const validate = judges().requestId(requestId)
+  functions,
+}: Pick<Contract, 'requestId' | 'functions'>): (id: string) => boolean {
+  const validate = functions().judge(requestId)
   return (id) => ascii.test(id) && validate(id)
 }

@@ -164,7 +164,7 @@ function createNamesIn(document: object): NamesIn {
 
 // Of the declared errors, in the order of how many responses have them, the first form that can be made.
 function commonForm(contract: Contract, namesIn: NamesIn, own: ErrorBodyOf | undefined): ErrorForm {
-  const checkOf = createResponseChecks(contract.judges())
+  const checkOf = createResponseChecks(contract.functions())
   const forms = commonErrors(contract).map((response) => {
     const responses = new Map(['4xx', '5xx'].map((status) => [status, { ...response, status }]))
     return formOf(responses, checkOf({ id: 'errors', responses }, false), namesIn, own, plainError)

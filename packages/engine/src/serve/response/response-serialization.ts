@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { stringify } from 'lossless-json'
 import type { Content, Operation, Response } from '../../document/contract.js'
-import type { Judges, WriteJson } from '../../document/judges.js'
+import type { Functions, WriteJson } from '../../document/functions.js'
 import { responseContent } from '../../document/media-types.js'
 import { contentsOf, dependsOnAccept, successesAmong } from '../../document/responses.js'
 import { kindOf, sentType, silentContents } from '../../kinds/index.js'
@@ -103,10 +103,12 @@ function createBodyWriter(operation: Operation, check: ResponseCheck, toJson: Js
 export type JsonWriters = ReadonlyMap<Content, WriteJson>
 
 /** Creates the writers of an operation. */
-export function createJsonWriters({ responses }: Operation, judges: Pick<Judges, 'writer'>): JsonWriters {
+export function createJsonWriters(
+  { responses }: Operation,
+  functions: Pick<Functions, 'writer'>,
+): JsonWriters {
   const writers = contentsOf(responses.values()).flatMap((content) => {
-    const inJson = kindOf(content).sent?.inJson?.(content)
-    return inJson === undefined ? [] : [[content, judges.writer(inJson.schema ?? true)] as const]
+    return content.writer === undefined ? [] : [[content, functions.writer(content.writer)] as const]
   })
   return new Map(writers)
 }

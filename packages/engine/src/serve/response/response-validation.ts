@@ -2,14 +2,13 @@
 // invalid response is a bug in the service: the client gets a 500 without details, the log has the operation,
 // the status and the JSON pointer.
 
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import type { Content, Header, Operation } from '../../document/contract.js'
-import type { Judges } from '../../document/judges.js'
-import type { AnySchema } from '../../document/keywords.js'
+import type { FunctionName, Functions } from '../../document/functions.js'
 import { responseContent } from '../../document/media-types.js'
 import { contentsOf, errorsAmong } from '../../document/responses.js'
 import { isStream, kindOf } from '../../kinds/index.js'
-import { because, type Compile, type ContentFault } from '../../kinds/kind.js'
+import { because, type ContentFault, type ErrorsOf } from '../../kinds/kind.js'
 import { elementsOf } from '../../lib/field-values.js'
 
 declare module 'fastify' {
@@ -111,10 +110,9 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
  * schemas.
  */
 export function createResponseChecks(
-  judges: Pick<Judges, 'responseHeader' | 'responseBody'>,
+  functions: Pick<Functions, 'judge'>,
 ): (operation: Pick<Operation, 'id' | 'responses'>, isImplemented: boolean) => ResponseCheck {
-  const compileHeader = judges.responseHeader
-  const compileBody = compiled(judges.responseBody)
+  const errorsBy = createErrorsBy(functions)
   return ({ id, responses }, isImplemented) => {
     const errors = errorsAmong(responses)
     const checks = [...responses.values()].map((response): [string, StatusCheck] => {
@@ -122,16 +120,16 @@ export function createResponseChecks(
       const isSent = isImplemented || errors.includes(response)
       const headerProblems = headers.map((header) => {
         const { name, required } = header
-        return { key: name.toLowerCase(), required, problemOf: headerCheck(compileHeader, header) }
+        return { key: name.toLowerCase(), required, problemOf: headerCheck(functions, header) }
       })
-      const compile = isImplemented ? compileBody : whenUsed(compileBody)
+      const bodyErrors = isImplemented ? errorsBy : whenUsed(errorsBy)
       return [
         status,
-        { headerProblems, bodyFault: bodyCheck(compile, isSent ? contents : contents.map(withoutSchema)) },
+        { headerProblems, bodyFault: bodyCheck(bodyErrors, isSent ? contents : contents.map(withoutSchema)) },
       ]
     })
     const contents = isImplemented ? contentsOf(responses.values()) : []
-    const itemFaults = new Map(contents.filter(isStream).map((each) => [each, itemCheck(compileBody, each)]))
+    const itemFaults = new Map(contents.filter(isStream).map((each) => [each, itemCheck(errorsBy, each)]))
     return responseCheck(id, new Map(checks), itemFaults)
   }
 }
@@ -219,21 +217,23 @@ function besideCheck(header: HeaderCheck, status: string, { always, sometimes }:
   return { ...header, isProved, isAsked: !isProved || (required && !always.has(key)) }
 }
 
-// The validator of a body, which returns its errors; undefined if the body is valid.
-function compiled(compile: (schema: AnySchema) => ValidateFunction): Compile {
-  return (schema) => {
-    const validate = compile(schema)
+/** What finds the errors of a body, by the name of its judge. */
+type ErrorsBy = (judge: FunctionName) => ErrorsOf
+
+function createErrorsBy({ judge }: Pick<Functions, 'judge'>): ErrorsBy {
+  return (name) => {
+    const validate = judge(name)
     return (value) => (validate(value) ? undefined : (validate.errors ?? []))
   }
 }
 
 // A schema that does not compile has no valid value: `mount` reports it once there is a handler.
-function whenUsed(compile: Compile): Compile {
-  return (schema) => {
-    let errorsOf: ReturnType<Compile> | undefined
+function whenUsed(errorsBy: ErrorsBy): ErrorsBy {
+  return (name) => {
+    let errorsOf: ErrorsOf | undefined
     return (value) => {
       try {
-        errorsOf ??= compile(schema)
+        errorsOf ??= errorsBy(name)
       } catch {
         errorsOf = () => []
       }
@@ -247,10 +247,10 @@ function withoutSchema({ schema: _, ...content }: Content): Content {
 }
 
 function headerCheck(
-  compile: (schema: AnySchema) => ValidateFunction,
-  { name, required, schema }: Header,
+  functions: Pick<Functions, 'judge'>,
+  { name, required, schema, judge = '' }: Header,
 ): (value: unknown) => string | undefined {
-  const validate = compile(schema)
+  const validate = functions.judge(judge)
   const isList = [schema.type].flat().includes('array')
   // Most headers have the same value each time.
   let lastValid: unknown
@@ -267,12 +267,12 @@ function headerCheck(
 }
 
 function bodyCheck(
-  compile: Compile,
+  errorsBy: ErrorsBy,
   contents: readonly Content[],
 ): (body: unknown, contentType?: string) => ContentFault | undefined {
   const none = because('no body is declared')
   if (contents.length === 0) return (body) => (body === undefined ? undefined : none)
-  const checks = new Map(contents.map((each) => [each, contentCheck(compile, each)]))
+  const checks = new Map(contents.map((each) => [each, contentCheck(errorsBy, each)]))
   return (body, contentType) => {
     const content = responseContent(contents, contentType)
     if (content !== undefined) return checks.get(content)?.(body)
@@ -282,12 +282,14 @@ function bodyCheck(
   }
 }
 
-function contentCheck(compile: Compile, content: Content): (body: unknown) => ContentFault | undefined {
-  return kindOf(content).sent?.check(content, compile) ?? (() => because('the body is only received'))
+function contentCheck(errorsBy: ErrorsBy, content: Content): (body: unknown) => ContentFault | undefined {
+  const { schema, judge = '' } = content
+  const errorsOf = schema === undefined || isStream(content) ? undefined : errorsBy(judge)
+  return kindOf(content).sent?.check(errorsOf) ?? (() => because('the body is only received'))
 }
 
-function itemCheck(compile: Compile, { schema = true }: Content): ItemFault {
-  const errorsOf = compile(schema)
+function itemCheck(errorsBy: ErrorsBy, { judge = '' }: Content): ItemFault {
+  const errorsOf = errorsBy(judge)
   return (item) => {
     const errors = errorsOf(item)
     if (errors === undefined) return undefined

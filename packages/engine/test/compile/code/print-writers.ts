@@ -4,8 +4,9 @@
 import { compileFunction } from 'node:vm'
 import { stringify } from 'lossless-json'
 import t, { type Test } from 'tap'
+import { createJudge } from '../../../src/compile/code/compilers.js'
 import { PrintedWriters } from '../../../src/compile/code/print-writers.js'
-import type { WriteJson } from '../../../src/document/judges.js'
+import type { WriteJson } from '../../../src/document/functions.js'
 import { Reader } from '../../../src/document/reader.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
 import { rounds } from '../../../src/testing/nightly.js'
@@ -123,11 +124,11 @@ t.test('schemas that refer twice to the next cost no more for each further level
 
 t.test('of random schemas, each value that Ajv accepts is written as it is', async (t) => {
   const random = new Random(66)
-  const judges = contract.judges()
+  const judge = createJudge(contract.specification)
   let accepted = 0
   for (let i = 0; i < rounds(3_000); i++) {
     const schema = randomSchema(random)
-    const validate = unlessInvalid(() => judges.responseBody(schema))
+    const validate = unlessInvalid(() => judge('responseBody', schema))
     if (validate === undefined) continue
     const values = Array.from({ length: 20 }, () => randomValue(random, schema, {}))
     const valid = values.filter((each) => validate(each))

@@ -47,7 +47,7 @@ t.test(
     ]
     for (const [mediaType, openapi, media, framing] of rows) {
       const content = await contentOf(media, mediaType, openapi)
-      t.strictSame(content, { mediaType, kind: 'stream', framing, schema: ref }, `${openapi} ${mediaType}`)
+      t.has(content, { mediaType, kind: 'stream', framing, schema: ref }, `${openapi} ${mediaType}`)
     }
     const both = { schema: { type: 'array', items: ref }, itemSchema: { minProperties: 1, type: 'object' } }
     const { schema } = await contentOf(both, 'application/jsonl', '3.2.0')

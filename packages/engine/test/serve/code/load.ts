@@ -4,10 +4,11 @@
 import type { ValidateFunction } from 'ajv'
 import { stringify } from 'lossless-json'
 import t from 'tap'
+import { createFunctions } from '../../../src/compile/code/compilers.js'
 import type { Schema } from '../../../src/document/contract.js'
+import type { Functions } from '../../../src/document/functions.js'
 import { type AnySchema, mapSchemas } from '../../../src/document/keywords.js'
-import type { Contract } from '../../../src/index.js'
-import { loadJudges } from '../../../src/serve/code/load.js'
+import { loadFunctions } from '../../../src/serve/code/load.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
 import { rounds } from '../../../src/testing/nightly.js'
 import { codeOf } from '../../../src/testing/printed-code.js'
@@ -32,6 +33,10 @@ const samples: readonly Sample[] = [first, ...others].flatMap((each) => {
     },
   ]
 })
+const { specification } = await contractWith(
+  { values: { responses: done } },
+  { schemas: { Target: { ...(first?.target as object), description: 'Referred to.' } } },
+)
 const random = new Random(7)
 const more: readonly Sample[] = Array.from({ length: rounds(150) }, () => {
   const schema = randomSchema(random)
@@ -70,42 +75,29 @@ const written: readonly Sample[] = [
   },
 ]
 
-/** A contract with an operation for each schema, whose body and response it is. */
-async function contractOfAll(all: readonly Sample[]): Promise<Contract> {
-  const contract = await contractWith(
-    { values: { responses: done } },
-    {
-      schemas: { Target: { ...(first?.target as object), description: 'Referred to.' } },
-    },
-  )
-  const [operation] = contract.operations.values()
-  if (operation === undefined) throw new Error('no operation')
-  const operations = all.map(({ schema }, i) => {
-    const contents = [{ mediaType: 'application/json', kind: 'json' as const, schema }]
-    const response = { status: '200', key: '200', headers: [], contents }
-    return [
-      `values${i}`,
-      {
-        ...operation,
-        body: { required: true, mediaTypes: ['application/json'], contents },
-        responses: new Map([['200', response]]),
-      },
-    ] as const
+interface Named extends Sample {
+  readonly names: readonly string[]
+}
+
+/** What is printed of schemas, and the names of the functions that judge each as a request's body and a response's. */
+function printable(all: readonly Sample[]) {
+  const judges = new Map<string, { readonly how: 'body' | 'responseBody'; readonly schema: AnySchema }>()
+  const named = all.map((each, i): Named => {
+    judges.set(`body${i}`, { how: 'body', schema: each.schema })
+    judges.set(`response${i}`, { how: 'responseBody', schema: each.schema })
+    return { ...each, names: [`body${i}`, `response${i}`] }
   })
-  return { ...contract, operations: new Map(operations) }
+  return { specification, named: { judges, writers: new Map<string, AnySchema>() }, samples: named }
 }
 
 for (const [name, all] of Object.entries({ written, samples, more }))
   t.test(`printed code judges ${name} as the code within the process does`, async (t) => {
-    const contract = await contractOfAll(all)
-    const [compiled, printed] = [contract.judges(), loadJudges(await codeOf(contract))]
-    for (const { schema, values } of all) {
-      const of = (judges: typeof compiled) => [
-        outcomesOf(() => judges.request(schema, 'body'), values),
-        outcomesOf(() => judges.responseBody(schema), values),
-      ]
-      const [expected, found] = [of(compiled), of(printed)]
-      if (!t.strictSame(found, expected, String(stringify(schema)))) break
+    const { named, samples } = printable(all)
+    const compiled = createFunctions(specification, named)
+    const printed = loadFunctions(await codeOf({ specification, named }))
+    for (const { schema, values, names } of samples) {
+      const of = ({ judge }: Functions) => names.map((each) => outcomesOf(() => judge(each), values))
+      if (!t.strictSame(of(printed), of(compiled), String(stringify(schema)))) break
     }
   })
 
@@ -126,20 +118,15 @@ function outcomesOf(make: () => Made, values: readonly unknown[]): unknown {
 }
 
 t.test('code is refused that is of another contract', async (t) => {
-  const judges = loadJudges(await codeOf(await contractOfAll(written)))
+  const { judge, writer } = loadFunctions(await codeOf(printable(written)))
   const expected = { message: 'the code is that of another contract: compile it again' }
-  t.throws(() => judges.request({ type: 'string' }, 'body'), expected)
-  t.throws(() => judges.request(written[0]?.schema ?? true, 'querystring'), expected)
-  t.throws(() => judges.responseHeader({ type: 'string' }), expected)
-  t.throws(() => judges.writer({ type: 'string' }), expected)
+  for (const of of [judge, writer]) t.throws(() => of('body1'), expected)
 })
 
 t.test('a schema that does not compile is refused as it is within the process', async (t) => {
   const schema = { type: 'object', properties: { a: { pattern: '(?i)a' } } }
-  const contract = await contractOfAll([{ schema, values: [] }])
-  const judges = loadJudges(await codeOf(contract))
-  for (const each of [contract.judges(), judges])
-    t.throws(() => each.request(schema, 'body'), {
-      message: /^the pattern \(\?i\)a is not a valid JavaScript/,
-    })
+  const { named } = printable([{ schema, values: [] }])
+  const printed = loadFunctions(await codeOf({ specification, named }))
+  for (const { judge } of [createFunctions(specification, named), printed])
+    t.throws(() => judge('body0'), { message: /^the pattern \(\?i\)a is not a valid JavaScript/ })
 })

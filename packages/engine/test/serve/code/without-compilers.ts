@@ -35,7 +35,7 @@ const operations = {
 
 t.test('no compiler of schemas is loaded by a process that serves printed code', async (t) => {
   const contract = await contractWith(operations)
-  const { locate: _, judges: __, write: ___, ...data } = contract
+  const { locate: _, functions: __, write: ___, ...data } = contract
   const requests = [
     { method: 'POST', url: '/add', payload: { id: 1, name: 'ab' } },
     { method: 'POST', url: '/add', payload: { id: '1', name: 'a', other: true } },

@@ -2,7 +2,7 @@
 // while every error was collected.
 
 import t from 'tap'
-import { createJudges } from '../../../src/compile/code/compilers.js'
+import { createJudge } from '../../../src/compile/code/compilers.js'
 import type { Schema } from '../../../src/document/contract.js'
 import { describeViolations } from '../../../src/values/messages.js'
 
@@ -159,18 +159,18 @@ const invalid: [title: string, schema: Schema, value: unknown, message: RegExp][
   ],
 ]
 
-const { request: compile } = createJudges({ components: { schemas } })
+const judge = createJudge({ components: { schemas } })
 
 for (const [title, schema, value] of valid) {
   t.test(`${title}: accepted at the cost of its size`, async (t) => {
-    const validate = compile(schema, 'body')
+    const validate = judge('body', schema)
     t.ok(leastCpu(() => t.ok(validate(structuredClone(value)))) < limitMs)
   })
 }
 
 for (const [title, schema, value, message] of invalid) {
   t.test(`${title}: refused at the cost of its size`, async (t) => {
-    const validate = compile(schema, 'body')
+    const validate = judge('body', schema)
     const cpu = leastCpu(() => {
       const given = structuredClone(value)
       t.notOk(validate(given))

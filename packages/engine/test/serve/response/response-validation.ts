@@ -86,7 +86,7 @@ t.test('a header that the server adds was judged before it listened', async (t) 
   const responses = { 200: { description: 'It.', headers }, default: { description: 'It.', headers } }
   const contract = await contractWith({ any: { responses } })
   const { id, responses: declared } = contract.operations.get('any') as Operation
-  const head = createResponseChecks(contract.judges())({ id, responses: declared }, true).headBeside({
+  const head = createResponseChecks(contract.functions())({ id, responses: declared }, true).headBeside({
     always: new Set(['a']),
     sometimes: new Set(['b']),
   })

@@ -8,7 +8,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
 import { brotliCompressSync, brotliDecompress, constants } from 'node:zlib'
-import type { Contract, FileForm, FileServers } from './contract.js'
+import type { Contract, FileForm, FileServers } from '../document/contract.js'
 
 /** What a plan was made from, and by. */
 export interface PlanHead {
@@ -21,7 +21,7 @@ export interface PlanHead {
 }
 
 /** A contract without its functions. */
-export type ContractData = Omit<Contract, 'locate' | 'write' | 'judges'>
+export type ContractData = Omit<Contract, 'locate' | 'write' | 'functions'>
 
 /** What serving needs. Texts that it seldom needs are packed. */
 export interface PlanBody {

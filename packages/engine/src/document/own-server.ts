@@ -1,6 +1,6 @@
 // The service as a server of its own contract.
 
-import type { Contract } from '../../document/contract.js'
+import type { Contract } from './contract.js'
 
 /** A Server Object. */
 export interface ServerObject {

@@ -1,20 +1,18 @@
 // What the module of a contract's code is: print.ts writes it, load.ts reads it.
 
 import type { ValidateFunction } from 'ajv'
-import type { Problem } from '../../document/contract-error.js'
-import type { WriteJson } from '../../document/judges.js'
-import type { Defaulting } from '../../values/defaulted.js'
-import type { NumberMode } from '../../values/exact-numbers.js'
-import type { Added, Resolve } from '../../values/references.js'
-import type { Runtime } from '../../values/runtime.js'
+import type { Problem } from '../document/contract-error.js'
+import type { FunctionName, WriteJson } from '../document/functions.js'
+import type { Defaulting } from '../values/defaulted.js'
+import type { NumberMode } from '../values/exact-numbers.js'
+import type { Added, Resolve } from '../values/references.js'
+import type { Runtime } from '../values/runtime.js'
 
 /** The module: functions, so that nothing is made before it is needed. */
 export interface Code {
   readonly compilers: Readonly<Record<string, PrintedCompiler>>
-  /** By the key of a schema and how it is judged. */
-  readonly judges: Readonly<Record<string, PrintedJudge>>
-  /** By the key of a schema. */
-  readonly writers: (runtime: Runtime) => Readonly<Record<string, WriteJson>>
+  readonly judges: Readonly<Record<FunctionName, PrintedJudge>>
+  readonly writers: (runtime: Runtime) => Readonly<Record<FunctionName, WriteJson>>
 }
 
 /** The modules that the code requires. */
