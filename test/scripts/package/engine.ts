@@ -313,7 +313,7 @@ const withNode: readonly [compiler: string, ...options: string[]][] = [
   ['7', '--lib', 'esnext,dom,dom.iterable', ...ofNode],
 ]
 const strict = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--module', 'nodenext']
-const doors = ['', '/compile', '/tools', '/generate', '/mock', '/diff']
+const doors = ['', '/compile', '/tools', '/generate', '/mock']
 const importing = doors.map((door, i) => `export * as door${i} from 'contract-engine${door}'\n`).join('')
 
 for (const [compiler, ...options] of isNightly ? withNode : withNode.slice(1, 2))

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import t from 'tap'
 import { runCommand } from '../../src/mock/command.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
+import { temporaryDirectory } from '../../src/testing/directory.js'
 
 const folder = temporaryDirectory(t, {
   'openapi.yaml': `openapi: 3.1.0
