@@ -37,8 +37,10 @@ function raisedPart(before: string, after: string): Bump | 'none' {
   return Number(is[at]) > Number(was[at]) ? (bumps[at] ?? 'none') : 'none'
 }
 
+// Many contracts have `1.0` or `v1`, which is 1.0.0. A date is no version that tells a break.
 function numbersOf(version: string): number[] {
-  return (/^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number)
+  const [, ...numbers] = /^v?(\d+)(?:\.(\d+)(?:\.(\d+).*)?)?$/s.exec(version) ?? []
+  return numbers.map((each) => Number(each ?? 0))
 }
 
 // `/v1` -> `/v2` for every operation is a new API beside the old one.

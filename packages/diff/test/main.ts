@@ -246,7 +246,14 @@ t.test('the version is enough if it was raised as far as the changes require', a
     ['minor', '1.2.3', '1.2.4', false],
     ['patch', '1.2.3', '1.2.4', true],
     ['patch', '1.2.3', '1.2.3', false],
+    ['major', '1.0', '2.0', true],
+    ['major', '1.9', '1.10', false],
+    ['minor', '1.9', '1.10', true],
+    ['patch', '1.0', '1.0.1', true],
+    ['major', 'v1', 'v2', true],
+    ['minor', 'v1', 'v1', false],
     ['major', '2026-01', '2027-01', false],
+    ['major', '2026-01-31', '2027-01-31', false],
   ] as const
   for (const [bump, before, after, isEnough] of table) {
     const changes = [{ bump, place: '', where: '', what: '', at: [] }]
