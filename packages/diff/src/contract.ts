@@ -1,7 +1,7 @@
 // Compares two versions of a contract as clients see them: runs every rule, then reports the rest.
 //
 // It is written here because no maintained library on the npm registry does this for OpenAPI 3.1. Evaluated
-// on this contract in November 2026:
+// on a contract of 3.1 in November 2026:
 // - openapi-diff 0.24.1 (Atlassian) rejects it: "Unsupported OpenAPI version: 3.1.0". Its own table excludes
 //   parameters, security and deprecation.
 // - api-smart-diff 1.0.6 names OpenAPI 3.0 only; last commit seen in July 2024. It classifies a response
@@ -13,7 +13,7 @@
 // - oasdiff, which supports 3.1 since its 1.15, is a Go program; its name on npm is an empty placeholder.
 //   scripts/diff-comparison compares its results with these.
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
-// None of them knows plans, sunsets and the status of an error code, which this contract promises.
+// None of them knows plans, sunsets and the status of an error code, which contracts of contract-engine promise.
 
 import { addOmitted, resolved, withDecisions } from 'contract-engine/tools'
 import { compareWebhooks } from './callbacks.js'
