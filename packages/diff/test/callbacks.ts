@@ -1,4 +1,4 @@
-// What contract:diff says of webhooks and callbacks: receivers read what the service sends.
+// What contract-diff says of webhooks and callbacks: receivers read what the service sends.
 
 import t from 'tap'
 import { diffContracts } from '../src/contract.js'

@@ -1,4 +1,4 @@
-// Of the fields of forms, contract:diff calls breaking what makes the server refuse a body that it took: each
+// Of the fields of forms, contract-diff calls breaking what makes the server refuse a body that it took: each
 // field becomes each other one, and both servers get the same bodies.
 
 import { buildEngine, contractOf } from 'contract-engine/testing/engine'

@@ -1,4 +1,4 @@
-// What contract:diff calls no breaking change, tried on values: what a client may send by the old schema must
+// What contract-diff calls no breaking change, tried on values: what a client may send by the old schema must
 // be accepted by the new one, and what the service may send by the new one must be expected by the old one.
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -78,7 +78,7 @@ interface Edit {
   readonly before: Schema
   readonly after: Schema
   readonly part: Schema
-  /** Whether clients and the service have nothing to fear, by contract:diff. */
+  /** Whether clients and the service have nothing to fear, by contract-diff. */
   readonly isSafe: { readonly request: boolean; readonly response: boolean }
 }
 

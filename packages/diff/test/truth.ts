@@ -1,4 +1,4 @@
-// What contract:diff calls breaking, against the truth: for pairs of schemas of a small grammar, an edit
+// What contract-diff calls breaking, against the truth: for pairs of schemas of a small grammar, an edit
 // breaks requests if a value that a client may send is refused after it, and responses if a value may be sent
 // that was not possible. Both ways: no break is missed, and nothing else is called one.
 //
