@@ -73,7 +73,6 @@ const rooms = {
   generate: ['document', 'values', 'kinds', 'serve', 'compile'],
   mock: ['document', 'values', 'kinds', 'serve', 'mount', 'compile'],
   // By the doors, as others.
-  diff: [],
   testing: [],
 }
 
@@ -91,7 +90,7 @@ const roomRules = Object.entries(rooms).map(([room, others]) => ({
     path: engine,
     pathNot: [
       `${engine}(${[room, ...others, 'lib'].join('|')})/`,
-      ...(['diff', 'testing', 'mock'].includes(room) ? [doors] : []),
+      ...(['testing', 'mock'].includes(room) ? [doors] : []),
     ],
     // What is asked for once in a while, such as the line of a fault or the text of a page, is loaded then.
     ...(/^(serve|mount)/.test(room) && { dynamic: false }),
@@ -126,6 +125,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/client/src/' },
       to: { path: '^contract-engine' },
+    },
+    {
+      name: 'the-diff-loads-no-server',
+      severity: 'error',
+      from: { path: '^packages/diff/src/' },
+      to: { path: '^contract-engine', pathNot: '^contract-engine/(tools$|lib/)' },
     },
     {
       name: 'the-server-calls-nobody',

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { diffContracts } from 'contract-engine/diff'
+import { diffContracts } from 'contract-diff'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import { parse } from 'yaml'
 

@@ -50,6 +50,18 @@ function startProject(t: Test) {
   return { place, build }
 }
 
+t.test('npm builds a package after those that it depends on', async (t) => {
+  const args = ['pkg', 'get', 'dependencies', '--workspaces']
+  const { stdout } = await promisify(execFile)('npm', args, { cwd: projectRoot })
+  const packages = Object.entries(JSON.parse(stdout) as Readonly<Record<string, object>>)
+  const names = packages.map(([name]) => name)
+  t.ok(names.includes('contract-diff'))
+  for (const [i, [name, dependencies]] of packages.entries()) {
+    const later = names.slice(i).filter((each) => each in dependencies)
+    t.strictSame(later, [], name)
+  }
+})
+
 t.test('packages are compiled again when a file has changed or is moved there, and only then', async (t) => {
   const { place, build } = startProject(t)
   const timeOf = (file: string) => statSync(place(`packages/client/dist/${file}`)).mtimeMs

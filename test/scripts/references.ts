@@ -1,7 +1,7 @@
 // One contract, inline and by every kind of `$ref`: neither contract:diff nor the client tells one from the other.
 
 import { clientTable } from 'contract-client/generate'
-import { diffContracts, lineOf } from 'contract-engine/diff'
+import { diffContracts, lineOf } from 'contract-diff'
 import { isNightly } from 'contract-engine/testing/nightly'
 import { contractOf, forms, inline, kinds, one } from 'contract-engine/testing/references'
 import { text } from 'contract-engine/testing/references-document'

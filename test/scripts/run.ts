@@ -50,6 +50,7 @@ function projectWithTool(t: Test): string {
     'contract-engine',
     'contract-service',
     'contract-client',
+    'contract-diff',
   ])
     symlinkSync(path.join(projectRoot, 'node_modules', name), path.join(folder, 'node_modules', name))
   return folder

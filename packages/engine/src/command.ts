@@ -1,11 +1,10 @@
-// `npx contract-engine`. Each command is loaded when it is called: `diff` needs no compiler.
+// `npx contract-engine`. Each command is loaded when it is called.
 
 const usage = `Usage: contract-engine COMMAND …
 
   generate CONTRACT  writes the types of a contract
   compile CONTRACT   writes its plan, which a server loads
   mock CONTRACT      serves it, with made responses
-  diff OLD NEW       what changes between two contracts, and whether it breaks clients
 
 contract-engine COMMAND --help says more.
 `
@@ -17,7 +16,6 @@ async function run(args: readonly string[]): Promise<number> {
   if (name === 'generate' || name === 'compile')
     return (await import('./generate/command.js')).runCommand(args, process)
   if (name === 'mock') return (await import('./mock/command.js')).runCommand(others, process)
-  if (name === 'diff') return (await import('./diff/command.js')).runCommand(others, process)
   const isAsked = name === '--help' || name === '-h'
   process[isAsked ? 'stdout' : 'stderr'].write(usage)
   return isAsked ? 0 : 2

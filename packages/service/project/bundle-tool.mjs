@@ -46,7 +46,7 @@ function entryOf(name) {
   return { entryPoints: [existsSync(main) ? main : path.join(folder, `${name}.js`)] }
 }
 
-const ownPackages = ['contract-engine', 'contract-service', 'contract-client']
+const ownPackages = ['contract-engine', 'contract-service', 'contract-client', 'contract-diff']
 
 // What esbuild reads and does not list, and what decides how it bundles.
 const others = [

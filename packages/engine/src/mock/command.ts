@@ -10,7 +10,6 @@ import { runCommandLine, type Streams, WrongUsage } from '../lib/command-line.js
 import { OperatorError } from '../lib/operator-error.js'
 import { firstLines } from '../lib/texts.js'
 import { refuseInProduction } from './mock-parts.js'
-import { buildMock } from './server.js'
 
 const usage = `Usage: contract-engine mock CONTRACT [--port PORT] [--host HOST] [--handlers FILE]
 
@@ -119,6 +118,7 @@ async function serve(
   const readers = Object.fromEntries(extension.map((name) => [name, (value: unknown) => value]))
   const contract = await readContract(file, filesOf(file, root), readers, readers)
   const handlers = module === undefined ? {} : await import(pathToFileURL(path.resolve(module)).href)
+  const { buildMock } = await import('./server.js').catch(explainMissing)
   const { app, left } = await buildMock(contract, { handlers })
   const skipped = left.map(({ text, at }) => ({ text: `responds 501: ${text}`, at }))
   for (const line of firstLines(await contract.locate(skipped), skippedMax)) stderr.write(`${line}\n`)
@@ -131,6 +131,13 @@ async function serve(
   })
   app.server.closeAllConnections()
   await app.close()
+}
+
+// Those who only generate or compare contracts have no Fastify.
+function explainMissing(cause: NodeJS.ErrnoException): never {
+  if (cause.code !== 'ERR_MODULE_NOT_FOUND' || !cause.message.includes("'fastify'")) throw cause
+  const missing = 'mock needs Fastify, which is not installed: npm install --save-dev fastify@5'
+  throw new OperatorError(missing, { cause })
 }
 
 function interruption(): AbortSignal {

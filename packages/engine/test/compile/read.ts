@@ -238,6 +238,17 @@ t.test('a missing contract file is named', async (t) => {
   await t.rejects(readContract('/nowhere/none.yaml'), { name: 'ContractError', message })
 })
 
+t.test('a contract that is a URL, or the working folder, is told so', async (t) => {
+  for (const [file, message] of [
+    [
+      'https://a.example/api.yaml',
+      'https://a.example/api.yaml is a URL, which is not fetched: save it as a file',
+    ],
+    ['.', '.: . is no regular file, so it is not read'],
+  ] as const)
+    await t.rejects(readContract(file), { name: 'ContractError', message })
+})
+
 t.test('a $ref to a whole map is replaced by the map', async (t) => {
   const properties = { owner: { type: 'string' } }
   const headers = { 'X-Shelf': { schema: { type: 'string' } } }

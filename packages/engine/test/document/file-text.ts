@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { readSource } from '../../src/compile/source/files.js'
 import { filesOf } from '../../src/document/file-text.js'
 import { filesRead } from '../../src/lib/files-read.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
+import { temporaryDirectory } from '../../src/testing/directory.js'
 
 const secret = 'host: secret.example\n'
 

@@ -3,7 +3,7 @@ import path from 'node:path'
 import t from 'tap'
 import { runCommand } from '../../src/generate/command.js'
 import { loadContract } from '../../src/index.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
+import { temporaryDirectory } from '../../src/testing/directory.js'
 
 const contract = `openapi: 3.1.0
 info: { title: Toys, version: 1.0.0 }

@@ -4,10 +4,10 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import t from 'tap'
 import { generateOperations, generateTypes } from '../../src/generate/index.js'
+import { temporaryDirectory } from '../../src/testing/directory.js'
 import { contractOf } from '../../src/testing/engine.js'
 import { Random } from '../../src/testing/random-schemas.js'
 import { typeErrors } from '../fixtures/compile-types.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
 import { type RecursiveDocument, recursiveDocument, type Traits } from '../fixtures/recursive-schemas.js'
 
 const random = new Random(Number(process.env.SEED ?? 1))

@@ -3,7 +3,6 @@
 
 import t, { type Test } from 'tap'
 import { parse as parseYaml } from 'yaml'
-import { diffContracts } from '../../src/diff/contract.js'
 import type { Content } from '../../src/document/contract.js'
 import { generateOperations } from '../../src/generate/index.js'
 import { createCsvWriter } from '../../src/kinds/csv.js'
@@ -318,19 +317,6 @@ t.test('a stream of CSV has the types of its items', async (t) => {
     /body: Items<Readable<operations\['values'\]\['responses'\]\[200\]\['content'\]\['text\/csv'\]>>/,
   )
   t.match(operations, /item: Readable</)
-})
-
-t.test('as rows of an array, and as a stream, a response is the same to its clients', async (t) => {
-  const of = (media: object) => ({
-    openapi: '3.2.0',
-    info: { title: 'Rows', version: '1.0.0' },
-    paths: {
-      '/a': {
-        get: { operationId: 'a', responses: { 200: { description: 'A.', content: { 'text/csv': media } } } },
-      },
-    },
-  })
-  t.strictSame(diffContracts(of({ schema: table(flat) }), of({ itemSchema: flat })), [])
 })
 
 const toInstall = 'text/csv needs papaparse, which is not installed: npm install --save-prod papaparse@5'

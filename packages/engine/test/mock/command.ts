@@ -1,7 +1,8 @@
 import path from 'node:path'
 import t from 'tap'
 import { runCommand } from '../../src/mock/command.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
+import { temporaryDirectory } from '../../src/testing/directory.js'
+import { runWithout } from '../../src/testing/without-package.js'
 
 const folder = temporaryDirectory(t, {
   'openapi.yaml': `openapi: 3.1.0
@@ -128,6 +129,15 @@ for (const [title, args, code, text, env] of refusals) {
     t.equal(texts.stdout, '')
   })
 }
+
+t.test('without Fastify it says what to install', async (t) => {
+  const program = `
+    import { runCommand } from './node_modules/contract-engine/dist/src/mock/command.js'
+    const streams = { stdout: process.stdout, stderr: process.stdout, env: {} }
+    console.log(await runCommand([${JSON.stringify(file)}, '--extension', 'x-own'], streams, AbortSignal.abort()))`
+  const missing = 'mock needs Fastify, which is not installed: npm install --save-dev fastify@5'
+  t.equal(await runWithout(t, 'fastify', program), `${missing}\n1`)
+})
 
 t.test('--help says what it does', async (t) => {
   const { code, texts } = run(['--help'])

@@ -10,8 +10,8 @@ import { promisify } from 'node:util'
 import { compileContract } from 'contract-engine/compile'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
+import { temporaryDirectory } from '../../src/testing/directory.js'
 import { send } from '../../src/testing/send.js'
-import { temporaryDirectory } from '../fixtures/directory.js'
 import { packageRoot } from '../fixtures/root.js'
 
 const contract = `openapi: 3.1.0

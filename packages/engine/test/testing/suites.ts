@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { temporaryDirectory } from '../fixtures/directory.js'
+import { temporaryDirectory } from '../../src/testing/directory.js'
 
 const [suites, warnings] = ['suites', 'warnings'].map((name) =>
   import.meta.resolve(`contract-engine/testing/${name}`),

@@ -134,6 +134,7 @@ async function writeManifest(
       keys: 'contract-service keys',
       migrate: 'contract-service migrate',
       fuzz: 'contract-service fuzz',
+      'contract:diff': 'contract-diff --extension x-rate-limits --git openapi.yaml',
       types: 'tsc',
       pretest: 'contract-service build',
       test: 'tap',

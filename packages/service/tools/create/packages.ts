@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 
 const require = createRequire(import.meta.url)
 
-const names = ['contract-client', 'contract-engine', 'contract-service']
+const names = ['contract-client', 'contract-diff', 'contract-engine', 'contract-service']
 
 /**
  * The dependencies of a project on our packages: `^1.0.0`, or `file:packages/contract-service-1.0.0.tgz`.

@@ -1,5 +1,5 @@
 // What a document leaves to its readers, decided in it once, so that validators, types, the client and
-// contract:diff agree: the type of a schema without `type`, the values of a discriminator, the default of an
+// contract-diff agree: the type of a schema without `type`, the values of a discriminator, the default of an
 // `allOf`, and fields beside a `$ref` that do not count.
 
 import { ofArrays, ofObjects } from '../../document/allowed-types.js'

@@ -55,6 +55,7 @@ export async function readSource(
   readText: ReadText = filesOf(file),
   extensions: readonly string[] = [],
 ): Promise<Source> {
+  if (isHttpUrl(file)) throw new ContractError(`${file} is a URL, which is not fetched: save it as a file`)
   const texts = new Map<string, string>()
   const unread = new Map<string, string>()
   const values = new Map<string, object>()
@@ -472,5 +473,5 @@ function createPlace(texts: ReadonlyMap<string, string>): Locate {
 }
 
 function shown(file: string): string {
-  return path.relative(process.cwd(), file)
+  return path.relative(process.cwd(), file) || '.'
 }

@@ -9,8 +9,8 @@ import { parse } from 'lossless-json'
 import t from 'tap'
 import { pageDocument } from '../../../src/compile/documents/page-document.js'
 import { readContract } from '../../../src/compile/index.js'
+import { temporaryDirectory } from '../../../src/testing/directory.js'
 import { isNightly } from '../../../src/testing/nightly.js'
-import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const run = promisify(execFile)
 const marker = 'https://this-service.invalid'

@@ -7,7 +7,7 @@ import { readContract } from '../../../src/compile/read.js'
 import { withDecisions } from '../../../src/compile/source/decided.js'
 import { readSource } from '../../../src/compile/source/files.js'
 import { filesOf } from '../../../src/document/file-text.js'
-import { temporaryDirectory } from '../../fixtures/directory.js'
+import { temporaryDirectory } from '../../../src/testing/directory.js'
 
 const document = { openapi: '3.1.0', tags: [{ name: 'a' }, { name: 'b' }], paths: { '/toys': { get: {} } } }
 

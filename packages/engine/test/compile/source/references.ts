@@ -12,8 +12,8 @@ import { resolved } from '../../../src/compile/source/resolved.js'
 import type { Contract } from '../../../src/document/contract.js'
 import type { Node } from '../../../src/document/reader.js'
 import { generateOperations, generateTypes } from '../../../src/generate/index.js'
+import { temporaryDirectory } from '../../../src/testing/directory.js'
 import { contractOf, forms, inline, one } from '../../../src/testing/references.js'
-import { temporaryDirectory } from '../../fixtures/directory.js'
 
 // Required, as generate does: an import takes a second.
 const require = createRequire(import.meta.url)

@@ -6,9 +6,9 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { serialize } from 'node:v8'
 import t from 'tap'
+import { temporaryDirectory } from '../../../src/testing/directory.js'
 import { anyError, contractWith } from '../../../src/testing/engine.js'
 import { compileCode } from '../../../src/tools.js'
-import { temporaryDirectory } from '../../fixtures/directory.js'
 import { packageRoot } from '../../fixtures/root.js'
 
 const run = promisify(execFile)

@@ -9,9 +9,9 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { storeUpload } from '../../../src/index.js'
+import { temporaryDirectory } from '../../../src/testing/directory.js'
 import { anyError, contractWith, type Handler, startEngine } from '../../../src/testing/engine.js'
 import { until } from '../../../src/testing/until.js'
-import { temporaryDirectory } from '../../fixtures/directory.js'
 
 const digestOf = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
 

@@ -69,7 +69,7 @@ t.test('a project lists the packages that its contract alone needs', async (t) =
   })
   const manifest = JSON.parse(readFileSync(path.join(folder, 'tables/package.json'), 'utf8'))
   const { dependencies, devDependencies, overrides } = manifest
-  const own = ['contract-client', 'contract-engine', 'contract-service']
+  const own = ['contract-client', 'contract-diff', 'contract-engine', 'contract-service']
   t.strictSame(Object.keys(dependencies).sort(), [...own, 'jose', 'papaparse'])
   const others = { ...manifestOf('engine').peerDependencies, ...manifestOf('service').peerDependencies }
   t.match(dependencies, { jose: others.jose, papaparse: others.papaparse })

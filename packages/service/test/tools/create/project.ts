@@ -1,7 +1,7 @@
 // A project as its team gets it: installed by npm from the packages as they are packed.
 
 import { execFile } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -23,6 +23,10 @@ t.test('a new project passes its tests, serves, and gets a later fix by an updat
   t.match((await npm('test')).stdout, /# \{ total: \d+, pass: \d+ \}/)
   t.equal((await npm('run', '--silent', 'generate', '--', '--check')).stdout, '')
   t.match(await argumentsOfFuzz(t, project), / --header=Toy-Key: tbk_\w+ /)
+  t.match(await comparedAfterAnEdit(project), {
+    code: 1,
+    stdout: /^breaking {2}GET \/toys\/\{id\} {2}path\.id: maximum/,
+  })
 
   const serve = (root: string) => startProcess(t, { DATA_DIR: temporaryDirectory(t) }, { root })
   const notWritten = { status: 501, body: { code: 'not_implemented', status: 501 } }
@@ -63,6 +67,29 @@ async function argumentsOfFuzz(t: Test, project: string): Promise<string> {
   const { PATH = '', HOME = '' } = process.env
   const env = { PATH: `${programs}${path.delimiter}${PATH}`, HOME }
   return (await run('npm', ['run', '--silent', 'fuzz'], { cwd: project, env })).stdout
+}
+
+// What `npm run contract:diff -- HEAD` says of an edit, which is taken back.
+async function comparedAfterAnEdit(
+  project: string,
+): Promise<{ readonly code?: number; readonly stdout: string }> {
+  const { PATH = '', HOME = '' } = process.env
+  const options = { cwd: project, env: { PATH, HOME, GIT_CONFIG_GLOBAL: '/dev/null' } }
+  const git = (...args: string[]) => run('git', args, options)
+  const file = path.join(project, 'openapi.yaml')
+  const text = readFileSync(file, 'utf8')
+  try {
+    await git('init', '--quiet')
+    await git('add', '.')
+    await git('-c', 'user.name=a', '-c', 'user.email=a@a.example', 'commit', '--quiet', '--message=first')
+    writeFileSync(file, text.replace('required: true, schema: { type: integer', '$&, maximum: 9'))
+    return await run('npm', ['run', '--silent', 'contract:diff', '--', 'HEAD'], options).catch(
+      (error) => error,
+    )
+  } finally {
+    writeFileSync(file, text)
+    rmSync(path.join(project, '.git'), { recursive: true })
+  }
 }
 
 // A test that the team writes, of an operation that requires a key.

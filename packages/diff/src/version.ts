@@ -1,0 +1,55 @@
+// Checks that the version was raised as the changes require (semver.org: major if breaking, minor if added).
+
+import { type Bump, bumps, type Change } from './comparison.js'
+import { isNode, type Node } from './node.js'
+import { urlsOf } from './operation-pairs.js'
+
+/** The version that the changes require, compared with the actual one. */
+export interface VersionCheck {
+  /** The part of the version that the changes require to be raised. */
+  readonly bump: Bump | 'none'
+  /** `info.version` in both documents. */
+  readonly before: string
+  readonly after: string
+  /** Whether `info.version`, or the version in the paths of all URLs, was raised that far. */
+  readonly isEnough: boolean
+  /** Whether the version in the paths of all URLs was raised. */
+  readonly isNewPath: boolean
+}
+
+/** Checks the version of the second document against the changes. */
+export function checkVersion(before: Node, after: Node, changes: readonly Change[]): VersionCheck {
+  const bump = bumps.find((bump) => changes.some((change) => change.bump === bump)) ?? 'none'
+  const versions = { before: versionOf(before), after: versionOf(after) }
+  const isNewPath = isPathRaised(before, after)
+  const raised = isNewPath ? 'major' : raisedPart(versions.before, versions.after)
+  const isEnough = bump === 'none' || (raised !== 'none' && bumps.indexOf(raised) <= bumps.indexOf(bump))
+  return { bump, ...versions, isEnough, isNewPath }
+}
+
+function versionOf({ info }: Node): string {
+  return String(isNode(info) ? info.version : undefined)
+}
+
+function raisedPart(before: string, after: string): Bump | 'none' {
+  const [was, is] = [numbersOf(before), numbersOf(after)]
+  const at = bumps.findIndex((_, i) => was[i] !== is[i])
+  return Number(is[at]) > Number(was[at]) ? (bumps[at] ?? 'none') : 'none'
+}
+
+// Many contracts have `1.0` or `v1`, which is 1.0.0. A date is no version that tells a break.
+function numbersOf(version: string): number[] {
+  const [, ...numbers] = /^v?(\d+)(?:\.(\d+)(?:\.(\d+).*)?)?$/s.exec(version) ?? []
+  return numbers.map((each) => Number(each ?? 0))
+}
+
+// `/v1` -> `/v2` for every operation is a new API beside the old one.
+function isPathRaised(before: Node, after: Node): boolean {
+  return Math.max(...pathVersionsOf(before)) < Math.min(...pathVersionsOf(after))
+}
+
+// One for each path; NaN, which is not less than any, for one without a version, or no paths.
+function pathVersionsOf(document: Node): number[] {
+  const versions = urlsOf(document).map((url) => Number(/\/v(\d+)(?=\/|$)/.exec(url)?.[1]))
+  return versions.length > 0 ? versions : [Number.NaN]
+}
