@@ -23,8 +23,8 @@ function placesOf(root) {
   }
 }
 
-// What glue imports, and what spares it that where nothing is bundled.
-const replaced = /^@seriousme\/openapi-schema-validator$|^\.\/unbundled-validator\.js$/
+// What glue imports.
+const replaced = /^@seriousme\/openapi-schema-validator$/
 
 const options = {
   ...{ splitting: true, chunkNames: '[name]-[hash]' },

@@ -8,6 +8,7 @@ import type { Contract, Operation } from '../document/contract.js'
 import { ContractError } from '../document/contract-error.js'
 import { essence } from '../document/media-types.js'
 import { problemOf } from '../document/methods.js'
+import { OperatorError } from '../lib/operator-error.js'
 import { addressOf } from '../serve/base/address.js'
 import { noteMounted } from '../serve/base/mounted.js'
 import { notFoundHandler } from '../serve/base/not-found.js'
@@ -107,16 +108,30 @@ async function addRoutes<Resource>(app: FastifyInstance, shared: Shared<Resource
   for (const operation of contract.operations.values()) checkIsFree(app, operation, shared)
   for (const [own, operations] of byPrefix(contract)) {
     const prefix = decodeURI(own)
-    await app.register(glue, {
+    const options = {
       specification: glueSpecification(contract, operations),
       prefix,
       // glue knows only the contract's operations, and adds method and url
       operationResolver: (id: string) =>
         routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
-    })
+    }
+    try {
+      await app.register(glue, options)
+    } catch (error) {
+      throw adviceOnBundle(error as Error) ?? error
+    }
     const others = operations.filter(({ method }) => !isOfGlue(method))
     if (others.length > 0) await app.register(async (scope) => addOthers(scope, others, shared), { prefix })
   }
+}
+
+// What the engine makes is valid: glue refuses it where its validator finds no schema of OpenAPI beside it.
+function adviceOnBundle({ message }: Error): OperatorError | undefined {
+  if (!message.includes('valid specification')) return undefined
+  const replacement = 'contract-engine/valid-specification'
+  return new OperatorError(
+    `glue cannot read the schema of OpenAPI: in a bundle, replace @seriousme/openapi-schema-validator by ${replacement}`,
+  )
 }
 
 // QUERY and the additional operations of OpenAPI 3.2, of which glue 4.11 makes no routes.

@@ -1,5 +1,6 @@
 // A contract on a bare Fastify, mounted by the engine alone: no database, and any key may pass.
 
+import './valid-specifications.js'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'

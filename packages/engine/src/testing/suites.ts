@@ -1,6 +1,7 @@
 // Which process runs which test file. A process takes half a second of CPU before its first test, so it runs
 // many: one after the other, since they share its globals.
 
+import './valid-specifications.js'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'

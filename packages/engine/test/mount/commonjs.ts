@@ -58,6 +58,8 @@ import { generateTypes } from 'contract-engine/generate'
 console.log(typeof generateTypes)
 `
 
+const alias = { '@seriousme/openapi-schema-validator': 'contract-engine/valid-specification' }
+
 const folder = temporaryDirectory(t, { 'openapi.yaml': contract })
 const [plan, file, bundle] = ['contract.plan', 'openapi.yaml', 'server.cjs'].map((name) =>
   path.join(folder, name),
@@ -70,7 +72,7 @@ t.before(async () => {
   symlinkSync(installed, path.join(folder, 'node_modules'))
   await build({
     ...{ stdin: { contents: program, resolveDir: packageRoot }, outfile: args[0], format: 'cjs' },
-    ...{ bundle: true, platform: 'node', logLevel: 'silent' },
+    ...{ bundle: true, platform: 'node', logLevel: 'silent', alias },
   })
 })
 
@@ -89,6 +91,20 @@ t.test('it refuses to serve /docs, and says why', async (t) => {
   const refused = await promisify(execFile)(process.execPath, [...args, 'page']).catch((error) => error)
   const message =
     'OperatorError: /docs is not served by a bundle in CommonJS: bundle the server to ES modules\n'
+  t.match(refused, { code: 1, stderr: message })
+})
+
+t.test('without what glue needs in a bundle it says so', async (t) => {
+  const outfile = path.join(folder, 'unaliased.cjs')
+  await build({
+    ...{ stdin: { contents: program, resolveDir: packageRoot }, outfile, format: 'cjs' },
+    ...{ bundle: true, platform: 'node', logLevel: 'silent' },
+  })
+  const refused = await promisify(execFile)(process.execPath, [outfile, plan ?? '', file ?? '']).catch(
+    (error) => error,
+  )
+  const message =
+    /^OperatorError: glue cannot read the schema of OpenAPI: .* contract-engine\/valid-specification\n$/m
   t.match(refused, { code: 1, stderr: message })
 })
 

@@ -1,6 +1,5 @@
-// The specification for fastify-openapi-glue, which takes it as valid.
+// The specification for fastify-openapi-glue.
 
-import './unbundled-validator.js'
 import type { Contract, Operation } from '../../document/contract.js'
 import { withRouteNames } from '../../document/names.js'
 import { mark } from './glue-validator.js'

@@ -1,18 +1,30 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
-import { contractWith, done, startEngine } from '../../../src/testing/engine.js'
+import { glueSpecification } from '../../../src/serve/glue/glue-specification.js'
+import { contractWith, done } from '../../../src/testing/engine.js'
 
-t.test('glue routes a contract without compiling the schema of OpenAPI', async (t) => {
-  // Not in the types.
-  const validator = Validator.prototype as unknown as { getAjvValidator(version: string): unknown }
-  const { getAjvValidator } = validator
-  t.teardown(() => Object.assign(validator, { getAjvValidator }))
-  validator.getAjvValidator = (version) => t.fail(`the schema of OpenAPI ${version} is compiled`)
-  const contract = await contractWith({ ping: { method: 'get', responses: done } })
-  const engine = await startEngine(t, contract, { ping: async () => ({ status: 204 }) })
-  t.equal((await engine.call('GET', '/ping')).status, 204)
+const parameters = [{ name: 'toy-id', in: 'path', required: true, schema: { type: 'integer' } }]
+
+t.test('glue is given a valid document with the paths and the ids of the contract', async (t) => {
+  const contract = await contractWith({
+    ping: { method: 'get', responses: done },
+    getToy: { method: 'get', path: '/toys/{toy-id}/%C3%A9', parameters, responses: done },
+    putToy: { method: 'put', path: '/toys/{toy-id}/%C3%A9', parameters, responses: done },
+  })
+  const { 'x-is-valid': _, ...specification } = glueSpecification(contract, contract.operations.values()) as {
+    readonly 'x-is-valid': true
+    readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>
+  }
+  t.strictSame(await new Validator().validate(structuredClone(specification)), { valid: true })
+  const ids = Object.entries(specification.paths).map(([path, methods]) => {
+    return [path, Object.entries(methods).map(([method, { operationId }]) => `${method} ${operationId}`)]
+  })
+  t.strictSame(ids, [
+    ['/ping', ['get ping']],
+    ['/toys/{toy_2d_id}/é', ['get getToy', 'put putToy']],
+  ])
 })
 
-t.test('any other document is validated as before', async (t) => {
+t.test('a document that the engine has not made is validated in tests, too', async (t) => {
   t.equal((await new Validator().validate({ openapi: '3.1.0' })).valid, false)
 })
