@@ -1,7 +1,6 @@
 // The engine's second door, for programs that examine contracts: the document's parts, the walks over its
 // schemas, and what the server makes of both. A server needs none of it (serve/).
 
-export { compileCode } from './compile/code/print.js'
 export { servedFiles } from './compile/compile-contract.js'
 export { readContents } from './compile/contract/content.js'
 export { hiddenTexts } from './compile/contract/hidden-texts.js'

@@ -1,4 +1,4 @@
-// What the module of a contract's code is: print.ts writes it, load.ts reads it.
+// What the code of a contract makes: print.ts writes it, load.ts reads it.
 
 import type { ValidateFunction } from 'ajv'
 import type { Problem } from '../document/contract-error.js'
@@ -8,7 +8,7 @@ import type { NumberMode } from '../values/exact-numbers.js'
 import type { Added, Resolve } from '../values/references.js'
 import type { Runtime } from '../values/runtime.js'
 
-/** The module: functions, so that nothing is made before it is needed. */
+/** Functions, so that nothing is made before it is needed. */
 export interface Code {
   readonly compilers: Readonly<Record<string, PrintedCompiler>>
   readonly judges: Readonly<Record<FunctionName, PrintedJudge>>

@@ -1,4 +1,4 @@
-// Prints the functions of a contract's schemas as a module: what Ajv compiles of them, by its standalone form,
+// Prints the functions of a contract's schemas: what Ajv compiles of them, by its standalone form,
 // and what writes their values. It imports nothing: load.ts hands the runtime in.
 
 import type { ValidateFunction } from 'ajv'
@@ -19,16 +19,14 @@ interface Printable {
   readonly named: NamedSchemas
 }
 
-/** The text of a module (`Code` in code.ts) with the functions of a contract's schemas. */
+/** The body of a function that returns the functions of a contract's schemas (`Code` in code.ts). */
 export function compileCode({ specification, named }: Printable): string {
   const { compilers, judges } = printJudges(specification, named.judges)
   const writers = new PrintedWriters(new Reader(specification))
   for (const [name, schema] of named.writers) writers.add(name, schema)
-  return [
-    `export const compilers = {${compilers.join()}}`,
-    `export const judges = ${literalOf(judges)}`,
-    `export const writers = ${writers}\n`,
-  ].join('\n')
+  return `return {compilers:{${compilers.join()}},
+judges:${literalOf(judges)},
+writers:${writers}}`
 }
 
 function printJudges(document: object, named: NamedSchemas['judges']) {

@@ -1,9 +1,8 @@
-// The functions of a contract's schemas from the module that print.ts has printed: nothing is compiled.
+// The functions of a contract's schemas from the code that print.ts has printed: nothing is compiled.
 
 import { compileFunction } from 'node:vm'
 import type { ValidateFunction } from 'ajv'
 import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
-import type { Contract } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
 import type { FunctionName, Functions, Validator } from '../../document/functions.js'
 import type { AnySchema } from '../../document/keywords.js'
@@ -15,20 +14,11 @@ import { createExplain, explaining, type Known } from '../../values/explain.js'
 import { resolveIn } from '../../values/references.js'
 import { runtime } from '../../values/runtime.js'
 
-/** A contract with the functions of its code, instead of such as are compiled. */
-export function withCode<Read extends Contract>(contract: Read, code: Code): Read {
-  return { ...contract, functions: () => loadFunctions(code) }
-}
-
 const ofAnother = 'the code is that of another contract: compile it again'
 
-/** The code of a text, which a plan has: `import` would need a file. */
+/** What the text of a plan's code makes: `import` would need a file. */
 export function codeIn(text: string): Code {
-  const body = text.replaceAll(/^export (?=const (?:compilers|judges|writers) = )/gm, '')
-  const run = compileFunction(`${body}return { compilers, judges, writers }`, [], {
-    filename: 'contract.plan',
-  })
-  return run() as Code // print.ts wrote it
+  return compileFunction(text, [], { filename: 'contract.plan' })() as Code // print.ts wrote it
 }
 
 /** The functions of a contract's code. */

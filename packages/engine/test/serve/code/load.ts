@@ -8,11 +8,10 @@ import { createFunctions } from '../../../src/compile/code/compilers.js'
 import type { Schema } from '../../../src/document/contract.js'
 import type { Functions } from '../../../src/document/functions.js'
 import { type AnySchema, mapSchemas } from '../../../src/document/keywords.js'
-import { loadFunctions } from '../../../src/serve/code/load.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
 import { rounds } from '../../../src/testing/nightly.js'
-import { codeOf } from '../../../src/testing/printed-code.js'
 import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
+import { printedFunctions } from '../../fixtures/printed-code.js'
 import { randomValues } from '../../fixtures/random-values.js'
 
 interface Sample {
@@ -94,7 +93,7 @@ for (const [name, all] of Object.entries({ written, samples, more }))
   t.test(`printed code judges ${name} as the code within the process does`, async (t) => {
     const { named, samples } = printable(all)
     const compiled = createFunctions(specification, named)
-    const printed = loadFunctions(await codeOf({ specification, named }))
+    const printed = printedFunctions({ specification, named })
     for (const { schema, values, names } of samples) {
       const of = ({ judge }: Functions) => names.map((each) => outcomesOf(() => judge(each), values))
       if (!t.strictSame(of(printed), of(compiled), String(stringify(schema)))) break
@@ -118,7 +117,7 @@ function outcomesOf(make: () => Made, values: readonly unknown[]): unknown {
 }
 
 t.test('code is refused that is of another contract', async (t) => {
-  const { judge, writer } = loadFunctions(await codeOf(printable(written)))
+  const { judge, writer } = printedFunctions(printable(written))
   const expected = { message: 'the code is that of another contract: compile it again' }
   for (const of of [judge, writer]) t.throws(() => of('body1'), expected)
 })
@@ -126,7 +125,7 @@ t.test('code is refused that is of another contract', async (t) => {
 t.test('a schema that does not compile is refused as it is within the process', async (t) => {
   const schema = { type: 'object', properties: { a: { pattern: '(?i)a' } } }
   const { named } = printable([{ schema, values: [] }])
-  const printed = loadFunctions(await codeOf({ specification, named }))
+  const printed = printedFunctions({ specification, named })
   for (const { judge } of [createFunctions(specification, named), printed])
     t.throws(() => judge('body0'), { message: /^the pattern \(\?i\)a is not a valid JavaScript/ })
 })

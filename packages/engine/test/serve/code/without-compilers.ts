@@ -1,15 +1,20 @@
-// What a process loads that serves a contract by its printed code.
+// What a process loads that serves a contract by its plan.
 
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { serialize } from 'node:v8'
 import t from 'tap'
+import type { compileContract } from '../../../src/compile/index.js'
 import { temporaryDirectory } from '../../../src/testing/directory.js'
 import { anyError, contractWith } from '../../../src/testing/engine.js'
-import { compileCode } from '../../../src/tools.js'
 import { packageRoot } from '../../fixtures/root.js'
+
+interface Compiling {
+  readonly compileContract: typeof compileContract
+}
 
 const run = promisify(execFile)
 const program = path.join(packageRoot, 'test/fixtures/serve-printed.mjs')
@@ -33,9 +38,8 @@ const operations = {
   },
 }
 
-t.test('no compiler of schemas is loaded by a process that serves printed code', async (t) => {
-  const contract = await contractWith(operations)
-  const { locate: _, functions: __, write: ___, ...data } = contract
+t.test('no compiler of schemas is loaded by a process that serves a plan', async (t) => {
+  const { text } = await contractWith(operations)
   const requests = [
     { method: 'POST', url: '/add', payload: { id: 1, name: 'ab' } },
     { method: 'POST', url: '/add', payload: { id: '1', name: 'a', other: true } },
@@ -44,11 +48,16 @@ t.test('no compiler of schemas is loaded by a process that serves printed code',
   ]
   const sample = { id: 9007199254740993n, name: 'ab' }
   const directory = temporaryDirectory(t)
-  const [contractFile, codeFile] = [path.join(directory, 'contract'), path.join(directory, 'code.mjs')]
-  await writeFile(contractFile, serialize({ ...data, requests, sample }))
-  await writeFile(codeFile, compileCode(contract))
+  const [file, planFile, requestFile] = ['openapi.yaml', 'contract.plan', 'requests'].map((name) =>
+    path.join(directory, name),
+  ) as [string, string, string]
+  await writeFile(file, text)
+  await writeFile(requestFile, serialize({ requests, sample }))
   const engine = path.join(packageRoot, 'dist/src')
-  const { stdout } = await run(process.execPath, [program, engine, contractFile, codeFile])
+  // The engine that is built, whose plan it takes.
+  const built = (await import(pathToFileURL(path.join(engine, 'compile/index.js')).href)) as Compiling
+  await writeFile(planFile, await built.compileContract(file))
+  const { stdout } = await run(process.execPath, [program, engine, file, planFile, requestFile])
   const found = JSON.parse(stdout) as { readonly responses: string[]; readonly loaded: string[] }
   t.strictSame(found.responses.slice(0, 1), ['{"id":9007199254740993,"name":"ab"}'])
   t.match(
