@@ -11,7 +11,7 @@ import { createAllows, createMessage } from './exact-numbers.js'
 import { formats } from './formats.js'
 import { removePrototype } from './inherited-names.js'
 import { isPlain, json, others } from './json-writer.js'
-import { count, extendSteps, takeNames, takeText } from './steps.js'
+import { count, extendSteps, takeNames } from './steps.js'
 import { quoted } from './text.js'
 
 export const runtime = {
@@ -38,7 +38,6 @@ export const runtime = {
   quoted,
   removePrototype,
   takeNames,
-  takeText,
   toRegExp,
   undoChanges,
   undoChangesUntil,

@@ -113,11 +113,6 @@ export function takeSteps(steps: number): void {
   if (count.left < 0) extendSteps()
 }
 
-/** Takes those of a text, if a value is one. */
-export function takeText(value: unknown): void {
-  if (typeof value === 'string') takeSteps(stepsOfText(value) - 1)
-}
-
 /** Takes those of the names of an object, if a value is one. */
 export function takeNames(value: unknown): void {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))

@@ -137,10 +137,11 @@ t.test('a response that would take too many steps is one that the contract does 
     { schemas },
   )
   const check = createResponseChecks(contract.functions())(contract.operations.get('a') as Operation, true)
-  t.throws(() => check.body(200, nested(60)), { message: /body at "" takes too many steps to check/ })
+  const problem = 'body at "" takes too many steps to check'
+  t.match(check.fault(200, nested(60)), { problem })
   const circular: { of?: object } = {}
   circular.of = circular
-  t.throws(() => check.body(200, circular), { message: /takes too many steps to check/ })
+  t.match(check.fault(200, circular), { problem })
 })
 
 t.test('a request that would take too many steps is refused with a code of its own', async (t) => {

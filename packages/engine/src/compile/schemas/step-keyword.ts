@@ -4,7 +4,7 @@ import { _, type Ajv, type KeywordCxt } from 'ajv'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, mapSchemas, schemasIn } from '../../document/keywords.js'
 import { type Resolve, resolveIn } from '../../values/references.js'
-import { count, extendSteps, stepsOfNote, takeNames, takeText } from '../../values/steps.js'
+import { count, extendSteps, stepsOfNote, takeNames } from '../../values/steps.js'
 import { call, ofRuntime } from './generated-code.js'
 
 const keyword = 'steps'
@@ -61,8 +61,10 @@ const ofNames = ['patternProperties', 'unevaluatedProperties', 'minProperties', 
 function takeStep(cxt: KeywordCxt): void {
   const { gen, data, parentSchema } = cxt
   const has = (name: string) => parentSchema[name] !== undefined
-  if (ofTexts.some(has)) gen.code(call(cxt, takeText, data))
-  if (ofNames.some(has)) gen.code(call(cxt, takeNames, data))
   const counter = ofRuntime(cxt, count)
+  // As stepsOfText, but for the one step below.
+  if (ofTexts.some(has))
+    gen.if(_`typeof ${data} === "string"`, () => gen.code(_`${counter}.left -= ${data}.length >> 5`))
+  if (ofNames.some(has)) gen.code(call(cxt, takeNames, data))
   gen.if(_`--${counter}.left < 0`, () => gen.code(call(cxt, extendSteps)))
 }

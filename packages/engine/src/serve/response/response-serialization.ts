@@ -8,7 +8,7 @@ import type { Functions, WriteJson } from '../../document/functions.js'
 import { responseContent } from '../../document/media-types.js'
 import { contentsOf, dependsOnAccept, successesAmong } from '../../document/responses.js'
 import { kindOf, sentType, silentContents } from '../../kinds/index.js'
-import { Unwritable, type Write } from '../../kinds/kind.js'
+import { type ContentFault, Unwritable, type Write } from '../../kinds/kind.js'
 import type { Items } from '../../kinds/stream.js'
 import { createChoice } from '../request/accept.js'
 import { headerText } from './header-text.js'
@@ -48,49 +48,61 @@ export function createSerializer(
 ): (reply: FastifyReply, response: HandlerResponse) => SerializedResponse {
   const { id, responses } = operation
   const streams = mayStream(operation)
-  const write = createBodyWriter(operation, check, writers)
-  const statuses = [...responses.values()].map((each) => [each.status, statusParts(each, operation)] as const)
+  const bodyOf = createBodies(operation, check, writers)
+  const statuses = [...responses.values()].map((each) => {
+    return [each.status, statusParts(each, operation, bodyOf)] as const
+  })
   const partsOf = byStatus(new Map(statuses))
   return (reply, { status, headers: own = {}, body }) => {
     if (streams && body instanceof Readable) endWithResponse(body, reply)
     const headers = toText(own, id, status)
     const parts = partsOf(status)
     const given = headers['content-type']?.toString() ?? parts?.preferredBy?.(reply)
-    check.body(status, body, given)
+    const declared = given === undefined ? parts?.silent : parts?.of(given)
+    const fault = declared === undefined ? check.fault(status, body, given) : declared.faultOf(body)
+    if (fault !== undefined)
+      throw new ResponseError(`${id} ${status}`, fault.problem, undefined, fault.errors)
     if (parts?.isVaried) headers.vary = headers.vary === undefined ? 'Accept' : `${headers.vary}, Accept`
-    if (body === undefined) return { status, headers, body }
-    const content = responseContent(parts?.contents ?? [], given)
-    if (content === undefined) throw new ResponseError(`${id} ${status}`, 'no body is declared')
-    const type = sentType(content, given)
-    const written = write(reply, status, content, body)
+    if (declared === undefined || body === undefined) return { status, headers, body: undefined }
+    const written = declared.write(reply, status, body)
     const sent = written instanceof Readable ? written : toSend(written, headers)
-    headers['content-type'] = type
+    headers['content-type'] = declared.type
     return { status, headers, body: sent }
   }
 }
 
-/** Writes a body that has been validated. */
-type WriteBody = (
-  reply: FastifyReply,
-  status: number,
-  content: Content,
-  body: unknown,
-) => string | Uint8Array | Readable
+/** How bodies of a content are sent. */
+interface SentBody {
+  readonly type: string
+  readonly faultOf: (body: unknown) => ContentFault | undefined
+  /** Writes one without a fault. */
+  readonly write: (reply: FastifyReply, status: number, body: unknown) => string | Uint8Array | Readable
+}
 
-function createBodyWriter(operation: Operation, check: ResponseCheck, toJson: JsonWriters): WriteBody {
-  const { id, isIdempotent } = operation
-  const writers = writersOf(operation)
-  const toStream = createStreamSerializer(operation, check, toJson)
-  return (reply, status, content, body) => {
-    const writeWhole = writers.get(content)
-    // The cast is safe: the check has found them iterable.
-    if (writeWhole === undefined) return toStream(reply, status, content, body as Items)
+type BodyOf = (content: Content) => Omit<SentBody, 'type'>
+
+function createBodies(operation: Operation, check: ResponseCheck, writers: JsonWriters): BodyOf {
+  const toStream = createStreamSerializer(operation, check, writers)
+  return (content) => {
+    const whole = kindOf(content).sent?.writer?.(content)
+    return {
+      faultOf: check.bodyFault(content),
+      write:
+        whole === undefined
+          ? (reply, status, body) => toStream(reply, status, content, body as Items) // it has no fault
+          : writerOfWhole(operation, whole, writers.get(content) ?? stringify),
+    }
+  }
+}
+
+function writerOfWhole({ id, isIdempotent }: Operation, write: Write, toJson: WriteJson): SentBody['write'] {
+  return (_reply, status, body) => {
     if (body instanceof Readable) {
       if (isIdempotent) throw new ResponseError(`${id} ${status}`, 'a stream cannot be stored')
       return body
     }
     try {
-      return writeWhole(body, toJson.get(content) ?? stringify)
+      return write(body, toJson)
     } catch (error) {
       throw error instanceof Unwritable
         ? new ResponseError(`${id} ${status}`, `body ${error.message}`)
@@ -113,29 +125,27 @@ export function createJsonWriters(
   return new Map(writers)
 }
 
-// Of bodies that are written as a whole: of a stream, each item is.
-function writersOf({ responses }: Operation): ReadonlyMap<Content, Write> {
-  const contents = contentsOf(responses.values())
-  return new Map(
-    contents.flatMap((each) => {
-      const write = kindOf(each).sent?.writer?.(each)
-      return write === undefined ? [] : [[each, write] as const]
-    }),
-  )
-}
-
 /** What the responses of a status are written with. */
 interface StatusParts {
-  readonly contents: readonly Content[]
+  /** The body whose handler names no media type. */
+  readonly silent: SentBody | undefined
+  of(mediaType: string): SentBody | undefined
   /** The media type of a body whose handler names none, where the request may prefer one of several. */
   readonly preferredBy: ((reply: FastifyReply) => string | undefined) | undefined
   readonly isVaried: boolean
 }
 
-function statusParts(response: Response, operation: Operation): StatusParts {
+function statusParts(response: Response, operation: Operation, bodyOf: BodyOf): StatusParts {
   const { contents } = response
+  const bodies = new Map(contents.map((each) => [each, bodyOf(each)]))
+  const sentAs = (given: string | undefined): SentBody | undefined => {
+    const content = responseContent(contents, given)
+    const body = content && bodies.get(content)
+    return content && body && { ...body, type: sentType(content, given) }
+  }
   return {
-    contents,
+    silent: sentAs(undefined),
+    of: sentAs,
     preferredBy: preferenceAmong(silentContents(response, operation.responses)),
     isVaried: dependsOnAccept(operation) && successesAmong(operation.responses).includes(response),
   }

@@ -53,12 +53,15 @@ export interface ResponseCheck {
   /** Creates the `head` of responses to which the server adds headers by itself. */
   headBeside(proved: ProvedHeaders): HeadBeside
   /**
-   * @throws {ResponseError} when the contract does not declare the body for the status and the
-   * `Content-Type`, if one is given
+   * What is wrong with a body of the status and the `Content-Type`, if one is given; undefined if the contract
+   * declares the body.
    */
-  body(status: number, body: unknown, contentType?: string): void
-  /** What `body` would throw; undefined if the contract declares the body. */
   fault(status: number, body: unknown, contentType?: string): ContentFault | undefined
+  /**
+   * What is wrong with the bodies of a content.
+   * @param content of a response of the operation
+   */
+  bodyFault(content: Content): BodyFault
   /**
    * What is wrong with the items of a stream, one by one.
    * @param content of a response of the operation
@@ -115,22 +118,24 @@ export function createResponseChecks(
   const errorsBy = createErrorsBy(functions)
   return ({ id, responses }, isImplemented) => {
     const errors = errorsAmong(responses)
+    const bodyErrors = isImplemented ? errorsBy : whenUsed(errorsBy)
+    const bodyFaults = new Map(
+      [...responses.values()].flatMap((response) => {
+        const isSent = isImplemented || errors.includes(response)
+        return response.contents.map((each) => [each, contentCheck(bodyErrors, each, isSent)] as const)
+      }),
+    )
     const checks = [...responses.values()].map((response): [string, StatusCheck] => {
       const { status, headers, contents } = response
-      const isSent = isImplemented || errors.includes(response)
       const headerProblems = headers.map((header) => {
         const { name, required } = header
         return { key: name.toLowerCase(), required, problemOf: headerCheck(functions, header) }
       })
-      const bodyErrors = isImplemented ? errorsBy : whenUsed(errorsBy)
-      return [
-        status,
-        { headerProblems, bodyFault: bodyCheck(bodyErrors, isSent ? contents : contents.map(withoutSchema)) },
-      ]
+      return [status, { headerProblems, bodyFault: bodyCheck(contents, bodyFaults) }]
     })
     const contents = isImplemented ? contentsOf(responses.values()) : []
     const itemFaults = new Map(contents.filter(isStream).map((each) => [each, itemCheck(errorsBy, each)]))
-    return responseCheck(id, new Map(checks), itemFaults)
+    return responseCheck(id, new Map(checks), bodyFaults, itemFaults)
   }
 }
 
@@ -145,14 +150,18 @@ interface StatusCheck {
   readonly bodyFault: (body: unknown, contentType?: string) => ContentFault | undefined
 }
 
+type BodyFault = (body: unknown) => ContentFault | undefined
+type BodyFaults = ReadonlyMap<Content, BodyFault>
+
 function responseCheck(
   id: string,
   all: ReadonlyMap<string, StatusCheck>,
+  bodyFaults: BodyFaults,
   itemFaults: ReadonlyMap<Content, ItemFault>,
 ): ResponseCheck {
   const declared = byStatus(all)
-  const fail = (status: number, problem: string, errors?: readonly ErrorObject[]) => {
-    throw new ResponseError(`${id} ${status}`, problem, undefined, errors)
+  const fail = (status: number, problem: string) => {
+    throw new ResponseError(`${id} ${status}`, problem)
   }
   const checksOf = (status: number) => declared(status) ?? fail(status, 'the status is not declared')
   return {
@@ -189,16 +198,13 @@ function responseCheck(
         }
       }
     },
-    body(status, body, contentType) {
-      const fault = checksOf(status).bodyFault(body, contentType)
-      if (fault !== undefined) fail(status, fault.problem, fault.errors)
-    },
     fault: (status, body, contentType) => {
       const checks = declared(status)
       return checks === undefined
         ? because('the status is not declared')
         : checks.bodyFault(body, contentType)
     },
+    bodyFault: (content) => bodyFaults.get(content) ?? (() => because('the body is none of the operation')),
     itemFault: (content) => itemFaults.get(content) ?? (() => ({ at: '', problem: 'cannot be checked' })),
   }
 }
@@ -242,10 +248,6 @@ function whenUsed(errorsBy: ErrorsBy): ErrorsBy {
   }
 }
 
-function withoutSchema({ schema: _, ...content }: Content): Content {
-  return content
-}
-
 function headerCheck(
   functions: Pick<Functions, 'judge'>,
   { name, required, schema, judge = '' }: Header,
@@ -267,24 +269,25 @@ function headerCheck(
 }
 
 function bodyCheck(
-  errorsBy: ErrorsBy,
   contents: readonly Content[],
+  bodyFaults: BodyFaults,
 ): (body: unknown, contentType?: string) => ContentFault | undefined {
   const none = because('no body is declared')
   if (contents.length === 0) return (body) => (body === undefined ? undefined : none)
-  const checks = new Map(contents.map((each) => [each, contentCheck(errorsBy, each)]))
   return (body, contentType) => {
     const content = responseContent(contents, contentType)
-    if (content !== undefined) return checks.get(content)?.(body)
+    if (content !== undefined) return bodyFaults.get(content)?.(body)
     return because(
       contentType === undefined ? 'Content-Type is missing' : `Content-Type ${contentType} is not declared`,
     )
   }
 }
 
-function contentCheck(errorsBy: ErrorsBy, content: Content): (body: unknown) => ContentFault | undefined {
+// Of what is not sent, the schema is not compiled.
+function contentCheck(errorsBy: ErrorsBy, content: Content, isSent: boolean): BodyFault {
   const { schema, judge = '' } = content
-  const errorsOf = schema === undefined || isStream(content) ? undefined : errorsBy(judge)
+  const isJudged = isSent && schema !== undefined && !isStream(content)
+  const errorsOf = isJudged ? errorsBy(judge) : undefined
   return kindOf(content).sent?.check(errorsOf) ?? (() => because('the body is only received'))
 }
 

@@ -12,7 +12,7 @@ const require = createRequire(import.meta.url)
 /** What the engine takes from each module, and what it is. */
 const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'ajv/dist/2020.js': { Ajv2020: 'function' },
-  'ajv/dist/compile/codegen/index.js': { not: 'function' },
+  'ajv/dist/compile/codegen/index.js': { and: 'function', not: 'function', or: 'function' },
   'ajv/dist/compile/names.js': { default: 'object' },
   'ajv/dist/compile/util.js': { Type: 'object', useFunc: 'function' },
   'ajv/dist/runtime/ucs2length.js': { default: 'function' },
