@@ -17,8 +17,8 @@ export const bytes: Kind = {
   sent: {
     typeOf: (mediaType) => mediaType,
     schemaOf: withBytes,
-    check(errorsOf) {
-      const faultOf = bySchema(errorsOf)
+    check(validate) {
+      const faultOf = bySchema(validate)
       return (body) => {
         if (body instanceof Readable) return undefined
         const isWhole = typeof body === 'string' || body instanceof Uint8Array

@@ -1,7 +1,7 @@
 // What is known of a kind of content: a row of the table in index.ts. Whoever has a content asks its row, and
 // not which kind it is. How the contract declares each is in compile/kinds/, which a server does not load.
 
-import type { ErrorObject } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Content } from '../document/contract.js'
 import type { AnySchema } from '../document/keywords.js'
 import { readParameters } from '../lib/field-values.js'
@@ -50,8 +50,8 @@ export const noFaults: readonly ErrorObject[] = []
 export interface Sent {
   /** The media type as it is sent. */
   typeOf(mediaType: string): string
-  /** Creates what finds the fault of a body. @param errorsOf undefined if it has no schema */
-  check(errorsOf: ErrorsOf | undefined): (body: unknown) => ContentFault | undefined
+  /** Creates what finds the fault of a body. @param validate undefined if it has no schema */
+  check(validate: ValidateFunction | undefined): (body: unknown) => ContentFault | undefined
   /** What it is validated by, where that is not its schema. */
   schemaOf?(schema: AnySchema): AnySchema
   /** Creates what writes a body that has been checked; undefined of items, each of which is written. */
@@ -65,9 +65,6 @@ export type Write = (body: unknown, toJson: ToJson) => string | Uint8Array
 
 /** Undefined of a value that JSON does not have. */
 export type ToJson = (value: unknown) => string | undefined
-
-/** The errors of a value by its schema; undefined if it is valid. */
-export type ErrorsOf = (value: unknown) => readonly ErrorObject[] | undefined
 
 /** Why a body is not the declared one. */
 export interface ContentFault {
@@ -94,10 +91,13 @@ export function because(problem: string): ContentFault {
 }
 
 /** What finds the fault of a body by its schema. */
-export function bySchema(errorsOf: ErrorsOf | undefined): (body: unknown) => ContentFault | undefined {
+export function bySchema(
+  validate: ValidateFunction | undefined,
+): (body: unknown) => ContentFault | undefined {
+  if (validate === undefined) return () => undefined
   return (body) => {
-    const errors = errorsOf?.(body)
-    if (errors === undefined) return undefined
+    if (validate(body)) return undefined
+    const errors = validate.errors ?? []
     const { instancePath = '', message = 'cannot be checked' } = errors[0] ?? {}
     return { problem: `body at "${instancePath}" ${message}`, errors }
   }

@@ -19,8 +19,8 @@ export const text: Kind = {
   },
   sent: {
     typeOf: inUtf8,
-    check(errorsOf) {
-      const faultOf = bySchema(errorsOf)
+    check(validate) {
+      const faultOf = bySchema(validate)
       return (body) => (typeof body === 'string' ? faultOf(body) : because('the body must be text'))
     },
     writer: () => textOrBytes,

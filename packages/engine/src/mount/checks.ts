@@ -5,16 +5,20 @@ import type { Contract, Operation } from '../document/contract.js'
 import { routeName } from '../document/names.js'
 import { ownError } from '../document/request-error.js'
 import { refusesUnacceptable, successContents } from '../document/responses.js'
+import { bodyLength } from '../lib/body-length.js'
 import type { Address } from '../serve/base/address.js'
 import { checkUrl } from '../serve/base/errors.js'
 import { hasRoute } from '../serve/base/not-found.js'
 import { createPreference } from '../serve/request/accept.js'
+import { receivedBy, responseTo } from '../serve/request/request-parts.js'
+import { checkMediaType, checkRequest } from '../serve/request/request-validation.js'
 import type { DeprecationHeaders } from '../serve/response/deprecation.js'
 import type { Security } from '../serve/security/security.js'
 import type { Verdict } from '../serve/security/verdict.js'
 
 /** Throws, or rejects, unless the request may pass. */
 export type Check = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
+
 /** A path with an empty parameter is no path of the contract. */
 export function routeCheck(
   { path }: Operation,
@@ -47,6 +51,30 @@ export function deprecationCheck(headersFor: DeprecationHeaders, address: Addres
     const headers = headersFor(address.operationsFor(request))
     for (const name in headers) reply.header(name, headers[name])
   }
+}
+
+/** The check of a body before it is read. */
+export function bodyCheck(operation: Operation): Check {
+  const mayHaveBody = !hasNoBody(operation)
+  return (request, reply) => {
+    request[receivedBy] = operation
+    request[responseTo] = reply.raw
+    return mayHaveBody || saysAnyOfBody(request) ? checkMediaType(request, operation) : undefined
+  }
+}
+
+/** Whether Fastify reads no body for an operation (GET and HEAD), which declares none either. */
+export function hasNoBody({ body, isSafe }: Operation): boolean {
+  return body === undefined && isSafe
+}
+
+function saysAnyOfBody({ headers }: FastifyRequest): boolean {
+  return bodyLength(headers) !== 0 || headers['content-type'] !== undefined
+}
+
+/** The check of all that has been read. */
+export function requestCheck(operation: Operation): Check {
+  return (request) => checkRequest(request, operation)
 }
 
 /**

@@ -12,8 +12,7 @@ import type { Address } from '../serve/base/address.js'
 import { isStub } from '../serve/base/stubs.js'
 import { itemsReceiver } from '../serve/request/arriving-items.js'
 import { createParameterReader } from '../serve/request/parameter-styles.js'
-import { receivedBy, responseTo } from '../serve/request/request-parts.js'
-import { checkMediaType, checkRequest, parseBody } from '../serve/request/request-validation.js'
+import { parseBody } from '../serve/request/request-validation.js'
 import { uploadOf } from '../serve/request/upload.js'
 import { ownAddition, provedHeaders } from '../serve/response/additions.js'
 import { deprecationHeaders, sunsetCheck } from '../serve/response/deprecation.js'
@@ -23,11 +22,14 @@ import type { ResponseCheck } from '../serve/response/response-validation.js'
 import { type AnyHandler, createRouteHandler, type ResponseParts } from '../serve/route-handler.js'
 import {
   acceptCheck,
+  bodyCheck,
   type Check,
   deprecationCheck,
+  hasNoBody,
   hook,
   ignoreRange,
   renamePathParameters,
+  requestCheck,
   routeCheck,
   securityCheck,
 } from './checks.js'
@@ -88,25 +90,20 @@ function implemented<Resource>(
   const prefix = shared.prefixOf(operation)
   const readParameters = collect(operation, shared, () => createParameterReader(operation, prefix, functions))
   const receiveItems = collect(operation, shared, () => itemsReceiver(operation, functions))
-  const checkType: Check = (request, reply) => {
-    request[receivedBy] = operation
-    request[responseTo] = reply.raw
-    return checkMediaType(request, operation)
-  }
-  const parse: Check = parseBody
+  const reading = [
+    renamePathParameters(operation),
+    ignoreRange(operation),
+    hasNoBody(operation) ? undefined : (parseBody satisfies Check),
+    receiveItems,
+    readParameters,
+  ].filter((each) => each !== undefined)
   return {
     schema: judgedParts(operation),
     validatorCompiler: validatorCompiler(operation, shared),
     attachValidation: true, // checkRequest reports what it found
-    onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), checkType),
-    preValidation: hook(
-      renamePathParameters(operation),
-      ignoreRange(operation),
-      parse,
-      receiveItems,
-      readParameters,
-    ),
-    preHandler: hook((request) => checkRequest(request, operation)),
+    onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), bodyCheck(operation)),
+    ...(reading.length > 0 && { preValidation: hook(...reading) }),
+    preHandler: hook(requestCheck(operation)),
     ...(takesUploads(operation) && { onSend: closeIfUnread }),
     handler: createRouteHandler(
       operation,

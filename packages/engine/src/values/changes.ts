@@ -4,7 +4,7 @@
 // is synchronous, so that all validators can share the list.
 
 import type { ValidateFunction } from 'ajv'
-import { judgeInSteps, stepsOfNote, takeSteps } from './steps.js'
+import { count, freeSteps, isOutOfSteps, nothing, stepsOfNote, takeSteps, tooComplex } from './steps.js'
 
 /** An object or an array. */
 export type Container = Record<string | number, unknown>
@@ -105,16 +105,37 @@ export function undoChangesUntil(from: number, to: number): void {
  * @param stepsOfSchemas the steps that all schemas take which may apply to a part of it
  */
 export function changing(validate: ValidateFunction, stepsOfSchemas: () => number): ValidateFunction {
+  // Another value may be judged meanwhile, as is what made this one: its count goes on where it was.
+  const judgeInSteps: typeof judge = (data, context) => {
+    const { left, value, stepsOfSchemas: ofOuter, isExtended } = count
+    count.left = freeSteps
+    count.value = data
+    count.stepsOfSchemas = stepsOfSchemas
+    count.isExtended = false
+    try {
+      const isValid = validate(data, context)
+      changing.errors = isValid ? null : [...(validate.errors ?? [])]
+      return isValid
+    } catch (error) {
+      if (!isOutOfSteps(error)) throw error
+      changing.errors = [tooComplex]
+      return false
+    } finally {
+      count.left = left
+      count.value = value
+      count.stepsOfSchemas = ofOuter
+      count.isExtended = isExtended
+      if (ofOuter === nothing) count.shared = undefined
+    }
+  }
   const judge = (data: unknown, context?: Parameters<ValidateFunction>[1]): boolean => {
     const start = changes.length
     try {
-      const errors = judgeInSteps(validate, data, context, stepsOfSchemas)
-      const isValid = errors.length === 0
-      changing.errors = isValid ? null : [...errors]
+      const isValid = judgeInSteps(data, context)
       if (isValid && changes.length > start) make(start)
       return isValid
     } finally {
-      undoChanges(start) // also if the steps have ended
+      if (changes.length > start) undoChanges(start) // also if the steps have ended
     }
   }
   const changing = Object.assign(judge as ValidateFunction, validate)

@@ -16,9 +16,3 @@ export function others(object: Readonly<Record<string, unknown>>, declared: Read
   }
   return text
 }
-
-/** Whether an object has its fields as they are written: it inherits none, and is no other value in JSON. */
-export function isPlain(object: { readonly toJSON?: unknown }): boolean {
-  const prototype: unknown = Object.getPrototypeOf(object)
-  return (prototype === Object.prototype || prototype === null) && typeof object.toJSON !== 'function'
-}

@@ -10,7 +10,7 @@ import { createNoteEvaluated, createOtherItems, createOtherProperties, noteMatch
 import { createAllows, createMessage } from './exact-numbers.js'
 import { formats } from './formats.js'
 import { removePrototype } from './inherited-names.js'
-import { isPlain, json, others } from './json-writer.js'
+import { json, others } from './json-writer.js'
 import { count, extendSteps, takeNames } from './steps.js'
 import { quoted } from './text.js'
 
@@ -28,7 +28,6 @@ export const runtime = {
   extendSteps,
   formats: Object.fromEntries(Object.entries(formats).map(([name, { validate }]) => [name, validate])),
   isAmong,
-  isPlain,
   isUnexcused,
   json,
   noteExcuse,

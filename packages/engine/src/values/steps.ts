@@ -5,10 +5,10 @@
 // it ends. Steps and not seconds: a verdict does not depend on how busy the machine is.
 
 import { Readable } from 'node:stream'
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ErrorObject } from 'ajv'
 
 // Of any value: some 10 ms. Alternatives that nothing tells apart may need many steps for a small one.
-const freeSteps = 100_000
+export const freeSteps = 100_000
 /**
  * Of each part, besides one for each schema. So some alternatives of alternatives may overlap, in a body of
  * any size; `generate` warns where more do.
@@ -18,7 +18,8 @@ export const stepsOfPart = 32
 /** Of a note on a part: it takes more memory than time. */
 export const stepsOfNote = 4
 
-const nothing = () => 0
+/** Of no value: none is being judged. */
+export const nothing = () => 0
 
 /** Judging is synchronous, so that all validators share the count. It is no new object for each value. */
 export const count = {
@@ -33,7 +34,7 @@ export const count = {
 const outOfSteps = new Error('out of steps')
 
 /** The error of a value that would take too many steps. */
-const tooComplex: ErrorObject = {
+export const tooComplex: ErrorObject = {
   keyword: 'steps',
   instancePath: '',
   schemaPath: '',
@@ -51,28 +52,6 @@ export function isOutOfSteps(error: unknown): boolean {
   return error === outOfSteps || error instanceof RangeError
 }
 
-/**
- * Judges a value in a bounded number of steps. Returns its errors: none if it is valid.
- * @param stepsOfSchemas the steps that all schemas take which may apply to a part of it
- */
-export function judgeInSteps(
-  validate: ValidateFunction,
-  value: unknown,
-  context: Parameters<ValidateFunction>[1],
-  stepsOfSchemas: () => number,
-): readonly ErrorObject[] {
-  const { left, value: outer, stepsOfSchemas: ofOuter, isExtended, shared } = count
-  begin(freeSteps, value, stepsOfSchemas, false, shared)
-  try {
-    return validate(value, context) ? none : (validate.errors ?? none)
-  } catch (error) {
-    if (!isOutOfSteps(error)) throw error
-    return [tooComplex]
-  } finally {
-    begin(left, outer, ofOuter, isExtended, ofOuter === nothing ? undefined : count.shared)
-  }
-}
-
 /** Runs what judges parts of one value, one by one, and does not change it: they share what they know. */
 export function judgeTogether(run: () => void): void {
   const { left, value, stepsOfSchemas, isExtended, shared } = count
@@ -83,8 +62,6 @@ export function judgeTogether(run: () => void): void {
     begin(left, value, stepsOfSchemas, isExtended, shared)
   }
 }
-
-const none: readonly ErrorObject[] = []
 
 function begin(
   left: number,

@@ -24,7 +24,7 @@ export class PrintedWriters {
 
   /** The text of a function that makes all writers, by their names, from the runtime. */
   toString(): string {
-    return `({json,others,isPlain,quoted})=>{
+    return `({json,others,quoted})=>{
 ${this.#functions.join('')}return{${this.#writers.join()}}}`
   }
 
@@ -87,14 +87,18 @@ return t+']'
     const count = `let k=-${needed.length}\nfor(const _ in o)k++\n`
     const rest = `if(k!==0)t+=others(o,d${name})\n`
     return `function ${name}(o){
-if(!isPlain(o))return json(o)
-let t=${begin === '' ? "''" : begin},v
+${returnUnlessPlain}let t=${begin === '' ? "''" : begin},v
 ${isWhole ? '' : count}${optional.map((each) => optionalField(each, !isWhole)).join('')}${isWhole ? '' : rest}\
 return ${begin === '' ? "'{'+t.slice(1)+'}'" : "t+'}'"}
 }
 ${isWhole ? '' : `const d${name}=new Set(${literalOf(fields.map(({ key }) => key))})\n`}`
   }
 }
+
+// An object has its fields as they are written if it inherits none, and is no other value in JSON.
+const returnUnlessPlain = `const p=Object.getPrototypeOf(o)
+if((p!==Object.prototype&&p!==null)||typeof o.toJSON==='function')return json(o)
+`
 
 // Those of all that describe the same object. Closed by one of them, it has no others than that one's.
 function fieldsOf(parts: readonly Schema[]) {

@@ -2,13 +2,13 @@
 // invalid response is a bug in the service: the client gets a 500 without details, the log has the operation,
 // the status and the JSON pointer.
 
-import type { ErrorObject } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../../document/contract.js'
-import type { FunctionName, Functions } from '../../document/functions.js'
+import type { Functions } from '../../document/functions.js'
 import { responseContent } from '../../document/media-types.js'
 import { contentsOf, errorsAmong } from '../../document/responses.js'
 import { isStream, kindOf } from '../../kinds/index.js'
-import { because, type ContentFault, type ErrorsOf } from '../../kinds/kind.js'
+import { because, type ContentFault } from '../../kinds/kind.js'
 import { elementsOf } from '../../lib/field-values.js'
 
 declare module 'fastify' {
@@ -115,26 +115,26 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
 export function createResponseChecks(
   functions: Pick<Functions, 'judge'>,
 ): (operation: Pick<Operation, 'id' | 'responses'>, isImplemented: boolean) => ResponseCheck {
-  const errorsBy = createErrorsBy(functions)
+  const { judge } = functions
   return ({ id, responses }, isImplemented) => {
     const errors = errorsAmong(responses)
-    const bodyErrors = isImplemented ? errorsBy : whenUsed(errorsBy)
+    const judgeBody = isImplemented ? judge : whenUsed(judge)
     const bodyFaults = new Map(
       [...responses.values()].flatMap((response) => {
         const isSent = isImplemented || errors.includes(response)
-        return response.contents.map((each) => [each, contentCheck(bodyErrors, each, isSent)] as const)
+        return response.contents.map((each) => [each, contentCheck(judgeBody, each, isSent)] as const)
       }),
     )
     const checks = [...responses.values()].map((response): [string, StatusCheck] => {
       const { status, headers, contents } = response
       const headerProblems = headers.map((header) => {
         const { name, required } = header
-        return { key: name.toLowerCase(), required, problemOf: headerCheck(functions, header) }
+        return { key: name.toLowerCase(), required, problemOf: headerCheck(judge, header) }
       })
       return [status, { headerProblems, bodyFault: bodyCheck(contents, bodyFaults) }]
     })
     const contents = isImplemented ? contentsOf(responses.values()) : []
-    const itemFaults = new Map(contents.filter(isStream).map((each) => [each, itemCheck(errorsBy, each)]))
+    const itemFaults = new Map(contents.filter(isStream).map((each) => [each, itemCheck(judge, each)]))
     return responseCheck(id, new Map(checks), bodyFaults, itemFaults)
   }
 }
@@ -223,36 +223,35 @@ function besideCheck(header: HeaderCheck, status: string, { always, sometimes }:
   return { ...header, isProved, isAsked: !isProved || (required && !always.has(key)) }
 }
 
-/** What finds the errors of a body, by the name of its judge. */
-type ErrorsBy = (judge: FunctionName) => ErrorsOf
+type Judge = Functions['judge']
 
-function createErrorsBy({ judge }: Pick<Functions, 'judge'>): ErrorsBy {
+// A schema that does not compile has no valid value: `mount` reports it once there is a handler.
+function whenUsed(judge: Judge): Judge {
   return (name) => {
-    const validate = judge(name)
-    return (value) => (validate(value) ? undefined : (validate.errors ?? []))
+    let validate: ValidateFunction | undefined
+    const used = ((value) => {
+      validate ??= unlessFaulty(() => judge(name))
+      const isValid = validate(value)
+      used.errors = validate.errors ?? null
+      return isValid
+    }) as ValidateFunction // it has what is asked of one
+    return used
   }
 }
 
-// A schema that does not compile has no valid value: `mount` reports it once there is a handler.
-function whenUsed(errorsBy: ErrorsBy): ErrorsBy {
-  return (name) => {
-    let errorsOf: ErrorsOf | undefined
-    return (value) => {
-      try {
-        errorsOf ??= errorsBy(name)
-      } catch {
-        errorsOf = () => []
-      }
-      return errorsOf(value)
-    }
+function unlessFaulty(compile: () => ValidateFunction): ValidateFunction {
+  try {
+    return compile()
+  } catch {
+    return (() => false) as unknown as ValidateFunction
   }
 }
 
 function headerCheck(
-  functions: Pick<Functions, 'judge'>,
+  judgeBy: Judge,
   { name, required, schema, judge = '' }: Header,
 ): (value: unknown) => string | undefined {
-  const validate = functions.judge(judge)
+  const validate = judgeBy(judge)
   const isList = [schema.type].flat().includes('array')
   // Most headers have the same value each time.
   let lastValid: unknown
@@ -284,19 +283,18 @@ function bodyCheck(
 }
 
 // Of what is not sent, the schema is not compiled.
-function contentCheck(errorsBy: ErrorsBy, content: Content, isSent: boolean): BodyFault {
+function contentCheck(judgeBy: Judge, content: Content, isSent: boolean): BodyFault {
   const { schema, judge = '' } = content
   const isJudged = isSent && schema !== undefined && !isStream(content)
-  const errorsOf = isJudged ? errorsBy(judge) : undefined
-  return kindOf(content).sent?.check(errorsOf) ?? (() => because('the body is only received'))
+  const validate = isJudged ? judgeBy(judge) : undefined
+  return kindOf(content).sent?.check(validate) ?? (() => because('the body is only received'))
 }
 
-function itemCheck(errorsBy: ErrorsBy, { judge = '' }: Content): ItemFault {
-  const errorsOf = errorsBy(judge)
+function itemCheck(judgeBy: Judge, { judge = '' }: Content): ItemFault {
+  const validate = judgeBy(judge)
   return (item) => {
-    const errors = errorsOf(item)
-    if (errors === undefined) return undefined
-    const { instancePath: at = '', message: problem = 'cannot be checked' } = errors[0] ?? {}
+    if (validate(item)) return undefined
+    const { instancePath: at = '', message: problem = 'cannot be checked' } = validate.errors?.[0] ?? {}
     return { at, problem }
   }
 }
