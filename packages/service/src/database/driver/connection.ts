@@ -3,6 +3,7 @@
 // 1208): unsent data stays in its buffer, and some queries never settle. Here, those in flight are rejected.
 
 import type { Socket } from 'node:net'
+import type postgres from 'postgres'
 import { afterReading } from '../../lib/after-reading.js'
 import type { PostgresServer, ServerState, Servers } from '../servers.js'
 import { ServerTls } from '../tls.js'
@@ -18,12 +19,13 @@ import { createSocket, type Target } from './socket.js'
 import {
   createSql,
   type HeldConnection,
+  Helper,
   type Probe,
-  type Query,
   type Result,
   type RootSql,
   type Signal,
   type Sql,
+  Statement,
 } from './sql.js'
 
 /** The postgres.js options that a connection sets. */
@@ -62,13 +64,11 @@ export class Connection implements HeldConnection {
   isReadOnly = false
   #onlyReads = false
   readonly #postgres: RootSql
-  readonly #send: Query['handler']
-  readonly #inFlight = new Set<Query>()
-  readonly #cancel: (query: Pick<Query, 'active' | 'state'>) => Promise<void>
+  readonly #inFlight = new Set<Statement>()
   readonly #readTimer: NodeJS.Timeout
   #poll: NodeJS.Timeout | undefined
   #cancelTimer: NodeJS.Timeout | undefined
-  #backend: Query['state'] | undefined
+  #backend: Backend | undefined
   #socket: Socket | undefined
   #isClosed = false
   #cancels = false
@@ -84,10 +84,6 @@ export class Connection implements HeldConnection {
       void this.#postgres.end({ timeout: 0 })
     }
     this.#postgres = make({ max: 1, onclose, socket: (target) => this.#connect(target) })
-    // postgres.js attaches them to each query, so take them from one that is never awaited.
-    const { handler, canceller } = this.#postgres`` as unknown as Query // missing from postgres.js's types
-    this.#send = handler
-    this.#cancel = canceller
     this.#readTimer = setTimeout(() => this.#checkResponsive(), readTimeoutMs).unref()
   }
 
@@ -133,14 +129,11 @@ export class Connection implements HeldConnection {
     return socket
   }
 
-  // Casts: postgres.js has no types for the handler of a query and for the columns of `stateStatement`.
   async #queryState({ stateStatement }: Servers): Promise<ServerState | undefined> {
-    const query = this.#postgres.unsafe(stateStatement) as unknown as Query
-    query.handler = (query) => this.send(query)
-    const rows = await query
+    const rows = await this.sqlUntil(undefined).unsafe<StateRow[]>(stateStatement)
     const [row] = rows
-    this.#backend = rows.state as Query['state'] // its secret is missing from postgres.js's types
-    return row && ({ ...row, isPooled: row.pid !== rows.state.pid } as unknown as ServerState)
+    this.#backend = rows.state
+    return row && { ...row, isPooled: row.pid !== rows.state.pid }
   }
 
   /**
@@ -181,47 +174,48 @@ export class Connection implements HeldConnection {
   }
 
   /** Sends a statement behind those in flight: CONNECTION_CLOSED if it closes before the result. */
-  send(query: Query): void {
+  send(statement: Statement): void {
     if (this.#isClosed || this.isGivenUp) {
-      query.reject(connectionClosed())
+      statement.reject(connectionClosed())
       return
     }
     if (this.#inFlight.size === 0) this.#readTimer.refresh()
-    this.#inFlight.add(query)
-    query.askedAt ??= performance.now()
-    query.then(
-      () => {
-        this.completed++
-        this.#settled(query)
-      },
-      (error) => {
-        this.#settled(query)
-        if (isReadOnly(error) && !this.#onlyReads) this.#leaveReadOnly()
-        const { limitMs } = this.lender
-        if (limitMs !== undefined && isTimedOut(error)) this.#cancelOverdue(limitMs)
-      },
+    this.#inFlight.add(statement)
+    statement.askedAt ??= performance.now()
+    this.#corkUntilSent()
+    const query = queryOf(this.#postgres, statement)
+    // postgres.js 3.4.9 counts rows on the connection, and not from 0 again when a statement has failed behind
+    // its first row (porsager/postgres issues 1119 and 1181): the next would get its rows behind holes. So each
+    // result collects its own.
+    query.forEach(collect).then(
+      (result) => this.#completed(statement, result),
+      (error) => this.#failed(statement, error),
     )
-    this.#collectRows(query)
-    this.#corkUntilNextTick()
-    this.#send(query)
   }
 
-  // postgres.js 3.4.9 counts rows on the connection, and not from 0 again when a statement has failed behind
-  // its first row (porsager/postgres issues 1119 and 1181): the next would get its rows behind holes. So each
-  // result collects its own. What lacks a row that the server has counted is no result, and whatever follows
-  // on the connection may be another statement's.
-  #collectRows(query: Query): void {
-    const { resolve } = query
-    query.forEachFn = collect
-    query.resolve = (result) => {
-      if (isWhole(result)) return resolve(result)
-      query.reject(codedError('CONNECTION_CLOSED', 'a result had other rows than the database has counted'))
-      this.bury()
+  // What lacks a row that the server has counted is no result, and whatever follows on the connection may be
+  // another statement's.
+  #completed(statement: Statement, result: Result): void {
+    this.#settled(statement)
+    if (isWhole(result)) {
+      this.completed++
+      statement.resolve(result)
+      return
     }
+    statement.reject(codedError('CONNECTION_CLOSED', 'a result had other rows than the database has counted'))
+    this.bury()
   }
 
-  #settled(query: Query): void {
-    this.#inFlight.delete(query)
+  #failed(statement: Statement, error: unknown): void {
+    this.#settled(statement)
+    if (isReadOnly(error) && !this.#onlyReads) this.#leaveReadOnly()
+    const { limitMs } = this.lender
+    if (limitMs !== undefined && isTimedOut(error)) this.#cancelOverdue(limitMs)
+    statement.reject(error)
+  }
+
+  #settled(statement: Statement): void {
+    this.#inFlight.delete(statement)
     if (!this.#isClosed) this.#readTimer.refresh()
   }
 
@@ -231,26 +225,27 @@ export class Connection implements HeldConnection {
   }
 
   sqlUntil(signal: Signal | undefined): Sql {
-    return this.sqlBy((query) => {
-      if (signal?.aborted) query.reject(abandoned())
-      else this.send(query)
+    return this.sqlBy((statement) => {
+      if (signal?.aborted) statement.reject(abandoned())
+      else this.send(statement)
     })
   }
 
-  sqlBy(dispatch: (query: Query) => void): Sql {
+  sqlBy(dispatch: (statement: Statement) => void): Sql {
     const { probes, observer } = this.lender
-    const observed = (query: Query) => {
-      observe(query, observer)
-      dispatch(query)
+    const observed = (statement: Statement) => {
+      observe(statement, observer)
+      dispatch(statement)
     }
     return createSql(this.#postgres, observed, { probes })
   }
 
-  // Pipelined statements share one write, which wakes PostgreSQL. postgres.js joins only those below 1 kB.
-  #corkUntilNextTick(): void {
+  // Pipelined statements share one write, which wakes PostgreSQL. postgres.js joins only those below 1 kB, and
+  // sends each in a microtask, behind which this one may be, too.
+  #corkUntilSent(): void {
     const socket = this.#socket
     socket?.cork()
-    process.nextTick(() => socket?.uncork())
+    queueMicrotask(() => process.nextTick(() => socket?.uncork()))
   }
 
   /** Takes no new work from now on, and closes when idle. */
@@ -285,7 +280,7 @@ export class Connection implements HeldConnection {
     if (this.#isClosed || this.isGivenUp) return
     this.isGivenUp = true
     this.isRetiring = true
-    for (const query of this.#inFlight) query.reject(connectionClosed())
+    for (const statement of this.#inFlight) statement.reject(connectionClosed())
     const bytesRead = this.#socket?.bytesRead
     this.#poll = setInterval(() => this.#socket?.bytesRead !== bytesRead && this.bury(), pollMs).unref()
     this.#sendCancel()
@@ -293,10 +288,12 @@ export class Connection implements HeldConnection {
     this.ongivenup()
   }
 
+  // Not by `cancel` of a query: an error of its connection would be one that nothing catches.
   #sendCancel(): void {
     if (this.#backend === undefined) return
     this.#cancels = true
-    this.#cancel({ active: true, state: this.#backend }).catch(() => {})
+    const { canceller } = this.#postgres`` as unknown as Cancelling // each query has it; its types do not
+    canceller({ active: true, state: this.#backend }).catch(() => {})
   }
 
   #checkResponsive(): void {
@@ -314,10 +311,21 @@ export class Connection implements HeldConnection {
     clearTimeout(this.#readTimer)
     clearInterval(this.#poll)
     clearTimeout(this.#cancelTimer)
-    for (const query of this.#inFlight) query.reject(connectionClosed())
+    for (const statement of this.#inFlight) statement.reject(connectionClosed())
     if (this.#socket === undefined) void this.#postgres.end({ timeout: 0 })
     this.onclosed(this)
   }
+}
+
+type StateRow = Omit<ServerState, 'isPooled'> & { readonly pid: number }
+
+/** A backend's pid, and the secret of its cancel requests. */
+type Backend = postgres.State
+
+// A query that is never awaited.
+interface Cancelling {
+  /** Sends a cancel request for what a backend does, over a connection of its own. */
+  canceller(query: { readonly active: true; readonly state: Backend }): Promise<void>
 }
 
 /** What a connection is used for. */
@@ -332,9 +340,9 @@ export interface Lender {
 export type StatementObserver = () => () => void
 
 /** Reports a statement to an observer, if there is one. */
-export function observe(query: Query, observer: StatementObserver | undefined): void {
+export function observe(statement: Statement, observer: StatementObserver | undefined): void {
   const settled = observer?.()
-  if (settled !== undefined) query.then(settled, settled)
+  if (settled !== undefined) statement.then(settled, settled)
 }
 
 /** Aborted once its work is over, or with the signal of the work's caller. */
@@ -350,7 +358,7 @@ export class WorkSignal implements Signal {
     return this.#isOver || this.#caller?.aborted === true
   }
 
-  // Lets go of the caller: postgres.js's queries refer to this object, and V8 keeps many of them, and so
+  // Lets go of the caller: statements refer to this object, and V8 keeps many of them, and so
   // their requests, until a full garbage collection. A class, not an object with a getter: V8 gives each
   // such object a hidden class, which refers to the getter.
   end(): void {
@@ -359,7 +367,36 @@ export class WorkSignal implements Signal {
   }
 }
 
-const collect: NonNullable<Query['forEachFn']> = (row, result) => void result.push(row)
+type Query = postgres.PendingQuery<postgres.Row[]>
+
+/** The query of a statement, which postgres.js sends once it is awaited; of a part, it is not. */
+function queryOf(sql: RootSql, { text, args, options, form }: Statement): Query {
+  const query: Query =
+    typeof text === 'string'
+      ? sql.unsafe(text, args as never[], options) // what `unsafe` of a tag has been given
+      : sql(text, ...(args.map((each) => parameterOf(sql, each)) as never[])) // and the tag
+  return form === undefined ? query : (query[form]() as Query)
+}
+
+// postgres.js infers int8 for an array of bigint. With type 0, PostgreSQL infers the array type.
+function parameterOf(sql: RootSql, arg: unknown): unknown {
+  return Array.isArray(arg) && typeof arg[0] === 'bigint' ? sql.typed(arg, 0) : partOf(sql, arg)
+}
+
+// postgres.js knows only its own queries and helpers as parts of a query: in lists and rows, too.
+function partOf(sql: RootSql, part: unknown): unknown {
+  if (part instanceof Statement) return queryOf(sql, part)
+  if (part instanceof Helper) return Reflect.apply(sql, undefined, [partOf(sql, part.first), ...part.rest])
+  if (Array.isArray(part)) return part.some(isObject) ? part.map((each) => partOf(sql, each)) : part
+  if (!isObject(part) || Object.getPrototypeOf(part) !== Object.prototype) return part
+  return Object.fromEntries(Object.entries(part).map(([name, each]) => [name, partOf(sql, each)]))
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+const collect = (row: postgres.Row, result: postgres.Row[]) => void result.push(row)
 
 // The count of a command tag, such as `SELECT 5`. A few have none (SHOW), or count what they do not return.
 function isWhole(result: Result): boolean {

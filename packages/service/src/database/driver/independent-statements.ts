@@ -2,12 +2,12 @@
 // `Idempotency-Key`: it may catch the failure of a statement and go on, as without a transaction.
 
 import { abandoned } from './connection.js'
-import type { HeldConnection, Query, Signal, Sql } from './sql.js'
+import type { HeldConnection, Signal, Sql, Statement } from './sql.js'
 
 /** A tag for statements of a transaction that its user does not know of. */
 export type IndependentSql = Sql & {
   /** Sends a statement that another tag has made. */
-  dispatch(query: Query): void
+  dispatch(statement: Statement): void
   part<Result>(run: (sql: Sql) => Promise<Result>): Promise<Result>
 }
 
@@ -23,17 +23,17 @@ export function independentStatements(
 ): IndependentSql {
   const inTurn = createQueue()
   let isInPart = false
-  const send = (query: Query) => {
-    if (signal.aborted) query.reject(abandoned())
-    else held.send(query)
+  const send = (statement: Statement) => {
+    if (signal.aborted) statement.reject(abandoned())
+    else held.send(statement)
   }
-  const sendAlone = async (query: Query) => {
-    const { release, rollBack } = await beginSavepoint(transaction, 'statement')
-    send(query)
-    await query.then(() => release(), rollBack)
+  const sendAlone = async (statement: Statement) => {
+    const { release, rollBack } = beginSavepoint(transaction, 'statement')
+    send(statement)
+    await statement.then(() => release(), rollBack)
   }
   const runPart = async <Result>(run: (sql: Sql) => Promise<Result>): Promise<Result> => {
-    const { release, rollBack } = await beginSavepoint(transaction, 'part')
+    const { release, rollBack } = beginSavepoint(transaction, 'part')
     isInPart = true
     try {
       const result = await run(transaction)
@@ -47,9 +47,9 @@ export function independentStatements(
     }
   }
   // What is sent in a part belongs to it, by whichever tag: it would wait for itself.
-  const dispatch = (query: Query) => {
-    if (isInPart) send(query)
-    else inTurn(() => sendAlone(query)).catch(() => {}) // the connection is lost, as the next statement tells
+  const dispatch = (statement: Statement) => {
+    if (isInPart) send(statement)
+    else inTurn(() => sendAlone(statement)).catch(() => {}) // the connection is lost, as the next statement tells
   }
   const part: IndependentSql['part'] = (run) => (isInPart ? run(transaction) : inTurn(() => runPart(run)))
   return Object.assign(held.sqlBy(dispatch), { dispatch, part })
@@ -69,11 +69,10 @@ function createQueue(): <Result>(run: () => Promise<Result>) => Promise<Result> 
   }
 }
 
-// Resolves once it is sent, which postgres.js does in a microtask: the next statement is pipelined behind it.
-async function beginSavepoint(sql: Sql, name: string) {
-  const send = async (statement: string): Promise<void> => void (await sql.unsafe(statement))
+// The next statement is pipelined behind it.
+function beginSavepoint(sql: Sql, name: string) {
+  const send = async (statement: string): Promise<void> => void (await sql.unsafe(statement).execute())
   send(`savepoint ${name}`).catch(() => {}) // if it fails, so does COMMIT
-  await null
   return {
     release: (first = '') => send(`${first} release savepoint ${name}`),
     rollBack: () => send(`rollback to savepoint ${name}`),

@@ -20,10 +20,10 @@ import {
   createSql,
   type HeldConnection,
   type Probe,
-  type Query,
   type RootSql,
   type Signal,
   type Sql,
+  type Statement,
 } from './sql.js'
 
 export interface PoolOptions extends ConnectionsOptions {
@@ -69,10 +69,10 @@ export class Pool implements ConnectionSource {
 
   sqlUntil(signal: Signal | undefined): Sql {
     const source = { pool: this, signal, probes: this.probes }
-    return createSql(this.#template, (query) => this.dispatch(query, signal), source)
+    return createSql(this.#template, (statement) => this.dispatch(statement, signal), source)
   }
 
-  sqlBy(dispatch: (query: Query) => void): Sql {
+  sqlBy(dispatch: (statement: Statement) => void): Sql {
     const { probes } = this
     return createSql(this.#template, dispatch, { probes })
   }
@@ -177,17 +177,17 @@ export class Pool implements ConnectionSource {
     await this.#template.end()
   }
 
-  dispatch(query: Query, signal: Signal | undefined): void {
-    observe(query, this.observer)
-    query.askedAt = performance.now()
+  dispatch(statement: Statement, signal: Signal | undefined): void {
+    observe(statement, this.observer)
+    statement.askedAt = performance.now()
     this.#enqueue({
       signal,
       start: (connection) => {
         const release = () => this.#release(connection)
-        connection.send(query)
-        query.then(release, release) // behind what the connection does about its end
+        connection.send(statement)
+        statement.then(release, release)
       },
-      fail: (error) => query.reject(error),
+      fail: (error) => statement.reject(error),
     })
   }
 

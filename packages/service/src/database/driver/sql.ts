@@ -2,7 +2,7 @@
 
 import type postgres from 'postgres'
 import { UnstorableText } from '../unavailable.js'
-import { isStorable, writeJson } from './values.js'
+import { writeJson } from './values.js'
 
 /** Whether the caller of a statement has stopped waiting. An AbortSignal is one. */
 export interface Signal {
@@ -18,25 +18,7 @@ export interface Signal {
 /** postgres.js with its own pool. It reads int8 as bigint. */
 export type RootSql = postgres.Sql<{ bigint: bigint }>
 
-/** A postgres.js query. It is lazy: `handler` sends it when it is first awaited. */
-export interface Query extends postgres.PendingQuery<postgres.Row[]> {
-  handler: (query: Query) => unknown
-  /** What its text has parameters for: values, helpers, and statements that are a part of it. */
-  readonly args?: readonly unknown[]
-  /** Sends a cancel request for an active query, over a connection of its own. */
-  readonly canceller: (query: Pick<Query, 'active' | 'state'>) => Promise<void>
-  readonly active: boolean
-  /** When its caller asked, by `performance.now()`. */
-  askedAt?: number
-  /** The backend's pid and the secret of its cancel requests. */
-  readonly state: { readonly pid: number; readonly secret: number }
-  /** Takes each row as it arrives, with the result that it belongs to. */
-  forEachFn?: (row: postgres.Row, result: postgres.Row[]) => void
-  resolve(result: Result): void
-  reject(error: unknown): void
-}
-
-/** What a query resolves with: of several statements, a list of theirs. */
+/** What a statement resolves with: if it is several, a list of theirs. */
 export type Result = postgres.RowList<postgres.Row[]> | readonly postgres.RowList<postgres.Row[]>[]
 
 /** Runs a statement of requests so that it changes nothing, to find out whether the database accepts it. */
@@ -81,9 +63,9 @@ export interface ConnectionSource {
    */
   hold<Result>(signal: Signal | undefined, run: (held: HeldConnection) => Promise<Result>): Promise<Result>
   /** Statements that `dispatch` sends. */
-  sqlBy(dispatch: (query: Query) => void): Sql
+  sqlBy(dispatch: (statement: Statement) => void): Sql
   /** Sends a statement that another tag has made, as one of `sqlUntil`. */
-  dispatch(query: Query, signal: Signal | undefined): void
+  dispatch(statement: Statement, signal: Signal | undefined): void
 }
 
 /** A slot on a connection. */
@@ -91,24 +73,114 @@ export interface HeldConnection {
   /** Statements on this connection, none of which is sent once `signal` is aborted. */
   sqlUntil(signal: Signal | undefined): Sql
   /** Statements on this connection, each sent by `dispatch`. */
-  sqlBy(dispatch: (query: Query) => void): Sql
+  sqlBy(dispatch: (statement: Statement) => void): Sql
   /** Sends a statement behind those in flight. */
-  send(query: Query): void
+  send(statement: Statement): void
   /** Closes the connection at once, whatever its state. */
   destroy(): void
 }
 
-/** Creates a tag whose statements `dispatch` sends. `template` only builds the queries and never connects. */
+/**
+ * A statement: a promise that is sent when it is first awaited, on a connection that is not known before.
+ * postgres.js binds each of its own queries to one of its pools.
+ */
+export class Statement extends Promise<Result> {
+  declare readonly resolve: (result: Result) => void
+  declare readonly reject: (error: unknown) => void
+  /** When its caller asked, by `performance.now()`. */
+  askedAt: number | undefined
+  /** How its rows are wanted, or that it may be several, if not as usual: postgres.js's methods. */
+  form: 'values' | 'raw' | 'simple' | undefined
+  #isExecuted = false
+
+  /** @param args values, helpers, and statements that are a part of it */
+  constructor(
+    readonly dispatch: (statement: Statement) => void,
+    readonly text: TemplateStringsArray | string,
+    readonly args: readonly unknown[],
+    readonly options?: postgres.UnsafeQueryOptions,
+  ) {
+    let settle = {}
+    super((resolve, reject) => {
+      settle = { resolve, reject }
+    })
+    Object.assign(this, settle)
+  }
+
+  // What `then` returns is sent by nobody.
+  static override get [Symbol.species]() {
+    return Promise
+  }
+
+  /** Sends it, if nobody has. */
+  execute(): this {
+    if (this.#isExecuted) return this
+    this.#isExecuted = true
+    if (areStorable(this.args)) this.dispatch(this)
+    else this.reject(new UnstorableText())
+    return this
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: `await` calls it
+  override then<Fulfilled = Result, Rejected = never>(
+    onfulfilled?: ((result: Result) => Fulfilled | PromiseLike<Fulfilled>) | null,
+    onrejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    const settled = super.then(onfulfilled, onrejected)
+    this.execute() // who asked is told first
+    return settled
+  }
+
+  values(): this {
+    return this.#as('values')
+  }
+
+  raw(): this {
+    return this.#as('raw')
+  }
+
+  simple(): this {
+    return this.#as('simple')
+  }
+
+  #as(form: Statement['form']): this {
+    this.form = form
+    return this
+  }
+}
+
+/** What a tag builds for a part of a statement: a name, names, a row, or several. */
+export class Helper {
+  constructor(
+    readonly first: unknown,
+    readonly rest: readonly unknown[],
+  ) {}
+}
+
+// PostgreSQL refuses NUL, which would abort a transaction; for half of a surrogate pair postgres.js sends U+FFFD.
+function areStorable(values: readonly unknown[]): boolean {
+  return values.every(isStorableValue)
+}
+
+// A helper has what it was given, an object the fields of a row or of JSON.
+function isStorableValue(value: unknown): boolean {
+  if (typeof value === 'string') return (value as Checkable).isWellFormed() && !value.includes('\0')
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return true
+  return areStorable(value instanceof Statement ? value.args : Object.values(value))
+}
+
+// Of ES2024, which Node 20 has and the types do not.
+type Checkable = string & { isWellFormed(): boolean }
+
+/** Creates a tag whose statements `dispatch` sends. `template` only makes parameters, and never connects. */
 export function createSql(
   template: RootSql,
-  dispatch: (query: Query) => void,
+  dispatch: (statement: Statement) => void,
   source?: Pick<Sql, 'pool' | 'signal' | 'probes'>,
 ): Sql {
-  const shared = sharedOf(template)
-  const { untyped } = shared
   const tag = (first: unknown, ...args: unknown[]) =>
-    dispatchedBy(dispatch, Reflect.apply(template, undefined, [first, ...args.map(untyped)]))
-  const given: Own = Object.setPrototypeOf(tag, shared)
+    isTemplate(first) ? new Statement(dispatch, first, args) : new Helper(first, args)
+  const given: Own = Object.setPrototypeOf(tag, sharedOf(template))
   given[dispatcher] = dispatch
   given.pool = source?.pool
   given.signal = source?.signal
@@ -117,19 +189,23 @@ export function createSql(
   return given as unknown as Sql
 }
 
+function isTemplate(first: unknown): first is TemplateStringsArray {
+  return Array.isArray(first) && 'raw' in first
+}
+
 const dispatcher = Symbol('dispatch')
 
 interface Own {
-  [dispatcher]: (query: Query) => void
+  [dispatcher]: (statement: Statement) => void
   pool: ConnectionSource | undefined
   signal: Signal | undefined
   probes: Set<Probe> | undefined
 }
 
 // A request has three tags and more, of the same template: what they have in common is made once.
-const shared = new WeakMap<RootSql, ReturnType<typeof makeShared>>()
+const shared = new WeakMap<RootSql, object>()
 
-function sharedOf(template: RootSql): ReturnType<typeof makeShared> {
+function sharedOf(template: RootSql): object {
   const known = shared.get(template)
   if (known !== undefined) return known
   const made = makeShared(template)
@@ -137,49 +213,21 @@ function sharedOf(template: RootSql): ReturnType<typeof makeShared> {
   return made
 }
 
-function makeShared(template: RootSql) {
+function makeShared(template: RootSql): object {
   const { types, typed, array } = template
-  // postgres.js infers int8 for an array of bigint. With type 0, PostgreSQL infers the array type.
-  const untyped = (arg: unknown) =>
-    Array.isArray(arg) && typeof arg[0] === 'bigint' ? template.typed(arg, 0) : arg
   // As text of type `unknown`: a JSON type would serialize the text again if postgres.js repeats the
   // statement (see `valueTypes`).
   const json = (value: unknown) => template.typed(value === null ? null : writeJson(value), 705)
   return Object.setPrototypeOf(
     {
-      ...{ types, typed, array, json, untyped },
+      ...{ types, typed, array, json },
       // Bound to its tag, as all methods are: whoever takes it off the tag would send nothing.
       get unsafe() {
         const { [dispatcher]: dispatch } = this as unknown as Own
-        return (...args: Parameters<Sql['unsafe']>) => dispatchedBy(dispatch, template.unsafe(...args))
+        return (...[text, args = [], options]: Parameters<Sql['unsafe']>) =>
+          new Statement(dispatch, text, args, options)
       },
     },
     Function.prototype,
-  ) as typeof template & { readonly untyped: typeof untyped }
-}
-
-function dispatchedBy<Made>(dispatch: (query: Query) => void, made: Made): Made {
-  if (isQuery(made)) made.handler = areStorable(made.args) ? dispatch : refuse
-  return made
-}
-
-// PostgreSQL refuses NUL, which would abort a transaction; for half of a surrogate pair postgres.js sends U+FFFD.
-function refuse(query: Query): void {
-  query.reject(new UnstorableText())
-}
-
-// A helper has what it was given, an object the fields of a row or of JSON.
-function isStorableValue(value: unknown): boolean {
-  if (typeof value === 'string') return isStorable(value)
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return true
-  return areStorable(isQuery(value) ? value.args : Object.values(value))
-}
-
-function areStorable(values: readonly unknown[] = []): boolean {
-  return values.every(isStorableValue)
-}
-
-// The tag also builds helpers, such as a list of columns.
-function isQuery(made: unknown): made is Query {
-  return made instanceof Promise && 'handler' in made
+  )
 }

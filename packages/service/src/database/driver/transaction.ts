@@ -51,12 +51,12 @@ export function transactOnDemand<Result>(
       transaction ??= beginAround(pool, signal, () => work)
       return transaction.statements
     }
-    const sql = pool.sqlBy((query) => {
-      if (isAfter) pool.dispatch(query, afterwards)
+    const sql = pool.sqlBy((statement) => {
+      if (isAfter) pool.dispatch(statement, afterwards)
       else
         begin().then(
-          ({ dispatch }) => dispatch(query),
-          (error) => query.reject(error),
+          ({ dispatch }) => dispatch(statement),
+          (error) => statement.reject(error),
         )
     })
     const part: IndependentSql['part'] = async (run) =>

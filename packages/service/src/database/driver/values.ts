@@ -120,14 +120,6 @@ function parseNumber(numeral: string): number | bigint {
   return BigInt(digits + '0'.repeat(exponent))
 }
 
-// Of ES2024, which Node 20 has and the types do not.
-type Checkable = string & { isWellFormed(): boolean }
-
-/** Whether PostgreSQL has a text as it is, and not another one or none. */
-export function isStorable(text: string): boolean {
-  return (text as Checkable).isWellFormed() && !text.includes('\0')
-}
-
 // Behind an even number of backslashes: what JSON writes of a text that is not storable.
 const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
