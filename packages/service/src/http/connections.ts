@@ -10,7 +10,7 @@
 //
 // At most one request of a connection is in flight (pipelining.ts).
 
-import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { bodyLength } from 'contract-engine/lib/body-length'
@@ -123,16 +123,22 @@ export function lingeringClose(socket: Socket, bytes = ''): void {
   socket.resume() // pipelining.ts parses nothing of a socket that is not writable
 }
 
+const responses = new WeakMap<Socket, ServerResponse>()
+
+/** Notes the response of each request, for as long as it is in flight: of a connection, one at a time. */
+export function noteResponses(server: Server): void {
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    responses.set(socket, response)
+    response.once('finish', () => responses.delete(socket))
+  })
+}
+
 /** The request in flight on a connection, if its head has arrived. */
 export function requestOn(socket: Socket): IncomingMessage | undefined {
   return responseOn(socket)?.req
 }
 
-/**
- * The response to the request in flight. Node's default clientError handler uses this property of the socket
- * too, which its types do not have.
- */
+/** The response to the request in flight. */
 export function responseOn(socket: Socket): ServerResponse | undefined {
-  const message = (socket as Socket & { _httpMessage?: unknown })._httpMessage
-  return message instanceof ServerResponse ? message : undefined
+  return responses.get(socket)
 }

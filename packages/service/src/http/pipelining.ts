@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { bodyLength } from 'contract-engine/lib/body-length'
-import { requestOn, responseOn } from './connections.js'
+import { noteResponses, requestOn, responseOn } from './connections.js'
 
 /**
  * Node's option `highWaterMark` for the server: what is received of a connection before it must wait is
@@ -21,6 +21,7 @@ type Parse = (bytes: Buffer) => void
  * which stops reading when it is full.
  */
 export function boundPipelines(server: Server): void {
+  noteResponses(server)
   // After Node's own listener, which has made its parser the only reader.
   server.on('connection', (socket: Socket) => {
     const [parse] = socket.listeners('data') as Parse[]
@@ -93,13 +94,11 @@ class Pipeline {
     this.#pauseForTurn()
   }
 
-  // Node's parser must get no bytes while Node has paused the socket, as it does for a peer that does not
-  // read. Node resumes it itself. The property is missing from its types.
   #mustWait(response: ServerResponse | undefined): boolean {
     if (this.#isWaiting) return true
     if (response?.req.complete) this.#waitFor((resume) => response.once('close', resume))
     else if (this.#linesLeft === 0) this.#waitForTurn(response)
-    return this.#isWaiting || (this.socket as Socket & { _paused?: boolean })._paused === true
+    return this.#isWaiting
   }
 
   #waitForTurn(response: ServerResponse | undefined): void {
