@@ -197,8 +197,9 @@ export class BatchQueue<Input, Output> {
 // Rejects the callers that have stopped waiting, and returns the others.
 function stillWaiting<Input, Output>(callers: readonly Caller<Input, Output>[]): Caller<Input, Output>[] {
   return callers.filter(({ signal, reject }) => {
-    if (signal?.aborted) reject(abandoned())
-    return !signal?.aborted
+    const isAborted = signal?.aborted === true
+    if (isAborted) reject(abandoned())
+    return !isAborted
   })
 }
 

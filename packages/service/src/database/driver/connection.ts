@@ -182,7 +182,7 @@ export class Connection implements HeldConnection {
     if (this.#inFlight.size === 0) this.#readTimer.refresh()
     this.#inFlight.add(statement)
     statement.askedAt ??= performance.now()
-    this.#corkUntilSent()
+    this.#corkUntilNextTick()
     const query = queryOf(this.#postgres, statement)
     // postgres.js 3.4.9 counts rows on the connection, and not from 0 again when a statement has failed behind
     // its first row (porsager/postgres issues 1119 and 1181): the next would get its rows behind holes. So each
@@ -233,19 +233,17 @@ export class Connection implements HeldConnection {
 
   sqlBy(dispatch: (statement: Statement) => void): Sql {
     const { probes, observer } = this.lender
-    const observed = (statement: Statement) => {
-      observe(statement, observer)
-      dispatch(statement)
-    }
-    return createSql(this.#postgres, observed, { probes })
+    return createSql(this.#postgres, observer === undefined ? dispatch : observed(dispatch, observer), {
+      probes,
+    })
   }
 
-  // Pipelined statements share one write, which wakes PostgreSQL. postgres.js joins only those below 1 kB, and
-  // sends each in a microtask, behind which this one may be, too.
-  #corkUntilSent(): void {
+  // Pipelined statements share one write, which wakes PostgreSQL. postgres.js joins only those below 1 kB. It
+  // writes them in microtasks, as this is one, so before the next tick.
+  #corkUntilNextTick(): void {
     const socket = this.#socket
     socket?.cork()
-    queueMicrotask(() => process.nextTick(() => socket?.uncork()))
+    process.nextTick(() => socket?.uncork())
   }
 
   /** Takes no new work from now on, and closes when idle. */
@@ -339,10 +337,17 @@ export interface Lender {
 /** Called when a statement is queued or sent. Returns a function to call when it settles. */
 export type StatementObserver = () => () => void
 
-/** Reports a statement to an observer, if there is one. */
-export function observe(statement: Statement, observer: StatementObserver | undefined): void {
-  const settled = observer?.()
-  if (settled !== undefined) statement.then(settled, settled)
+/** Reports a statement to an observer. */
+export function observe(statement: Statement, observer: StatementObserver): void {
+  const settled = observer()
+  statement.then(settled, settled)
+}
+
+function observed(dispatch: (statement: Statement) => void, observer: StatementObserver) {
+  return (statement: Statement) => {
+    observe(statement, observer)
+    dispatch(statement)
+  }
 }
 
 /** Aborted once its work is over, or with the signal of the work's caller. */
@@ -380,6 +385,7 @@ function queryOf(sql: RootSql, { text, args, options, form }: Statement): Query 
 
 // postgres.js infers int8 for an array of bigint. With type 0, PostgreSQL infers the array type.
 function parameterOf(sql: RootSql, arg: unknown): unknown {
+  if (typeof arg !== 'object') return arg
   return Array.isArray(arg) && typeof arg[0] === 'bigint' ? sql.typed(arg, 0) : partOf(sql, arg)
 }
 

@@ -178,7 +178,7 @@ export class Pool implements ConnectionSource {
   }
 
   dispatch(statement: Statement, signal: Signal | undefined): void {
-    observe(statement, this.observer)
+    if (this.observer !== undefined) observe(statement, this.observer)
     statement.askedAt = performance.now()
     this.#enqueue({
       signal,
@@ -194,9 +194,9 @@ export class Pool implements ConnectionSource {
   #enqueue(waiter: Waiter): void {
     this.#queue.push(waiter)
     this.#serve()
+    if (this.#queue.at(-1) !== waiter) return
     const waitMs = waiter.signal?.waitMs ?? this.limitMs
-    if (waitMs !== undefined && this.#queue.at(-1) === waiter)
-      limitWait(this.#queue, waiter, waitMs, (error) => waiter.fail(error))
+    if (waitMs !== undefined) limitWait(this.#queue, waiter, waitMs, (error) => waiter.fail(error))
   }
 
   #release(connection: Connection): void {

@@ -108,9 +108,7 @@ export class Statement extends Promise<Result> {
   }
 
   // What `then` returns is sent by nobody.
-  static override get [Symbol.species]() {
-    return Promise
-  }
+  static override readonly [Symbol.species] = Promise
 
   /** Sends it, if nobody has. */
   execute(): this {

@@ -129,11 +129,12 @@ async function transactOnce<Result>(
   signal: Signal | undefined,
   run: (sql: TransactionSql) => Promise<Result>,
 ): Promise<Result> {
+  const begin = beginFor(signal)
   const work = new WorkSignal(signal)
   const sql = held.sqlUntil(work)
   // Pipelined with the first statement, which fails if BEGIN does.
-  let last: Promise<unknown> = sql.unsafe(beginFor(signal)).execute()
-  last.catch(() => {})
+  let last: Promise<unknown> = sql.unsafe(begin)
+  last.catch(() => {}) // which sends it
   const commitAfter = (statement: Promise<unknown>) => {
     statement.catch(() => {}) // awaited below, unless something else fails first
     last = statement
@@ -178,10 +179,7 @@ async function commit(sql: Sql): Promise<void> {
 
 function beginPart(sql: Sql, held: HeldConnection): () => Promise<void> {
   // Pipelined with the next statement. If it fails, so does COMMIT.
-  sql
-    .unsafe('savepoint whole')
-    .execute()
-    .catch(() => {})
+  sql.unsafe('savepoint whole').catch(() => {})
   return async () => {
     // If the savepoint does not exist, the whole transaction is rolled back.
     await sendAnyway(held, 'rollback to savepoint whole').catch(() => {})
