@@ -56,30 +56,37 @@ function ownKey({ client, callers = {} }: Sender, key: string): IdempotencyKey {
 
 type Sender = Pick<FastifyRequest, 'client' | 'callers'>
 
+/** What may have an `Idempotency-Key`. */
+interface Call {
+  readonly keyed: KeyedRequest | undefined
+}
+
 /**
- * Claims the keys of requests until the transaction ends.
- * @returns for each the outcome that is known: that of its first request, `idempotency_key_reused` or
- * `idempotency_key_in_use`; undefined for one whose key is claimed now
+ * Claims the keys of calls until the transaction ends.
+ * @returns the outcomes that are known: of the first request with the key, `idempotency_key_reused` or
+ * `idempotency_key_in_use`. A call without one has claimed its key, or has none
  */
-export async function claim(
+export async function claim<AnyCall extends Call>(
   sql: Sql,
-  requests: readonly KeyedRequest[],
+  calls: readonly AnyCall[],
   keepHours: number,
-): Promise<(Outcome | undefined)[]> {
+): Promise<Map<AnyCall, Outcome>> {
+  const known = new Map<AnyCall, Outcome>()
+  const keyed = calls.flatMap((call) => (call.keyed === undefined ? [] : [{ call, ...call.keyed }]))
   const claims = await claimKeys(
     sql,
-    requests.map(({ id }) => id),
+    keyed.map(({ id }) => id),
     keepHours,
   )
   const claimed = new Set<string>()
-  return requests.map((request, i) => {
+  for (const [i, { call, ...request }] of keyed.entries()) {
     const { isLocked, stored } = claims[i] as Claim // one for each request
-    if (stored !== undefined && !isPrecondition(stored)) return outcomeOf(stored, request)
     const name = `${request.id.apiKeyId} ${request.id.key}`
-    if (!isLocked || claimed.has(name)) return inUse()
-    claimed.add(name)
-    return undefined
-  })
+    if (stored !== undefined && !isPrecondition(stored)) known.set(call, outcomeOf(stored, request))
+    else if (!isLocked || claimed.has(name)) known.set(call, inUse())
+    else claimed.add(name)
+  }
+  return known
 }
 
 function outcomeOf(stored: StoredResponse, request: KeyedRequest): Outcome {
@@ -96,18 +103,20 @@ function isPrecondition({ status }: SerializedResponse): boolean {
 }
 
 /**
- * Stores the responses of claimed keys with the COMMIT of the transaction, unless they are of status 5xx, or a
- * precondition was not met.
+ * Stores the responses of calls that have claimed their keys with the COMMIT of the transaction, unless they are
+ * of status 5xx, or a precondition was not met.
+ * @param responses one for each call
  */
 export function store(
   sql: TransactionSql,
-  responses: readonly (KeyedRequest & { readonly response: SerializedResponse })[],
+  calls: readonly Call[],
+  responses: readonly SerializedResponse[],
 ): void {
-  const stored = responses.flatMap(({ id, fingerprint, response }) =>
-    response.status < 500 && !isPrecondition(response)
-      ? [{ ...response, id, fingerprint, version: currentVersion }]
-      : [],
-  )
+  const stored = calls.flatMap(({ keyed }, i) => {
+    const response = responses[i] as SerializedResponse
+    if (keyed === undefined || response.status >= 500 || isPrecondition(response)) return []
+    return [{ ...response, id: keyed.id, fingerprint: keyed.fingerprint, version: currentVersion }]
+  })
   if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
 }
 

@@ -90,7 +90,7 @@ interface NewResponse extends StoredResponse {
 }
 
 /** Stores responses, each replacing an expired one of its key. The keys must differ. */
-export async function storeResponses(sql: Sql, responses: readonly NewResponse[]): Promise<void> {
+export function storeResponses(sql: Sql, responses: readonly NewResponse[]): Promise<unknown> {
   const rows = responses.map(({ id, fingerprint, version, status, headers, body }) => ({
     api_key_id: String(id.apiKeyId),
     idempotency_key: id.key,
@@ -101,7 +101,7 @@ export async function storeResponses(sql: Sql, responses: readonly NewResponse[]
     // The engine refuses a stream for an operation whose responses are stored.
     body: body === undefined ? undefined : Buffer.from(body as string | Buffer).toString('base64'),
   }))
-  await sql`
+  return sql`
     insert into idempotent_answers
       (api_key_id, idempotency_key, fingerprint, fingerprint_version, status, headers, body)
     select

@@ -166,31 +166,14 @@ async function respondTo(
   keepHours: number,
   run: (claimed: readonly Call[]) => Promise<readonly SerializedResponse[]>,
 ): Promise<Outcome[]> {
-  const known = await knownOutcomes(sql, calls, keepHours)
-  const claimed = calls.filter((_, i) => known[i] === undefined)
+  const hasKeys = calls.some(({ keyed }) => keyed !== undefined)
+  const outcomes = hasKeys ? await claim(sql, calls, keepHours) : new Map<Call, Outcome>()
+  const claimed = calls.filter((call) => !outcomes.has(call))
   const responses = await run(claimed)
   // A request that timed out has its 503 already: it must not be committed, but the others may be repeated.
   if (calls.some(({ signal }) => signal?.aborted))
     throw calls.length === 1 ? abandoned() : new Error('a client has gone')
-  store(sql, keyedResponses(claimed, responses))
-  let next = 0
-  return known.map((outcome) => outcome ?? (responses[next++] as SerializedResponse)) // one for each claimed
-}
-
-async function knownOutcomes(
-  sql: Sql,
-  calls: readonly Call[],
-  keepHours: number,
-): Promise<(Outcome | undefined)[]> {
-  const keyed = calls.flatMap((call) => call.keyed ?? [])
-  const outcomes = keyed.length === 0 ? [] : await claim(sql, keyed, keepHours)
-  let next = 0
-  return calls.map((call) => call.keyed && outcomes[next++])
-}
-
-function keyedResponses(calls: readonly Call[], responses: readonly SerializedResponse[]) {
-  return calls.flatMap(({ keyed }, i) => {
-    const response = responses[i] as SerializedResponse // one for each call
-    return keyed === undefined ? [] : [{ ...keyed, response }]
-  })
+  store(sql, claimed, responses)
+  for (const [i, call] of claimed.entries()) outcomes.set(call, responses[i] as Outcome) // one for each
+  return calls.map((call) => outcomes.get(call) as Outcome) // known, or claimed
 }
