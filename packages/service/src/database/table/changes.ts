@@ -6,11 +6,12 @@ import { preconditionFailed } from '../../lib/precondition-errors.js'
 import type { Sql } from '../database.js'
 import { inTransaction } from '../driver/transaction.js'
 import { isDataException } from '../unavailable.js'
+import type { Field } from './columns.js'
 import { hasRewritten, type TagOf } from './entity-tag.js'
 import { isObject, mergedJson, refusedField } from './merge.js'
 import { andWhere, type Source } from './page-statement.js'
 import { refuseRows } from './refused-rows.js'
-import { canRead, type Field, readRows, selected, type Texts, writeField } from './rows.js'
+import { canRead, readRows, selected, type Texts, writeField } from './rows.js'
 
 /** When a row is changed. */
 export interface Precondition {

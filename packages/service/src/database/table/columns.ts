@@ -44,6 +44,46 @@ export type ColumnsOf<Fields> = {
 /** The columns of fields whose types do not matter, by the names of the fields. */
 export type AnyColumns = Readonly<Record<string, Column<unknown>>>
 
+/** A field and its column. */
+export interface Field {
+  readonly name: string
+  /** The column's name, quoted. */
+  readonly column: string
+  /**
+   * The name of its text in the results of `selected`. It is no column's, for which ORDER BY would take it.
+   */
+  readonly selectedAs: string
+  readonly codec: Column<unknown>
+}
+
+/** The values of fields in some rows, as they are stored: a list for each field; null if there are no rows. */
+export type Stored = readonly (readonly StoredValue[] | null)[]
+
+/**
+ * Reads rows, a column at a time: its type reads all values before the next does.
+ * @throws {Error} that names the column, if its type does not read a value
+ */
+export function readStored<Row>(fields: readonly Field[], stored: Stored): Row[] {
+  const rows = (stored[0] ?? []).map((): Record<string, unknown> => ({}))
+  for (let i = 0; i < fields.length; i++) readColumn(fields[i] as Field, stored[i] ?? [], rows)
+  return rows as Row[] // a column for each of its fields
+}
+
+function readColumn(
+  { name, column, codec }: Field,
+  list: readonly StoredValue[],
+  rows: readonly Record<string, unknown>[],
+): void {
+  try {
+    for (let i = 0; i < rows.length; i++) {
+      const value = codec.read(list[i] ?? null)
+      if (value !== undefined) (rows[i] as Record<string, unknown>)[name] = value
+    }
+  } catch (cause) {
+    throw new Error(`column ${column} has a value that ${codec.type} does not read`, { cause })
+  }
+}
+
 // Each value of `Value` has one text.
 function column<Value>(
   type: string,

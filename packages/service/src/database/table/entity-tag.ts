@@ -1,7 +1,7 @@
 // The entity tag of a row (RFC 9110, section 8.8.3).
 
 import { hash } from 'node:crypto'
-import type { Field } from './rows.js'
+import type { Field } from './columns.js'
 
 /** The entity tag of a row as it is shown. */
 export type TagOf<Shown> = (row: Shown) => string

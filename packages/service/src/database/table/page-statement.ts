@@ -5,8 +5,9 @@ import type { Sql } from '../database.js'
 import { prepared } from '../driver/sql.js'
 import { writeJson } from '../driver/values.js'
 import { inOrder, type Numbered, takeNumbers } from '../numbered.js'
+import type { Field } from './columns.js'
 import { type OrderedField, type Position, positionFields } from './position.js'
-import { type Columns, type Field, inJson, readColumns } from './rows.js'
+import { type Columns, inJson, readColumns } from './rows.js'
 
 /** A condition on a column. */
 export interface Condition {

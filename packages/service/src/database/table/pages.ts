@@ -4,10 +4,10 @@
 import { RequestError } from 'contract-engine'
 import type { Sql } from '../database.js'
 import { isDataException, wrongValue } from '../unavailable.js'
-import { arrayOf, type Column } from './columns.js'
+import { arrayOf, type Column, type Field } from './columns.js'
 import { type Condition, pageStatement, type Source } from './page-statement.js'
 import { type OrderedField, type Position, positionFields, readPosition, writePosition } from './position.js'
-import { type Columns, canRead, type Field } from './rows.js'
+import { type Columns, canRead } from './rows.js'
 
 /** Compares a field with a filter. `in` takes a list. */
 export type Operator = '=' | '<' | '<=' | '>' | '>=' | 'like' | 'ilike' | '@>' | '&&' | 'in'

@@ -1,7 +1,7 @@
 // Where a page begins: behind the values of the order's fields in the last row of the page before. It holds
 // whether or not that row is still there, and whatever it has become since.
 
-import type { Field } from './rows.js'
+import type { Field } from './columns.js'
 
 /** A field that rows are in the order of. */
 export interface OrderedField extends Field {

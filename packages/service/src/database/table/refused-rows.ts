@@ -4,7 +4,8 @@
 import { refusedValue } from 'contract-engine'
 import type { Sql } from '../database.js'
 import { isDataException, wrongValue } from '../unavailable.js'
-import { type Field, identifier } from './rows.js'
+import type { Field } from './columns.js'
+import { identifier } from './rows.js'
 
 /** A row that was given, and the texts of its fields. */
 export interface GivenRow {

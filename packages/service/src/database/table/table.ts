@@ -8,19 +8,16 @@ import { writeArray, writeJson } from '../driver/values.js'
 import { inOrder, type Numbered, takeNumbers } from '../numbered.js'
 import { isDataException } from '../unavailable.js'
 import { type Changes, type Changing, type Precondition, remove, update } from './changes.js'
-import type { AnyColumns, ColumnsOf, StoredValue } from './columns.js'
+import type { AnyColumns, ColumnsOf, Field } from './columns.js'
 import { entityTags } from './entity-tag.js'
 import { andWhere, type Source } from './page-statement.js'
 import { type AnyFilters, createPages, type Orders, type PagesOptions, type Scalar } from './pages.js'
 import { refuseRows } from './refused-rows.js'
 import {
   canRead,
-  type Field,
   fieldsOf,
   identifier,
   inJson,
-  isExact,
-  parseStored,
   readRow,
   readRows,
   selected,
@@ -156,7 +153,8 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
     const number = takeNumbers(1)
     const given = rows.map((row) => writeRow(taken, row as Readonly<Record<string, unknown>>))
     try {
-      const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, [writeJson(given), number], prepared)
+      const parameters = [writeJson(given), number]
+      const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, parameters, prepared)
       return readRows(shown, inOrder(number, rows.length, stored, 0))
     } catch (error) {
       const textsOf = (i: number) => taken.map(({ name }) => given[i]?.[name] ?? null)
@@ -187,18 +185,13 @@ function search<Value, Shown>(source: Source, { column, codec }: Field) {
       return [{ number: first, json: null }] // no row has such a value
     })
     return inOrder(first, asked.length, found).map(({ json }) =>
-      json === null ? undefined : readValues(shown, json),
+      json === null ? undefined : readRow<Shown>(shown, json),
     )
   }
 }
 
 interface FoundRow extends Numbered {
   readonly json: string | null
-}
-
-function readValues<Shown>(shown: readonly Field[], json: string): Shown {
-  const stored = parseStored<readonly StoredValue[]>(json, (parsed) => parsed.every(isExact))
-  return readRow(shown, (_, i) => stored[i] ?? null)
 }
 
 function listed(fields: readonly Field[], write: (field: Field) => string): string {
