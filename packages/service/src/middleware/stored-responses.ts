@@ -1,9 +1,13 @@
-// Idempotency keys and the responses stored for them, in PostgreSQL.
+// Idempotency keys and the responses stored for them, in PostgreSQL: the transaction of a request also claims its
+// key and stores the response, which a request with the same key gets again.
 
-import type { SerializedResponse } from 'contract-engine'
+import type { RequestError, SerializedResponse } from 'contract-engine'
 import type { Sql } from '../database/database.js'
+import type { TransactionSql } from '../database/driver/transaction.js'
 import { writeJson } from '../database/driver/values.js'
 import { inOrder, type Numbered, takeNumbers } from '../database/numbered.js'
+import { currentVersion } from './fingerprints.js'
+import { incomparable, inUse, replayedHeader, reused } from './idempotency-errors.js'
 
 /** An `Idempotency-Key` and whose it is. */
 export interface IdempotencyKey {
@@ -11,6 +15,17 @@ export interface IdempotencyKey {
   readonly apiKeyId: bigint
   readonly key: string
 }
+
+/** A request with an `Idempotency-Key`. */
+export interface KeyedRequest {
+  readonly id: IdempotencyKey
+  /** Of the current version, which is stored. */
+  readonly fingerprint: string
+  readonly fingerprintAs: (version: number) => string | undefined
+}
+
+/** A response, or why a key has none. */
+export type Outcome = SerializedResponse | RequestError
 
 /** A response, with the fingerprint of its request in Base64 and the fingerprint's version. */
 export interface StoredResponse extends SerializedResponse {
@@ -24,6 +39,74 @@ export interface Claim {
   readonly isLocked: boolean
   /** The response stored for the key. */
   readonly stored: StoredResponse | undefined
+}
+
+/** What may have an `Idempotency-Key`. */
+interface Call {
+  readonly keyed: KeyedRequest | undefined
+}
+
+/**
+ * Claims the keys of calls until the transaction ends.
+ * @returns the outcomes that are known: of the first request with the key, `idempotency_key_reused` or
+ * `idempotency_key_in_use`. A call without one has claimed its key, or has none
+ */
+export async function claim<AnyCall extends Call>(
+  sql: Sql,
+  calls: readonly AnyCall[],
+  keepHours: number,
+): Promise<Map<AnyCall, Outcome>> {
+  const known = new Map<AnyCall, Outcome>()
+  const keyed = calls.flatMap((call) => (call.keyed === undefined ? [] : [{ call, ...call.keyed }]))
+  const claims = await claimKeys(
+    sql,
+    keyed.map(({ id }) => id),
+    keepHours,
+  )
+  const claimed = new Set<string>()
+  for (const [i, { call, ...request }] of keyed.entries()) {
+    const { isLocked, stored } = claims[i] as Claim // one for each request
+    const name = `${request.id.apiKeyId} ${request.id.key}`
+    if (stored !== undefined && !isPrecondition(stored)) known.set(call, outcomeOf(stored, request))
+    else if (!isLocked || claimed.has(name)) known.set(call, inUse())
+    else claimed.add(name)
+  }
+  return known
+}
+
+function outcomeOf(stored: StoredResponse, request: KeyedRequest): Outcome {
+  const { version } = stored
+  const fingerprint = version === currentVersion ? request.fingerprint : request.fingerprintAs(version)
+  if (fingerprint === undefined) return incomparable()
+  return fingerprint === stored.fingerprint ? replay(stored) : reused()
+}
+
+// Nothing was done, because the client had to read again first (RFC 9110, section 13.2.1): with what it has read
+// since, the key is that of the same request. The release before has stored such responses.
+function isPrecondition({ status }: SerializedResponse): boolean {
+  return status === 412 || status === 428
+}
+
+/**
+ * Stores the responses of calls that have claimed their keys with the COMMIT of the transaction, unless they are
+ * of status 5xx, or a precondition was not met.
+ * @param responses one for each call
+ */
+export function store(
+  sql: TransactionSql,
+  calls: readonly Call[],
+  responses: readonly SerializedResponse[],
+): void {
+  const stored = calls.flatMap(({ keyed }, i) => {
+    const response = responses[i] as SerializedResponse
+    if (keyed === undefined || response.status >= 500 || isPrecondition(response)) return []
+    return [{ ...response, id: keyed.id, fingerprint: keyed.fingerprint, version: currentVersion }]
+  })
+  if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
+}
+
+function replay({ status, headers, body }: SerializedResponse): SerializedResponse {
+  return { status, headers: { ...headers, ...replayedHeader }, body }
 }
 
 function toJson(keys: readonly IdempotencyKey[], first: number): string {
@@ -44,10 +127,11 @@ export async function claimKeys(
   // until the transaction ends. They are by a 64-bit hash: in the unlikely case that two keys collide, the
   // second request gets 409 and retries.
   const [locks, responses] = await Promise.all([
-    sql<LockRow[]>`
-      select number, pg_try_advisory_xact_lock(hashtextextended(key, api_key_id)) as "isLocked"
+    sql<Numbered[]>`
+      select number
       from json_to_recordset(${requested}::text::json)
-        as requested (number integer, api_key_id bigint, key text)`,
+        as requested (number integer, api_key_id bigint, key text)
+      where pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))`,
     sql<StoredRow[]>`
       select number, status, headers, body, encode(fingerprint, 'base64') as fingerprint, version
       from json_to_recordset(${requested}::text::json)
@@ -61,15 +145,9 @@ export async function claimKeys(
         limit 1
       ) as stored on true`,
   ])
-  const stored = inOrder(first, keys.length, responses)
-  return inOrder(first, keys.length, locks).map(({ isLocked }, i) => ({
-    isLocked,
-    stored: responseOf(stored[i] as StoredRow), // one for each key
-  }))
-}
-
-interface LockRow extends Numbered {
-  readonly isLocked: boolean
+  const rows = inOrder(first, keys.length, responses)
+  const locked = new Set(locks.map(({ number }) => number))
+  return rows.map((row) => ({ isLocked: locked.has(row.number), stored: responseOf(row) }))
 }
 
 // The columns are null of a key that has no response.

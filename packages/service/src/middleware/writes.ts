@@ -20,8 +20,8 @@ import {
   transactOnDemand,
 } from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
-import { claim, type KeyedRequest, keyedRequest, type Outcome, store } from './idempotency.js'
-import { storeResponses } from './stored-responses.js'
+import { keyedRequest } from './idempotency.js'
+import { claim, type KeyedRequest, type Outcome, store, storeResponses } from './stored-responses.js'
 
 export interface WritesOptions {
   /** How long the responses of requests with an `Idempotency-Key` are kept. */

@@ -122,6 +122,7 @@ export class Connections {
 
   /** Opens another connection if more statements wait than connections are being opened, or rejects them. */
   openOnDemand(waiting: number): void {
+    if (waiting === 0 && !this.isStalled) return
     if (waiting > 0 && this.state === 'ended') this.user.fail(ended())
     else if (waiting > 0 && this.state === 'stalled') this.user.fail(stalled())
     if (this.isStalled || waiting > this.#inProgress) this.#openIfPossible()

@@ -156,8 +156,9 @@ async function transactOnce<Result>(
 
 // A setting of the transaction alone, so that a pooler keeps it.
 function beginFor(signal: Signal | undefined): string {
-  const statement = withTime('statement_timeout', signal?.statementTimeoutMs)
-  const idle = withTime('idle_in_transaction_session_timeout', signal?.idleTimeoutMs)
+  if (signal === undefined) return 'begin'
+  const statement = withTime('statement_timeout', signal.statementTimeoutMs)
+  const idle = withTime('idle_in_transaction_session_timeout', signal.idleTimeoutMs)
   return `begin${statement}${idle}`
 }
 

@@ -150,11 +150,11 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
     select ${values} from json_to_recordset($1::text::json) as given (${texts})
     returning $2::integer as number, ${selected(shown)}`
   return async (sql: Sql, rows: readonly Taken[]): Promise<Shown[]> => {
-    const number = takeNumbers(1)
     const given = rows.map((row) => writeRow(taken, row as Readonly<Record<string, unknown>>))
     try {
-      const parameters = [writeJson(given), number]
-      const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, parameters, prepared)
+      const json = writeJson(given)
+      const number = takeNumbers(1)
+      const stored = await sql.unsafe<(Texts & Numbered)[]>(statement, [json, number], prepared)
       return readRows(shown, inOrder(number, rows.length, stored, 0))
     } catch (error) {
       const textsOf = (i: number) => taken.map(({ name }) => given[i]?.[name] ?? null)
