@@ -8,6 +8,7 @@ export type { ExtensionReader, OperationExtensionReader } from './document/exten
 export { filesOf } from './document/file-text.js'
 export { RequestError, type Violation } from './document/request-error.js'
 export { credentialPair, credentialUsage, isPublic } from './document/security.js'
+export { takesUploads } from './document/uploads.js'
 export { mount } from './mount/mount.js'
 export type { ErrorFacts } from './serve/base/errors.js'
 export { contractBelow } from './serve/base/mounted.js'

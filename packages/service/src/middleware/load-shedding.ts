@@ -2,7 +2,14 @@
 
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { type Around, mayStream, onlyStreams, type SerializedResponse, uploadOf } from 'contract-engine'
+import {
+  type Around,
+  mayStream,
+  onlyStreams,
+  type SerializedResponse,
+  takesUploads,
+  uploadOf,
+} from 'contract-engine'
 import type { FastifyRequest } from 'fastify'
 import { operationNameOf } from './operation-names.js'
 import { unavailable } from './unavailable.js'
@@ -20,9 +27,13 @@ export const tooManyStreams = unavailable(new Error('STREAMS_MAX streams are in 
  */
 type Lane = 'work' | 'unknown keys' | 'streams' | `asked for ${string}`
 
+interface Slots {
+  taken: number
+}
+
 /** Limits concurrent work: running handlers, look-ups of keys, and streams. */
 export class LoadShedder {
-  readonly #inFlight = new Map<Lane, number>()
+  readonly #lanes = new Map<Lane, Slots>()
   #refused = 0
   readonly #streamsRefused = new Map<string, number>()
 
@@ -37,12 +48,12 @@ export class LoadShedder {
 
   /** The handlers and the look-ups of known keys that are running. */
   get inFlight(): number {
-    return this.#inFlightIn('work')
+    return this.#slotsOf('work').taken
   }
 
   /** The responses in flight whose body is a stream. */
   get streamsInFlight(): number {
-    return this.#inFlightIn('streams')
+    return this.#slotsOf('streams').taken
   }
 
   /** The number of requests and look-ups refused because their maximum was reached. */
@@ -59,9 +70,10 @@ export class LoadShedder {
    * Throws a 503 if no slot is free, before the request costs its client's quota, a look-up and a body.
    * `run` checks again: the slot may be taken by the time the body has arrived.
    */
-  check(lane: Lane = 'work', operation = 'none'): void {
+  check(lane: Lane = 'work', operation = 'none'): Slots {
+    const slots = this.#slotsOf(lane)
     const isOfStreams = lane === 'streams'
-    if (this.#inFlightIn(lane) < (isOfStreams ? this.streamsMax : this.max)) return
+    if (slots.taken < (isOfStreams ? this.streamsMax : this.max)) return slots
     if (isOfStreams) this.#streamsRefused.set(operation, (this.#streamsRefused.get(operation) ?? 0) + 1)
     else this.#refused++
     throw isOfStreams ? tooManyStreams : overload
@@ -71,23 +83,22 @@ export class LoadShedder {
    * Runs a handler or a look-up in a slot, released when it settles, even if its request has ended before.
    * @throws a 503 if no slot is free
    */
-  run<Result>(work: () => Promise<Result>, lane: Lane = 'work', operation?: string): Promise<Result> {
-    return promised(() => {
-      this.check(lane, operation)
-      this.#add(1, lane)
-      const result = promised(work)
-      const release = () => this.#add(-1, lane)
-      void result.then(release, release) // before whoever waits for the result
-      return result
-    })
+  async run<Result>(work: () => Promise<Result>, lane?: Lane, operation?: string): Promise<Result> {
+    const slots = this.check(lane, operation)
+    slots.taken++
+    try {
+      return await work()
+    } finally {
+      slots.taken--
+    }
   }
 
-  #add(slots: 1 | -1, lane: Lane): void {
-    this.#inFlight.set(lane, this.#inFlightIn(lane) + slots)
-  }
-
-  #inFlightIn(lane: Lane): number {
-    return this.#inFlight.get(lane) ?? 0
+  #slotsOf(lane: Lane): Slots {
+    const known = this.#lanes.get(lane)
+    if (known !== undefined) return known
+    const slots = { taken: 0 }
+    this.#lanes.set(lane, slots)
+    return slots
   }
 
   /** Resolves with a response that may be a stream, whose slot is then released when it ends. */
@@ -103,23 +114,15 @@ export class LoadShedder {
   }
 }
 
-// Without the promise that an async function makes for that of its work.
-function promised<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return work()
-  } catch (error) {
-    return Promise.reject(error)
-  }
-}
-
 /**
  * Runs each handler in a slot of the shedder; but one that receives a body while it runs may take as long as
  * its client, and takes memory for bodies instead.
  */
 export function shed<Resource>(loadShedder: LoadShedder): Around<Resource> {
-  return (respond) => (request, reply, resource) => {
-    if (uploadOf(request) !== undefined) return respond(request, reply, resource)
-    return loadShedder.run(() => respond(request, reply, resource))
+  return (respond, operation) => {
+    const inSlot: typeof respond = (...call) => loadShedder.run(() => respond(...call))
+    if (!takesUploads(operation)) return inSlot
+    return (...call) => (uploadOf(call[0]) === undefined ? inSlot(...call) : respond(...call))
   }
 }
 
