@@ -11,9 +11,10 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import { readAddress } from '../lib/address.js'
 import { afterReading } from '../lib/after-reading.js'
-import { lingeringClose, requestOn, responseOn } from './connections.js'
+import { lingeringClose } from './connections.js'
 import { headersTooLarge, malformed, tooSlow } from './faults.js'
 import type { Lifetimes } from './lifetime.js'
+import { requestOn, responseOn } from './pipelining.js'
 
 export interface ClientErrorParts {
   readonly contract: Contract

@@ -15,6 +15,7 @@ import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { bodyLength } from 'contract-engine/lib/body-length'
 import { afterReading } from '../lib/after-reading.js'
+import { requestOn } from './pipelining.js'
 
 /** Installs the server's connection listeners. Returns the open connections. */
 export function watchConnections(server: Server): ReadonlySet<Socket> {
@@ -121,24 +122,4 @@ export function lingeringClose(socket: Socket, bytes = ''): void {
   socket.once('close', () => clearTimeout(timer))
   socket.end(bytes)
   socket.resume() // pipelining.ts parses nothing of a socket that is not writable
-}
-
-const responses = new WeakMap<Socket, ServerResponse>()
-
-/** Notes the response of each request, for as long as it is in flight: of a connection, one at a time. */
-export function noteResponses(server: Server): void {
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    responses.set(socket, response)
-    response.once('finish', () => responses.delete(socket))
-  })
-}
-
-/** The request in flight on a connection, if its head has arrived. */
-export function requestOn(socket: Socket): IncomingMessage | undefined {
-  return responseOn(socket)?.req
-}
-
-/** The response to the request in flight. */
-export function responseOn(socket: Socket): ServerResponse | undefined {
-  return responses.get(socket)
 }

@@ -43,9 +43,7 @@ export function createServer(
   securityHeaders: FastifyInstance['securityHeaders'],
 ): FastifyInstance {
   const requestLog = new RequestLog(config.isAddressLogged)
-  lifetimes.onEnd((request, reply, isAborted) => {
-    if (isAborted) requestLog.requestAborted(request, reply)
-  })
+  lifetimes.onEnd(requestLog.requestEnded.bind(requestLog))
   const app: FastifyInstance = Fastify({
     ...limitsOf(config, contract, operations),
     ...withoutCompilers,

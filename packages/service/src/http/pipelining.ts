@@ -5,7 +5,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { bodyLength } from 'contract-engine/lib/body-length'
-import { noteResponses, requestOn, responseOn } from './connections.js'
 
 /**
  * Node's option `highWaterMark` for the server: what is received of a connection before it must wait is
@@ -30,6 +29,26 @@ export function boundPipelines(server: Server): void {
     socket.removeListener('data', parse)
     socket.on('data', (bytes: Buffer) => pipeline.read(bytes))
   })
+}
+
+const responses = new WeakMap<Socket, ServerResponse>()
+
+// Notes the response of each request, for as long as it is in flight.
+function noteResponses(server: Server): void {
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    responses.set(socket, response)
+    response.once('finish', () => responses.delete(socket))
+  })
+}
+
+/** The request in flight on a connection, if its head has arrived. */
+export function requestOn(socket: Socket): IncomingMessage | undefined {
+  return responseOn(socket)?.req
+}
+
+/** The response to the request in flight. */
+export function responseOn(socket: Socket): ServerResponse | undefined {
+  return responses.get(socket)
 }
 
 const endless = new WeakSet<ServerResponse>()

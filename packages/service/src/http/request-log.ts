@@ -41,7 +41,8 @@ export class RequestLog extends LogController {
   override streamError(): void {}
 
   /** Logs a request whose connection closed before its response was sent, or all of it. */
-  requestAborted(request: FastifyRequest, reply: FastifyReply): void {
+  requestEnded(request: FastifyRequest, reply: FastifyReply, isAborted: boolean): void {
+    if (!isAborted) return
     const status = request.lifetime?.isStream ? reply.statusCode : undefined
     request.log.info(this.#lineOf(request, reply, status), 'request aborted')
   }
