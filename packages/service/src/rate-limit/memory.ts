@@ -16,43 +16,9 @@ import {
   minuteMs,
   type StoredWindow,
   secondMs,
-  used,
+  Window,
   type WindowState,
-  windowState,
 } from './windows.js'
-
-/** A fixed window, which opens with its first request. All its methods take the time of the request. */
-class Window {
-  #count = 0
-  #endsAt = 0
-
-  current(nowMs: number): number {
-    return nowMs < this.#endsAt ? this.#count : 0
-  }
-
-  ttl(nowMs: number): number {
-    return Math.max(0, this.#endsAt - nowMs)
-  }
-
-  increment(lengthMs: number, nowMs: number, by = 1): void {
-    if (this.#endsAt <= nowMs) {
-      this.#count = 0
-      this.#endsAt = nowMs + lengthMs
-    }
-    this.#count += by
-  }
-
-  /** Adopts a count made elsewhere if it is higher. */
-  raise(known: WindowState, nowMs: number): void {
-    if (used(known) <= this.current(nowMs)) return
-    this.#count = used(known)
-    this.#endsAt = nowMs + known.ttl
-  }
-
-  state(max: number, nowMs: number): WindowState {
-    return windowState(this.current(nowMs), this.ttl(nowMs), max)
-  }
-}
 
 /**
  * Clients whose windows are kept; the least recently used are evicted. Only valid credentials have a client.

@@ -1,4 +1,4 @@
-// The state of fixed windows, in the one form that memory, Redis and @fastify/rate-limit report.
+// Fixed windows, and their state in the one form that memory, Redis and @fastify/rate-limit report.
 
 import type { Client } from '../auth/client.js'
 
@@ -66,6 +66,39 @@ export const dayMs = 86_400_000
 /** The state of a window with this count. */
 export function windowState(current: number, ttl: number, max: number): WindowState {
   return { max, remaining: Math.max(0, max - current), ttl, isExceeded: current > max }
+}
+
+/** A fixed window in memory, which opens with its first request. All its methods take the time of the request. */
+export class Window {
+  #count = 0
+  #endsAt = 0
+
+  current(nowMs: number): number {
+    return nowMs < this.#endsAt ? this.#count : 0
+  }
+
+  ttl(nowMs: number): number {
+    return Math.max(0, this.#endsAt - nowMs)
+  }
+
+  increment(lengthMs: number, nowMs: number, by = 1): void {
+    if (this.#endsAt <= nowMs) {
+      this.#count = 0
+      this.#endsAt = nowMs + lengthMs
+    }
+    this.#count += by
+  }
+
+  /** Adopts a count made elsewhere if it is higher. */
+  raise(known: WindowState, nowMs: number): void {
+    if (used(known) <= this.current(nowMs)) return
+    this.#count = used(known)
+    this.#endsAt = nowMs + known.ttl
+  }
+
+  state(max: number, nowMs: number): WindowState {
+    return windowState(this.current(nowMs), this.ttl(nowMs), max)
+  }
 }
 
 /** A window that has not started. */
