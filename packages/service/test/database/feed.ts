@@ -31,6 +31,8 @@ interface Store {
   readonly sql: RootSql
   readonly pools: Pools
   add(...names: string[]): Promise<void>
+  /** Waits until no transaction of another database holds a position back behind what was added. */
+  passed(): Promise<void>
 }
 
 async function createToys(t: Test): Promise<Store> {
@@ -45,7 +47,13 @@ async function createToys(t: Test): Promise<Store> {
   const add = async (...names: string[]) => {
     for (const name of names) await sql`insert into toys (name) values (${name})`
   }
-  return { sql, pools, add }
+  const passed = () =>
+    until(async () => {
+      const [row] =
+        await sql`select max(added_in) < pg_snapshot_xmin(pg_current_snapshot()) as "isPassed" from toys`
+      return row?.isPassed === true
+    })
+  return { sql, pools, add, passed }
 }
 
 /** A feed with what it reads by. */
@@ -112,6 +120,7 @@ async function atEnd(t: Test, feed: Followed, store: Store) {
 t.test('a reader without a position gets what is added from then on', async (t) => {
   const store = await createToys(t)
   await store.add('old')
+  await store.passed()
   const { feed } = startFeed(t, store.pools)
   let first: Item<Toy> | undefined
   const reading = readerOf(t, feed, store.pools).next()
@@ -126,6 +135,7 @@ t.test('a reader that is cut before its first item goes on where it began', asyn
   const store = await createToys(t)
   const others = await openPools(t, store.sql)
   await store.add('old')
+  await store.passed()
   const { feed } = startFeed(t, store.pools)
   const reader = readerOf(t, feed, store.pools)
   const { value } = await reader.items.next()
@@ -194,6 +204,7 @@ t.test('a reader that is behind holds a hundred rows, and one that keeps up shar
     return items
   })
   await store.sql`insert into toys (name) select i from generate_series(1, 250) as i`
+  await store.passed()
   const own = { ...store.pools, reads: { sql: store.pools.reads.sqlUntil(undefined) } } as Pools
   t.equal((await readerOf(t, feed, own, '0-0').names(250)).length, 250)
   t.strictSame([...sizes], [100, 50])
