@@ -1,44 +1,51 @@
 // Counts how often a warm request changes from one module to another: every function that it enters is
-// recorded, helpers of `lib/` left out. With the name of a request it prints the functions.
+// recorded, helpers of `lib/` left out. With the name of a request it prints the functions. Exits with 1 if a
+// count is larger than it may be (`figures.ts`).
 
 import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { print } from 'contract-engine/lib/terminal'
 import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { contractFile } from 'contract-service/internal/lib/paths'
 import { makeTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import { built, openTerms, runKeys } from 'contract-service/tools/lib/service'
-
-interface Entry {
-  readonly module: string
-  readonly name: string
-}
+import { type Entry, excessOf, type Figures, figuresOf, type Kind, toInsert } from './figures.js'
 
 const warmUps = 50
-// The shortest of so many is shown: a response of PostgreSQL that arrives in several packets is several events.
+// The shortest of so many is shown: sometimes the key of a request has to be looked up again.
 const records = 10
-// For what follows a response: its log line, the end of its transaction.
-const settleMs = 50
+// For what follows a response, such as its log line. Nothing of it waits for PostgreSQL or a timer.
+const turns = 10
+
+// A packet of PostgreSQL is an event of the socket, and it may send a response in several.
+const leftOut = /(^|\/)lib\/|^database\/driver\/socket$/
 
 let entries: Entry[] | undefined
 globalThis.entered = (module, name) => {
-  if (!/(^|\/)lib\//.test(module)) entries?.push({ module, name })
+  if (!leftOut.test(module)) entries?.push({ module, name })
 }
 
 async function main(): Promise<void> {
   const [shown] = process.argv.slice(2)
-  const { directory, remove } = await makeTemporaryDirectory()
+  const { directory } = await makeTemporaryDirectory()
   const environment = { DATA_DIR: path.join(directory, 'data'), LOG_LEVEL: 'silent' }
   const base = await startInThisProcess(environment)
   const terms = openTerms(await readServiceContract(contractFile))
   const key = await runKeys(['create', '--name', 'trace', ...terms], environment)
+  const excess: string[] = []
   for (const [kind, send] of Object.entries(requestsTo(base, key))) {
     const trace = await record(send)
+    excess.push(...excessOf(kind as Kind, trace)) // a request of each kind
     if (shown === undefined) await print(`${kind}: ${summaryOf(trace)}\n`)
     else if (shown === kind) await print(trace.map(({ module, name }) => `${module} ${name}\n`).join(''))
   }
-  process.on('exit', () => void remove())
+  for (const sentence of excess) console.error(sentence)
+  process.on('exit', () => {
+    if (excess.length > 0) process.exitCode = 1
+    rmSync(directory, { recursive: true, force: true })
+  })
   process.kill(process.pid, 'SIGTERM') // the service stops, and ends this process
 }
 
@@ -48,7 +55,9 @@ async function startInThisProcess(environment: Record<string, string>): Promise<
   const started = new Promise<string>((resolve) => {
     process.stderr.write = (text) => {
       const [, base] = / at (http\S+)/.exec(String(text)) ?? []
-      if (base !== undefined) resolve(base)
+      // Without an address it says why the service does not start.
+      if (base === undefined) write.call(process.stderr, text)
+      else resolve(base)
       return true
     }
   })
@@ -60,7 +69,7 @@ async function startInThisProcess(environment: Record<string, string>): Promise<
   return base
 }
 
-function requestsTo(base: string, key: string): Record<string, () => Promise<Response>> {
+function requestsTo(base: string, key: string): Record<Kind, () => Promise<Response>> {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
   const create = (more: object) =>
     fetch(`${base}/pets`, {
@@ -84,28 +93,28 @@ async function record(send: () => Promise<Response>): Promise<readonly Entry[]> 
 }
 
 async function recordOne(send: () => Promise<Response>): Promise<readonly Entry[]> {
-  await delay(settleMs)
+  await settle()
   const trace: Entry[] = []
   entries = trace
   await (await send()).text()
-  await delay(settleMs)
+  await settle()
   entries = undefined
   return trace
 }
 
-function summaryOf(trace: readonly Entry[]): string {
-  const start = trace.findIndex(({ module }) => module === 'engine/serve/route-handler')
-  const insert = trace.findIndex(({ name }) => name === 'writeRow')
-  const sent = trace.findIndex(({ module }, i) => i > insert && module === 'database/driver/connection')
-  const toInsert =
-    insert === -1 ? '' : `; from the route handler to its INSERT ${countsOf(trace.slice(start, sent + 1))}`
-  return `${countsOf(trace)}${toInsert}`
+async function settle(): Promise<void> {
+  for (let i = 0; i < turns; i++) await nextTurn()
 }
 
-function countsOf(trace: readonly Entry[]): string {
-  const changes = trace.filter(({ module }, i) => i > 0 && trace[i - 1]?.module !== module).length
-  const modules = new Set(trace.map(({ module }) => module)).size
-  return `${trace.length} functions, ${changes} changes of module, ${modules} modules`
+function summaryOf(trace: readonly Entry[]): string {
+  const way = toInsert(trace)
+  return way.length === 0
+    ? told(figuresOf(trace))
+    : `${told(figuresOf(trace))}; from the route handler to its INSERT ${told(figuresOf(way))}`
+}
+
+function told({ functions, changes, modules }: Figures): string {
+  return `${functions} functions, ${changes} changes of module, ${modules} modules`
 }
 
 await main()
