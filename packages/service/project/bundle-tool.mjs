@@ -20,6 +20,7 @@ export async function bundleTool(name) {
     ...options,
     ...entryOf(name),
     plugins: [ownModules(sources)],
+    alias: { '@seriousme/openapi-schema-validator': 'contract-engine/valid-specification' },
   })
   for (const file of [...Object.keys(metafile.inputs).filter((each) => !isOfPackage(each)), ...others])
     if (!sources.has(file)) sources.set(file, digestOfFile(file))
