@@ -22,7 +22,7 @@ export { resolved } from './compile/source/resolved.js'
 export { withSchemeNames } from './compile/source/scheme-names.js'
 export { withOwnRefs } from './compile/source/self.js'
 export { toSchema31 } from './compile/source/upgrade.js'
-export { type Kind, type Place, placeIn, referencesIn, wholeDocument } from './document/component-kinds.js'
+export { referencesIn } from './document/component-kinds.js'
 export type { Content, Field, Parameter, ParameterForm, Response, Schema } from './document/contract.js'
 export { ContractError, type Problem } from './document/contract-error.js'
 export { defaultLimits, heldBytesMax, ownErrorStatuses } from './document/defaults.js'
@@ -34,10 +34,7 @@ export {
   annotations,
   extendedBy,
   keywordTypes,
-  mapMembers,
-  nestingIn,
   ofOtherDrafts,
-  outermost,
   schemaKeywords,
   schemasIn,
   subschemasOf,
@@ -60,6 +57,7 @@ export {
   unmetSecurity,
 } from './document/security.js'
 export { isOpenApi30, isOpenApi32, versionProblem } from './document/versions.js'
+export { type Kind, pathOf, placeIn, walk, wholeDocument } from './document/walk.js'
 export { proxyWarnings } from './generate/proxies.js'
 export { plainField } from './kinds/form.js'
 export { isStream, kindOf, receivedAs } from './kinds/index.js'

@@ -24,7 +24,9 @@ export function placeOfFault(
   let inner = isFaulty(part) ? [part] : outermostPlaces(document, part)
   for (let next = inner.find(isFaulty); next !== undefined; next = inner.find(isFaulty)) {
     place = next
-    inner = innerPlaces(valueAt(document, place) as Schema, place).filter((at) => !seen.has(String(at)))
+    inner = innerPlaces(document, valueAt(document, place) as Schema, place).filter(
+      (at) => !seen.has(String(at)),
+    )
     for (const at of inner) seen.add(String(at))
   }
   return place

@@ -1,5 +1,5 @@
-// The keywords that contain schemas, the fields of a document whose value is a map or is data, and the walks
-// over both. Every reader of schemas uses them, so that none misses what another one finds.
+// The keywords that contain schemas, and the walks over them. Every reader of schemas uses them, so that none
+// misses what another one finds.
 
 import type { Schema } from './contract.js'
 
@@ -132,18 +132,18 @@ export interface Subschema extends SchemaKeyword {
   readonly schema: Schema
 }
 
-/** A copy of a schema with `change` applied to each schema directly within it, except `true` and `false`. */
+/** A schema with `change` applied to each schema directly within it, except `true` and `false`. */
 export function mapSubschemas(schema: Schema, change: (subschema: Subschema) => Schema): Schema {
-  const entries = Object.entries(schema).map(([keyword, value]) => {
+  const changed = changedMembers(schema, (value, key) => {
+    const keyword = String(key)
     const known = schemaKeywords.get(keyword)
-    if (known === undefined || typeof value !== 'object' || value === null) return [keyword, value]
-    const changed = (each: unknown, name?: string) =>
-      isNode(each) ? change({ ...known, keyword, ...(name !== undefined && { name }), schema: each }) : each
-    if (known.holds === 'one') return [keyword, changed(value)]
-    if (Array.isArray(value)) return [keyword, value.map((each, i) => changed(each, String(i)))]
-    return [keyword, mapValues(value, changed)]
+    if (known === undefined || typeof value !== 'object' || value === null) return value
+    if (known.holds === 'one') return isNode(value) ? change({ ...known, keyword, schema: value }) : value
+    return changedMembers(value, (each, name) =>
+      isNode(each) ? change({ ...known, keyword, name: String(name), schema: each }) : each,
+    )
   })
-  return Object.fromEntries(entries)
+  return changed as Schema // an object stays one
 }
 
 /** The schemas directly within a schema, except `true` and `false`. */
@@ -230,82 +230,32 @@ export function asksForUnevaluated(schema: Schema): boolean {
   return schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
 }
 
-/** Where in a document a value is nested, which decides how it is read. */
-export interface Nesting {
-  /** The field that it belongs to: a member of a map, or an item of an array, to that of the map or array. */
-  readonly of: string
-  /** Whether its keys are names. */
-  readonly isMap: boolean
-  /** Of a map: whether it may have extensions beside its names. */
-  readonly isExtensible?: boolean
-  /** Whether nothing in it is a field, a keyword or a `$ref`. */
-  readonly isData: boolean
-}
-
-/** That of a document, and of a part that is read on its own. */
-export const outermost: Nesting = { of: '', isMap: false, isData: false }
-
-// Fields and keywords whose value is a map: its keys are names.
-const mapFields: ReadonlySet<string> = new Set([
-  ...[...schemaKeywords].filter(([, { holds }]) => holds === 'map').map(([name]) => name),
-  ...['paths', 'webhooks', 'pathItems', 'callbacks', 'schemas', 'responses', 'parameters', 'headers'],
-  ...['requestBodies', 'securitySchemes', 'links', 'mediaTypes', 'content', 'encoding', 'variables'],
-  'examples',
-])
-/** Fields, of a Parameter, Header or Media Type Object, whose value is a schema. */
-export const schemaFields: ReadonlySet<string> = new Set(['schema', 'itemSchema'])
-// Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`.
-const dataFields: ReadonlySet<string> = new Set(['example', 'default', 'enum', 'const'])
-// Of a Link Object: in others they are no data.
-const linkData: ReadonlySet<string> = new Set(['parameters', 'requestBody'])
-
-/** That of a member of a value, or of an item if the value is an array. */
-export function nestingIn(around: Nesting, key: string, isItem = false): Nesting {
-  const { of, isMap, isExtensible = false } = around
-  const isExtension = (!isMap || isExtensible) && !isItem && key.startsWith('x-')
-  // In a schema, examples are an array of values.
-  const isValue = isItem && isMap && of === 'examples'
-  if (isMap || isItem) return { of, isMap: false, isData: around.isData || isExtension || isValue }
-  const isData = around.isData || isExtension || isDataField(of, key)
-  return { of: key, isMap: !isData && mapFields.has(key), isExtensible: isExtensibleMap(of, key), isData }
-}
-
-// An Example Object has nothing else.
-function isDataField(of: string, key: string): boolean {
-  return dataFields.has(key) || of === 'examples' || (of === 'links' && linkData.has(key))
-}
-
-// Among components, a name may begin with x-.
-function isExtensibleMap(around: string, field: string): boolean {
-  return field === 'paths' || (field === 'responses' && around !== 'components')
-}
-
-/** A copy of an object or array of a document with `change` applied to each member or item. */
-export function mapMembers(
+/**
+ * An object or array with `change` applied to each member or item: a copy, or the same one if nothing in it is
+ * replaced.
+ */
+export function changedMembers(
   value: object,
-  nesting: Nesting,
-  change: (each: unknown, nesting: Nesting, key: string) => unknown,
+  change: (each: unknown, key: string | number) => unknown,
 ): object {
-  if (Array.isArray(value))
-    return value.map((each, i) => change(each, nestingIn(nesting, '', true), String(i)))
-  return mapValues(value, (each, key) => change(each, nestingIn(nesting, key), key))
+  let copy: Record<string | number, unknown> | undefined
+  for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    const each = (value as typeof copy & object)[key]
+    const changed = change(each, key)
+    if (changed === each) continue
+    copy ??= (Array.isArray(value) ? [...value] : { ...value }) as typeof copy & object // indexed alike
+    copy[key] = changed
+  }
+  return copy ?? value
 }
 
-/** A copy of an object with `change` applied to each value. */
+/** The same of an object. */
 export function mapValues(
   value: object,
   change: (each: unknown, key: string) => unknown,
 ): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, change(each, key)]))
+  return changedMembers(value, (each, key) => change(each, String(key))) as Record<string, unknown>
 }
-
-/** Fields whose values are Path Item Objects, whose `$ref` may have sibling fields. */
-export const pathItemFields: ReadonlySet<string> = new Set(['paths', 'pathItems', 'webhooks'])
-/** Fields in which a `$ref` is a Reference Object, whose siblings do not count, and not a schema. */
-export const referenceFields: ReadonlySet<string> = new Set([
-  ...['parameters', 'responses', 'headers', 'requestBodies', 'requestBody', 'securitySchemes', 'links'],
-  ...['callbacks', 'mediaTypes', 'content', 'examples'],
-])
 
 /** Whether a value is an object, such as a schema that is not `true` or `false`. */
 export function isNode(value: unknown): value is Schema {

@@ -4,8 +4,8 @@
 import { oneLine } from '../lib/one-line.js'
 import { isOfSchema } from './component-kinds.js'
 import type { Pointer, Problem } from './contract-error.js'
-import { mapMembers, nestingIn, outermost } from './keywords.js'
 import { resolvePointer } from './pointer.js'
+import { walk } from './walk.js'
 
 /** An object of the document. It is read before it is validated, so any member may be missing. */
 export interface Node {
@@ -34,15 +34,14 @@ export function nodesOf(value: unknown): Node[] {
 const refsMax = 100
 
 // The `$ref`s in a schema, wherever they are.
-function refsIn(value: unknown, nesting = outermost): string[] {
-  if (nesting.isData || typeof value !== 'object' || value === null) return []
-  const { $ref } = value as Node
-  const own = typeof $ref === 'string' ? [$ref] : []
-  const isList = Array.isArray(value)
-  return [
-    ...own,
-    ...Object.entries(value).flatMap(([key, each]) => refsIn(each, nestingIn(nesting, key, isList))),
-  ]
+function refsIn(schema: unknown): string[] {
+  const found: string[] = []
+  walk(schema, (value, place, within) => {
+    const { $ref } = value as Node
+    if (typeof $ref === 'string') found.push($ref)
+    return within(value, place)
+  })
+  return found
 }
 
 /** The problem of a `$ref` that resolves to itself. */
@@ -162,11 +161,11 @@ export class Reader {
    * A schema with each `$ref` replaced by its target, the same object everywhere. An absent schema, and one
    * that contains itself, become `{}`.
    */
-  dereferenced(value: unknown, refs: readonly string[] = [], nesting = outermost): unknown {
-    if (nesting.isData || typeof value !== 'object' || value === null) return value ?? {}
-    const { $ref } = value as Node
-    if (typeof $ref === 'string') return this.#target($ref, refs)
-    return mapMembers(value, nesting, (each, inner) => each && this.dereferenced(each, refs, inner))
+  dereferenced(value: unknown, refs: readonly string[] = []): unknown {
+    return walk(value ?? {}, (each, place, within) => {
+      const { $ref } = each as Node
+      return typeof $ref === 'string' ? this.#target($ref, refs) : within(each, place)
+    })
   }
 
   // Cached, unless a cycle was cut off: the result then depends on where the cycle was entered.

@@ -2,36 +2,45 @@
 
 import type { Operation, Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
-import { isNode, type Nesting, nestingIn, outermost, schemaFields, subschemasOf } from './keywords.js'
+import { isNode, subschemasOf } from './keywords.js'
 import { operationPlace } from './methods.js'
 import { pointerKeys, valueAt } from './pointer.js'
+import { pathOf, placeIn, schemaFields, wholeDocument } from './walk.js'
 
 /** The places of the schemas directly within a schema; of a reference, that of its target. */
-export function innerPlaces(schema: Schema, at: Pointer): Pointer[] {
-  if (typeof schema.$ref === 'string') return [pointerKeys(schema.$ref) ?? []]
-  return subschemasOf(schema).map(({ keyword, name }) => [
-    ...at,
-    keyword,
-    ...(name === undefined ? [] : [name]),
-  ])
+export function innerPlaces(document: object, schema: Schema, at: Pointer): Pointer[] {
+  return innerSchemas(document, schema, at).map((each) => each.at)
+}
+
+function innerSchemas(document: object, schema: Schema, at: Pointer) {
+  if (typeof schema.$ref === 'string') {
+    const target = pointerKeys(schema.$ref) ?? []
+    return [{ schema: valueAt(document, target), at: target }]
+  }
+  return subschemasOf(schema).map(({ keyword, name, schema }) => {
+    return { schema, at: [...at, keyword, ...(name === undefined ? [] : [name])] }
+  })
 }
 
 /** The places of the outermost schemas of a part, such as an operation, and of what it refers to. */
 export function outermostPlaces(document: object, part: Pointer): Pointer[] {
   const found: Pointer[] = []
-  const pending: { readonly at: Pointer; readonly nesting: Nesting }[] = [{ at: part, nesting: outermost }]
+  const pending = [{ value: valueAt(document, part), base: part, place: wholeDocument }]
   const seen = new Set<string>()
-  for (const { at, nesting } of pending) {
-    const value = valueAt(document, at)
-    if (nesting.isData || typeof value !== 'object' || value === null || seen.has(String(at))) continue
-    seen.add(String(at))
+  for (const { value, base, place } of pending) {
+    if (place.isData || typeof value !== 'object' || value === null) continue
     const { $ref } = value as Schema
-    if (typeof $ref === 'string') pending.push({ at: pointerKeys($ref) ?? [], nesting })
-    for (const key of Object.keys(value)) {
-      const inner = { at: [...at, key], nesting: nestingIn(nesting, key, Array.isArray(value)) }
-      const isSchema = nesting.isMap ? nesting.of === 'schemas' : schemaFields.has(key)
-      if (isSchema) found.push(inner.at)
-      else pending.push(inner)
+    if (typeof $ref === 'string' && !seen.has($ref)) {
+      seen.add($ref)
+      const target = pointerKeys($ref) ?? []
+      const { key: _, around: __, ...own } = place
+      pending.push({ value: valueAt(document, target), base: target, place: own })
+    }
+    for (const [key, each] of Object.entries(value)) {
+      const inner = placeIn(place, key, Array.isArray(value))
+      const isSchema = place.isMap ? place.of === 'schemas' : schemaFields.has(key)
+      if (isSchema) found.push([...base, ...pathOf(inner)])
+      else pending.push({ value: each, base, place: inner })
     }
   }
   return found
@@ -46,17 +55,20 @@ export interface SchemaPlace {
 /** Every schema of a document, or of a part of it and of what it refers to. */
 export function schemaPlaces(document: object, part: Pointer = []): SchemaPlace[] {
   const found: SchemaPlace[] = []
-  const pending = outermostPlaces(document, part)
-  const seen = new Set<string>()
-  for (const at of pending) {
-    const schema = valueAt(document, at)
-    const place = JSON.stringify(at)
-    if (!isNode(schema) || seen.has(place)) continue
-    seen.add(place)
+  const pending = outermostPlaces(document, part).map((at) => ({ schema: valueAt(document, at), at }))
+  const seen = new Map<Schema, Pointer[]>() // what has an alias in YAML stands in several places
+  for (const { schema, at } of pending) {
+    const known = isNode(schema) ? (seen.get(schema) ?? []) : []
+    if (!isNode(schema) || known.some((each) => isSamePlace(each, at))) continue
+    seen.set(schema, [...known, at])
     found.push({ schema, at })
-    pending.push(...innerPlaces(schema, at))
+    pending.push(...innerSchemas(document, schema, at))
   }
   return found
+}
+
+function isSamePlace(one: Pointer, other: Pointer): boolean {
+  return one.length === other.length && one.every((key, i) => String(key) === String(other[i]))
 }
 
 /** The places of the schemas that an operation applies. */

@@ -10,21 +10,12 @@ import { hasOtherThanText } from '../compile/source/discriminator.js'
 import { withoutDynamicRefs } from '../compile/source/dynamic-refs.js'
 import { resolved } from '../compile/source/resolved.js'
 import { rounded } from '../compile/source/upgrade.js'
-import type { Kind } from '../document/component-kinds.js'
 import type { Contract } from '../document/contract.js'
-import {
-  isNode,
-  mapMembers,
-  mapValues,
-  type Nesting,
-  outermost,
-  partsOf,
-  schemaFields,
-  subschemasOf,
-} from '../document/keywords.js'
+import { isNode, mapValues, partsOf, subschemasOf } from '../document/keywords.js'
 import { operationIn, operationsIn } from '../document/methods.js'
 import { jsonPointer, resolvePointer } from '../document/pointer.js'
 import { nodeOf, nodesOf, Reader } from '../document/reader.js'
+import { type Kind, type Place, schemaFields, type Visit, walk, wholeDocument } from '../document/walk.js'
 import { isBig } from '../lib/exact-number.js'
 import { withTypesOfEvents } from './event-schemas.js'
 import { listHelper } from './list-helper.js'
@@ -323,20 +314,22 @@ function withTypedParts(document: object): object {
     const made = `#/components/schemas/${name}`
     refs.set(ref, made) // before copying, because it may refer to itself
     parts[name] = {}
-    parts[name] = typed(resolvePointer(document, ref), { ...outermost, of: 'schemas' })
+    parts[name] = typed(resolvePointer(document, ref), { ...wholeDocument, of: 'schemas' })
     return made
   }
-  const typed = (value: unknown, nesting = outermost): unknown => {
-    const { of, isMap, isData } = nesting
+  const referred = (target: unknown) => (isPart(String(target)) ? partOf(String(target)) : target)
+  const other = (value: unknown, { of, isData, key, around }: Place): unknown => {
     if (of === 'const' || of === 'enum') return value
-    if (typeof value === 'boolean' && misread.has(of) && !isData) return value ? {} : nothing
-    if (isData || typeof value !== 'object' || value === null) return rounded(value)
-    const copy = mapMembers(typable(reader, value, nesting), nesting, (each, inner, key) => {
-      const isReference = (key === '$ref' && !isMap) || (of === 'mapping' && isThere(String(each)))
-      return isReference && isPart(String(each)) ? partOf(String(each)) : typed(each, inner)
-    })
-    return isMap || Array.isArray(copy) ? copy : corrected(nodeOf(copy))
+    if (key === '$ref' && around?.isMap !== true) return referred(value)
+    if (around?.of === 'mapping' && isThere(String(value))) return referred(value)
+    const isMisread = typeof value === 'boolean' && misread.has(of) && !isData
+    return isMisread ? (value ? {} : nothing) : rounded(value)
   }
+  const visit: Visit = (value, place, within) => {
+    const copy = within(typable(reader, value, place), place)
+    return place.isMap || Array.isArray(copy) ? copy : corrected(nodeOf(copy))
+  }
+  const typed = (value: unknown, place = wholeDocument) => walk(value, visit, { place, other })
   const copy = typed(withTypesOfEvents(reader)) as { readonly components?: Components }
   if (refs.size === 0) return copy
   return { ...copy, components: { ...copy.components, schemas: { ...copy.components?.schemas, ...parts } } }
@@ -346,7 +339,7 @@ const misread: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', ...sche
 // Of which it makes `never`.
 const nothing = { enum: [] }
 
-function typable(reader: Reader, value: object, { of, isMap }: Nesting): object {
+function typable(reader: Reader, value: object, { of, isMap }: Place): object {
   if (of === 'content' && isMap)
     return mapValues(value, (media, mediaType) => withSchemaOfItem(reader, mediaType, media))
   if (!isMap && !Array.isArray(value)) return typableSchema(reader, nodeOf(value))

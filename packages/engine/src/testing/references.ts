@@ -4,7 +4,7 @@ import path from 'node:path'
 import { parse, stringify } from 'yaml'
 import { readContract } from '../compile/index.js'
 import type { Contract } from '../index.js'
-import { type Kind, mapMembers, type Node, type Place, placeIn, pointerTo, wholeDocument } from '../tools.js'
+import { type Kind, type Node, pathOf, pointerTo, walk } from '../tools.js'
 import { text } from './references-document.js'
 
 type Part = Exclude<Kind, 'schemas'>
@@ -21,19 +21,12 @@ export const kinds: readonly Part[] = [
 ]
 
 // From within, so that what an object contains is written before it.
-function rewritten(
-  value: unknown,
-  place: Place | undefined,
-  at: readonly string[],
-  written: Written,
-): unknown {
-  if (place === undefined || typeof value !== 'object' || value === null) return value
-  const isList = Array.isArray(value)
-  const copy = mapMembers(value, place.nesting, (each, _, key) =>
-    rewritten(each, placeIn(place, key, isList), [...at, key], written),
-  )
-  const { kind } = place
-  return kind === undefined || kind === 'schemas' ? copy : written(copy, kind, at)
+function rewritten(document: object, written: Written): unknown {
+  return walk(document, (value, place, within) => {
+    const copy = within(value, place)
+    const { kind } = place
+    return kind === undefined || kind === 'schemas' ? copy : written(copy, kind, pathOf(place).map(String))
+  })
 }
 
 /** A form of a document: its files, the first of which is the document itself. */
@@ -46,7 +39,7 @@ function byComponents(
   isChained = false,
 ): Node {
   const made: Record<string, Record<string, unknown>> = {}
-  const copy = rewritten(document, wholeDocument, [], (value, kind, at) => {
+  const copy = rewritten(document, (value, kind, at) => {
     if (!isMoved(kind) || (at[0] === 'components' && kind !== 'securitySchemes')) return value
     const own = made[kind] ?? {}
     made[kind] = own
@@ -64,7 +57,7 @@ function byComponents(
 // The second of what stands twice refers to the first.
 function byPointers(document: Node): Node {
   const places = new Map<string, readonly string[]>()
-  const copy = rewritten(document, wholeDocument, [], (value, kind, at) => {
+  const copy = rewritten(document, (value, kind, at) => {
     const key = `${kind} ${JSON.stringify(value)}`
     const first = places.get(key)
     if (first === undefined) places.set(key, at)
@@ -76,7 +69,7 @@ function byPointers(document: Node): Node {
 // Each object is a file of its own; schemas stay where they are.
 function byFiles(document: Node): Files {
   const files = new Map<string, unknown>()
-  const root = rewritten(document, wholeDocument, [], (value, kind, at) => {
+  const root = rewritten(document, (value, kind, at) => {
     if (at[0] === 'components' && kind !== 'securitySchemes') return value
     const name = `${kind}-${files.size}.yaml`
     files.set(name, JSON.parse(JSON.stringify(value).replaceAll('"#/', '"openapi.yaml#/')))

@@ -6,12 +6,12 @@ import { ContractError } from 'contract-engine'
 import { shownValue } from 'contract-engine/lib/one-line'
 import {
   filesOf,
-  nestingIn,
-  outermost,
+  placeIn,
   type ReadText,
   readSource,
   UnreadFile,
   versionProblem,
+  wholeDocument,
   withOwnRefs,
   withSchemeNames,
 } from 'contract-engine/tools'
@@ -94,13 +94,13 @@ function fromJson(source: Document['source']): Document | undefined {
 
 // Marks inherited names, also in the pointers of `$ref`s, and a `$ref` within the document that is data:
 // Redocly would follow it, and throw if it leads back to itself. Nothing else is changed.
-function marked(value: unknown, file: string, nesting = outermost): unknown {
+function marked(value: unknown, file: string, place = wholeDocument): unknown {
   if (typeof value !== 'object' || value === null) return value
   const before = Object.entries(value)
   const after = before.map(([key, each]): [string, unknown] => {
     if (key !== '$ref' || typeof each !== 'string')
-      return [withMark(key), marked(each, file, nestingIn(nesting, key, Array.isArray(value)))]
-    return nesting.isData && isWithin(each, file) ? [key + mark, each] : [key, markedPointer(each)]
+      return [withMark(key), marked(each, file, placeIn(place, key, Array.isArray(value)))]
+    return place.isData && isWithin(each, file) ? [key + mark, each] : [key, markedPointer(each)]
   })
   if (after.every(([key, each], i) => key === before[i]?.[0] && each === before[i]?.[1])) return value
   return Array.isArray(value) ? after.map(([, each]) => each) : Object.fromEntries(after)

@@ -16,12 +16,12 @@ import { readContract } from 'contract-engine/compile'
 import { oneLine } from 'contract-engine/lib/one-line'
 import {
   isOpenApi30,
-  nestingIn,
   nodeOf,
   ofOtherDrafts,
-  outermost,
   pathParameterNames,
+  placeIn,
   readSource,
+  wholeDocument,
 } from 'contract-engine/tools'
 import { loadDocument, toPath } from './document.js'
 import { redoclyTypes } from './redocly-types.js'
@@ -180,13 +180,13 @@ function isInPath(message: string): boolean {
 // The fields and keywords that a pointer passes, without the names in maps, such as a header's; and whether
 // it leads to data.
 function nestingOf(pointer: string): { readonly fields: readonly string[]; readonly isData: boolean } {
-  let nesting = outermost
+  let place = wholeDocument
   const fields = pointer.split('/').filter((key) => {
-    const isField = !nesting.isMap
-    nesting = nestingIn(nesting, key)
+    const isField = !place.isMap
+    place = placeIn(place, key)
     return isField
   })
-  return { fields, isData: nesting.isData }
+  return { fields, isData: place.isData }
 }
 
 function lineOf(

@@ -2,9 +2,10 @@
 // becomes a component of its own, so that the reference has a target there.
 
 import { referencesIn } from '../../document/component-kinds.js'
-import { isNode, mapMembers, mapValues, outermost } from '../../document/keywords.js'
+import { isNode, mapValues } from '../../document/keywords.js'
 import { pointerTo, resolvePointer } from '../../document/pointer.js'
 import { type Node, nodeOf } from '../../document/reader.js'
+import { walk } from '../../document/walk.js'
 
 /** The document, in which no schema refers to one within the components of a kind. */
 export function withNamedSchemas(document: object, kind: 'mediaTypes' | 'pathItems'): object {
@@ -30,16 +31,14 @@ function placeOf(ref: string, kind: string, taken: Set<string>): string {
 
 function withRefs(document: object, places: ReadonlyMap<string, string>): unknown {
   const moved = (ref: unknown) => places.get(String(ref)) ?? ref
-  const convert = (value: unknown, nesting = outermost): unknown => {
-    if (nesting.isData || typeof value !== 'object' || value === null) return value
-    const node = mapMembers(value, nesting, convert) as Node
+  return walk(document, (value, place, within) => {
+    const node = within(value, place) as Node
     const { $ref, discriminator } = node
-    if (nesting.isMap) return node
+    if (place.isMap) return node
     if (typeof $ref === 'string') return { ...node, $ref: moved($ref) }
     const { mapping } = nodeOf(discriminator)
     return isNode(mapping)
       ? { ...node, discriminator: { ...nodeOf(discriminator), mapping: mapValues(mapping, moved) } }
       : node
-  }
-  return convert(document)
+  })
 }

@@ -1,20 +1,12 @@
 // Converts the contract to OpenAPI 3.0, for tools that do not support 3.1. Constraints that 3.0 cannot
 // express are dropped, so the result may allow more than the service does.
 
-import {
-  mapMembers,
-  mapValues,
-  outermost,
-  partsOf,
-  referenceFields,
-  schemaFields,
-  schemaKeywords,
-  subschemasOf,
-} from '../../document/keywords.js'
+import { mapValues, partsOf, schemaKeywords, subschemasOf } from '../../document/keywords.js'
 import { isJson } from '../../document/media-types.js'
 import { methodFields } from '../../document/methods.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { isOpenApi30 } from '../../document/versions.js'
+import { type Place, referenceFields, schemaFields, type Visit, walk } from '../../document/walk.js'
 import { withSchemaOfRows } from '../kinds/csv.js'
 import { withoutDynamicRefs } from '../source/dynamic-refs.js'
 import { resolved } from '../source/resolved.js'
@@ -93,14 +85,14 @@ function createConvert(
   unsupported: readonly string[],
   scoped: readonly string[],
 ): (value: unknown) => unknown {
-  const convert = (value: unknown, nesting = outermost): unknown => {
-    const { of, isMap, isData } = nesting
-    if (typeof value === 'boolean' && !isData && isSchemaIn(of)) return value ? {} : { not: {} }
-    if (isData || typeof value !== 'object' || value === null) return value
+  const other = (value: unknown, { of, isData }: Place) =>
+    typeof value !== 'boolean' || isData || !isSchemaIn(of) ? value : value ? {} : { not: {} }
+  const visit: Visit = (value, place, within) => {
+    const { of, isMap } = place
     // A document of 3.1 may have an itemSchema, too.
     const whole = of === 'content' && isMap ? withRowsAsArrays(value) : value
     const known = of === 'content' && !isMap ? mediaTypeOf(nodeOf(whole)) : whole
-    const node = mapMembers(known, nesting, convert) as Node
+    const node = within(known, place) as Node
     if (isMap || Array.isArray(node)) return node
     if (of === 'security') return withoutRoles(without(node, unsupported), scoped)
     if (methodFields.includes(of)) return withResponses(node)
@@ -115,7 +107,7 @@ function createConvert(
     const { allOf = [], ...others } = withKeywordsOf30(siblings)
     return { ...others, allOf: [target, ...(allOf as Node[])] }
   }
-  return convert
+  return (value) => walk(value, visit, { other })
 }
 
 function withRowsAsArrays(content: object): object {

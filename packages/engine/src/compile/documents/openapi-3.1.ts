@@ -2,10 +2,11 @@
 // said so, operations with other methods become extensions, and the rest is left out: the result may allow
 // more than the service does.
 
-import { isNode, mapMembers, mapValues, outermost } from '../../document/keywords.js'
+import { isNode, mapValues } from '../../document/keywords.js'
 import { essence } from '../../document/media-types.js'
 import { type Node, nodeOf, Reader } from '../../document/reader.js'
 import { isOpenApi32 } from '../../document/versions.js'
+import { walk } from '../../document/walk.js'
 import { withOlderSchemas } from '../kinds/stream.js'
 import { resolved } from '../source/resolved.js'
 import { withSchemeNames } from '../source/scheme-names.js'
@@ -17,15 +18,14 @@ export function withoutOpenApi32(document: object): object {
   const named = withNamedSchemas(withSchemeNames(document), 'mediaTypes') // which are no components in 3.1
   const own = resolved(named, (kind) => kind !== 'mediaTypes')
   const reader = new Reader(own)
-  const convert = (value: unknown, nesting = outermost): unknown => {
-    const { of, isMap, isData } = nesting
-    if (isData || typeof value !== 'object' || value === null) return value
+  const converted = walk(own, (value, place, within) => {
+    const { of, isMap } = place
     const written = of === 'parameters' ? withoutQuerystrings(reader, value, isMap) : value
     const whole = of === 'content' && isMap ? withOlderSchemas(reader, written) : written
-    const node = mapMembers(whole, nesting, convert) as Node
+    const node = within(whole, place) as Node
     return isMap || Array.isArray(node) ? node : rewritten(node, of)
-  }
-  const { $self: _, jsonSchemaDialect, ...others } = convert(own) as Node
+  })
+  const { $self: _, jsonSchemaDialect, ...others } = converted as Node
   const isOwn = /\/3\.2\//.test(String(jsonSchemaDialect))
   return {
     ...others,

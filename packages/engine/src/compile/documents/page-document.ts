@@ -4,11 +4,12 @@
 
 import { stringify } from 'lossless-json'
 import type { Contract, Operation, Requirement } from '../../document/contract.js'
-import { isNode, mapMembers, outermost } from '../../document/keywords.js'
+import { isNode } from '../../document/keywords.js'
 import { operationIn } from '../../document/methods.js'
 import { type OwnServer, ownServer } from '../../document/own-server.js'
 import { type Node, nodeOf, Reader } from '../../document/reader.js'
 import { isOpenApi32 } from '../../document/versions.js'
+import { walk } from '../../document/walk.js'
 import type { PageParts } from '../../serve/documents/page-parts.js'
 import { type Addition, serverErrors } from '../../serve/response/additions.js'
 import { namesWithin, tagsOf } from '../contract/tags.js'
@@ -33,13 +34,11 @@ export function pageDocument(written: Contract, parts: PageParts, serverOf: OwnS
   const groups = tagGroups(written)
   const shown = { ...document, ...groups, info: { ...document.info, description }, servers }
   const replaced = new Map([...operationsIn(contract, serverOf), ...schemesIn(contract)])
-  const adapt = (value: unknown, nesting = outermost): unknown => {
-    if (nesting.isData || typeof value !== 'object' || value === null) return value
+  const adapted = walk(shown, (value, place, within) => {
     const own = replaced.get(value) ?? value
-    const node = nesting.isMap || !isNode(own) ? own : adapted(own, contract)
-    return mapMembers(node, nesting, adapt)
-  }
-  return stringify(adapt(shown)) ?? ''
+    return within(place.isMap || !isNode(own) ? own : forPeople(own, contract), place)
+  })
+  return stringify(adapted) ?? ''
 }
 
 // Scalar 1.46 reads no OpenAPI 3.2: it gets the document in 3.1, and these of its operations as a table.
@@ -134,7 +133,7 @@ function requirementText({ name, scopes }: Requirement): string {
 }
 
 // Of a large document, most objects are left as they are: copying each, and each text, took a second.
-function adapted(value: Node, contract: Contract): Node {
+function forPeople(value: Node, contract: Contract): Node {
   const dated = 'x-deprecated-at' in value ? withDates(value, contract) : value
   const worded = 'x-pattern-description' in dated ? inWords(dated) : dated
   if ('itemSchema' in worded) return { schema: worded.itemSchema, ...worded } // which Scalar does not show

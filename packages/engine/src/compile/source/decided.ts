@@ -3,30 +3,24 @@
 // `allOf`, and fields beside a `$ref` that do not count.
 
 import { ofArrays, ofObjects } from '../../document/allowed-types.js'
-import type { Pointer, Problem } from '../../document/contract-error.js'
-import {
-  mapMembers,
-  type Nesting,
-  outermost,
-  pathItemFields,
-  referenceFields,
-  schemaKeywords,
-} from '../../document/keywords.js'
+import type { Problem } from '../../document/contract-error.js'
+import { schemaKeywords } from '../../document/keywords.js'
 import { pointerTo } from '../../document/pointer.js'
 import { type Node, nodesOf, Reader } from '../../document/reader.js'
 import { isOpenApi30 } from '../../document/versions.js'
+import { type Place, pathItemFields, pathOf, referenceFields, walk } from '../../document/walk.js'
 import { decideParameter, decideStatuses } from './decided-operations.js'
 import { withMapping } from './discriminator.js'
 
-/** A part of a document that describes a value, or nothing. */
-interface Part {
-  readonly at: Pointer
-  readonly nesting: Nesting
+/** How a part of a document describes a value. */
+interface Applied {
   /** Whether schemas around it already say the type of the same value. */
   readonly isTyped: boolean
   /** Whether it only decides if other schemas apply. */
   readonly isCondition: boolean
 }
+
+const byItself: Applied = { isTyped: false, isCondition: false }
 
 /**
  * The document with each such decision written out, and a sentence with its place for each. The document
@@ -37,57 +31,60 @@ export function withDecisions(document: object): {
   readonly decided: readonly Problem[]
 } {
   const decided: Problem[] = []
-  let isChanged = false
   const isOld = isOpenApi30(document)
   const reader = new Reader(document)
-  const read = (value: unknown, part: Part): unknown => {
-    const { at, nesting } = part
-    if (nesting.isData || typeof value !== 'object' || value === null) return value
-    const note = (text: string) => decided.push({ text: `${pointerTo(at)} ${text}`, at })
-    const own = decideMap(value, part, note) ?? decide(reader, value as Node, part, isOld, note)
-    isChanged ||= own !== value
-    return mapMembers(own, nesting, (each, inner, key) => read(each, within(part, own, key, inner)))
-  }
-  const copy = read(document, { at: [], nesting: outermost, isTyped: false, isCondition: false })
-  return { document: isChanged ? (copy as object) : document, decided }
+  let around: { readonly own: object; readonly applied: Applied } = { own: [], applied: byItself }
+  const copy = walk(document, (value, place, within) => {
+    const note = (text: string) => {
+      const at = pathOf(place)
+      decided.push({ text: `${pointerTo(at)} ${text}`, at })
+    }
+    const outer = around
+    const applied = appliedIn(outer.own, outer.applied, place)
+    const own =
+      decideMap(value, place, note) ?? decide(reader, value as Node, { place, isOld, ...applied }, note)
+    around = { own, applied }
+    const whole = within(own, place)
+    around = outer
+    return whole
+  })
+  return { document: copy as object, decided } // an object stays one
 }
 
-function within(
-  { at, nesting, isTyped, isCondition }: Part,
-  value: object,
-  key: string,
-  inner: Nesting,
-): Part {
-  const part = { at: [...at, key], nesting: inner }
-  if (nesting.isMap || Array.isArray(value)) return { ...part, isTyped, isCondition }
-  const keyword = schemaKeywords.get(key)
-  if (keyword === undefined || keyword.appliesTo === 'nothing')
-    return { ...part, isTyped: false, isCondition: false }
+function appliedIn(outer: object, applied: Applied, { key, around }: Place): Applied {
+  if (around === undefined || around.isMap || Array.isArray(outer)) return applied
+  const keyword = schemaKeywords.get(String(key))
+  if (keyword === undefined || keyword.appliesTo === 'nothing') return byItself
   const isSame = keyword.appliesTo === 'value'
   return {
-    ...part,
-    isTyped: isSame && (isTyped || sayType.some((each) => each in value)),
-    isCondition: isCondition || keyword.isCondition,
+    isTyped: isSame && (applied.isTyped || sayType.some((each) => each in outer)),
+    isCondition: applied.isCondition || keyword.isCondition,
   }
 }
 
 const sayType = ['type', 'const', 'enum']
 
 // Undefined for what is no map or array.
-function decideMap(value: object, { at, nesting }: Part, note: (text: string) => void): object | undefined {
-  if (!nesting.isMap) return Array.isArray(value) ? value : undefined
-  return nesting.of === 'responses' ? decideStatuses(value as Node, at, note) : value
+function decideMap(value: object, place: Place, note: (text: string) => void): object | undefined {
+  if (!place.isMap) return Array.isArray(value) ? value : undefined
+  return place.of === 'responses' ? decideStatuses(value as Node, pathOf(place), note) : value
 }
 
-function decide(reader: Reader, node: Node, part: Part, isOld: boolean, note: (text: string) => void): Node {
+interface Part extends Applied {
+  readonly place: Place
+  readonly isOld: boolean
+}
+
+function decide(reader: Reader, node: Node, part: Part, note: (text: string) => void): Node {
+  const { place, isOld, isTyped, isCondition } = part
   if (typeof node.$ref === 'string')
-    return withDefault(reader, withoutSiblings(node, part.nesting, isOld, note), isOld)
-  if (part.nesting.of === 'parameters') return decideParameter(reader, node, note)
-  const { schema: mapped, ignored } = withMapping(reader, node, pointerTo(part.at))
+    return withDefault(reader, withoutSiblings(node, place, isOld, note), isOld)
+  if (place.of === 'parameters') return decideParameter(reader, node, note)
+  const { schema: mapped, ignored } = withMapping(reader, node, () => pointerTo(pathOf(place)))
   for (const text of ignored) note(`${text}: it is ignored`)
   const schema = withDefault(reader, mapped, isOld)
-  // A condition is true of any other value; so is what adds to a schema with a type.
-  const isDecided = part.isTyped || part.isCondition || sayType.some((each) => each in node)
+  // No type is added here: under `if`, or beside a schema that has one, a missing type means "any".
+  const isDecided = isTyped || isCondition || sayType.some((each) => each in node)
   return isDecided ? schema : withType(schema, note)
 }
 
@@ -127,7 +124,7 @@ function impliedBy(node: Node, type: string, keywords: readonly string[]) {
 }
 
 // OpenAPI 3.0.3, section 4.7.23, and 3.1.1, section 4.8.23. A path item may have fields beside its `$ref`.
-function withoutSiblings(node: Node, { of }: Nesting, isOld: boolean, note: (text: string) => void): Node {
+function withoutSiblings(node: Node, { of }: Place, isOld: boolean, note: (text: string) => void): Node {
   if (pathItemFields.has(of) || !(isOld || referenceFields.has(of))) return node
   const ignored = Object.keys(node).filter((key) => !/^(\$ref|summary|description|x-.*)$/.test(key))
   if (ignored.length === 0) return node

@@ -15,14 +15,14 @@ export interface Mapped {
  * Completes the mapping of a schema's discriminator (OpenAPI 3.1.1, section 4.8.25). An alternative that it
  * leaves out is selected by the `const` or `enum` of its property, by the mapping of a parent in its `allOf`,
  * or by the name of its schema. A mapping to a schema that is no alternative selects nothing.
- * @param at the pointer of the schema
+ * @param at finds the pointer of the schema
  */
-export function withMapping(reader: Reader, schema: Node, at: string): Mapped {
+export function withMapping(reader: Reader, schema: Node, at: () => string): Mapped {
   const { discriminator, ...others } = schema
   if (!isNode(discriminator) || !Array.isArray(schema.oneOf ?? schema.anyOf)) return { schema, ignored: [] }
   const { written, ...own } = discriminator
   const property = String(own.propertyName)
-  const alternatives = alternativesIn(reader, schema, at, written as WrittenRefs | undefined)
+  const alternatives = alternativesIn(reader, schema, at(), written as WrittenRefs | undefined)
   const { kept, elsewhere } = givenEntries(reader, discriminator, alternatives)
   const ignored = elsewhere.map(
     ([value, target]) => `maps ${value} to ${target}, which is none of its alternatives`,

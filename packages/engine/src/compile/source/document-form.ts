@@ -1,10 +1,11 @@
-// What no file of a contract may contain, whatever its fields mean, and what no document may. Found without
-// recursion, before anything that recurses reads it.
+// What no file of a contract may contain, whatever its fields mean, and what no document may. Found before
+// anything else reads it, which recurses as deep as values are nested.
 
 import type { Pointer, Problem } from '../../document/contract-error.js'
-import { isNode, type Nesting, nestingIn, outermost } from '../../document/keywords.js'
+import { isNode } from '../../document/keywords.js'
 import { valueAt } from '../../document/pointer.js'
 import { nodeOf } from '../../document/reader.js'
+import { type Place, pathOf, walk } from '../../document/walk.js'
 import { nearest } from '../../lib/misspelt.js'
 import { documentForm, type Form } from './object-forms.js'
 
@@ -14,16 +15,32 @@ export const nestingMax = 100
 /** What is said of a part nested deeper than that. */
 export const tooDeep = `a value is nested more than ${nestingMax} levels deep`
 
-interface Part {
-  readonly value: unknown
-  readonly at: Pointer
-  readonly nesting: Nesting
-}
-
 /** The first place of a parsed file with broken text, or nested too deeply. */
 export function formProblem(file: object): Problem | undefined {
-  const [first] = problemsOf({ value: file, at: [], nesting: outermost }, formFault)
-  return first
+  return firstFault(file, [])
+}
+
+function firstFault(value: unknown, at: (string | number)[]): Problem | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [key, each] of membersOf(value)) {
+    at.push(key)
+    const text = formFault(each, at)
+    const found = text === undefined ? firstFault(each, at) : { text, at: [...at] }
+    if (found !== undefined) return found
+    at.pop()
+  }
+  return undefined
+}
+
+function formFault(value: unknown, at: Pointer): string | undefined {
+  // RFC 8259, section 8.2: without its other half, a surrogate has no encoding: writing would alter it.
+  const isBroken = [at.at(-1), value].some((each) => typeof each === 'string' && /\p{Cs}/u.test(each))
+  if (isBroken) return `${named(at)} contains half a surrogate pair`
+  return at.length > nestingMax ? tooDeep : undefined
+}
+
+function membersOf(value: object): Iterable<readonly [key: string | number, value: unknown]> {
+  return Array.isArray(value) ? value.entries() : Object.entries(value)
 }
 
 /** The places of a document, or of a part of one, that are not what their fields must be. */
@@ -34,59 +51,48 @@ export function misshapen(
   noteRef: (ref: string, form: Form) => void = () => {},
 ): Problem[] {
   const found: Problem[] = []
-  walkForms(
-    document,
-    (value, at, form) => {
-      const ref = refIn(value, form)
-      if (ref !== undefined) noteRef(ref, form)
-      // Of a field that is never a reference, the bundle has the target in its place.
-      if (ref !== undefined && !form.isReferable && (form.isMap || !ref.startsWith('#'))) return false
-      const fault = shapeFault(value, at, form)
-      if (fault !== undefined) found.push({ text: fault, at })
-      return fault === undefined
-    },
-    at,
-    form,
-  )
+  walkForms(valueAt(document, at), form, [...at], (value, at, form) => {
+    const ref = refIn(value, form)
+    if (ref !== undefined) noteRef(ref, form)
+    // Of a field that is never a reference, the bundle has the target in its place.
+    if (ref !== undefined && !form.isReferable && (form.isMap || !ref.startsWith('#'))) return false
+    const fault = shapeFault(value, at, form)
+    if (fault !== undefined) found.push({ text: fault, at: [...at] })
+    return fault === undefined
+  })
   return found
 }
 
-// Without recursion, in the order of the document.
+// In the order of the document. @param at one array, of which `visit` keeps copies
 function walkForms(
-  document: object,
+  value: unknown,
+  form: Form,
+  at: (string | number)[],
   visit: (value: unknown, at: Pointer, form: Form) => boolean,
-  at: Pointer = [],
-  form: Form = documentForm,
 ): void {
-  const pending = [{ value: valueAt(document, at), at, form }]
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { value, at, form } = next
-    if (visit(value, at, form)) pending.push(...innerParts(value, at, form).reverse())
+  if (!visit(value, at, form) || typeof value !== 'object' || value === null) return
+  for (const [key, each] of membersOf(value)) {
+    const inner = form.inner(String(key))
+    if (inner === undefined) continue
+    at.push(key)
+    walkForms(each, inner, at, visit)
+    at.pop()
   }
 }
 
 /** A sentence with its place for each field that an object does not have, and that is like one of its fields. */
 export function misspeltFields(document: object): Problem[] {
   const found: Problem[] = []
-  walkForms(document, (value, at, form) => {
+  walkForms(document, documentForm, [], (value, place, form) => {
     const names = isNode(value) && form.fields.length > 0 ? Object.keys(value) : []
     for (const name of names.filter((each) => !form.fields.includes(each) && !/^(x-|\$)/.test(each))) {
       const meant = nearest(name, form.fields)
-      if (meant !== undefined)
-        found.push({ text: `${named([...at, name])} is unknown: did you mean ${meant}?`, at: [...at, name] })
+      const at = [...place, name]
+      if (meant !== undefined) found.push({ text: `${named(at)} is unknown: did you mean ${meant}?`, at })
     }
     return true
   })
   return found
-}
-
-function innerParts(value: unknown, at: Pointer, form: Form) {
-  if (typeof value !== 'object' || value === null) return []
-  const isList = Array.isArray(value)
-  return Object.entries(value).flatMap(([key, each]) => {
-    const inner = form.inner(key)
-    return inner === undefined ? [] : [{ value: each, at: [...at, isList ? Number(key) : key], form: inner }]
-  })
 }
 
 // In a map, `$ref` is a name, unless its value is the text of one.
@@ -147,61 +153,42 @@ export function misshapenIn(
 
 /** The places of a file with a `$ref` for a text, to something else than YAML: that is what is wrong. */
 export function textProblems(file: object, isUnread: (ref: string) => boolean): Problem[] {
-  const found = problemsOf({ value: file, at: [], nesting: outermost }, (around, { value, at }) => {
-    const { $ref } = nodeOf(value)
-    return isText(around, String(at.at(-1))) && typeof $ref === 'string' && isUnread($ref)
-      ? `${named(at)} is a $ref to a file that is no YAML: write the text in its place`
-      : undefined
+  const isWrong = (ref: string, place: Place) => isText(place) && isUnread(ref)
+  return refPlaces(file, isWrong).map(({ at }) => {
+    return { text: `${named(at)} is a $ref to a file that is no YAML: write the text in its place`, at }
   })
-  return [...found]
 }
 
 /** The references of a file that lead nowhere, with their places. */
-export function refProblems(
-  file: object,
-  leadsNowhere: (ref: string) => boolean,
-): { readonly ref: string; readonly at: Pointer }[] {
-  const found = problemsOf({ value: file, at: [], nesting: outermost }, (_, { value, nesting }) => {
-    const { $ref } = nesting.isMap || nesting.isData ? {} : nodeOf(value)
-    return typeof $ref === 'string' && leadsNowhere($ref) ? $ref : undefined
-  })
-  return [...found].map(({ text, at }) => ({ ref: text, at }))
+export function refProblems(file: object, leadsNowhere: (ref: string) => boolean): RefPlace[] {
+  return refPlaces(file, (ref, { isMap, isData }) => !isMap && !isData && leadsNowhere(ref))
 }
 
-// In their order.
-function* problemsOf(
-  whole: Part,
-  faultOf: (around: Part, inner: Part) => string | undefined,
-): Generator<Problem> {
-  const pending: { readonly part: Part; readonly fault?: string | undefined }[] = [{ part: whole }]
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { part, fault } = next
-    if (fault !== undefined) yield { text: fault, at: part.at }
-    for (const inner of membersOf(part).reverse()) pending.push({ part: inner, fault: faultOf(part, inner) })
-  }
+interface RefPlace {
+  readonly ref: string
+  readonly at: Pointer
 }
 
-function membersOf({ value, at, nesting }: Part): Part[] {
-  if (typeof value !== 'object' || value === null) return []
-  const isList = Array.isArray(value)
-  return Object.entries(value).map(([key, each]) => {
-    return { value: each, at: [...at, isList ? Number(key) : key], nesting: nestingIn(nesting, key, isList) }
-  })
-}
-
-function formFault(_: Part, { value, at }: Part): string | undefined {
-  const key = String(at.at(-1))
-  // RFC 8259, section 8.2: without its other half, a surrogate has no encoding: writing would alter it.
-  if (/\p{Cs}/u.test(typeof value === 'string' ? key + value : key))
-    return `${named(at)} contains half a surrogate pair`
-  return at.length > nestingMax ? tooDeep : undefined
+function refPlaces(file: object, isMeant: (ref: string, place: Place) => boolean): RefPlace[] {
+  const found: RefPlace[] = []
+  walk(
+    file,
+    (value, place, within) => {
+      const { $ref } = nodeOf(value)
+      if (typeof $ref === 'string' && isMeant($ref, place)) found.push({ ref: $ref, at: pathOf(place) })
+      return within(value, place)
+    },
+    { entersData: true },
+  )
+  return found
 }
 
 function named(at: Pointer): string {
   return at.slice(-3).join('.')
 }
 
-// Whether a member must be a text.
-function isText({ nesting: { isMap, isData } }: Part, key: string): boolean {
-  return !isMap && !isData && ['description', 'summary', 'title'].includes(key)
+// Whether a text must stand there.
+function isText({ key, around }: Place): boolean {
+  const isField = around !== undefined && !around.isMap && !around.isData
+  return isField && ['description', 'summary', 'title'].includes(String(key))
 }

@@ -4,8 +4,8 @@
 
 import type { Schema } from '../../document/contract.js'
 import type { Pointer } from '../../document/contract-error.js'
-import { mapMembers, type Nesting, nestingIn, outermost } from '../../document/keywords.js'
 import { pointerTo, resolvePointer } from '../../document/pointer.js'
+import { pathOf, walk } from '../../document/walk.js'
 
 /**
  * A document with a `$ref` in place of each `$dynamicRef`, and without anchors, of which Ajv allows one of
@@ -13,25 +13,23 @@ import { pointerTo, resolvePointer } from '../../document/pointer.js'
  */
 export function withoutDynamicRefs(document: object): object {
   const anchors = new Map<string, string>()
-  if (!findAnchors(document, outermost, [], anchors)) return document
-  const replaced = (value: unknown, nesting: Nesting): unknown => {
-    if (nesting.isData || typeof value !== 'object' || value === null) return value
-    const copy = mapMembers(value, nesting, replaced)
-    return nesting.isMap || Array.isArray(copy) ? copy : withRef(copy as Schema, document, anchors)
-  }
-  return replaced(document, outermost) as object // an object stays one
+  if (!findAnchors(document, anchors)) return document
+  const replaced = walk(document, (value, place, within) => {
+    const inner = within(value, place)
+    return place.isMap || Array.isArray(inner) ? inner : withRef(inner as Schema, document, anchors)
+  })
+  return replaced as object // an object stays one
 }
 
 // Returns whether there is one, or a reference to one.
-function findAnchors(value: unknown, nesting: Nesting, at: Pointer, anchors: Map<string, string>): boolean {
-  if (nesting.isData || typeof value !== 'object' || value === null) return false
-  const { $dynamicAnchor: name, $dynamicRef } = nesting.isMap ? {} : (value as Schema)
-  if (typeof name === 'string' && !anchors.has(name)) anchors.set(name, refTo(at))
-  let isFound = typeof ($dynamicRef ?? name) === 'string'
-  for (const [key, each] of Object.entries(value)) {
-    const inner = nestingIn(nesting, key, Array.isArray(value))
-    if (findAnchors(each, inner, [...at, key], anchors)) isFound = true
-  }
+function findAnchors(document: object, anchors: Map<string, string>): boolean {
+  let isFound = false
+  walk(document, (value, place, within) => {
+    const { $dynamicAnchor: name, $dynamicRef } = place.isMap ? {} : (value as Schema)
+    if (typeof name === 'string' && !anchors.has(name)) anchors.set(name, refTo(pathOf(place)))
+    isFound ||= typeof ($dynamicRef ?? name) === 'string'
+    return within(value, place)
+  })
   return isFound
 }
 
@@ -40,6 +38,7 @@ function refTo(at: Pointer): string {
 }
 
 function withRef(schema: Schema, document: object, anchors: ReadonlyMap<string, string>): Schema {
+  if (schema.$dynamicAnchor === undefined && schema.$dynamicRef === undefined) return schema
   const { $dynamicAnchor: _, ...named } = schema
   const { $dynamicRef, ...others } = named
   if (typeof $dynamicRef !== 'string') return named

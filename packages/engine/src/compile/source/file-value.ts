@@ -16,9 +16,9 @@ import {
   visit,
 } from 'yaml'
 import type { Pointer, Problem } from '../../document/contract-error.js'
-import { nestingIn, outermost } from '../../document/keywords.js'
 import { nodeOf } from '../../document/reader.js'
 import { versionProblem } from '../../document/versions.js'
+import { placeIn, wholeDocument } from '../../document/walk.js'
 import { exactNumber, isKeptByDouble, narrowed } from '../../lib/exact-number.js'
 import { oneLine } from '../../lib/one-line.js'
 import { formProblem, misshapen, nestingMax, tooDeep } from './document-form.js'
@@ -178,13 +178,13 @@ const exactKeywords = ['default', 'const', 'enum', 'multipleOf']
 
 // The keyword that a value is in, by the nodes around it.
 function exactKeywordIn(around: readonly unknown[]): string | undefined {
-  let nesting = outermost
+  let place = wholeDocument
   for (const each of around) {
-    if (isSeq(each)) nesting = nestingIn(nesting, '', true)
+    if (isSeq(each)) place = placeIn(place, '', true)
     if (!isPair(each)) continue
     const name = String(each.key)
-    if (!nesting.isMap && !nesting.isData && exactKeywords.includes(name)) return name
-    nesting = nestingIn(nesting, name)
+    if (!place.isMap && !place.isData && exactKeywords.includes(name)) return name
+    place = placeIn(place, name)
   }
   return undefined
 }

@@ -4,21 +4,20 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { JSONParserError, JSONParserErrorGroup } from '@apidevtools/json-schema-ref-parser'
-import { type Place, placeIn, wholeDocument } from '../../document/component-kinds.js'
 import { ContractError, type Pointer } from '../../document/contract-error.js'
 import { filesOf, type ReadText, UnreadFile } from '../../document/file-text.js'
-import {
-  mapMembers,
-  mapValues,
-  type Nesting,
-  nestingIn,
-  outermost,
-  pathItemFields,
-  referenceFields,
-} from '../../document/keywords.js'
 import { pointerKeys, resolvePointer } from '../../document/pointer.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { isOpenApi30 } from '../../document/versions.js'
+import {
+  isExtensionIn,
+  type Place,
+  pathItemFields,
+  referenceFields,
+  type Visit,
+  walk,
+  wholeDocument,
+} from '../../document/walk.js'
 import { oneLine } from '../../lib/one-line.js'
 import { knownExtensions } from '../contract/extensions.js'
 import { withDecisions } from './decided.js'
@@ -111,11 +110,13 @@ function hintOf(texts: ReadonlyMap<string, string>): string {
     : ''
 }
 
-function hasId(value: unknown, nesting = outermost): boolean {
-  if (nesting.isData || typeof value !== 'object' || value === null) return false
-  if (!nesting.isMap && typeof (value as Node).$id === 'string') return true
-  const isList = Array.isArray(value)
-  return Object.entries(value).some(([key, each]) => hasId(each, nestingIn(nesting, key, isList)))
+function hasId(document: object): boolean {
+  let isFound = false
+  walk(document, (value, place, within) => {
+    isFound ||= !place.isMap && typeof nodeOf(value).$id === 'string'
+    return isFound ? value : within(value, place)
+  })
+  return isFound
 }
 
 // Of a file that does not parse, the parser's own error is reported.
@@ -164,11 +165,11 @@ async function bundled(
     unparsed.delete(name)
     // A file that contains only references is a map, whose names may start with x-.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
-    const nesting = { ...outermost, isMap }
+    const whole = { ...wholeDocument, isMap, extensions }
     const resolves = (ref: string) => resolvePointer(value, ref) !== undefined
-    const unread = await unreadRefs(refsInData(value, extensions, nesting), name, textOfFile)
+    const unread = await unreadRefs(refsInData(value, whole), name, textOfFile)
     const isPlain = (ref: string) => unread.has(ref) || isPlainRef(ref, resolves)
-    return withoutForeign(value, { setAside, isOld, extensions, isPlain }, nesting)
+    return withoutForeign(value, { setAside, isOld, isPlain }, whole)
   }
   const bundling = new $RefParser().bundle(file, {
     // JSON is YAML, too.
@@ -182,7 +183,7 @@ async function bundled(
   })
   checkAnchors(values, place)
   checkShape(values, file, place)
-  return completed(bundle, bundle, foreign) as object
+  return completed(bundle, foreign)
 }
 
 function rootOf(text: string): object {
@@ -226,40 +227,31 @@ function isSelfContained(document: object, extensions: readonly string[]): boole
     if (!known.has(ref) && resolvePointer(document, ref) !== undefined) known.add(ref)
     return known.has(ref)
   }
-  const isInside = (value: unknown, nesting: Nesting): boolean => {
-    if (typeof value !== 'object' || value === null) return true
-    if (isPlainData(nodeOf(value), nesting, (ref) => isPlainRef(ref, resolves))) return true
-    return Object.entries(value).every(([key, each]) => {
-      if (key === '$ref' && typeof each === 'string') return !nesting.isMap && resolves(each)
-      return (
-        isUnknownExtension(key, nesting, extensions) ||
-        isInside(each, nestingWithin(nesting, key, Array.isArray(value), extensions))
-      )
-    })
-  }
-  return isInside(document, outermost)
-}
-
-// Unlike elsewhere, a known extension is no data here: a `$ref` in it is followed.
-function nestingWithin(
-  nesting: Nesting,
-  key: string,
-  isItem: boolean,
-  extensions: readonly string[],
-): Nesting {
-  const inner = nestingIn(nesting, key, isItem)
-  return !nesting.isMap && extensions.includes(key) ? { ...inner, isData: nesting.isData } : inner
+  let isWhole = true
+  walk(
+    document,
+    (value, place, within) => {
+      const { $ref } = nodeOf(value)
+      const isSkipped =
+        isUnknownExtension(place) || isPlainData(nodeOf(value), place, (ref) => isPlainRef(ref, resolves))
+      if (isSkipped) return value
+      isWhole &&= typeof $ref !== 'string' || (!place.isMap && resolves($ref))
+      return isWhole ? within(value, place) : value
+    },
+    { place: { ...wholeDocument, extensions }, entersData: true },
+  )
+  return isWhole
 }
 
 // A `$ref` in an unknown extension may mean anything, so it is not followed.
-function isUnknownExtension(key: string, nesting: Nesting, extensions: readonly string[]): boolean {
-  const { isMap, isExtensible = false } = nesting
-  return (!isMap || isExtensible) && key.startsWith('x-') && !extensions.includes(key)
+function isUnknownExtension({ key, around, extensions }: Place): boolean {
+  const name = String(key)
+  return around !== undefined && isExtensionIn(around, name) && !extensions.includes(name)
 }
 
 // An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL,
 // is data.
-function isPlainData({ $ref }: Node, { of, isData }: Nesting, isPlain: (ref: string) => boolean): boolean {
+function isPlainData({ $ref }: Node, { of, isData }: Place, isPlain: (ref: string) => boolean): boolean {
   return typeof $ref === 'string' && (isData || of === 'examples') && isPlain($ref)
 }
 
@@ -267,15 +259,19 @@ function isPlainRef(ref: string, resolves: (ref: string) => boolean): boolean {
   return ref.startsWith('#') ? !resolves(ref) : isHttpUrl(ref)
 }
 
-function refsInData(value: unknown, extensions: readonly string[], nesting: Nesting): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  const { $ref } = nodeOf(value)
-  const inner = Object.entries(value).flatMap(([key, each]) =>
-    isUnknownExtension(key, nesting, extensions)
-      ? []
-      : refsInData(each, extensions, nestingWithin(nesting, key, Array.isArray(value), extensions)),
+function refsInData(file: object, whole: Place): string[] {
+  const found: string[] = []
+  walk(
+    file,
+    (value, place, within) => {
+      if (isUnknownExtension(place)) return value
+      const { $ref } = nodeOf(value)
+      if (place.isData && typeof $ref === 'string') found.push($ref)
+      return within(value, place)
+    },
+    { place: whole, entersData: true },
   )
-  return nesting.isData && typeof $ref === 'string' ? [$ref, ...inner] : inner
+  return found
 }
 
 // Those that name no file, as in MongoDB's `{ $ref: users, $id: 7 }`.
@@ -309,22 +305,23 @@ interface ParsedFile {
   setAside(value: unknown): string
   /** OpenAPI 3.0, which ignores siblings of a `$ref`. */
   readonly isOld: boolean
-  /** Those in which a `$ref` is followed. */
-  readonly extensions: readonly string[]
   /** Whether a `$ref` in data is data, too. */
   isPlain(ref: string): boolean
 }
 
 // Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders.
-function withoutForeign(value: unknown, file: ParsedFile, nesting: Nesting): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  const { of, isMap, isData } = nesting
-  if (isPlainData(nodeOf(value), nesting, file.isPlain)) return file.setAside(value)
-  const part = isMap || isData ? value : withWrittenRefs(nodeOf(withSiblingsInAllOf(value, of, file.isOld)))
-  return mapMembers(part, nesting, (each, _, key) => {
-    if (isUnknownExtension(key, nesting, file.extensions)) return file.setAside(each)
-    return withoutForeign(each, file, nestingWithin(nesting, key, Array.isArray(part), file.extensions))
-  })
+function withoutForeign(file: object, { setAside, isOld, isPlain }: ParsedFile, whole: Place): unknown {
+  const other = (value: unknown, place: Place) => (isUnknownExtension(place) ? setAside(value) : value)
+  return walk(
+    file,
+    (value, place, within) => {
+      if (isUnknownExtension(place) || isPlainData(nodeOf(value), place, isPlain)) return setAside(value)
+      const own = Array.isArray(value) ? [...value] : { ...value } // $RefParser changes what it gets
+      if (place.isMap || place.isData) return within(own, place)
+      return within(withWrittenRefs(nodeOf(withSiblingsInAllOf(own, place.of, isOld))), place)
+    },
+    { place: whole, entersData: true, other },
+  )
 }
 
 // $RefParser resolves the references of an external file in the wrong file if the `$ref` to it has siblings
@@ -339,23 +336,21 @@ function withSiblingsInAllOf(value: object, of: string, isOld: boolean): object 
 
 // Puts back what was set aside, and replaces a `$ref` by its target where OpenAPI has none, as in `servers`, and
 // in a map such as `properties`, where it is a name like any other.
-function completed(
-  value: unknown,
-  bundle: object,
-  foreign: readonly unknown[],
-  place: Place | undefined = wholeDocument,
-  around: readonly string[] = [],
-): unknown {
-  if (typeof value === 'string' && value.startsWith(mark)) return foreign[Number(value.slice(mark.length))]
-  if (typeof value !== 'object' || value === null) return value
-  const { $ref } = nodeOf(value)
-  const isReplaced = place !== undefined && (place.nesting.isMap || place.kind === undefined)
-  if (isReplaced && typeof $ref === 'string' && !around.includes($ref))
-    return completed(resolvePointer(bundle, $ref), bundle, foreign, place, [...around, $ref])
-  const isList = Array.isArray(value)
-  const inner = (each: unknown, key: string) =>
-    completed(each, bundle, foreign, place && placeIn(place, key, isList), around)
-  return isList ? value.map((each, i) => inner(each, String(i))) : mapValues(value, inner)
+function completed(bundle: object, foreign: readonly unknown[]): object {
+  const around = new Set<string>()
+  const other = (value: unknown) =>
+    typeof value === 'string' && value.startsWith(mark) ? foreign[Number(value.slice(mark.length))] : value
+  const visit: Visit = (value, place, within) => {
+    const { $ref } = nodeOf(value)
+    const isReplaced = !place.isData && (place.isMap || place.kind === undefined)
+    if (!isReplaced || typeof $ref !== 'string' || around.has($ref)) return within(value, place)
+    around.add($ref)
+    const target = resolvePointer(bundle, $ref)
+    const whole = typeof target === 'object' && target !== null ? visit(target, place, within) : other(target)
+    around.delete($ref)
+    return whole
+  }
+  return walk(bundle, visit, { entersData: true, other }) as object // an object stays one
 }
 
 // YAML cannot contain NUL.

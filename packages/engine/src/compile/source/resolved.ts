@@ -2,18 +2,13 @@
 // to stands where it is used, so that no reader of a contract meets such a `$ref`, and none reads it
 // otherwise than another. Schemas keep theirs: they have names, and may contain themselves.
 
-import {
-  type Kind,
-  type Place,
-  placeIn,
-  referencesIn,
-  wholeDocument,
-} from '../../document/component-kinds.js'
+import { referencesIn } from '../../document/component-kinds.js'
 import type { Problem } from '../../document/contract-error.js'
-import { isNode, mapMembers } from '../../document/keywords.js'
+import { isNode } from '../../document/keywords.js'
 import { resolvePointer, valueAt } from '../../document/pointer.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { isOpenApi30 } from '../../document/versions.js'
+import { type Kind, type Place, type Within, walk } from '../../document/walk.js'
 
 /** Whether a `$ref` to a component is kept, by what it refers to. */
 export type IsKept = (kind: ReferredKind) => boolean
@@ -27,7 +22,8 @@ type ReferredKind = Exclude<Kind, 'schemas'>
  * @param isKept for tools that know components by their names; a component that is itself a `$ref` is none
  */
 export function resolved(document: object, isKept: IsKept = () => false): object {
-  return new Resolver(document, isKept).read(document, wholeDocument) as object
+  const resolver = new Resolver(document, isKept)
+  return walk(document, (value, place, within) => resolver.read(value, place, within)) as object
 }
 
 /** A problem for each path item with a field both beside its `$ref` and in its target (3.1, 4.8.9). */
@@ -42,7 +38,7 @@ export function doubledFields(document: object): Problem[] {
 }
 
 // The fields beside a `$ref` that count, in place of the target's (OpenAPI 3.1.1, section 4.8.23, and 4.8.9
-// of path items). A callback has URLs and no others, and a media type no description.
+// of path items). The keys of a callback are URLs, so none is such a field. Media types have no `description`.
 const textFields: Readonly<Record<Exclude<ReferredKind, 'pathItems'>, readonly string[]>> = {
   examples: ['summary', 'description'],
   responses: ['summary', 'description'],
@@ -78,13 +74,12 @@ class Resolver {
     this.#components = new Set(maps.flatMap((map) => Object.values(nodeOf(map))))
   }
 
-  read(value: unknown, place: Place | undefined): unknown {
-    if (place === undefined || place.kind === 'schemas') return value
-    if (typeof value !== 'object' || value === null) return value
-    const { kind, nesting } = place
-    if (kind === undefined) return this.#members(value, place)
+  read(value: object, place: Place, within: Within): object {
+    const { kind } = place
+    if (kind === 'schemas') return value
+    if (kind === undefined) return within(value, place)
     const known = this.#knownOf(kind)
-    const result = known.get(value) ?? this.#whole(value, { kind, nesting })
+    const result = known.get(value) ?? this.#whole(value, { ...place, kind }, within)
     known.set(value, result)
     return result
   }
@@ -96,19 +91,19 @@ class Resolver {
     return known
   }
 
-  #whole(value: object, place: ReferredPlace): object {
+  #whole(value: object, place: ReferredPlace, within: Within): object {
     const more = place.kind === 'callbacks' ? 1 : 0
     this.#around.add(value)
-    const target = this.#callbacks + more > 1 ? undefined : this.#target(value, place)
+    const target = this.#callbacks + more > 1 ? undefined : this.#target(value, place, within)
     this.#callbacks += more
-    const result = target ?? this.#members(value, place)
+    const result = target ?? within(value, place)
     this.#callbacks -= more
     this.#around.delete(value)
     return result
   }
 
   // Undefined for what has no `$ref`, and for one that is left. Without recursion: a chain has any length.
-  #target(value: object, place: ReferredPlace): object | undefined {
+  #target(value: object, place: ReferredPlace, within: Within): object | undefined {
     const known = this.#knownOf(place.kind)
     const chain = new Set<Node>()
     let target: unknown = value
@@ -120,7 +115,7 @@ class Resolver {
         return this.#kept([...chain], place)
     }
     if (target === value || !isNode(target) || this.#around.has(target)) return undefined
-    let whole = this.read(target, place) as Node // as the target is
+    let whole = this.read(target, place, within) as Node // as the target is
     for (const each of [...chain].reverse()) {
       whole = withFields(whole, this.#counting(each, place.kind))
       known.set(each, whole)
@@ -141,18 +136,6 @@ class Resolver {
     if (kind === 'pathItems') return siblings
     const fields = this.#isOld ? [] : textFields[kind]
     return Object.fromEntries(Object.entries(siblings).filter(([field]) => fields.includes(field)))
-  }
-
-  // The value itself, if nothing in it is replaced.
-  #members(value: object, place: Place): object {
-    const isList = Array.isArray(value)
-    let isChanged = false
-    const copy = mapMembers(value, place.nesting, (each, _, key) => {
-      const read = this.read(each, placeIn(place, key, isList))
-      isChanged ||= read !== each
-      return read
-    })
-    return isChanged ? copy : value
   }
 }
 

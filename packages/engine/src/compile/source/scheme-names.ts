@@ -1,21 +1,20 @@
 // Security requirements of OpenAPI 3.2 may have the URI of a scheme in place of its name (section 4.30.1).
 // All that reads them knows names: each URI becomes that of the component, or of one that is added for it.
 
-import { mapMembers, outermost } from '../../document/keywords.js'
 import { pointerKeys } from '../../document/pointer.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { isOpenApi32 } from '../../document/versions.js'
+import { walk } from '../../document/walk.js'
 
 /** A document whose security requirements have names alone; any other value is returned unchanged. */
 export function withSchemeNames<Document>(document: Document): Document {
   if (!isOpenApi32(nodeOf(document))) return document
   const { components, ...others } = nodeOf(document)
   const names = new Names(nodeOf(nodeOf(components).securitySchemes))
-  const convert = (value: unknown, nesting = outermost): unknown => {
-    if (nesting.isData || typeof value !== 'object' || value === null) return value
-    if (nesting.of === 'security' && !Array.isArray(value)) return names.namedIn(value)
-    return mapMembers(value, nesting, convert)
-  }
+  const convert = (part: object) =>
+    walk(part, (value, place, within) =>
+      place.of === 'security' && !Array.isArray(value) ? names.namedIn(value) : within(value, place),
+    )
   const read = convert(others) as Node
   const parts = convert({ components }) as Node
   if (!names.isChanged) return document

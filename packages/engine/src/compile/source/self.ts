@@ -1,25 +1,25 @@
 // `$self` of OpenAPI 3.2: the URI of a document, and the base of the references in it. Nothing is fetched, so
 // it stands for the place of the file: what is beside it there is beside the file.
 
-import { mapMembers, mapValues, outermost } from '../../document/keywords.js'
+import { mapValues } from '../../document/keywords.js'
 import { type Node, nodeOf } from '../../document/reader.js'
+import { walk } from '../../document/walk.js'
 
 /** A document whose references by `$self` are those within it, or to the files beside it. */
 export function withOwnRefs<Document>(document: Document): Document {
   const { $self } = nodeOf(document)
   if (typeof $self !== 'string' || !URL.canParse($self, anywhere)) return document
   const base = new URL($self, anywhere)
-  const convert = (value: unknown, nesting = outermost): unknown => {
-    if (nesting.isData || typeof value !== 'object' || value === null) return value
-    const node = mapMembers(value, nesting, convert) as Node
-    const own = (each: unknown) => (isUri(each) ? ownRef(each, base) : each)
-    if (nesting.of === 'security' && !Array.isArray(node)) return withKeys(node, own)
-    if (nesting.of === 'mapping') return mapValues(node, own)
+  const own = (each: unknown) => (isUri(each) ? ownRef(each, base) : each)
+  const converted = walk(document, (value, place, within) => {
+    const node = within(value, place) as Node
+    if (place.of === 'security' && !Array.isArray(node)) return withKeys(node, own)
+    if (place.of === 'mapping') return mapValues(node, own)
     const { $ref, defaultMapping } = node
     if (defaultMapping !== undefined) return { ...node, defaultMapping: own(defaultMapping) }
-    return typeof $ref === 'string' && !nesting.isMap ? { ...node, $ref: ownRef($ref, base) } : node
-  }
-  return convert(document) as Document
+    return typeof $ref === 'string' && !place.isMap ? { ...node, $ref: ownRef($ref, base) } : node
+  })
+  return converted as Document
 }
 
 // Security requirements and mappings have names, too: a URI without a fragment cannot be told from one.

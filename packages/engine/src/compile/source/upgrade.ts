@@ -2,17 +2,10 @@
 // moves keywords beside a `$ref` into `allOf`, so that following the reference does not lose them.
 
 import { stringify } from 'lossless-json'
-import {
-  exactExamples,
-  exactNumbers,
-  mapMembers,
-  type Nesting,
-  outermost,
-  pathItemFields,
-  referenceFields,
-} from '../../document/keywords.js'
+import { changedMembers, exactExamples, exactNumbers } from '../../document/keywords.js'
 import type { Node } from '../../document/reader.js'
 import { isOpenApi30 } from '../../document/versions.js'
+import { type Place, pathItemFields, referenceFields, walk } from '../../document/walk.js'
 import { lastName, refOf } from './discriminator.js'
 
 /**
@@ -20,30 +13,24 @@ import { lastName, refOf } from './discriminator.js'
  * adds left where it is.
  */
 export function toOpenApi31(document: object): object {
-  const copy = converted(document, { isOld: isOpenApi30(document), known: new Map() })
+  const isOld = isOpenApi30(document)
+  const known = new Map<object, object>() // what stands in several places is one object (resolved.ts), and stays one
+  const other = (value: unknown, { of }: Place) => (isExact(value, of) ? value : rounded(value))
+  const copy = walk(
+    document,
+    (value, place, within) => {
+      if (isExact(value, place.of)) return value // rounded by withExact
+      if (place.isMap || Array.isArray(value)) return within(value, place)
+      const result = known.get(value) ?? converted31(within(value, place) as Node, place, isOld)
+      known.set(value, result)
+      return result
+    },
+    { other },
+  )
   return { ...(copy as object), openapi: '3.1.0' }
 }
 
-interface Conversion {
-  readonly isOld: boolean
-  /** What stands in several places is one object (resolved.ts), and stays one. */
-  readonly known: Map<object, unknown>
-}
-
-function converted(value: unknown, conversion: Conversion, nesting = outermost): unknown {
-  if (isExact(value, nesting.of)) return value // rounded by withExact
-  if (nesting.isData || typeof value !== 'object' || value === null) return rounded(value)
-  const isNamed = nesting.isMap || Array.isArray(value)
-  const known = isNamed ? undefined : conversion.known.get(value)
-  if (known !== undefined) return known
-  const copy = mapMembers(value, nesting, (each, inner) => converted(each, conversion, inner))
-  if (isNamed) return copy
-  const result = converted31(copy as Node, conversion, nesting)
-  conversion.known.set(value, result)
-  return result
-}
-
-function converted31(node: Node, { isOld }: Conversion, { of }: Nesting): Node {
+function converted31(node: Node, { of }: Place, isOld: boolean): Node {
   if ('$ref' in node && pathItemFields.has(of)) return node
   const ignoresSiblings = isOld || referenceFields.has(of)
   return toSchema31(node, (each) => withExact(withBranches(refAsAllOf(each, ignoresSiblings))))
@@ -68,7 +55,9 @@ function withExact(node: Node): Node {
 }
 
 function withExactly(fields: ReadonlySet<string>, extension: string, node: Node): Node {
-  const exact = Object.entries(node).filter(([key, value]) => fields.has(key) && rounded(value) !== value)
+  const exact = Object.keys(node)
+    .filter((key) => fields.has(key) && rounded(node[key]) !== node[key])
+    .map((key) => [key, node[key]] as const)
   if (exact.length === 0) return node
   const doubles = exact.map(([key, value]) => [key, rounded(value)])
   return { ...node, ...Object.fromEntries(doubles), [extension]: stringify(Object.fromEntries(exact)) }
@@ -77,10 +66,7 @@ function withExactly(fields: ReadonlySet<string>, extension: string, node: Node)
 /** A value with its bigints as doubles; the same object if it contains none. */
 export function rounded(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([key, each]) => [key, rounded(each)] as const)
-  if (entries.every(([key, each]) => each === (value as Node)[key])) return value
-  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries)
+  return typeof value === 'object' && value !== null ? changedMembers(value, rounded) : value
 }
 
 interface DiscriminatorNode {
