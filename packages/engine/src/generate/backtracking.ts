@@ -5,6 +5,7 @@ import type { Schema } from '../document/contract.js'
 import type { Pointer, Problem } from '../document/contract-error.js'
 import { toRegExp } from '../document/patterns.js'
 import { schemaPlaces } from '../document/schema-places.js'
+import { once } from '../values/once.js'
 import { isBounded } from './bounded-pattern.js'
 import {
   type Judgement,
@@ -65,9 +66,9 @@ export async function keptJudgements(document: object, folder: string) {
   return { judgements, files: isKept ? [[judgementsFile, judgementsText(judgements, rules)] as const] : [] }
 }
 
-function placesIn(document: object): PatternPlace[] {
-  return schemaPlaces(document).flatMap(({ schema, at }) => patternsOf(schema, at))
-}
+const placesIn = once((document: object): PatternPlace[] =>
+  schemaPlaces(document).flatMap(({ schema, at }) => patternsOf(schema, at)),
+)
 
 /** What --check says of a document with a pattern that was not judged. */
 export const unjudged = 'A pattern that was not judged is an error: it could stop the server.'

@@ -17,7 +17,6 @@ import { undeclaredErrors } from '../serve/response/additions.js'
 import { keptJudgements, slowPatterns, unjudged } from './backtracking.js'
 import { doublings } from './doublings.js'
 import type { Judgements } from './judgements.js'
-import { multiplications } from './multiplications.js'
 import { outdated } from './outdated.js'
 import { proxyWarnings } from './proxies.js'
 
@@ -102,7 +101,7 @@ async function generate(
 const warningsMax = 100
 
 async function warningsOf(contract: Contract, judgements: Judgements): Promise<readonly string[]> {
-  const slow = [...slowPatterns(contract.document, judgements), ...doublings(contract.specification)]
+  const slow = slowPatterns(contract.document, judgements)
   const undeclared = [...contract.operations.values()].flatMap((each) => undeclaredErrors(each, contract, []))
   const refused = slow.filter(({ isExponential }) => isExponential)
   if (refused.length > 0) throw new ContractError(refused, await contract.locate(refused))
@@ -116,7 +115,7 @@ async function warningsOf(contract: Contract, judgements: Judgements): Promise<r
     ...stubs,
     ...undeclared,
     ...slow,
-    ...multiplications(contract.specification),
+    ...doublings(contract.specification),
   ]
   return contract.locate(noted.map(({ text, at }) => ({ text: `warning: ${text}`, at })))
 }

@@ -2,10 +2,9 @@
 // which no server needs: they are development dependencies.
 
 export { judgementsOf, keptJudgements, type SlowPattern, slowPatterns, unjudged } from './backtracking.js'
-export { type Doubling, doublings } from './doublings.js'
+export { doublings } from './doublings.js'
 export { filledNames } from './filled.js'
 export type { Judgements } from './judgements.js'
-export { multiplications } from './multiplications.js'
 export { importOf, type Notation, namedType, notationOf } from './notation.js'
 export { generateErrors, generateOperations, requestType } from './operations.js'
 export { outdated } from './outdated.js'

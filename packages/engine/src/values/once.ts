@@ -5,14 +5,14 @@ import { stringify } from 'lossless-json'
 import type { Schema } from '../document/contract.js'
 import type { AnySchema } from '../document/keywords.js'
 
-/** Computes a result once for each schema: many schemas share their parts. */
-export function once<Result>(compute: (schema: Schema) => Result): (schema: Schema) => Result {
-  const results = new WeakMap<Schema, Result>()
-  return (schema) => {
-    const known = results.get(schema)
+/** Computes a result once for each object: many schemas share their parts. */
+export function once<Result, Of extends object = Schema>(compute: (of: Of) => Result): (of: Of) => Result {
+  const results = new WeakMap<Of, Result>()
+  return (of) => {
+    const known = results.get(of)
     if (known !== undefined) return known
-    const result = compute(schema)
-    results.set(schema, result)
+    const result = compute(of)
+    results.set(of, result)
     return result
   }
 }

@@ -1,8 +1,9 @@
 // Bounds what it takes to judge a value. A step applies a schema to a part of the value; a long text, or many
 // names, are several. Where each schema applies to a part once, no value needs more steps than it has parts,
 // times the schemas that there are. A schema may apply another one twice to the same part, that one a third,
-// and so on: then each level of a body multiplies the time, which `generate` reports (doublings.ts), and here
-// it ends. Steps and not seconds: a verdict does not depend on how busy the machine is.
+// and so on: then each level of a body multiplies the time, which `generate` reports of schemas that contain
+// themselves (doublings.ts), and here it ends. Steps and not seconds: a verdict does not depend on how busy
+// the machine is.
 
 import { Readable } from 'node:stream'
 import type { ErrorObject } from 'ajv'
@@ -11,7 +12,7 @@ import type { ErrorObject } from 'ajv'
 export const freeSteps = 100_000
 /**
  * Of each part, besides one for each schema. So some alternatives of alternatives may overlap, in a body of
- * any size; `generate` warns where more do.
+ * any size.
  */
 export const stepsOfPart = 32
 

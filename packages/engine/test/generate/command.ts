@@ -160,24 +160,13 @@ t.test('it refuses a contract that cannot be used, with its line', async (t) => 
   t.match(absent, { code: 1, stdout: '', stderr: `cannot read the file ${place('absent.yaml')}\n` })
 })
 
-t.test('it refuses a schema that doubles its work at each level, and warns of one that may', async (t) => {
+t.test('it warns of a schema that doubles its work at each level', async (t) => {
   const file = path.join(folder, 'doublings.yaml')
-  const text = (keyword: string) =>
-    contract.replace(
-      /Toys: .*/,
-      `Toys: { ${keyword}: [&a { properties: { in: { $ref: '#/components/schemas/Toys' } } }, *a] } } }`,
-    )
-  writeFileSync(file, text('allOf'))
-  const refused = await run('generate', file, '--output', output)
-  t.match(refused, {
-    code: 1,
-    stderr: /doublings\.yaml:8:26: #\/components\/schemas\/Toys applies itself to its in twice/,
-  })
-  writeFileSync(file, text('anyOf'))
-  const warned = await run('generate', file, '--output', output)
-  t.match(warned, {
+  const a = "{ properties: { in: { $ref: '#/components/schemas/Toys' } } }"
+  writeFileSync(file, contract.replace(/Toys: .*/, `Toys: { anyOf: [&a ${a}, *a] } } }`))
+  t.match(await run('generate', file, '--output', output), {
     code: 0,
-    stderr: /doublings\.yaml:8:26: warning: #\/components.*tell the alternatives apart/,
+    stderr: /doublings\.yaml:8:26: warning: #\/components.* applies itself to its in twice/,
   })
 })
 

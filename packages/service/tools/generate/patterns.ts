@@ -1,7 +1,7 @@
 // Patterns that backtrack, schemas that multiply their work, and the operations that would run them.
 
 import type { Contract, Operation } from 'contract-engine'
-import { doublings, type Judgements, multiplications, slowPatterns } from 'contract-engine/generate'
+import { doublings, type Judgements, slowPatterns } from 'contract-engine/generate'
 import { type Problem, placesOf } from 'contract-engine/tools'
 
 export interface JudgedPatterns {
@@ -19,7 +19,7 @@ export function judgePatterns(
   isWritten: (operation: Operation) => boolean,
   judgements: Judgements,
 ): JudgedPatterns {
-  const found = [...slowPatterns(contract.document, judgements), ...doublings(contract.specification)]
+  const found = slowPatterns(contract.document, judgements)
   const exponential = found.filter(({ isExponential }) => isExponential)
   const used = exponential.map((each) => ({ ...each, users: usersOf(contract, each) }))
   const of = (users: readonly Operation[], { text, at }: Problem) =>
@@ -30,15 +30,14 @@ export function judgePatterns(
     noted: [
       ...found.filter(({ isExponential }) => !isExponential),
       ...used.filter(({ users }) => users.length === 0),
-      ...multiplications(contract.specification),
+      ...doublings(contract.specification),
     ],
   }
 }
 
-// A pattern has its place in the document as it is written, a schema in the specification made of it.
-function usersOf({ document, specification, operations }: Contract, { at }: Problem): Operation[] {
+function usersOf({ document, operations }: Contract, { at }: Problem): Operation[] {
   return [...operations.values()].filter((operation) =>
-    [document, specification].some((each) => placesOf(each, operation).some((place) => isWithin(at, place))),
+    placesOf(document, operation).some((place) => isWithin(at, place)),
   )
 }
 

@@ -57,7 +57,7 @@ const doubled: [title: string, schemas: object][] = [
     'beside an allOf',
     {
       N: { $dynamicAnchor: 'n', properties: { c: dynamic('#n') }, allOf: [ref('#/components/schemas/M')] },
-      M: { patternProperties: { '^c': n } },
+      M: { properties: { c: n } },
     },
   ],
   ['in items and contains', { N: { $dynamicAnchor: 'n', items: dynamic('#n'), contains: n } }],
@@ -82,7 +82,7 @@ const doubled: [title: string, schemas: object][] = [
 for (const [title, schemas] of doubled) {
   t.test(`a schema that a $dynamicRef applies twice is found: ${title}`, async (t) => {
     const { specification } = await contractOf(schemas)
-    t.match(doublings(specification), [{ isExponential: true }])
+    t.match(doublings(specification), [{ text: /applies itself to/ }])
   })
 }
 
