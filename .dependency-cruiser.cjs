@@ -64,10 +64,11 @@ const rooms = {
   'compile/source': ['document', 'compile/contract'],
   'compile/contract': ['document', 'kinds', 'compile/kinds'],
   'compile/schemas': ['document', 'values'],
+  'compile/examples': ['document', 'values'],
   'compile/code': ['document', 'values', 'kinds', 'plan', 'compile/schemas'],
   'compile/documents': [
     ...['document', 'values', 'kinds', 'serve'],
-    ...['compile/source', 'compile/contract', 'compile/kinds'],
+    ...['compile/source', 'compile/contract', 'compile/kinds', 'compile/examples'],
   ],
   compile: ['document', 'values', 'kinds', 'plan', 'serve', 'compile'],
   generate: ['document', 'values', 'kinds', 'serve', 'compile'],

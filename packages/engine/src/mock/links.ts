@@ -2,13 +2,13 @@
 // pages, so whoever follows its links comes to an end.
 
 import type { FastifyRequest } from 'fastify'
+import { type ValueParts, valuesOf } from '../compile/examples/values.js'
 import type { Contract, Operation, Parameter } from '../document/contract.js'
 import { nodeOf } from '../document/reader.js'
 import { readParameters } from '../lib/field-values.js'
 import { decodedOrSent, nameIn, pairsOf as pairTexts, queryOf } from '../lib/query.js'
 import { requestPath } from '../lib/request-path.js'
 import { splitPair } from '../lib/texts.js'
-import { type ValueParts, valuesOf } from './values.js'
 
 /** A link of the header `Link` (RFC 8288). */
 interface Link {

@@ -2,6 +2,8 @@
 // schemas. Those that the server of a contract adds by itself are added here, too.
 
 import type { Judge } from '../compile/code/compilers.js'
+import { examplesOf } from '../compile/examples/given.js'
+import { type ValueParts, valuesOf } from '../compile/examples/values.js'
 import type { Contract, Header, Operation, Response } from '../document/contract.js'
 import { operationIn } from '../document/methods.js'
 import { type Node, nodeOf, type Reader } from '../document/reader.js'
@@ -10,8 +12,6 @@ import { isOfErrors } from '../document/responses.js'
 import type { Addition } from '../index.js'
 import { elementsOf } from '../lib/field-values.js'
 import { hasEntityTags } from '../serve/response/entity-tags.js'
-import { examplesOf } from './examples.js'
-import { type ValueParts, valuesOf } from './values.js'
 
 /** What headers are made with. */
 export interface HeaderParts extends ValueParts {

@@ -3,6 +3,8 @@
 
 import { STATUS_CODES } from 'node:http'
 import { createFunctions, createJudge } from '../compile/code/compilers.js'
+import { type Example, examplesOf } from '../compile/examples/given.js'
+import { type Accepts, valuesOf } from '../compile/examples/values.js'
 import type { ReadContract } from '../compile/read.js'
 import type { Content, Contract, Operation, Response } from '../document/contract.js'
 import { ownErrorStatuses } from '../document/defaults.js'
@@ -14,12 +16,10 @@ import { errorsAmong, successesAmong } from '../document/responses.js'
 import { isStream, kindOf } from '../kinds/index.js'
 import type { HandlerResponse } from '../serve/response/response-serialization.js'
 import { byStatus, type ResponseCheck } from '../serve/response/response-validation.js'
-import { type Example, examplesOf } from './examples.js'
 import { type HeaderParts, madeHeaders, responseNode } from './made-headers.js'
 import { appliedText, type Preferences } from './preferences.js'
 import { itemsOfExample, madeItems } from './stream-items.js'
 import { statusTold, tellings } from './told.js'
-import { type Accepts, valuesOf } from './values.js'
 
 /** What the responses of a contract are made with. */
 export interface MakingParts extends HeaderParts {

@@ -2,6 +2,7 @@
 // does with the contract. A service that calls none of this loads none of it.
 
 import type { FastifyRequest } from 'fastify'
+import { valuesOf } from '../compile/examples/values.js'
 import type { ReadContract } from '../compile/read.js'
 import type { Contract, Operation, Requirement, Response } from '../document/contract.js'
 import { ContractError } from '../document/contract-error.js'
@@ -20,7 +21,6 @@ import { codesOf, createMaker, type MakeResponse, type MakingParts, makingParts 
 import { checkPreconditions } from './preconditions.js'
 import { preferencesOf } from './preferences.js'
 import { tellings } from './told.js'
-import { valuesOf } from './values.js'
 
 export interface MockOptions {
   /** The handlers that there are, by the names of their operations. Those of stubs are made. */

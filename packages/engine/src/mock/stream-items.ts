@@ -1,11 +1,11 @@
 // The items of a made stream: those of an example, which is an array of them, one, or their text; or else a
 // few by their schema.
 
+import { flatParts } from '../compile/examples/flat-schema.js'
+import { jsonOf } from '../compile/examples/given.js'
+import { examplesIn, type ValueParts, valuesOf } from '../compile/examples/values.js'
 import type { Content } from '../document/contract.js'
 import { type Node, nodeOf, nodesOf } from '../document/reader.js'
-import { jsonOf } from './examples.js'
-import { flatParts } from './flat-schema.js'
-import { examplesIn, type ValueParts, valuesOf } from './values.js'
 
 type IsItem = (item: unknown) => boolean
 

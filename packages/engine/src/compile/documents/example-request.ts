@@ -10,8 +10,9 @@ import { successContents } from '../../document/responses.js'
 import { credentialPlace } from '../../document/security.js'
 import { isStream } from '../../kinds/index.js'
 import { capitalized } from '../../lib/texts.js'
-import { exactly } from '../../values/exact-values.js'
 import { effectiveParameters } from '../contract/parameters.js'
+import { examplesOf } from '../examples/given.js'
+import { requestValue } from '../examples/values.js'
 
 export interface ExampleRequest {
   readonly method: string
@@ -130,58 +131,6 @@ function isObject(value: unknown): boolean {
 
 // Of a parameter or a Media Type Object.
 function exampleOf(node: Node, reader: Reader): unknown {
-  const { example, examples, schema } = exactly(node)
-  const [first] = Object.values(nodeOf(examples))
-  return example ?? exactly(reader.node(first)).value ?? exampleValue(schema, reader)
-}
-
-// What goes beyond is null: a schema may contain itself, also many times.
-const depthMax = 6
-const valuesMax = 200
-
-// Undefined for a schema that no value matches.
-function exampleValue(schema: unknown, reader: Reader, count = { values: 0 }, depth = 0): unknown {
-  if (reader.isFalse(schema)) return undefined
-  const {
-    example,
-    examples,
-    default: fallback,
-    const: only,
-    enum: values,
-    ...rest
-  } = exactly(reader.node(schema))
-  const [first] = Array.isArray(examples) ? examples : []
-  const [one] = Array.isArray(values) ? values : []
-  const given = example ?? first ?? only ?? fallback ?? one
-  count.values++
-  if (given !== undefined || depth === depthMax || count.values > valuesMax) return given ?? null
-  const { allOf, oneOf, anyOf, type } = rest
-  const inner = (each: unknown) => exampleValue(each, reader, count, depth + 1)
-  if (Array.isArray(allOf)) return Object.assign({}, typed('object', rest, inner), ...allOf.map(inner))
-  const choice = [oneOf, anyOf]
-    .filter(Array.isArray)
-    .flat()
-    .find((each) => !reader.isFalse(each))
-  if (choice !== undefined) return inner(choice)
-  const [name] = [type ?? (rest.properties === undefined ? 'string' : 'object')].flat()
-  return typed(String(name), rest, inner)
-}
-
-const textOfFormat: Readonly<Record<string, string>> = {
-  date: '2030-01-31',
-  'date-time': '2030-01-31T12:00:00Z',
-  email: 'someone@example.com',
-  uri: 'https://example.com/',
-  uuid: '3fa85f64-5717-4562-b3fc-2c963f66afa6',
-}
-
-function typed(type: string, schema: Node, inner: (schema: unknown) => unknown): unknown {
-  const { properties, required, items, minimum, format } = schema
-  if (type === 'integer' || type === 'number') return minimum ?? 1
-  if (type === 'boolean') return true
-  if (type === 'null') return null
-  if (type === 'array') return [inner(items)].filter((each) => each !== undefined)
-  if (type !== 'object') return textOfFormat[String(format)] ?? 'text'
-  const names = Array.isArray(required) ? required.map(String) : []
-  return Object.fromEntries(names.map((name) => [name, inner(nodeOf(properties)[name])]))
+  const [given] = examplesOf(node, reader)
+  return given === undefined ? requestValue(node.schema, reader) : given.value
 }

@@ -221,16 +221,16 @@ t.test("a request without a text has no sample, and an author's own stay", async
   const { next, ...value } = JSON.parse(/body: `([^`]+)`/.exec(source)?.[1] ?? '')
   const expected = {
     id: 5,
-    at: '2030-01-31',
+    at: '2026-11-25',
     kind: 'a',
     list: [7],
     all: { x: 1 },
     any: 1,
     is: true,
-    no: null,
+    no: 'text',
   }
   t.strictSame(value, { ...expected, some: 'text' })
-  t.equal(next.next.next.next.next.next, null, 'a schema that contains itself ends')
+  t.equal(next.next.next.next.next.next, undefined, 'a schema that contains itself ends')
 })
 
 t.test('a sample stays small, whatever the schema', async (t) => {

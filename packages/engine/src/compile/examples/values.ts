@@ -2,8 +2,8 @@
 // less. The same schema has the same values in the same order. Who asks takes the first that its validator
 // accepts.
 
-import type { AnySchema } from '../document/keywords.js'
-import { type Node, nodeOf, type Reader } from '../document/reader.js'
+import type { AnySchema } from '../../document/keywords.js'
+import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { flatParts } from './flat-schema.js'
 import { numberBy } from './numbers.js'
 import { fitsScalar, greatest, least, matches, textBy } from './scalars.js'
@@ -14,6 +14,13 @@ export type Accepts = (schema: AnySchema, value: unknown) => boolean
 export interface ValueParts {
   readonly reader: Reader
   readonly accepts: Accepts
+  /** Of a request, a value has what is required, and of a response all but what only requests have. */
+  readonly isOfRequest?: boolean
+}
+
+/** A short value for a request, not validated; undefined if the schema allows none. */
+export function requestValue(schema: unknown, reader: Reader): unknown {
+  return new Draft({ reader, accepts: () => true, isOfRequest: true }, 0).value([schema], 0, 0)
 }
 
 const draftsMax = 60
@@ -41,15 +48,17 @@ const allStepsMax = 10_000
 class Draft {
   readonly #reader: Reader
   readonly #accepts: Accepts
+  readonly #isOfRequest: boolean
   readonly #number: number
   #state: number
   #count = 0
   // Which item of a list it is in whose items differ: theirs do so in what they are made of.
   #distinct: number | undefined
 
-  constructor({ reader, accepts }: ValueParts, number: number) {
+  constructor({ reader, accepts, isOfRequest = false }: ValueParts, number: number) {
     this.#reader = reader
     this.#accepts = accepts
+    this.#isOfRequest = isOfRequest
     this.#number = number
     this.#state = number
   }
@@ -81,7 +90,8 @@ class Draft {
 
   value(schemas: readonly unknown[], depth: number, turn: number): unknown {
     this.#count++
-    if (depth > endMax || this.#count > stepsMax) return undefined
+    const end = this.#isOfRequest ? depthMax : endMax // it is for people
+    if (depth > end || this.#count > stepsMax) return undefined
     const [schema] = schemas
     const isChecked = this.#isExact && schemas.length === 1 && isComposed(schema)
     for (let way = 0; way < (isChecked ? waysMax : 1); way++) {
@@ -169,7 +179,8 @@ class Draft {
   #object(parts: readonly Node[], depth: number): object {
     const required = new Set(parts.flatMap((each) => stringsIn(each.required)))
     const declared = [...new Set(parts.flatMap(({ properties }) => Object.keys(nodeOf(properties))))]
-    const isFull = () => depth < depthMax && this.#count < valuesMax && !this.#isSparse
+    const isShort = this.#isSparse || this.#isOfRequest
+    const isFull = () => depth < depthMax && this.#count < valuesMax && !isShort
     const max = least(parts, 'maxProperties') ?? Number.POSITIVE_INFINITY
     const min = greatest(parts, 'minProperties') ?? 0
     const fields = new Map<string, unknown>()
@@ -193,7 +204,8 @@ class Draft {
     depth: number,
   ) {
     const schemas = fieldSchemas(parts, name)
-    if (schemas.some((each) => this.#reader.node(each).writeOnly === true)) return
+    const unsent = this.#isOfRequest ? 'readOnly' : 'writeOnly'
+    if (schemas.some((each) => this.#reader.node(each)[unsent] === true)) return
     const value = this.value(schemas.length === 0 ? [true] : schemas, depth + 1, this.#distinct ?? 0)
     if (value === undefined) return
     // What is doubtful is left out, once the whole was refused.

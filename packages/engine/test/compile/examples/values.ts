@@ -1,11 +1,11 @@
 // Values of schemas: the first that the contract's own validator accepts.
 
 import t from 'tap'
-import { makingParts } from '../../src/mock/made-response.js'
-import { valuesOf } from '../../src/mock/values.js'
-import { contractOf } from '../../src/testing/engine.js'
-import { Random, randomPart, randomSchema } from '../../src/testing/random-schemas.js'
-import { formats } from '../../src/values/formats.js'
+import { valuesOf } from '../../../src/compile/examples/values.js'
+import { makingParts } from '../../../src/mock/made-response.js'
+import { contractOf } from '../../../src/testing/engine.js'
+import { Random, randomPart, randomSchema } from '../../../src/testing/random-schemas.js'
+import { formats } from '../../../src/values/formats.js'
 
 const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })
 const text = { type: 'string' }

@@ -1,7 +1,7 @@
 // Numbers by the keywords of a schema's parts, in decimal arithmetic: those of 64 bits and fractions are
 // exact.
 
-import type { Node } from '../document/reader.js'
+import type { Node } from '../../document/reader.js'
 import {
   decimal,
   integerRange,
@@ -9,7 +9,7 @@ import {
   isKeptByDouble,
   isMultipleOf,
   narrowed,
-} from '../lib/exact-number.js'
+} from '../../lib/exact-number.js'
 
 type Numeric = number | bigint
 

@@ -1,7 +1,7 @@
 // Numbers of schemas, of 64 bits and fractions, too: the first that the contract's own validator accepts.
 
 import t from 'tap'
-import { fitsNumber, numberBy } from '../../src/mock/numbers.js'
+import { fitsNumber, numberBy } from '../../../src/compile/examples/numbers.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const big = 2n ** 53n

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { patternText } from '../../src/mock/pattern-text.js'
+import { patternText } from '../../../src/compile/examples/pattern-text.js'
 
 const patterns: readonly (readonly [pattern: string, more?: number])[] = [
   ['^[a-z]{3}$'],

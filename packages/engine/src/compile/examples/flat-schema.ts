@@ -1,8 +1,8 @@
 // A schema without what composes it: the parts that a value must all be valid by, once ways are chosen among
 // its alternatives.
 
-import { type Node, nodeOf, type Reader } from '../document/reader.js'
-import { exactly } from '../values/exact-values.js'
+import { type Node, nodeOf, type Reader } from '../../document/reader.js'
+import { exactly } from '../../values/exact-values.js'
 
 /** Chooses among the ways of a schema. */
 export type ChooseWay = (ways: readonly unknown[]) => unknown

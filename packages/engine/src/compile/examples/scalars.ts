@@ -1,8 +1,8 @@
 // Texts by the keywords of a schema's parts, and whether a scalar that is given fits them.
 
-import { toRegExp } from '../document/patterns.js'
-import type { Node } from '../document/reader.js'
-import { formats } from '../values/formats.js'
+import { toRegExp } from '../../document/patterns.js'
+import type { Node } from '../../document/reader.js'
+import { formats } from '../../values/formats.js'
 import { fitsNumber } from './numbers.js'
 import { type Choose, patternText } from './pattern-text.js'
 
