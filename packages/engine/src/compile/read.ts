@@ -99,6 +99,7 @@ export function toContract(
   const extensions = { ofDocument: Object.keys(readers), ofOperation: Object.keys(operationReaders) }
   const reader = new Reader(specification, extensions, String(nodeOf(document).openapi))
   const places = schemaPlaces(whole)
+  const references = referencesIn(whole)
   for (const { text, at } of [
     ...added,
     ...decided,
@@ -106,7 +107,7 @@ export function toContract(
     ...misspeltFields(whole),
   ])
     reader.within(at, () => reader.warn(text))
-  for (const { text, at } of [...misplacedRefs(whole), ...doubledFields(whole)])
+  for (const { text, at } of [...misplacedRefs(whole, references), ...doubledFields(whole, references)])
     reader.within(at, () => reader.problem(text))
   checkDocument(reader, nodeOf(document).openapi)
   const locate: Contract['locate'] = async (found) => found.map((each) => each.text)

@@ -24,9 +24,9 @@ export function referencesIn(document: object): Reference[] {
   return found
 }
 
-/** A problem for each `$ref` of a document to an object of another kind than belongs there. */
-export function misplacedRefs(document: object): Problem[] {
-  return referencesIn(document).flatMap(({ ref, at, kind }) => {
+/** A problem for each of a document's references to an object of another kind than belongs there. */
+export function misplacedRefs(document: object, references: readonly Reference[]): Problem[] {
+  return references.flatMap(({ ref, at, kind }) => {
     const actual = kindAt(document, ref)
     if (actual === undefined || actual === kind) return []
     return [{ text: `$ref ${ref} refers to ${nouns[actual]}: it must refer to ${nouns[kind]}`, at }]

@@ -48,7 +48,7 @@ export function generateTypes(contract: Contract): string {
   }
   const document = withTypedParts(withKnownMethods(whole)) as OpenAPI3
   const nodes = transformSchema(document, nesting(document, contract.hasReadOrWriteOnly))
-  const text = withCorrectHelpers(astToString(withNamedSchemas(nodes.map(withWideIndexes))))
+  const text = withCorrectHelpers(astToString(withNamedSchemas(nodes)))
   return text.replace(/\\uFDD0/gi, '%')
 }
 
@@ -74,8 +74,7 @@ function withCorrectHelpers(text: string): string {
 }
 
 // An index signature holds for every property, also for those that are declared beside it.
-function withWideIndexes<Each extends Node>(node: Each): Each {
-  const visited = ts.visitEachChild(node, withWideIndexes, undefined)
+function withWideIndex(visited: Node): Node {
   if (!ts.isIntersectionTypeNode(visited)) return visited
   const members = visited.types.flatMap((each) => (ts.isTypeLiteralNode(each) ? [...each.members] : []))
   const declared = members.filter(ts.isPropertySignature)
@@ -89,7 +88,7 @@ function withWideIndexes<Each extends Node>(node: Each): Each {
     const wide = ts.factory.createIndexSignature(modifiers, parameters, tsUnion([type, ...types]))
     return ts.factory.createTypeLiteralNode([wide])
   })
-  return ts.factory.createIntersectionTypeNode(widened) as Node as Each // as visited is
+  return ts.factory.createIntersectionTypeNode(widened)
 }
 
 function isUnknown(type: TypeNode): boolean {
@@ -114,7 +113,7 @@ function withNamedSchemas(nodes: readonly Node[]): Node[] {
   const visit = (node: Node): Node => {
     const referred = names.get(referredSchema(node) ?? '')
     if (referred !== undefined) return ts.factory.createTypeReferenceNode(referred)
-    const visited = withItem(ts.visitEachChild(node, visit, undefined), nameOf)
+    const visited = withItem(withWideIndex(ts.visitEachChild(node, visit, undefined)), nameOf)
     if (!members.has(node)) return visited
     const { modifiers, name: key, questionToken, type } = visited as PropertySignature
     const own = memberName(node as PropertySignature)
@@ -326,7 +325,8 @@ function withTypedParts(document: object): object {
     return isMisread ? (value ? {} : nothing) : rounded(value)
   }
   const visit: Visit = (value, place, within) => {
-    const copy = within(typable(reader, value, place), place)
+    const own = typable(reader, value, place)
+    const copy = within(Array.isArray(own) ? [...own] : { ...own }, place) // scanDiscriminators changes it
     return place.isMap || Array.isArray(copy) ? copy : corrected(nodeOf(copy))
   }
   const typed = (value: unknown, place = wholeDocument) => walk(value, visit, { place, other })

@@ -14,7 +14,7 @@ export function uncheckedKeywords(document: object, places: readonly SchemaPlace
   const anchors = places.flatMap(({ schema }) => schema.$dynamicAnchor ?? [])
   const parents = new Set(places.flatMap(({ schema }) => nodesOf(schema.allOf).map(({ $ref }) => $ref)))
   return places.flatMap(({ schema, at }) => {
-    const isParent = parents.has(pointerTo(at))
+    const isParent = schema.discriminator !== undefined && parents.has(pointerTo(at))
     const texts = [ofType, ofFormat, ofPattern, ofRequired, ofDraft, ofNullable].map((each) => each(schema))
     const ofRef = ofDynamicRef(document, schema, anchors)
     return [...texts, ofRef, isParent ? ofParent(schema) : undefined].flatMap((text) =>
@@ -94,8 +94,9 @@ function ofDynamicRef(
     : `$dynamicRef ${ref} is not checked`
 }
 
-function ofParent({ discriminator, oneOf, anyOf }: Schema): string | undefined {
-  if (discriminator === undefined || (oneOf ?? anyOf) !== undefined) return undefined
+// Of one with a discriminator.
+function ofParent({ oneOf, anyOf }: Schema): string | undefined {
+  if ((oneOf ?? anyOf) !== undefined) return undefined
   return (
     'the discriminator does not select the schemas that extend this one, which are not checked: ' +
     'list them in oneOf'

@@ -2,7 +2,7 @@
 // to stands where it is used, so that no reader of a contract meets such a `$ref`, and none reads it
 // otherwise than another. Schemas keep theirs: they have names, and may contain themselves.
 
-import { referencesIn } from '../../document/component-kinds.js'
+import type { Reference } from '../../document/component-kinds.js'
 import type { Problem } from '../../document/contract-error.js'
 import { isNode } from '../../document/keywords.js'
 import { resolvePointer, valueAt } from '../../document/pointer.js'
@@ -27,11 +27,12 @@ export function resolved(document: object, isKept: IsKept = () => false): object
 }
 
 /** A problem for each path item with a field both beside its `$ref` and in its target (3.1, 4.8.9). */
-export function doubledFields(document: object): Problem[] {
-  return referencesIn(document).flatMap(({ ref, at, kind }) => {
+export function doubledFields(document: object, references: readonly Reference[]): Problem[] {
+  const ofItems = references.filter(({ kind }) => kind === 'pathItems')
+  return ofItems.flatMap(({ ref, at }) => {
     const target = nodeOf(resolvePointer(document, ref))
     const both = Object.keys(nodeOf(valueAt(document, at))).find((key) => key !== '$ref' && key in target)
-    if (kind !== 'pathItems' || both === undefined) return []
+    if (both === undefined) return []
     const place = at.slice(at[0] === 'paths' ? 1 : 0).join('.')
     return [{ text: `${place}: ${both} is defined beside the $ref and in its target: keep one`, at }]
   })
