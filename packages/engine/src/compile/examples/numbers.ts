@@ -10,6 +10,7 @@ import {
   isMultipleOf,
   narrowed,
 } from '../../lib/exact-number.js'
+import { bounds } from '../../values/exact-numbers.js'
 
 type Numeric = number | bigint
 
@@ -55,8 +56,7 @@ export function numberBy(parts: readonly Node[], isInteger: boolean, turn: numbe
 
 // One digit more than any keyword has behind the point: what is next to an exclusive bound.
 function scaleOf(parts: readonly Node[]): number {
-  const names = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
-  const all = names.flatMap((name) => numbersOf(parts, name))
+  const all = bounds.flatMap((name) => numbersOf(parts, name))
   return 1 + Math.max(0, ...all.map((each) => -decimal(String(each)).exponent))
 }
 

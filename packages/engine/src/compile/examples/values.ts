@@ -2,7 +2,7 @@
 // less. The same schema has the same values in the same order. Who asks takes the first that its validator
 // accepts.
 
-import type { AnySchema } from '../../document/keywords.js'
+import { type AnySchema, keywordTypes } from '../../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { flatParts } from './flat-schema.js'
 import { numberBy } from './numbers.js'
@@ -276,19 +276,14 @@ function typesOf(parts: readonly Node[]): readonly string[] {
   return types.length === 0 ? first : [...types].sort((a, b) => Number(a === 'null') - Number(b === 'null'))
 }
 
-const signs: readonly (readonly [type: string, keywords: readonly string[]])[] = [
-  [
-    'object',
-    ['properties', 'required', 'additionalProperties', 'patternProperties', 'minProperties', 'propertyNames'],
-  ],
-  ['array', ['items', 'prefixItems', 'minItems', 'contains']],
-  ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
-]
-
 function impliedTypes(parts: readonly Node[]): readonly string[] {
-  const found = signs.filter(([, keywords]) => parts.some((each) => keywords.some((name) => name in each)))
+  const implied = new Set(
+    parts.flatMap((each) => Object.keys(each).map((keyword) => keywordTypes.get(keyword))),
+  )
+  const found = ['object', 'array', 'integer'].filter((type) => implied.has(type))
+  if (found.length > 0) return found.map((type) => (type === 'integer' ? 'number' : type))
   const isGiven = parts.some((each) => examplesIn(each).length > 0 || 'enum' in each)
-  return found.length > 0 ? found.map(([type]) => type) : isGiven ? ['string', ...allTypes] : ['string']
+  return isGiven ? ['string', ...allTypes] : ['string']
 }
 
 function isOfTypes(value: unknown, types: readonly string[]): boolean {
