@@ -156,6 +156,11 @@ export function subschemasOf(schema: Schema): Subschema[] {
   return found
 }
 
+/** The schemas directly within one of several, by some keywords. */
+export function subschemasBy(schemas: readonly Schema[], keywords: readonly string[]): Subschema[] {
+  return schemas.flatMap(subschemasOf).filter(({ keyword }) => keywords.includes(keyword))
+}
+
 /**
  * A schema and those within it at any depth, innermost first, except `true` and `false`.
  * @param isEntered whether to go into a subschema; by default into each

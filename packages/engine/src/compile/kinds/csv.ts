@@ -1,9 +1,9 @@
 // A response in CSV (RFC 4180): an array or a stream of flat objects, a row for each, and a column for each
 // of their properties.
 
-import { typesOf } from '../../document/allowed-types.js'
+import { ofArrays, typesOf } from '../../document/allowed-types.js'
 import type { Content, Schema } from '../../document/contract.js'
-import { type AnySchema, isNode, partsOf, type Subschema, subschemasOf } from '../../document/keywords.js'
+import { type AnySchema, isNode, partsOf, subschemasBy } from '../../document/keywords.js'
 import { essence, isUtf8 } from '../../document/media-types.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { type DeclaredKind, schemaOf } from './kind.js'
@@ -56,7 +56,6 @@ function charsetProblem(mediaType: string): string | undefined {
 }
 
 const scalars = ['string', 'integer', 'number', 'boolean', 'null']
-const itemKeywords = ['items', 'prefixItems', 'unevaluatedItems']
 // Of fields that have no column.
 const otherKeywords = ['patternProperties', 'additionalProperties', 'unevaluatedProperties']
 
@@ -64,7 +63,7 @@ const otherKeywords = ['patternProperties', 'additionalProperties', 'unevaluated
 // it is not of arrays.
 function columnsOf(schema: Node): readonly string[] | string | undefined {
   if (typesOf(schema)?.join() !== 'array') return undefined
-  const items = subschemasIn(partsOf(schema), itemKeywords)
+  const items = subschemasBy(partsOf(schema), ofArrays)
   if (items.length === 0 || items.some(({ keyword }) => keyword !== 'items'))
     return 'the array must describe all its items by items'
   return columnsOfItems(items.map(({ schema }) => schema))
@@ -74,13 +73,9 @@ function columnsOf(schema: Node): readonly string[] | string | undefined {
 function columnsOfItems(schemas: readonly Node[]): readonly string[] | string {
   const parts = schemas.flatMap(partsOf)
   if (!schemas.some((each) => typesOf(each)?.join() === 'object')) return 'the items must have type: object'
-  const [other] = subschemasIn(parts, otherKeywords)
+  const [other] = subschemasBy(parts, otherKeywords)
   if (other !== undefined) return `the fields of ${other.keyword} have no column`
   return columnsIn(parts)
-}
-
-function subschemasIn(parts: readonly Node[], keywords: readonly string[]): Subschema[] {
-  return parts.flatMap(subschemasOf).filter(({ keyword }) => keywords.includes(keyword))
 }
 
 function columnsIn(parts: readonly Node[]): readonly string[] | string {

@@ -1,8 +1,8 @@
 // Forms: what the contract says of their fields.
 
-import { typesOf, unionOf } from '../../document/allowed-types.js'
+import { ofArrays, typesOf, unionOf } from '../../document/allowed-types.js'
 import type { Content, Field, Schema } from '../../document/contract.js'
-import { partsOf, type Subschema, subschemasOf } from '../../document/keywords.js'
+import { partsOf, subschemasBy } from '../../document/keywords.js'
 import { essence, isJson } from '../../document/media-types.js'
 import { type Faults, found, type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { plainField } from '../../kinds/form.js'
@@ -91,7 +91,7 @@ function propertiesOf(reader: Reader, parts: readonly Node[]): ReadonlyMap<strin
 
 // The field of any other name, if it has a schema; or why it is not supported.
 function readOthers(parts: readonly Node[], isMultipart: boolean): Field | string | undefined {
-  const others = membersIn(parts, otherKeywords)
+  const others = subschemasBy(parts, otherKeywords)
   const [first] = others
   if (first === undefined) return undefined
   const schemas = others.map(({ schema }) => schema)
@@ -109,18 +109,13 @@ function readField(schemas: readonly Node[], encoding: Node, isMultipart: boolea
   if (fault !== undefined) return fault
   if (!listed.includes('array')) return readSingle(schemas, types, encoding, isMultipart)
   if (listed.length > 1) return 'allows an array and another type, which text does not distinguish'
-  const items = membersIn(schemas.flatMap(partsOf), itemKeywords).map((each) => each.schema)
+  const items = subschemasBy(schemas.flatMap(partsOf), ofArrays).map((each) => each.schema)
   const item = readSingle(items, unionOf(items.map(typesOf)), encoding, isMultipart)
   if (typeof item === 'string') return item
   return { ...item, isList: true, separator: separatorOf(encoding) }
 }
 
-const itemKeywords = ['prefixItems', 'items', 'unevaluatedItems']
 const otherKeywords = ['additionalProperties', 'unevaluatedProperties']
-
-function membersIn(parts: readonly Node[], keywords: readonly string[]): Subschema[] {
-  return parts.flatMap(subschemasOf).filter(({ keyword }) => keywords.includes(keyword))
-}
 
 function encodingFault(
   { headers, style, explode, contentType = '', ...others }: Node,

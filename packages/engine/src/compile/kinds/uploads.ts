@@ -1,14 +1,14 @@
 // What the contract says of bytes and files that reach their handler while they arrive.
 
 import type { Content, FileRules, Lengths } from '../../document/contract.js'
-import { saysOnly } from '../../document/keywords.js'
-import { type Node, nodeOf, nodesOf, type Reader } from '../../document/reader.js'
+import { extendedBy, saysOnly } from '../../document/keywords.js'
+import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { onlyFile } from '../../document/uploads.js'
 
 /** A form with what is validated of its files as they arrive, if that is all that it says of them. */
 export function withFiles(reader: Reader, place: string, content: Content): Content {
   const { mediaType } = content
-  const parts = partsOf(nodeOf(reader.dereferenced(content.schema)))
+  const parts = allOfParts(nodeOf(reader.dereferenced(content.schema)))
   const files = new Map<string, FileRules>()
   for (const [name, { kind, isList }] of content.fields ?? [])
     if (kind === 'file') files.set(name, rulesOf(parts, name, isList))
@@ -22,9 +22,9 @@ export function withFiles(reader: Reader, place: string, content: Content): Cont
   return content
 }
 
-// A schema and those that its `allOf` adds.
-function partsOf(schema: Node): Node[] {
-  return [schema, ...nodesOf(schema.allOf).flatMap(partsOf)]
+// A dereferenced schema and those that its `allOf` adds.
+function allOfParts(schema: Node): Node[] {
+  return [...extendedBy(schema, (each) => each)]
 }
 
 function isClosed(parts: readonly Node[]): boolean {
@@ -34,12 +34,12 @@ function isClosed(parts: readonly Node[]): boolean {
 function declarationsOf(parts: readonly Node[], name: string): Node[] {
   return parts.flatMap(({ properties }) => {
     const own = nodeOf(properties)
-    return Object.hasOwn(own, name) ? partsOf(nodeOf(own[name])) : []
+    return Object.hasOwn(own, name) ? allOfParts(nodeOf(own[name])) : []
   })
 }
 
 function itemsOf(declarations: readonly Node[]): Node[] {
-  return declarations.flatMap(({ items }) => (items === undefined ? [] : partsOf(nodeOf(items))))
+  return declarations.flatMap(({ items }) => (items === undefined ? [] : allOfParts(nodeOf(items))))
 }
 
 function rulesOf(parts: readonly Node[], name: string, isList: boolean): FileRules {
@@ -70,7 +70,7 @@ const ofLists = ['items', 'minItems', 'maxItems']
 
 /** The lengths that a schema allows bytes. */
 export function lengthsOf(schema: Node): Lengths {
-  return lengthsIn(partsOf(schema))
+  return lengthsIn(allOfParts(schema))
 }
 
 function lengthsIn(parts: readonly Node[]): Lengths {
