@@ -90,8 +90,9 @@ function decide(reader: Reader, node: Node, part: Part, note: (text: string) => 
 
 // A default is filled in where a property is declared, and no reader looks for it in an `allOf`.
 function withDefault(reader: Reader, schema: Node, isOld: boolean): Node {
-  const isAlone = Object.keys(schema).length === 1
-  if (schema.default !== undefined || (isAlone && '$ref' in schema)) return schema
+  const { $ref, allOf } = schema
+  const isAlone = allOf === undefined && ($ref === undefined || Object.keys(schema).length === 1)
+  if (schema.default !== undefined || isAlone) return schema
   let value: unknown
   const parts = new Set([schema]) // a Set iterates over what is added meanwhile, too
   for (const part of parts) {

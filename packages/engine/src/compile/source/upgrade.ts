@@ -14,6 +14,7 @@ import { lastName, refOf } from './discriminator.js'
  */
 export function toOpenApi31(document: object): object {
   const isOld = isOpenApi30(document)
+  const isRounded = rounded(document) === document // as nearly each is
   const known = new Map<object, object>() // what stands in several places is one object (resolved.ts), and stays one
   const other = (value: unknown, { of }: Place) => (isExact(value, of) ? value : rounded(value))
   const copy = walk(
@@ -25,7 +26,7 @@ export function toOpenApi31(document: object): object {
       known.set(value, result)
       return result
     },
-    { other },
+    isRounded ? {} : { other },
   )
   return { ...(copy as object), openapi: '3.1.0' }
 }
