@@ -19,6 +19,7 @@ import { withConditions, withExactNumbers } from './exact-numbers.js'
 import { addNullPrototype, withNullPrototypes } from './null-prototype-keyword.js'
 import { addBoundedPatterns } from './pattern-keyword.js'
 import { addSteps, stepsOfSchemas, withSteps } from './step-keyword.js'
+import { addTextKeywords } from './text-keywords.js'
 import { addUniqueItems } from './unique-items.js'
 import { addValues } from './values.js'
 
@@ -35,6 +36,7 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const code = { regExp, formats: _`runtime["formats"]`, ...unoptimized, ...options.code }
   const ajv = new Ajv2020({ ...common, ...options, code })
   for (const [name, { validate }] of Object.entries(formats)) ajv.addFormat(name, validate)
+  addTextKeywords(ajv)
   addBoundedPatterns(ajv)
   addExactNumber(ajv, mode)
   addNullPrototype(ajv, mode)
