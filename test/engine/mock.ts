@@ -18,7 +18,7 @@ const extensions = { 'x-rate-limits': asIs, 'x-rate-cost': asIs }
 function withoutRequests(contract: ReadContract): ReadContract {
   const operations = [...contract.operations].map(([id, operation]): [string, Operation] => [
     id,
-    { ...operation, parameters: [], body: undefined, security: [] },
+    { ...operation, parameters: [], judges: {}, body: undefined, security: [] },
   ])
   return { ...contract, operations: new Map(operations) }
 }
