@@ -83,7 +83,7 @@ const fillers = ['a', '1', '%41', '\\u0041', '.', ' ', '/', 'a.', '-', '=', ',a'
 const starts = ['', '"', 'a:']
 const engine = path.join(projectRoot, 'packages/engine/src')
 const ofData = [
-  ...['serve/request/', 'serve/response/', 'kinds/', 'values/', 'compile/schemas/'],
+  ...['serve/request/', 'serve/response/', 'kinds/', 'runtime/', 'compile/schemas/'],
   'lib/exact-number.ts',
 ].map((place) => path.join(engine, place))
 

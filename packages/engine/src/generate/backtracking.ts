@@ -5,7 +5,7 @@ import type { Schema } from '../document/contract.js'
 import type { Pointer, Problem } from '../document/contract-error.js'
 import { toRegExp } from '../document/patterns.js'
 import { schemaPlaces } from '../document/schema-places.js'
-import { once } from '../values/once.js'
+import { once } from '../runtime/once.js'
 import { isBounded } from './bounded-pattern.js'
 import {
   type Judgement,

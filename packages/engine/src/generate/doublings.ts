@@ -1,6 +1,6 @@
 // Schemas that apply themselves to a part of a value twice: by alternatives that nothing tells apart, or by two
 // parts of an `allOf`. Each level of a value then doubles the work. The server bounds it in steps
-// (values/steps.ts), so it would refuse a deep value: without a warning, a client would be the first to know.
+// (runtime/steps.ts), so it would refuse a deep value: without a warning, a client would be the first to know.
 
 import { referencesIn } from '../document/component-kinds.js'
 import type { Schema } from '../document/contract.js'
@@ -8,9 +8,9 @@ import type { Pointer, Problem } from '../document/contract-error.js'
 import { type Subschema, schemasIn, subschemasOf } from '../document/keywords.js'
 import { circularRefs, pointerKeys, pointerTo } from '../document/pointer.js'
 import { Reader } from '../document/reader.js'
-import { choiceOf } from '../values/choices.js'
-import { once } from '../values/once.js'
-import type { Resolve } from '../values/references.js'
+import { choiceOf } from '../runtime/choices.js'
+import { once } from '../runtime/once.js'
+import type { Resolve } from '../runtime/references.js'
 
 // Of one document. A contract with more is one in which anything contains anything.
 const toldMax = 10

@@ -1,13 +1,13 @@
 // The components that are schemas of events. Such a schema describes the text of an event, but handlers and
 // clients have values: its type is that of the items of the streams it is for.
 
-import { eventSchemaOf, readEvents } from '../compile/kinds/events.js'
 import { referencesIn } from '../document/component-kinds.js'
 import type { Pointer } from '../document/contract-error.js'
 import { framingOf } from '../document/framing.js'
 import type { AnySchema } from '../document/keywords.js'
 import { pointerTo, valueAt } from '../document/pointer.js'
 import { nodeOf, type Reader } from '../document/reader.js'
+import { eventSchemaOf, readEvents } from '../kinds/stream/declared-events.js'
 
 /** The document, with the components that are for events alone as handlers and clients have the events. */
 export function withTypesOfEvents(reader: Reader): object {

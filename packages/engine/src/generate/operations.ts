@@ -2,13 +2,13 @@
 // openapi-typescript's operations, a parameter with a default is required, and the response is a union of the
 // declared statuses, each with its headers and body.
 
-import { declaredKindOf } from '../compile/kinds/index.js'
-import type { BytesTypes } from '../compile/kinds/kind.js'
 import type { Content, Contract, Operation, Response, SecurityScheme } from '../document/contract.js'
 import { essence, isRange } from '../document/media-types.js'
 import { errorsAmong, successContents } from '../document/responses.js'
 import { credentialPlace, isPublic } from '../document/security.js'
 import { onlyFile } from '../document/uploads.js'
+import type { BytesTypes } from '../kinds/declared-kind.js'
+import { declaredKindOf } from '../kinds/declared-kinds.js'
 import { isStream, kindOf, silentContents } from '../kinds/index.js'
 import { quote } from '../lib/texts.js'
 import { serverErrors } from '../serve/response/additions.js'

@@ -1,18 +1,18 @@
 // The kinds of content: what is known of each, and what follows from it. A new media type is a file, a row
-// here, and how the contract declares it (compile/kinds/).
+// here, and how the contract declares it (declared-kinds.ts).
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Content, Operation, Response } from '../document/contract.js'
 import { responseContent } from '../document/media-types.js'
 import { contentsOf, errorsAmong } from '../document/responses.js'
-import { bytes } from './bytes.js'
-import { csv } from './csv.js'
-import { form } from './form.js'
-import { json } from './json.js'
+import { bytes } from './bytes/served.js'
+import { csv } from './csv/served.js'
+import { multipart } from './form/multipart.js'
+import { form } from './form/served.js'
+import { json } from './json/served.js'
 import type { Kind } from './kind.js'
-import { multipart } from './multipart.js'
-import { stream } from './stream.js'
-import { text } from './text.js'
+import { stream } from './stream/served.js'
+import { text } from './text/served.js'
 
 const kinds: Readonly<Record<Content['kind'], Kind>> = {
   json,

@@ -1,5 +1,5 @@
 // What is known of a kind of content: a row of the table in index.ts. Whoever has a content asks its row, and
-// not which kind it is. How the contract declares each is in compile/kinds/, which a server does not load.
+// not which kind it is. How the contract declares each is in declared.ts beside it, which no server loads.
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Content } from '../document/contract.js'

@@ -93,7 +93,7 @@ function withoutOrders(event: Node, names: readonly unknown[], isValid: IsItem):
   return [...(isMade ? [unnamed] : []), rest].find(isValid) ?? event
 }
 
-// The examples of names, of events of each kind (compile/kinds/events.ts).
+// The examples of names, of events of each kind (kinds/stream/declared-events.ts).
 function namesGiven(schema: Node, { reader }: ValueParts): readonly unknown[] {
   const kinds = [schema, ...nodesOf(schema.oneOf), ...nodesOf(schema.anyOf)]
   const names = kinds.flatMap(({ properties }) => nodeOf(properties).event ?? [])

@@ -1,7 +1,7 @@
 // What the body of an error tells of itself, in the fields that are named for it: its status, its code and
 // its message.
 
-import { isNumber } from '../values/exact-numbers.js'
+import { isNumber } from '../runtime/exact-numbers.js'
 
 /** What is known of an error. */
 export interface Told {

@@ -2,8 +2,8 @@
 
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
-import type { Address, AddressOptions } from '../serve/base/address.js'
-import type { Mounted } from '../serve/base/mounted.js'
+import type { Address, AddressOptions } from '../serve/paths/address.js'
+import type { Mounted } from '../serve/paths/mounted.js'
 import type { BodyMemory } from '../serve/request/body-memory.js'
 import type { Addition } from '../serve/response/additions.js'
 import type { DeprecationHeaders } from '../serve/response/deprecation.js'

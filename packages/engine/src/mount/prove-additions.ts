@@ -9,7 +9,7 @@ import { isRange } from '../document/media-types.js'
 import { problemOf } from '../document/methods.js'
 import type { RequestError } from '../document/request-error.js'
 import { errorsAmong, successesAmong } from '../document/responses.js'
-import { type ErrorFacts, factsOf } from '../serve/base/errors.js'
+import { type ErrorFacts, factsOf } from '../serve/request/errors.js'
 import {
   type AddedHeaders,
   type Addition,

@@ -3,10 +3,10 @@
 import type { ValidateFunction } from 'ajv'
 import type { Problem } from '../document/contract-error.js'
 import type { FunctionName, WriteJson } from '../document/functions.js'
-import type { Defaulting } from '../values/defaulted.js'
-import type { NumberMode } from '../values/exact-numbers.js'
-import type { Added, Resolve } from '../values/references.js'
-import type { Runtime } from '../values/runtime.js'
+import type { Defaulting } from '../runtime/defaulted.js'
+import type { NumberMode } from '../runtime/exact-numbers.js'
+import type { Added, Resolve } from '../runtime/references.js'
+import type { Runtime } from '../runtime/runtime.js'
 
 /** Functions, so that nothing is made before it is needed. */
 export interface Code {

@@ -63,7 +63,7 @@ t.test('a query that is no form is refused as a query', async (t) => {
 })
 
 // The fields of a form have kinds, too: text, JSON and files.
-const ofFields = ['compile/kinds/form', 'compile/kinds/uploads', 'kinds/form', 'kinds/multipart']
+const ofFields = ['declared', 'declared-files', 'multipart', 'served'].map((name) => `kinds/form/${name}`)
 
 t.test('who has a content asks its row, and not which kind it is', async (t) => {
   const root = path.join(packageRoot, 'src')

@@ -3,8 +3,8 @@
 import type { Content } from '../../document/contract.js'
 import { isMediaType, normalType } from '../../document/media-types.js'
 import type { Reader } from '../../document/reader.js'
-import { readContent } from '../kinds/index.js'
-import type { Declared, Use } from '../kinds/kind.js'
+import type { Declared, Use } from '../../kinds/declared-kind.js'
+import { readContent } from '../../kinds/declared-kinds.js'
 
 /**
  * Reads the media types of a request body or a response. A media type that the server cannot validate is

@@ -3,9 +3,9 @@
 import type { Header, Response } from '../../document/contract.js'
 import { found, type Node, type Reader } from '../../document/reader.js'
 import { isOfErrors } from '../../document/responses.js'
+import type { Use } from '../../kinds/declared-kind.js'
 import { isToken } from '../../lib/field-values.js'
 import { misspelt } from '../../lib/misspelt.js'
-import type { Use } from '../kinds/kind.js'
 import { readContents } from './content.js'
 import { shapesOf } from './parameters.js'
 

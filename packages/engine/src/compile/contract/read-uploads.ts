@@ -5,7 +5,7 @@
 import type { Body } from '../../document/contract.js'
 import { heldBytesMax } from '../../document/defaults.js'
 import type { Node, Reader } from '../../document/reader.js'
-import { declaredKindOf } from '../kinds/index.js'
+import { declaredKindOf } from '../../kinds/declared-kinds.js'
 import { readContents } from './content.js'
 
 /**

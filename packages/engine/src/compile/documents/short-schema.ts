@@ -3,7 +3,7 @@
 
 import { stringify } from 'lossless-json'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
-import { exactly } from '../../values/exact-values.js'
+import { exactly } from '../../runtime/exact-values.js'
 
 // Deeper ones are rare, and nobody reads them in a line.
 const depthMax = 4

@@ -2,7 +2,7 @@
 // its alternatives.
 
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
-import { exactly } from '../../values/exact-values.js'
+import { exactly } from '../../runtime/exact-values.js'
 
 /** Chooses among the ways of a schema. */
 export type ChooseWay = (ways: readonly unknown[]) => unknown

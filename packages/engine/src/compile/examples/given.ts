@@ -1,8 +1,8 @@
 // The examples that a contract gives for a header, or for the content of a response.
 
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
-import { exactly } from '../../values/exact-values.js'
-import { parseJson } from '../../values/json.js'
+import { exactly } from '../../runtime/exact-values.js'
+import { parseJson } from '../../runtime/json.js'
 
 export interface Example {
   /** Undefined of the only one (`example`). */

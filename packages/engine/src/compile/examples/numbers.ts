@@ -10,7 +10,7 @@ import {
   isMultipleOf,
   narrowed,
 } from '../../lib/exact-number.js'
-import { bounds } from '../../values/exact-numbers.js'
+import { bounds } from '../../runtime/exact-numbers.js'
 
 type Numeric = number | bigint
 

@@ -2,7 +2,7 @@
 
 import { toRegExp } from '../../document/patterns.js'
 import type { Node } from '../../document/reader.js'
-import { formats } from '../../values/formats.js'
+import { formats } from '../../runtime/formats.js'
 import { fitsNumber } from './numbers.js'
 import { type Choose, patternText } from './pattern-text.js'
 

@@ -5,10 +5,10 @@
 import { _, type Ajv, type KeywordCxt, type Name } from 'ajv'
 import { not } from 'ajv/dist/compile/codegen/index.js'
 import type { AnySchema } from '../../document/keywords.js'
-import { changesNoted, isUnexcused, undoChanges, undoChangesUntil } from '../../values/changes.js'
-import { choiceOf } from '../../values/choices.js'
-import type { NumberMode } from '../../values/exact-numbers.js'
-import { resolveIn } from '../../values/references.js'
+import { changesNoted, isUnexcused, undoChanges, undoChangesUntil } from '../../runtime/changes.js'
+import { choiceOf } from '../../runtime/choices.js'
+import type { NumberMode } from '../../runtime/exact-numbers.js'
+import { resolveIn } from '../../runtime/references.js'
 import { call, literal, made, ofParent } from './generated-code.js'
 
 /** Adds both keywords to an Ajv. */

@@ -1,7 +1,7 @@
 // The keyword `bytes` (bytes.ts).
 
 import { _, type Ajv } from 'ajv'
-import { problemWithBytes } from '../../values/bytes.js'
+import { problemWithBytes } from '../../runtime/bytes.js'
 import { call, ofSchema } from './generated-code.js'
 
 /** Adds the `bytes` keyword to an Ajv. */

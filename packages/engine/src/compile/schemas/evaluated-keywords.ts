@@ -16,7 +16,7 @@ import {
   createOtherItems,
   createOtherProperties,
   noteMatching,
-} from '../../values/evaluated.js'
+} from '../../runtime/evaluated.js'
 import { defaultOf } from './common-js.js'
 import { call, make, ofParent } from './generated-code.js'
 

@@ -3,7 +3,7 @@
 import { _, type Ajv, type Code, type KeywordCxt, type Name } from 'ajv'
 import { and } from 'ajv/dist/compile/codegen/index.js'
 import { integerRange, isBig } from '../../lib/exact-number.js'
-import { createAllows, createMessage, type NumberMode, type Rules } from '../../values/exact-numbers.js'
+import { createAllows, createMessage, type NumberMode, type Rules } from '../../runtime/exact-numbers.js'
 import { call, literal, make, ofSchema } from './generated-code.js'
 
 /**

@@ -12,8 +12,8 @@ import {
   type NumberMode,
   type Rules,
   typesOf,
-} from '../../values/exact-numbers.js'
-import { exactly } from '../../values/exact-values.js'
+} from '../../runtime/exact-numbers.js'
+import { exactly } from '../../runtime/exact-values.js'
 
 const values = ['enum', 'const'] as const
 

@@ -2,7 +2,7 @@
 // (code/print.ts), so it calls functions of the runtime, and such as they make of what a schema says.
 
 import { _, type Code, type KeywordCxt, Name, nil } from 'ajv'
-import { nameInRuntime } from '../../values/runtime.js'
+import { nameInRuntime } from '../../runtime/runtime.js'
 
 // biome-ignore lint/suspicious/noExplicitAny: of any parameters, which the code hands to it
 type AnyFunction = (...args: any[]) => unknown

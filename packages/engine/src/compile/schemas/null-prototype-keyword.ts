@@ -3,8 +3,8 @@
 import type { Ajv } from 'ajv'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, mapSchemas } from '../../document/keywords.js'
-import type { NumberMode } from '../../values/exact-numbers.js'
-import { hasInheritedName, removePrototype } from '../../values/inherited-names.js'
+import type { NumberMode } from '../../runtime/exact-numbers.js'
+import { hasInheritedName, removePrototype } from '../../runtime/inherited-names.js'
 import { call } from './generated-code.js'
 
 /** Adds the `nullPrototype` keyword to an Ajv: it removes the prototype of objects that are read. */

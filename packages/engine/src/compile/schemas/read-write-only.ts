@@ -4,8 +4,8 @@
 import type { Ajv } from 'ajv'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, extendedBy, isNode, mapSchemas, mapSubschemas } from '../../document/keywords.js'
-import { once } from '../../values/once.js'
-import type { Resolve } from '../../values/references.js'
+import { once } from '../../runtime/once.js'
+import type { Resolve } from '../../runtime/references.js'
 import { compilable } from './ajv.js'
 import { withExcuses } from './default-keywords.js'
 

@@ -12,7 +12,7 @@ import {
   mapSchemas,
 } from '../../document/keywords.js'
 import { pointerKeys, resolvePointer } from '../../document/pointer.js'
-import type { Resolve } from '../../values/references.js'
+import type { Resolve } from '../../runtime/references.js'
 import { withEvaluations } from './evaluated-keywords.js'
 import { asCondition } from './exact-numbers.js'
 

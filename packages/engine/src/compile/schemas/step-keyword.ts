@@ -3,8 +3,8 @@
 import { _, type Ajv, type KeywordCxt } from 'ajv'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, mapSchemas, schemasIn } from '../../document/keywords.js'
-import { type Resolve, resolveIn } from '../../values/references.js'
-import { count, extendSteps, stepsOfNote, takeNames } from '../../values/steps.js'
+import { type Resolve, resolveIn } from '../../runtime/references.js'
+import { count, extendSteps, stepsOfNote, takeNames } from '../../runtime/steps.js'
 import { call, ofRuntime } from './generated-code.js'
 
 const keyword = 'steps'

@@ -2,7 +2,7 @@
 // type: here an item is looked up among those before it, by a text that equal values have in common.
 
 import { _, type Ajv, str } from 'ajv'
-import { duplicateIn } from '../../values/canonical.js'
+import { duplicateIn } from '../../runtime/canonical.js'
 import { call } from './generated-code.js'
 
 /** Adds the keyword to an Ajv. */

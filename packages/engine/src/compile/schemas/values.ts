@@ -2,7 +2,7 @@
 
 import { _, type Ajv, type Code, type CodeKeywordDefinition, type KeywordCxt, type Name } from 'ajv'
 import { or } from 'ajv/dist/compile/codegen/index.js'
-import { isAmong } from '../../values/canonical.js'
+import { isAmong } from '../../runtime/canonical.js'
 import { call, make, ofSchema, type Part } from './generated-code.js'
 
 /** Replaces both keywords of an Ajv. Those of schemas for numbers are in `exactNumber`. */

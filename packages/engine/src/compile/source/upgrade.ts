@@ -50,7 +50,7 @@ function isExact(value: unknown, field: string): boolean {
 }
 
 // Readers of the document (JSON, Fastify, openapi-typescript) do not support bigint, so keep doubles and add
-// the exact values as JSON (values/exact-values.ts).
+// the exact values as JSON (runtime/exact-values.ts).
 function withExact(node: Node): Node {
   return withExactly(exampleFields, exactExamples, withExactly(exactKeywords, exactNumbers, node))
 }

@@ -8,11 +8,11 @@ import type { FunctionName, Functions, Validator } from '../../document/function
 import type { AnySchema } from '../../document/keywords.js'
 import type { Code, PrintedCompiler, PrintedFunctions } from '../../plan/code.js'
 import { keyOf } from '../../plan/keys.js'
-import { changing } from '../../values/changes.js'
-import type { NumberMode } from '../../values/exact-numbers.js'
-import { createExplain, explaining, type Known } from '../../values/explain.js'
-import { resolveIn } from '../../values/references.js'
-import { runtime } from '../../values/runtime.js'
+import { changing } from '../../runtime/changes.js'
+import type { NumberMode } from '../../runtime/exact-numbers.js'
+import { createExplain, explaining, type Known } from '../../runtime/explain.js'
+import { resolveIn } from '../../runtime/references.js'
+import { runtime } from '../../runtime/runtime.js'
 
 const ofAnother = 'the code is that of another contract: compile it again'
 

@@ -3,8 +3,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { encoded, resolveReference } from '../../lib/relative-references.js'
-import type { Address } from '../base/address.js'
-import { documentPaths } from '../base/own-paths.js'
+import type { Address } from '../paths/address.js'
+import { documentPaths } from '../paths/own-paths.js'
 import { addDocument, type DocumentPlace, documentPlaces, ownServerOf } from './document-place.js'
 
 const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'

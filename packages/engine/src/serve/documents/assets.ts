@@ -7,7 +7,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { namesTag } from '../../lib/field-values.js'
-import type { Address } from '../base/address.js'
+import type { Address } from '../paths/address.js'
 import { withAbsoluteLinks } from '../response/absolute-links.js'
 import { addHeaders } from '../response/list-headers.js'
 

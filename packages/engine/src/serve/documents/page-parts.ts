@@ -1,6 +1,6 @@
 // What other parts of a server say on the page of its contract.
 
-import type { AddressOptions } from '../base/address.js'
+import type { AddressOptions } from '../paths/address.js'
 import type { Addition } from '../response/additions.js'
 
 /** A table of the page, with a sentence below it. Cells are Markdown. */

@@ -3,8 +3,8 @@
 
 import type { Readable } from 'node:stream'
 import type { RequestError } from '../../document/request-error.js'
-import { bodyTooLarge } from '../base/errors.js'
 import { type BodyMemory, HeldBytes, uncountedBytes } from './body-memory.js'
+import { bodyTooLarge } from './errors.js'
 
 const nothing = Buffer.alloc(0)
 

@@ -6,7 +6,7 @@ import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import { decode, nameIn, pairsOf, queryOf } from '../../lib/query.js'
 import { splitPair } from '../../lib/texts.js'
-import { errorAt } from '../../values/messages.js'
+import { errorAt } from '../../runtime/messages.js'
 
 /** Whether a URL may contain such text. Fast for most URLs, which have no percent sign. */
 export function mayContainInvalidText(url: string): boolean {

@@ -5,7 +5,6 @@ import { Readable } from 'node:stream'
 import type { ErrorObject } from 'ajv'
 import type { Content, Upload as Declared, FileRules } from '../../document/contract.js'
 import type { RequestError } from '../../document/request-error.js'
-import { isUnknownFile, malformed, partsMax, unknownField } from '../../kinds/form.js'
 import {
   closing,
   continuedBoundary,
@@ -14,8 +13,9 @@ import {
   headersEnd,
   headersMax,
   isClosing,
-} from '../../kinds/multipart.js'
-import { errorAt } from '../../values/messages.js'
+} from '../../kinds/form/multipart.js'
+import { isUnknownFile, malformed, partsMax, unknownField } from '../../kinds/form/served.js'
+import { errorAt } from '../../runtime/messages.js'
 import type { Upload } from './upload.js'
 import { invalidBody, invalidPlaces } from './violations.js'
 

@@ -4,7 +4,6 @@
 import { heldBytesMax as fieldsMax } from '../../document/defaults.js'
 import { ownError } from '../../document/request-error.js'
 import { onlyFile } from '../../document/uploads.js'
-import { type Form, isUnknownFile, partsMax, unknownField, withType } from '../../kinds/form.js'
 import {
   boundaryOf,
   closing,
@@ -14,7 +13,8 @@ import {
   isClosing,
   readHead,
   readMultipart,
-} from '../../kinds/multipart.js'
+} from '../../kinds/form/multipart.js'
+import { type Form, isUnknownFile, partsMax, unknownField, withType } from '../../kinds/form/served.js'
 import { GrowingBuffer } from './body.js'
 import type { HeldBytes } from './body-memory.js'
 import type { Upload } from './upload.js'

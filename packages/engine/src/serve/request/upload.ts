@@ -4,8 +4,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Lengths } from '../../document/contract.js'
-import { bodyTooLarge } from '../base/errors.js'
 import type { HeldBytes } from './body-memory.js'
+import { bodyTooLarge } from './errors.js'
 import { type BodyInHand, upload } from './request-parts.js'
 import { invalidBody } from './violations.js'
 

@@ -2,7 +2,7 @@
 
 import type { ErrorObject } from 'ajv'
 import { ownError, RequestError, type Violation } from '../../document/request-error.js'
-import { describePlaces, errorAt, joinViolations, shownMax } from '../../values/messages.js'
+import { describePlaces, errorAt, joinViolations, shownMax } from '../../runtime/messages.js'
 
 export type WordedViolation = Violation & { readonly sentence: string }
 

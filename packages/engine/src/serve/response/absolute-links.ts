@@ -2,7 +2,7 @@
 // for the name of a host and send it their key.
 
 import type { FastifyRequest } from 'fastify'
-import type { Address } from '../base/address.js'
+import type { Address } from '../paths/address.js'
 
 type Value = string | string[]
 

@@ -11,7 +11,7 @@ import { Reader } from '../../document/reader.js'
 import { errorsAmong } from '../../document/responses.js'
 import { kindOf } from '../../kinds/index.js'
 import type { ContentFault } from '../../kinds/kind.js'
-import type { ErrorFacts } from '../base/errors.js'
+import type { ErrorFacts } from '../request/errors.js'
 import { type Fit, problemDetails } from './problem-details.js'
 import { byStatus, createResponseChecks, type ResponseCheck } from './response-validation.js'
 

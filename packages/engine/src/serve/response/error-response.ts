@@ -5,9 +5,9 @@ import type { FastifyBaseLogger, FastifyContextConfig, FastifyReply, FastifyRequ
 import type { Contract } from '../../document/contract.js'
 import { ownErrorStatuses } from '../../document/defaults.js'
 import { ownError, type RequestError } from '../../document/request-error.js'
-import { factsOf, statusOf, toRequestError } from '../base/errors.js'
-import { type Mounted, mountedAt, mountedBelow } from '../base/mounted.js'
-import { hasRoute } from '../base/not-found.js'
+import { type Mounted, mountedAt, mountedBelow } from '../paths/mounted.js'
+import { hasRoute } from '../paths/not-found.js'
+import { factsOf, statusOf, toRequestError } from '../request/errors.js'
 import { withAbsoluteLinks } from './absolute-links.js'
 import {
   type ErrorBodyOf,

@@ -4,8 +4,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { KeepAlive } from '../../document/framing.js'
-import type { Items } from '../../kinds/stream.js'
-import { itemTurn } from '../base/item-turns.js'
+import type { Items } from '../../kinds/stream/served.js'
+import { itemTurn } from '../request/item-turns.js'
 import { EndlessBody } from './endless-body.js'
 
 /** What the stream of a response is made of. */

@@ -5,7 +5,7 @@ import type { ErrorObject } from 'ajv'
 import { tokensOf } from '../../document/pointer.js'
 import type { Violation } from '../../document/request-error.js'
 import type { ContentFault } from '../../kinds/kind.js'
-import type { ErrorFacts } from '../base/errors.js'
+import type { ErrorFacts } from '../request/errors.js'
 
 /** What is wrong with a body; undefined if nothing is. */
 export type Fit = (body: unknown) => ContentFault | undefined

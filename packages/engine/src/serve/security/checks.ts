@@ -1,6 +1,6 @@
 // The checks that the compiler asks an application for, by the types that `contract-engine generate` writes.
 
-import type { Stub } from '../base/stubs.js'
+import type { Stub } from '../../document/stubs.js'
 import type { Caller, Check } from './check.js'
 
 /** What is generated of each operation, as far as security is concerned. */

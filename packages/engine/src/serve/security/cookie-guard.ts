@@ -6,7 +6,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Operation } from '../../document/contract.js'
 import { type CredentialPlace, headerOf } from '../../document/security.js'
-import { Address, type AddressOptions } from '../base/address.js'
+import { Address, type AddressOptions } from '../paths/address.js'
 
 /** Whose pages may send requests with a cookie that is a credential. */
 export interface CookieOptions {

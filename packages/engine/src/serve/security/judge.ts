@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import { RequestError } from '../../document/request-error.js'
-import { statusOf } from '../base/errors.js'
+import { statusOf } from '../request/errors.js'
 import type { Caller, Credential } from './check.js'
 import { malformed } from './credentials.js'
 import type { Alternative, Plan, Step } from './plan.js'

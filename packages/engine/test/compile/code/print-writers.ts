@@ -8,10 +8,10 @@ import { createJudge } from '../../../src/compile/code/compilers.js'
 import { PrintedWriters } from '../../../src/compile/code/print-writers.js'
 import type { WriteJson } from '../../../src/document/functions.js'
 import { Reader } from '../../../src/document/reader.js'
+import { runtime } from '../../../src/runtime/runtime.js'
 import { contractWith, done } from '../../../src/testing/engine.js'
 import { rounds } from '../../../src/testing/nightly.js'
 import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
-import { runtime } from '../../../src/values/runtime.js'
 import { testLevels } from '../../fixtures/nested-references.js'
 
 type Schema = Readonly<Record<string, unknown>>

@@ -3,9 +3,9 @@
 import t from 'tap'
 import { valuesOf } from '../../../src/compile/examples/values.js'
 import { makingParts } from '../../../src/mock/made-response.js'
+import { formats } from '../../../src/runtime/formats.js'
 import { contractOf } from '../../../src/testing/engine.js'
 import { Random, randomPart, randomSchema } from '../../../src/testing/random-schemas.js'
-import { formats } from '../../../src/values/formats.js'
 
 const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })
 const text = { type: 'string' }

@@ -3,7 +3,7 @@
 import { stringify } from 'lossless-json'
 import t from 'tap'
 import { compilable, createAjv } from '../../../src/compile/schemas/ajv.js'
-import { createAllows } from '../../../src/values/exact-numbers.js'
+import { createAllows } from '../../../src/runtime/exact-numbers.js'
 
 const safe = Number.MAX_SAFE_INTEGER
 const edges = [

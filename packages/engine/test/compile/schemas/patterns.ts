@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createAjv } from '../../../src/compile/schemas/ajv.js'
-import { everyError } from '../../../src/values/explain.js'
+import { everyError } from '../../../src/runtime/explain.js'
 
 // 2^28 steps: 2 s.
 const long = `${'a'.repeat(28)}!`

@@ -5,7 +5,7 @@ import t from 'tap'
 import { parse, stringify } from 'yaml'
 import { readContract } from '../../../src/compile/index.js'
 import { type Contract, contractFiles } from '../../../src/index.js'
-import type { AddressOptions } from '../../../src/serve/base/address.js'
+import type { AddressOptions } from '../../../src/serve/paths/address.js'
 
 const paths = '{ /a: { get: { operationId: a, responses: { 200: { description: OK } } } } }'
 const text = `openapi: 3.1.0 # with a comment

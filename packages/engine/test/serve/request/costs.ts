@@ -4,7 +4,7 @@
 import t from 'tap'
 import { createJudge } from '../../../src/compile/code/compilers.js'
 import type { Schema } from '../../../src/document/contract.js'
-import { describeViolations } from '../../../src/values/messages.js'
+import { describeViolations } from '../../../src/runtime/messages.js'
 
 // CPU, not time: other processes may be busy, and take some of the caches. The slowest takes a tenth.
 const limitMs = 1_000

@@ -1,0 +1,21 @@
+// JSON: any `+json` type, too.
+
+import { parseJson } from '../../runtime/json.js'
+import { bySchema, inUtf8, type Kind, noFaults } from '../kind.js'
+
+export const json: Kind = {
+  isText: true,
+  isOfValue: true,
+  streams: undefined,
+  receivedAs: 'json',
+  received: {
+    read: (bytes) => ({ value: parseJson(bytes), faults: noFaults }),
+    query: 'decoded',
+  },
+  sent: {
+    typeOf: inUtf8,
+    check: bySchema,
+    writer: () => (body, toJson) => toJson(body) ?? '',
+    inJson: ({ schema }) => ({ schema }),
+  },
+}

@@ -1,0 +1,139 @@
+// Streams of items, framed as server-sent events (WHATWG HTML, section 9.2), lines of JSON, JSON text
+// sequences (RFC 7464), or rows of CSV (RFC 4180).
+
+import type { Content, EventData, Schema } from '../../document/contract.js'
+import { essence } from '../../document/media-types.js'
+import { utf8Fault } from '../../runtime/text.js'
+import { csv, rowFraming } from '../csv/served.js'
+import { because, type Kind, type ToJson, Unwritable } from '../kind.js'
+
+export const stream: Kind = {
+  isText: true,
+  isOfValue: false,
+  streams: 'items',
+  receivedAs: 'stream',
+  sent: {
+    // The others have no other charset.
+    typeOf: (mediaType) => (essence(mediaType) === 'text/csv' && csv.sent?.typeOf(mediaType)) || mediaType,
+    check: () => (body) => (isItems(body) ? undefined : because('the body must be an iterable of items')),
+    // Each item, or the data of each event if it has one schema.
+    inJson({ framing, schema, data }) {
+      if (framing === 'rows') return undefined
+      if (framing !== 'sse') return { schema }
+      const { properties } = schema as { properties?: { data?: Schema } }
+      return data?.length === 1 && data[0]?.isJson ? { schema: properties?.data } : undefined
+    },
+  },
+}
+
+/** The items of a stream, as a handler returns them. */
+export type Items = AsyncIterable<unknown> | Iterable<unknown>
+
+/** Whether a body is a stream of items. A text would be one of its characters. */
+export function isItems(body: unknown): body is Items {
+  return (
+    typeof body === 'object' && body !== null && (Symbol.asyncIterator in body || Symbol.iterator in body)
+  )
+}
+
+/**
+ * Whether an item is where its client goes on, and no event: without data, clients keep the id of one and do
+ * no more (WHATWG HTML, section 9.2.6).
+ */
+export function isPosition({ framing }: Content, item: unknown): boolean {
+  if (framing !== 'sse' || typeof item !== 'object' || item === null) return false
+  const { id, event, data } = item as Event
+  return id !== undefined && event === undefined && data === undefined
+}
+
+/**
+ * The text of an item.
+ * @throws {Unwritable} of one that cannot be written
+ */
+export type Frame = (item: unknown, toJson: ToJson) => string
+
+/** How a stream is written. */
+export interface Framing {
+  /** Before its first item, or its end. */
+  readonly start: string
+  readonly frame: Frame
+}
+
+/** How the items of a stream are written. @throws {OperatorError} if what writes them is not installed */
+export function framingOf(content: Content): Framing {
+  return content.framing === 'rows' ? rowFraming(content) : { start: '', frame: frameOf(content) }
+}
+
+function frameOf({ framing, data = [] }: Content): Frame {
+  if (framing === 'sse') return (item, toJson) => eventText(item as Event, data, toJson)
+  const start = framing === 'sequence' ? '\x1e' : ''
+  return (item, toJson) => `${start}${jsonText(item, toJson)}\n`
+}
+
+function jsonText(value: unknown, toJson: ToJson): string {
+  return toJson(value) ?? fail('is not a value of JSON')
+}
+
+interface Event {
+  readonly event?: unknown
+  readonly id?: unknown
+  readonly retry?: unknown
+  readonly data?: unknown
+}
+
+const fieldNames: readonly string[] = ['event', 'id', 'retry', 'data']
+
+function eventText(item: Event, forms: readonly EventData[], toJson: ToJson): string {
+  const other = Object.keys(item).find((name) => !fieldNames.includes(name))
+  if (other !== undefined) fail(`has the field ${other}, which events do not have`)
+  const { event, id, retry, data } = item
+  let text = ''
+  if (event !== undefined) text += `event: ${fieldText('event', event)}\n`
+  if (id !== undefined) text += `id: ${idText(id)}\n`
+  if (retry !== undefined) text += `retry: ${retryText(retry)}\n`
+  if (data !== undefined) text += dataLines(isText(data, event, forms) ? data : jsonText(data, toJson))
+  // In `data`, JSON has escaped it.
+  const fault = utf8Fault(text)
+  return fault === undefined ? `${text}\n` : fail(fault)
+}
+
+// A line break would begin another field.
+function fieldText(name: string, value: unknown): string {
+  if (typeof value !== 'string') return fail(`has no text as ${name}`)
+  if (/[\r\n\0]/.test(value)) return fail(`has a line break or NUL in ${name}`)
+  return value
+}
+
+// A client that reconnects sends it in a header, which would bring back other characters, or none of it.
+function idText(value: unknown): string {
+  const text = fieldText('id', value)
+  return /^([!-~]([ -~]*[!-~])?)?$/.test(text)
+    ? text
+    : fail('has an id that is no value of a header in ASCII')
+}
+
+function retryText(value: unknown): string {
+  const text = String(value)
+  return /^\d+$/.test(text) ? text : fail('has no whole number as retry')
+}
+
+// Clients read each of the three line breaks as LF.
+function dataLines(text: string): string {
+  if (!/[\r\n]/.test(text)) return `data: ${text}\n`
+  return text
+    .split(/\r\n|\r|\n/)
+    .map((line) => `data: ${line}\n`)
+    .join('')
+}
+
+// Whether data is written as it is, and not as JSON.
+function isText(data: unknown, event: unknown, forms: readonly EventData[]): data is string {
+  if (typeof data !== 'string') return false
+  return forms.some(({ isJson, events, texts }) => {
+    return !isJson && (events?.includes(event as string) ?? true) && (texts?.includes(data) ?? true)
+  })
+}
+
+function fail(problem: string): never {
+  throw new Unwritable(problem)
+}

@@ -1,0 +1,35 @@
+// Text: a string, or in a request what its schema has the text of.
+
+import { errorAt } from '../../runtime/messages.js'
+import { decodeText, noText, readText, utf8Fault } from '../../runtime/text.js'
+import { because, bySchema, inUtf8, type Kind, noFaults, Unwritable } from '../kind.js'
+
+export const text: Kind = {
+  isText: true,
+  isOfValue: false,
+  streams: undefined,
+  receivedAs: 'text',
+  received: {
+    read(bytes, { types }) {
+      const decoded = decodeText(bytes)
+      if (decoded === undefined) return { value: bytes, faults: [errorAt([], noText)] }
+      return { value: readText(decoded, types), faults: noFaults }
+    },
+    query: 'decoded',
+  },
+  sent: {
+    typeOf: inUtf8,
+    check(validate) {
+      const faultOf = bySchema(validate)
+      return (body) => (typeof body === 'string' ? faultOf(body) : because('the body must be text'))
+    },
+    writer: () => textOrBytes,
+  },
+}
+
+/** Text that UTF-8 can hold, or bytes, as they have been checked. */
+export function textOrBytes(body: unknown): string | Uint8Array {
+  const fault = typeof body === 'string' ? utf8Fault(body) : undefined
+  if (fault !== undefined) throw new Unwritable(fault)
+  return body as string | Uint8Array // as checked
+}

@@ -1,0 +1,72 @@
+// Requests without a route: 404 and 405.
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Contract } from '../../document/contract.js'
+import { ownError } from '../../document/request-error.js'
+import { requestPath } from '../../lib/request-path.js'
+import { checkUrl } from '../request/errors.js'
+import { mountedBelow } from './mounted.js'
+import { type Segment, segmentsOf } from './route-segments.js'
+
+const allowedAt: unique symbol = Symbol('openapi.allowedAt')
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    [allowedAt]?: AllowedMethods
+  }
+}
+
+/**
+ * Creates the handler of requests without a route, for `setNotFoundHandler`: it throws 404, or 405 with
+ * `Allow` (RFC 9110, sections 15.5.5 and 15.5.6), for the error handler. It must be created before the routes
+ * are added: Fastify itself does not distinguish an unknown path from an unknown method.
+ */
+export function notFoundHandler(
+  app: FastifyInstance,
+  contract: Contract,
+): (request: FastifyRequest) => never {
+  const allowedMethods = methodsOf(app)
+  return (request) => {
+    checkUrl(request, mountedBelow(request)?.contract ?? contract)
+    const allowed = allowedMethods(requestPath(request.url))
+    if (allowed.length === 0) throw ownError('route_not_found', 'There is nothing at this path.')
+    throw ownError('method_not_allowed', `${request.method} is not allowed here.`, {
+      headers: { Allow: allowed.join(', ') },
+    })
+  }
+}
+
+/** The methods allowed at a path, sorted. Empty for an unknown path. */
+type AllowedMethods = (path: string) => readonly string[]
+
+// An instance has those of the instance that it is a scope of.
+function methodsOf(app: FastifyInstance): AllowedMethods {
+  if (app[allowedAt] === undefined) app.decorate(allowedAt, collectMethods(app))
+  return app[allowedAt] as AllowedMethods
+}
+
+function collectMethods(app: FastifyInstance): AllowedMethods {
+  const methods = new Map<string, { segments: readonly Segment[]; names: Set<string> }>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const entry = methods.get(url) ?? { segments: segmentsOf(url), names: new Set<string>() }
+    for (const name of [method].flat()) entry.names.add(name)
+    methods.set(url, entry)
+  })
+  return (path) => {
+    const given = path.split('/')
+    const isAt = (segments: readonly Segment[]) =>
+      segments.length === given.length && segments.every((matches, i) => matches(given[i] ?? ''))
+    const allowed = [...methods.values()].filter(({ segments }) => isAt(segments))
+    return [...new Set(allowed.flatMap(({ names }) => [...names]))].sort()
+  }
+}
+
+/**
+ * Whether the request has a route. The router matches `/pets/` with `/pets/{petId}` and an empty parameter;
+ * that is none.
+ */
+export function hasRoute({ is404, params }: FastifyRequest): boolean {
+  if (is404) return false
+  for (const name in params as object) if ((params as Record<string, string>)[name] === '') return false
+  return true
+}
