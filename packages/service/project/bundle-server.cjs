@@ -23,13 +23,11 @@ function placesOf(root) {
   }
 }
 
-// What glue imports.
-const replaced = /^@seriousme\/openapi-schema-validator$/
-
 const options = {
   ...{ splitting: true, chunkNames: '[name]-[hash]' },
   ...{ bundle: true, platform: 'node', format: 'esm', target: 'node20.19', metafile: true },
   ...{ sourcemap: true, sourcesContent: false },
+  alias: { '@seriousme/openapi-schema-validator': 'contract-engine/valid-specification' }, // which glue imports
   // 5 MB less resident; Node prints the line of an uncaught error.
   ...{ minifyWhitespace: true, lineLimit: 500 },
   // For packages in CommonJS, which load modules of Node.
@@ -50,7 +48,7 @@ async function bundle(root) {
   if (isCurrent(root, version, before)) return
   const began = Date.now()
   const { build } = from('esbuild') // a production install has none, and runs what is there
-  const plugins = [withGlueValidator(places), latePackages(places), unneededOfFastify, mapsOfPackages]
+  const plugins = [latePackages(places), unneededOfFastify, mapsOfPackages]
   const define = { bundledEngineVersion: JSON.stringify(version) } // the plan is of this engine
   const project = { absWorkingDir: root, outdir: folder, entryPoints: programs(places) }
   const { metafile } = await build({ ...options, ...project, plugins, define })
@@ -120,13 +118,6 @@ function removeAllBut({ root, folder }, outputs) {
     if (/\.(js|map)$/.test(file) && path.dirname(file) !== 'static' && !kept.has(file))
       rmSync(path.join(folder, file))
 }
-
-const withGlueValidator = ({ engine }) => ({
-  name: 'glue-validator',
-  setup({ onResolve }) {
-    onResolve({ filter: replaced }, () => ({ path: path.join(engine, 'serve/glue/glue-validator.js') }))
-  },
-})
 
 // What is imported when it is needed stays a package: bundled, one in CommonJS would lose all its names but `default`. So
 // does what not every service installs.

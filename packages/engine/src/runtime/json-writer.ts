@@ -3,9 +3,7 @@
 import { stringify } from 'lossless-json'
 
 /** The JSON of any value, in which a bigint is a number; undefined of what JSON does not have. */
-export function json(value: unknown): string | undefined {
-  return stringify(value)
-}
+export const json: (value: unknown) => string | undefined = stringify
 
 /** The fields of an object beyond the declared ones, each with a comma before it. */
 export function others(object: Readonly<Record<string, unknown>>, declared: ReadonlySet<string>): string {

@@ -55,27 +55,20 @@ export function isOutOfSteps(error: unknown): boolean {
 
 /** Runs what judges parts of one value, one by one, and does not change it: they share what they know. */
 export function judgeTogether(run: () => void): void {
-  const { left, value, stepsOfSchemas, isExtended, shared } = count
-  begin(Number.POSITIVE_INFINITY, undefined, () => 0, true, shared)
+  const before = { ...count }
+  Object.assign(count, unbounded)
   try {
     run()
   } finally {
-    begin(left, value, stepsOfSchemas, isExtended, shared)
+    Object.assign(count, before)
   }
 }
 
-function begin(
-  left: number,
-  value: unknown,
-  stepsOfSchemas: () => number,
-  isExtended: boolean,
-  shared: unknown,
-): void {
-  count.left = left
-  count.value = value
-  count.stepsOfSchemas = stepsOfSchemas
-  count.isExtended = isExtended
-  count.shared = shared
+const unbounded = {
+  left: Number.POSITIVE_INFINITY,
+  value: undefined,
+  stepsOfSchemas: () => 0,
+  isExtended: true,
 }
 
 /** What all that judges the same value knows of its parts, made when it is asked for first. */

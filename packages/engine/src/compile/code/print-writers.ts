@@ -84,14 +84,13 @@ return t+']'
     const optional = fields.filter(({ isRequired }) => !isRequired)
     const isWhole = isClosed && fields.length === Object.keys(properties).length
     const begin = needed.map(({ key, json }, i) => `${before(key, i === 0 ? '{' : ',')}+${json}`).join('+')
-    const count = `let k=-${needed.length}\nfor(const _ in o)k++\n`
-    const rest = `if(k!==0)t+=others(o,d${name})\n`
+    const [count, rest, declared] = isWhole ? ['', '', ''] : ofOthers(name, fields, needed.length)
     return `function ${name}(o){
 ${returnUnlessPlain}let t=${begin === '' ? "''" : begin},v
-${isWhole ? '' : count}${optional.map((each) => optionalField(each, !isWhole)).join('')}${isWhole ? '' : rest}\
+${count}${optional.map((each) => optionalField(each, !isWhole)).join('')}${rest}\
 return ${begin === '' ? "'{'+t.slice(1)+'}'" : "t+'}'"}
 }
-${isWhole ? '' : `const d${name}=new Set(${literalOf(fields.map(({ key }) => key))})\n`}`
+${declared}`
   }
 }
 
@@ -99,6 +98,15 @@ ${isWhole ? '' : `const d${name}=new Set(${literalOf(fields.map(({ key }) => key
 const returnUnlessPlain = `const p=Object.getPrototypeOf(o)
 if((p!==Object.prototype&&p!==null)||typeof o.toJSON==='function')return json(o)
 `
+
+// What counts the fields of an object beyond those that are written, what writes them, and the names of the rest.
+function ofOthers(name: string, fields: readonly { readonly key: string }[], needed: number): string[] {
+  return [
+    `let k=-${needed}\nfor(const _ in o)k++\n`,
+    `if(k!==0)t+=others(o,d${name})\n`,
+    `const d${name}=new Set(${literalOf(fields.map(({ key }) => key))})\n`,
+  ]
+}
 
 // Those of all that describe the same object. Closed by one of them, it has no others than that one's.
 function fieldsOf(parts: readonly Schema[]) {

@@ -1,8 +1,7 @@
 // Ajv: instances with the server's keywords and formats, and the preparation of schemas for them.
 
-import { _, type Ajv, type CodeKeywordDefinition, type Options, type ValidateFunction } from 'ajv'
+import { _, type Ajv, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import prefixItems from 'ajv/dist/vocabularies/applicator/prefixItems.js'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, ofOtherDrafts, schemasIn } from '../../document/keywords.js'
 import { toRegExp } from '../../document/patterns.js'
@@ -11,13 +10,12 @@ import type { NumberMode } from '../../runtime/exact-numbers.js'
 import { formats } from '../../runtime/formats.js'
 import { addAlternatives } from './alternatives.js'
 import { addBytes } from './bytes-keyword.js'
-import { defaultOf } from './common-js.js'
 import { addDefaults } from './default-keywords.js'
 import { addUnevaluated } from './evaluated-keywords.js'
 import { addExactNumber } from './exact-number-keyword.js'
 import { withConditions, withExactNumbers } from './exact-numbers.js'
 import { addNullPrototype, withNullPrototypes } from './null-prototype-keyword.js'
-import { addBoundedPatterns } from './pattern-keyword.js'
+import { replaceKeyword } from './replaced-keyword.js'
 import { addSteps, stepsOfSchemas, withSteps } from './step-keyword.js'
 import { addTextKeywords } from './text-keywords.js'
 import { addUniqueItems } from './unique-items.js'
@@ -37,7 +35,6 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const ajv = new Ajv2020({ ...common, ...options, code })
   for (const [name, { validate }] of Object.entries(formats)) ajv.addFormat(name, validate)
   addTextKeywords(ajv)
-  addBoundedPatterns(ajv)
   addExactNumber(ajv, mode)
   addNullPrototype(ajv, mode)
   addBytes(ajv)
@@ -45,17 +42,12 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   addUniqueItems(ajv)
   addValues(ajv)
   addUnevaluated(ajv)
-  judgeTuplesLast(ajv)
+  // Last: until the first error, Ajv (8.20) skips what follows `prefixItems` if an array has fewer items.
+  replaceKeyword(ajv, 'prefixItems', (_cxt, own) => own())
   if (mode !== 'check') addDefaults(ajv)
   addSteps(ajv)
   changeOnceValid(ajv)
   return ajv
-}
-
-// Until the first error, Ajv (8.20) skips what follows `prefixItems` if an array has fewer items.
-function judgeTuplesLast(ajv: Ajv): void {
-  ajv.removeKeyword('prefixItems')
-  ajv.addKeyword(defaultOf(prefixItems) as CodeKeywordDefinition)
 }
 
 // Ajv's own `useDefaults` and `coerceTypes` would change a value while it is judged.

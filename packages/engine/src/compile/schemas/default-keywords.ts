@@ -1,31 +1,25 @@
 // The keywords of properties with a default (defaulted.ts).
 
-import { _, type Ajv, type CodeKeywordDefinition } from 'ajv'
-import properties from 'ajv/dist/vocabularies/applicator/properties.js'
+import { _, type Ajv } from 'ajv'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, extendedBy, mapSubschemas } from '../../document/keywords.js'
 import { noteExcuse } from '../../runtime/changes.js'
 import { changedIn, createNote, type Defaulting } from '../../runtime/defaulted.js'
 import type { Resolve } from '../../runtime/references.js'
-import { defaultOf } from './common-js.js'
 import { call, make, ofSchema } from './generated-code.js'
+import { replaceKeyword } from './replaced-keyword.js'
 
 /** Makes an Ajv note what defaults are to fill in, and adds the `excused` keyword to it. */
 export function addDefaults(ajv: Ajv): void {
-  const { code, ...own } = defaultOf(properties) as CodeKeywordDefinition
   const value: Defaulting = { defaulted: new Set(), compile: (schema) => ajv.compile(schema) }
   const defaulting = { value, code: _`defaulting` }
-  ajv.removeKeyword('properties')
-  ajv.addKeyword({
-    ...own,
-    before: 'patternProperties',
-    code: (cxt) => {
-      const all = ofSchema<Record<string, AnySchema>>(cxt)
-      if (changedIn(all.value).length > 0)
-        cxt.gen.code(call(cxt, make(cxt, createNote, all, defaulting), cxt.data))
-      code(cxt)
-    },
-  })
+  const note: Parameters<typeof replaceKeyword>[2] = (cxt, own) => {
+    const all = ofSchema<Record<string, AnySchema>>(cxt)
+    if (changedIn(all.value).length > 0)
+      cxt.gen.code(call(cxt, make(cxt, createNote, all, defaulting), cxt.data))
+    own()
+  }
+  replaceKeyword(ajv, 'properties', note, { before: 'patternProperties' })
   ajv.addKeyword({
     keyword: 'excused',
     type: 'object',

@@ -2,13 +2,10 @@
 // beside `$ref`, if/then/else and alternatives (Ajv issues 2483 and 2559, for 8.20), and take every item for
 // evaluated beside `contains`.
 
-import { _, type Ajv, type CodeKeywordDefinition, type KeywordCxt } from 'ajv'
+import { _, type Ajv, type KeywordCxt } from 'ajv'
 import { not } from 'ajv/dist/compile/codegen/index.js'
 import names from 'ajv/dist/compile/names.js'
 import { Type } from 'ajv/dist/compile/util.js'
-import contains from 'ajv/dist/vocabularies/applicator/contains.js'
-import items from 'ajv/dist/vocabularies/unevaluated/unevaluatedItems.js'
-import properties from 'ajv/dist/vocabularies/unevaluated/unevaluatedProperties.js'
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, applied, asksForUnevaluated, mapSchemas } from '../../document/keywords.js'
 import {
@@ -19,26 +16,23 @@ import {
 } from '../../runtime/evaluated.js'
 import { defaultOf } from './common-js.js'
 import { call, make, ofParent } from './generated-code.js'
+import { replaceKeyword } from './replaced-keyword.js'
 
 /** Replaces the keywords of an Ajv, and adds `evaluates`, which withEvaluations sets. */
 export function addUnevaluated(ajv: Ajv): void {
   ajv.opts.unevaluated = false // Ajv's own bookkeeping
-  const { code: _, ...ofContains } = defaultOf(contains) as CodeKeywordDefinition
-  const { code: __, ...ofProperties } = defaultOf(properties) as CodeKeywordDefinition
-  const { code: ___, ...ofItems } = defaultOf(items) as CodeKeywordDefinition
-  for (const keyword of ['contains', 'unevaluatedProperties', 'unevaluatedItems']) ajv.removeKeyword(keyword)
   // Before all others: a schema does not see what those beside it evaluate.
   ajv.addKeyword({ keyword: 'evaluates', before: '$dynamicAnchor', code: noteEvaluated })
-  ajv.addKeyword({ ...ofContains, code: judgeContains })
-  ajv.addKeyword({
-    ...ofProperties,
-    code: (cxt) => judgeOthers(cxt, Type.Str, createOtherProperties, 'unevaluatedProperty'),
-  })
-  ajv.addKeyword({
-    ...ofItems,
-    trackErrors: true,
-    code: (cxt) => judgeOthers(cxt, Type.Num, createOtherItems, 'len'),
-  })
+  replaceKeyword(ajv, 'contains', judgeContains)
+  replaceKeyword(ajv, 'unevaluatedProperties', (cxt) =>
+    judgeOthers(cxt, Type.Str, createOtherProperties, 'unevaluatedProperty'),
+  )
+  replaceKeyword(
+    ajv,
+    'unevaluatedItems',
+    (cxt) => judgeOthers(cxt, Type.Num, createOtherItems, 'len'),
+    { trackErrors: true }, // as the other has
+  )
 }
 
 function noteEvaluated(cxt: KeywordCxt): void {

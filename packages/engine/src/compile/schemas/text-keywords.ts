@@ -1,46 +1,44 @@
-// Replaces Ajv's `maxLength` and `minLength`, which count the characters of each text, and its `pattern` of texts
-// without NUL. A text has at most its length of characters, and fewer only if it has pairs: most need no count.
+// Replaces Ajv's `maxLength` and `minLength`, which count the characters of each text: a text has at most its
+// length of characters, and fewer only if it has pairs, so most need no count. And its `pattern`, of texts without
+// NUL, and of texts that may be too long for it.
 
-import { _, type Ajv, type Code, type CodeKeywordDefinition, type KeywordCxt } from 'ajv'
+import { _, type Ajv, type Code, type KeywordCxt } from 'ajv'
 import { useFunc } from 'ajv/dist/compile/util.js'
 import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
+import { usePattern } from 'ajv/dist/vocabularies/code.js'
+import { replaceKeyword } from './replaced-keyword.js'
 
 const { default: ucs2length } = ucs2lengthModule
 
 /** Replaces the keywords of an Ajv. */
 export function addTextKeywords(ajv: Ajv): void {
-  replace(ajv, 'maxLength', isTooLong)
-  replace(ajv, 'minLength', isTooShort)
-  replace(ajv, 'pattern', (cxt) =>
-    withoutNul.includes(cxt.schema) ? _`${cxt.data}.includes("\\0")` : undefined,
-  )
+  const replace = (keyword: string, code: Parameters<typeof replaceKeyword>[2]) =>
+    replaceKeyword(ajv, keyword, code, { before: 'format' }) // where they were: a pattern sees no text that is too long
+  replace('maxLength', (cxt) => cxt.fail(isLonger(cxt, cxt.schema)))
+  replace('minLength', (cxt) => cxt.fail(isShorter(cxt, cxt.schema)))
+  replace('pattern', (cxt, own) => {
+    if (withoutNul.includes(cxt.schema)) cxt.fail(_`${cxt.data}.includes("\\0")`)
+    else if (ajv.opts.allErrors === true) failUnlessTooLong(cxt)
+    else own()
+  })
 }
 
 // What PostgreSQL can store, which `includes` judges in half the time.
 const withoutNul: readonly unknown[] = ['^[^\\x00]*$', '^[^\\u0000]*$']
 
-function replace(ajv: Ajv, keyword: string, faultOf: (cxt: KeywordCxt) => Code | undefined): void {
-  const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition // Ajv has them
-  ajv.removeKeyword(keyword)
-  ajv.addKeyword({
-    ...definition,
-    keyword, // one definition is of both lengths
-    before: 'format', // where they were: a pattern sees no text that is too long
-    code(cxt, type) {
-      const fault = faultOf(cxt)
-      if (fault === undefined) definition.code(cxt, type)
-      else cxt.fail(fault)
-    },
-  })
+// Its maxLength may be all that bounds the time of a pattern. Where Ajv reports one error, it stops there by itself.
+function failUnlessTooLong(cxt: KeywordCxt): void {
+  const { maxLength } = cxt.parentSchema as { readonly maxLength?: number }
+  const fails = _`!${usePattern(cxt, cxt.schema)}.test(${cxt.data})`
+  cxt.fail(maxLength === undefined ? fails : _`!(${isLonger(cxt, maxLength)}) && ${fails}`)
 }
 
-function isTooLong(cxt: KeywordCxt): Code {
-  const { data, schema: most } = cxt
-  return _`${data}.length > ${most} && ${characters(cxt)} > ${most}`
+function isLonger(cxt: KeywordCxt, most: number): Code {
+  return _`${cxt.data}.length > ${most} && ${characters(cxt)} > ${most}`
 }
 
-function isTooShort(cxt: KeywordCxt): Code {
-  const { data, schema: least } = cxt
+function isShorter(cxt: KeywordCxt, least: number): Code {
+  const { data } = cxt
   const isShort = _`${data}.length < ${least}`
   return least <= 1
     ? isShort

@@ -1,9 +1,10 @@
 // Replaces Ajv's `enum` and `const`, which compare a value with each that the schema lists.
 
-import { _, type Ajv, type Code, type CodeKeywordDefinition, type KeywordCxt, type Name } from 'ajv'
+import { _, type Ajv, type Code, type KeywordCxt, type Name } from 'ajv'
 import { or } from 'ajv/dist/compile/codegen/index.js'
 import { isAmong } from '../../runtime/canonical.js'
 import { call, make, ofSchema, type Part } from './generated-code.js'
+import { replaceKeyword } from './replaced-keyword.js'
 
 /** Replaces both keywords of an Ajv. Those of schemas for numbers are in `exactNumber`. */
 export function addValues(ajv: Ajv): void {
@@ -15,14 +16,9 @@ export function addValues(ajv: Ajv): void {
 }
 
 function replace(ajv: Ajv, keyword: string, valuesOf: (cxt: KeywordCxt) => Part<readonly unknown[]>): void {
-  const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition // Ajv has both
-  ajv.removeKeyword(keyword)
-  ajv.addKeyword({
-    ...definition,
-    code(cxt) {
-      const values = valuesOf(cxt)
-      cxt.pass(textTest(cxt.data, values.value) ?? call(cxt, make(cxt, isAmong, values), cxt.data))
-    },
+  replaceKeyword(ajv, keyword, (cxt) => {
+    const values = valuesOf(cxt)
+    cxt.pass(textTest(cxt.data, values.value) ?? call(cxt, make(cxt, isAmong, values), cxt.data))
   })
 }
 

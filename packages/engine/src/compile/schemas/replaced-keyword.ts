@@ -1,0 +1,24 @@
+// Keywords of Ajv whose code is another one here; all else that Ajv says of them stays.
+
+import type { Ajv, CodeKeywordDefinition, KeywordCxt } from 'ajv'
+
+/**
+ * Replaces the code of a keyword of an Ajv.
+ * @param code gets what writes Ajv's own
+ * @param changes to what else Ajv says of it, such as the keyword that it stays before
+ */
+export function replaceKeyword(
+  ajv: Ajv,
+  keyword: string,
+  code: (cxt: KeywordCxt, own: () => void) => void,
+  changes: Partial<CodeKeywordDefinition> = {},
+): void {
+  const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition // Ajv has it
+  ajv.removeKeyword(keyword)
+  ajv.addKeyword({
+    ...definition,
+    keyword, // one definition is of both lengths
+    ...changes,
+    code: (cxt, type) => code(cxt, () => definition.code(cxt, type)),
+  })
+}
