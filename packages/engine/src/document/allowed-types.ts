@@ -1,6 +1,7 @@
 // The types that a schema allows, as far as its keywords show: they decide how the text of a parameter or of
 // a form's field is read.
 
+import { choicesOf } from './keywords.js'
 import { type Node, nodesOf } from './reader.js'
 
 type Types = readonly string[]
@@ -21,7 +22,7 @@ export function typesOf(schema: Node): Types | undefined {
   if (schema.type !== undefined) return [schema.type].flat() as string[]
   if (schema.const !== undefined) return [typeOf(schema.const)]
   if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOf))]
-  const choices = [nodesOf(schema.anyOf), nodesOf(schema.oneOf)].filter((each) => each.length > 0)
+  const choices = choicesOf(schema).map(({ alternatives }) => nodesOf(alternatives))
   const all = [...nodesOf(schema.allOf).map(typesOf), ...choices.map((each) => unionOf(each.map(typesOf)))]
   const known = all.filter((each) => each !== undefined)
   if (known.length > 0) return known.reduce(both)

@@ -24,10 +24,17 @@ export interface SchemaKeyword {
   readonly isCondition: boolean
 }
 
+/** The keywords by which a value must match one of several schemas: exactly one, or at least one. */
+export const choiceKeywords = ['oneOf', 'anyOf'] as const
+
+export type ChoiceKeyword = (typeof choiceKeywords)[number]
+
+/** The keywords that compose a schema of others, which describe the same value. */
+export const composingKeywords = ['allOf', ...choiceKeywords] as const
+
 const table: readonly [string, SchemaKeyword['holds'], SchemaKeyword['appliesTo'], 'condition'?][] = [
   ['allOf', 'list', 'value'],
-  ['anyOf', 'list', 'value'],
-  ['oneOf', 'list', 'value'],
+  ...choiceKeywords.map((keyword) => [keyword, 'list', 'value'] as [string, 'list', 'value']),
   ['then', 'one', 'value'],
   ['else', 'one', 'value'],
   ['dependentSchemas', 'map', 'value'],
@@ -70,7 +77,7 @@ export const keywordTypes: ReadonlyMap<string, string> = new Map(
   }).flatMap(([type, keywords]) => keywords.split(' ').map((keyword) => [keyword, type] as const)),
 )
 const ofAnyType: ReadonlySet<string> = new Set([
-  ...['type', 'enum', 'const', 'format', '$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'not'],
+  ...['type', 'enum', 'const', 'format', '$ref', '$dynamicRef', ...composingKeywords, 'not'],
   ...['if', 'then', 'else'],
 ])
 
@@ -169,6 +176,26 @@ export function schemasIn(schema: AnySchema, isEntered = (_: Subschema) => true)
   if (typeof schema !== 'object') return []
   const inner = subschemasOf(schema).filter(isEntered)
   return [...inner.flatMap((each) => schemasIn(each.schema, isEntered)), schema]
+}
+
+/** Each choice of a schema, and its alternatives. */
+export function choicesOf(schema: Schema): { keyword: ChoiceKeyword; alternatives: readonly AnySchema[] }[] {
+  return choiceKeywords.flatMap((keyword) => {
+    const alternatives = schema[keyword]
+    return Array.isArray(alternatives) && alternatives.length > 0 ? [{ keyword, alternatives }] : []
+  })
+}
+
+/** The alternatives of all choices of a schema; `true` and `false` read as empty. */
+export function alternativesOf(schema: Schema): Schema[] {
+  return choicesOf(schema).flatMap(({ alternatives }) =>
+    alternatives.map((each) => (isNode(each) ? each : {})),
+  )
+}
+
+/** Whether a keyword is that of a choice. */
+export function isChoice(keyword: unknown): keyword is ChoiceKeyword {
+  return choiceKeywords.some((each) => each === keyword)
 }
 
 /** A schema and those within it that describe the same value, as in `allOf` and `then`; no conditions. */

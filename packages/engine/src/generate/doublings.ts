@@ -5,7 +5,7 @@
 import { referencesIn } from '../document/component-kinds.js'
 import type { Schema } from '../document/contract.js'
 import type { Pointer, Problem } from '../document/contract-error.js'
-import { type Subschema, schemasIn, subschemasOf } from '../document/keywords.js'
+import { choiceKeywords, type Subschema, schemasIn, subschemasOf } from '../document/keywords.js'
 import { circularRefs, pointerKeys, pointerTo } from '../document/pointer.js'
 import { Reader } from '../document/reader.js'
 import { choiceOf } from '../runtime/choices.js'
@@ -64,7 +64,7 @@ function createDoubled(refs: ReadonlySet<string>, resolve: Resolve): (schema: Sc
     const own = [members((each) => each !== 'contains'), members((each) => each === 'contains')]
     const by = (...keywords: readonly string[]) =>
       parts.filter(({ keyword }) => keywords.includes(keyword)).map((each) => waysOf(resolve(each.schema)))
-    const chosen = ['anyOf', 'oneOf'].map((keyword) =>
+    const chosen = choiceKeywords.map((keyword) =>
       united(by(keyword), areExclusive(schema, keyword, resolve) ? Math.max : sum),
     )
     const branches = united(by('then', 'else'), Math.max)

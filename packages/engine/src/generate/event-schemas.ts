@@ -4,7 +4,7 @@
 import { referencesIn } from '../document/component-kinds.js'
 import type { Pointer } from '../document/contract-error.js'
 import { framingOf } from '../document/framing.js'
-import type { AnySchema } from '../document/keywords.js'
+import { type AnySchema, isChoice } from '../document/keywords.js'
 import { pointerTo, valueAt } from '../document/pointer.js'
 import { nodeOf, type Reader } from '../document/reader.js'
 import { eventSchemaOf, readEvents } from '../kinds/stream/declared-events.js'
@@ -45,7 +45,7 @@ function placesByRef(document: object): Places {
 function isOfEvents(reader: Reader, places: Places, at: Pointer): boolean {
   const isIt = (place: Pointer) => isOfEvents(reader, places, place)
   const [parent, keyword] = [at.slice(0, -2), at.at(-2)]
-  if (keyword === 'oneOf' || keyword === 'anyOf') return isIt(parent)
+  if (isChoice(keyword)) return isIt(parent)
   if (at[0] !== 'components' || at.length > 3) return isItemOfEvents(reader, at)
   return places.get(pointerTo(at))?.every(isIt) ?? false
 }

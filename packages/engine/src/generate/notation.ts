@@ -2,6 +2,7 @@
 // written, so a body is `Pet` where its schema has that name, rather than a path through `operations`.
 
 import type { Content, Contract, Header } from '../document/contract.js'
+import { composingKeywords } from '../document/keywords.js'
 import { nodeOf, Reader } from '../document/reader.js'
 import { isBig } from '../lib/exact-number.js'
 import { filledNames } from './filled.js'
@@ -75,7 +76,7 @@ const primitives = new Map([
 /** The type of a header that is any string, number or boolean; otherwise undefined. */
 export function primitiveType(header: Pick<Header, 'schema'>): string | undefined {
   const schema = nodeOf(header.schema) // none beside `content`
-  if (['enum', 'const', 'allOf', 'anyOf', 'oneOf'].some((keyword) => keyword in schema)) return undefined
+  if (['enum', 'const', ...composingKeywords].some((keyword) => keyword in schema)) return undefined
   return schema.type === 'integer' && isBig(schema.format) ? 'bigint' : primitives.get(String(schema.type))
 }
 

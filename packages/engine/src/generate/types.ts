@@ -10,7 +10,14 @@ import { withoutDynamicRefs } from '../compile/source/dynamic-refs.js'
 import { resolved } from '../compile/source/resolved.js'
 import { rounded } from '../compile/source/upgrade.js'
 import type { Contract } from '../document/contract.js'
-import { isNode, mapValues, partsOf, subschemasOf } from '../document/keywords.js'
+import {
+  choicesOf,
+  composingKeywords,
+  isNode,
+  mapValues,
+  partsOf,
+  subschemasOf,
+} from '../document/keywords.js'
 import { operationIn, operationsIn } from '../document/methods.js'
 import { jsonPointer, resolvePointer } from '../document/pointer.js'
 import { nodeOf, nodesOf, Reader } from '../document/reader.js'
@@ -260,7 +267,7 @@ function literal(value: unknown): TypeNode {
 
 // An object that allows no properties.
 function isEmpty(schema: Readonly<Record<string, unknown>>): boolean {
-  const hasParts = ['properties', 'patternProperties', 'allOf', 'anyOf', 'oneOf'].some((key) => key in schema)
+  const hasParts = ['properties', 'patternProperties', ...composingKeywords].some((key) => key in schema)
   return schema.additionalProperties === false && !hasParts
 }
 
@@ -335,7 +342,7 @@ function withTypedParts(document: object): object {
   return { ...copy, components: { ...copy.components, schemas: { ...copy.components?.schemas, ...parts } } }
 }
 
-const misread: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', ...schemaFields])
+const misread: ReadonlySet<string> = new Set([...composingKeywords, ...schemaFields])
 // Of which it makes `never`.
 const nothing = { enum: [] }
 
@@ -388,7 +395,7 @@ function withRequiredParts(reader: Reader, schema: SchemaNode): SchemaNode {
     if (missing.length === 0) return part
     return { ...others, required, properties: { ...nodeOf(properties), ...those(missing, declared) } }
   }
-  const entries = ['allOf', 'anyOf', 'oneOf'].flatMap((key) =>
+  const entries = composingKeywords.flatMap((key) =>
     Array.isArray(schema[key]) ? [[key, (schema[key] as unknown[]).map(completed)]] : [],
   )
   return withPart({ ...schema, ...Object.fromEntries(entries) }, Object.keys(inherited), declared)
@@ -443,11 +450,11 @@ function fieldAt($ref: string, field: unknown): unknown {
 // mapping to a schema within another one.
 function typableDiscriminator(reader: Reader, schema: Readonly<Record<string, unknown>>): object {
   const { discriminator, ...others } = schema
-  const alternatives = others.oneOf ?? others.anyOf
-  if (!Array.isArray(alternatives)) return schema
+  const [choice] = choicesOf(others)
+  if (choice === undefined) return schema
   // By openapi-typescript, the property of each alternative would be there.
   if (nodeOf(discriminator).defaultMapping !== undefined || hasOtherThanText(reader, schema)) return others
-  const refs = alternatives.map((each) => nodeOf(each).$ref)
+  const refs = nodesOf(choice.alternatives).map(({ $ref }) => $ref)
   const { mapping, ...own } = nodeOf(discriminator)
   const entries = Object.entries(nodeOf(mapping)).filter(([, target]) => refs.includes(target))
   return { ...others, discriminator: { ...own, mapping: Object.fromEntries(entries) } }

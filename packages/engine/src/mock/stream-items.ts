@@ -5,7 +5,8 @@ import { flatParts } from '../compile/examples/flat-schema.js'
 import { jsonOf } from '../compile/examples/given.js'
 import { examplesIn, type ValueParts, valuesOf } from '../compile/examples/values.js'
 import type { Content } from '../document/contract.js'
-import { type Node, nodeOf, nodesOf } from '../document/reader.js'
+import { alternativesOf } from '../document/keywords.js'
+import { type Node, nodeOf } from '../document/reader.js'
 
 type IsItem = (item: unknown) => boolean
 
@@ -95,7 +96,7 @@ function withoutOrders(event: Node, names: readonly unknown[], isValid: IsItem):
 
 // The examples of names, of events of each kind (kinds/stream/declared-events.ts).
 function namesGiven(schema: Node, { reader }: ValueParts): readonly unknown[] {
-  const kinds = [schema, ...nodesOf(schema.oneOf), ...nodesOf(schema.anyOf)]
+  const kinds = [schema, ...alternativesOf(schema)]
   const names = kinds.flatMap(({ properties }) => nodeOf(properties).event ?? [])
   return (flatParts(names, reader, ([first]) => first) ?? []).flatMap(examplesIn)
 }

@@ -2,7 +2,7 @@
 // length is validated, in bytes (OpenAPI 3.1.1, section 4.4.2).
 
 import { Readable } from 'node:stream'
-import { type AnySchema, mapSchemas } from '../document/keywords.js'
+import { type AnySchema, choiceKeywords, mapSchemas } from '../document/keywords.js'
 
 interface Rules {
   readonly minLength?: number
@@ -25,7 +25,7 @@ export function problemWithBytes(
 export function withBytes<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, (each) => {
     const { type = 'string', minLength, maxLength, ...others } = each
-    if (![type].flat().includes('string') || ['items', 'anyOf', 'oneOf'].some((key) => key in each))
+    if (![type].flat().includes('string') || ['items', ...choiceKeywords].some((key) => key in each))
       return each
     return {
       ...others,

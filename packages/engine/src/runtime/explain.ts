@@ -7,7 +7,13 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Schema } from '../document/contract.js'
 import type { Validator } from '../document/functions.js'
-import { type AnySchema, isNode, schemaKeywords } from '../document/keywords.js'
+import {
+  type AnySchema,
+  type ChoiceKeyword,
+  choicesOf,
+  isNode,
+  schemaKeywords,
+} from '../document/keywords.js'
 import { toRegExp } from '../document/patterns.js'
 import { jsonPointer } from '../document/pointer.js'
 import { has as hasOwn } from './changes.js'
@@ -115,7 +121,7 @@ interface Plans {
   readonly areTexts: boolean
   of(schema: Schema): Plan
   targetOf(ref: string): AnySchema
-  choiceOf(schema: Schema, keyword: 'anyOf' | 'oneOf'): Choice
+  choiceOf(schema: Schema, keyword: ChoiceKeyword): Choice
 }
 
 function createPlans(ajv: Known, mode: NumberMode, assertions: Assertions): Plans {
@@ -257,7 +263,7 @@ function dependents({ dependentSchemas }: Schema, value: unknown): [name: string
 }
 
 function applyAlternatives(
-  keyword: 'anyOf' | 'oneOf',
+  keyword: ChoiceKeyword,
   schema: Schema,
   value: unknown,
   at: string,
@@ -410,13 +416,11 @@ function* acceptedParts(schema: AnySchema, value: unknown, found: Gathered): Gen
   const { $ref, allOf = [], if: condition, dependentSchemas } = schema
   const parts = [...(allOf as AnySchema[])]
   if (typeof $ref === 'string') parts.push(found.plans.targetOf($ref))
-  for (const keyword of ['anyOf', 'oneOf'] as const) {
-    if (schema[keyword] === undefined) continue
-    const all = schema[keyword] as readonly AnySchema[]
+  for (const { keyword, alternatives } of choicesOf(schema)) {
     const candidates = found.plans
       .choiceOf(schema, keyword)
       .candidatesOf(value)
-      .map((i) => all[i] ?? true)
+      .map((i) => alternatives[i] ?? true)
     parts.push(...candidates.filter((each) => matches(each, value, found)))
   }
   if (condition !== undefined) {

@@ -2,7 +2,7 @@
 
 import type { Schema } from '../../document/contract.js'
 import type { Problem } from '../../document/contract-error.js'
-import { checkedFormats, ofOtherDrafts } from '../../document/keywords.js'
+import { checkedFormats, choicesOf, ofOtherDrafts } from '../../document/keywords.js'
 import { isLegacyPattern } from '../../document/patterns.js'
 import { pointerTo, resolvePointer } from '../../document/pointer.js'
 import { nodesOf } from '../../document/reader.js'
@@ -95,8 +95,8 @@ function ofDynamicRef(
 }
 
 // Of one with a discriminator.
-function ofParent({ oneOf, anyOf }: Schema): string | undefined {
-  if ((oneOf ?? anyOf) !== undefined) return undefined
+function ofParent(schema: Schema): string | undefined {
+  if (choicesOf(schema).length > 0) return undefined
   return (
     'the discriminator does not select the schemas that extend this one, which are not checked: ' +
     'list them in oneOf'

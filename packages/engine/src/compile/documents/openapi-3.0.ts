@@ -1,7 +1,14 @@
 // Converts the contract to OpenAPI 3.0, for tools that do not support 3.1. Constraints that 3.0 cannot
 // express are dropped, so the result may allow more than the service does.
 
-import { mapValues, partsOf, schemaKeywords, subschemasOf } from '../../document/keywords.js'
+import {
+  choicesOf,
+  composingKeywords,
+  mapValues,
+  partsOf,
+  schemaKeywords,
+  subschemasOf,
+} from '../../document/keywords.js'
 import { isJson } from '../../document/media-types.js'
 import { methodFields } from '../../document/methods.js'
 import { type Node, nodeOf } from '../../document/reader.js'
@@ -221,7 +228,7 @@ function typeOf(value: unknown): string {
 
 // `anyOf: [A, {type: 'null'}]`: a nullable A, which generators understand, if A says its type itself.
 function withoutNull(node: Node): Node {
-  const keyword = ['anyOf', 'oneOf'].find((each) => Array.isArray(node[each]))
+  const [{ keyword } = {}] = choicesOf(node)
   if (keyword === undefined) return node
   const { [keyword]: all, ...others } = node as Readonly<Record<string, Node[]>>
   const [one, ...more] = (all ?? []).filter((each) => !isNull(each))
@@ -236,6 +243,6 @@ function isNull({ enum: values }: Node): boolean {
 
 // What refers or combines may refuse null.
 function isMergeable(one: Node, others: Node): boolean {
-  const combines = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not'].some((each) => each in one)
+  const combines = ['$ref', ...composingKeywords, 'not'].some((each) => each in one)
   return one.type !== undefined && !combines && !Object.keys(one).some((each) => each in others)
 }

@@ -2,6 +2,7 @@
 // where words would be longer than the schema.
 
 import { stringify } from 'lossless-json'
+import { choicesOf, composingKeywords } from '../../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { exactly } from '../../runtime/exact-values.js'
 
@@ -30,19 +31,25 @@ function schemaNameOf(ref: string): string {
 // More would make a line too long to read.
 const valuesMax = 8
 
-function isLong({ properties, allOf, anyOf, oneOf, enum: values }: Node): boolean {
-  const isComposed = [properties, allOf, anyOf, oneOf].some((each) => each !== undefined)
-  return isComposed || (Array.isArray(values) && values.length > valuesMax)
+function isLong(schema: Node): boolean {
+  const { properties, enum: values } = schema
+  return (
+    properties !== undefined || isComposed(schema) || (Array.isArray(values) && values.length > valuesMax)
+  )
+}
+
+function isComposed(schema: Node): boolean {
+  return composingKeywords.some((keyword) => schema[keyword] !== undefined)
 }
 
 type Inner = (schema: unknown) => string
 
 function ownWords(schema: Node, inner: Inner): string {
-  const { allOf, anyOf, oneOf, type } = schema
+  const { allOf, type } = schema
   const parts = [
     ...(hasType(schema) ? [typeWords(schema, inner)] : []),
     ...[allOf].filter(Array.isArray).flatMap((each) => each.filter((one) => one !== true).map(inner)),
-    ...[anyOf, oneOf].filter(Array.isArray).map((each) => alternatives(each.map(inner))),
+    ...choicesOf(schema).map((each) => alternatives(each.alternatives.map(inner))),
   ]
   return parts.length > 0 ? parts.join(' and ') : String(type ?? 'any')
 }
@@ -52,8 +59,9 @@ function alternatives(all: readonly string[]): string {
 }
 
 // `type: object` beside alternatives adds nothing to them.
-function hasType({ type, enum: values, const: value, properties, allOf, anyOf, oneOf }: Node): boolean {
-  const isShown = type !== 'object' || [allOf, anyOf, oneOf].every((each) => each === undefined)
+function hasType(schema: Node): boolean {
+  const { type, enum: values, const: value, properties } = schema
+  const isShown = type !== 'object' || !isComposed(schema)
   return [isShown ? type : undefined, values, value, properties].some((each) => each !== undefined)
 }
 

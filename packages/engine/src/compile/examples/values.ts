@@ -2,7 +2,7 @@
 // less. The same schema has the same values in the same order. Who asks takes the first that its validator
 // accepts.
 
-import { type AnySchema, keywordTypes } from '../../document/keywords.js'
+import { type AnySchema, composingKeywords, keywordTypes } from '../../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { flatParts } from './flat-schema.js'
 import { numberBy } from './numbers.js'
@@ -242,7 +242,7 @@ class Draft {
 const waysMax = 8
 
 function isComposed(schema: unknown): boolean {
-  const names = ['oneOf', 'anyOf', 'not', 'if', 'dependentSchemas', 'dependentRequired', 'allOf', '$ref']
+  const names = [...composingKeywords, 'not', 'if', 'dependentSchemas', 'dependentRequired', '$ref']
   return typeof schema === 'object' && schema !== null && names.some((each) => each in schema)
 }
 

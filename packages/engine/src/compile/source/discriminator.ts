@@ -1,7 +1,7 @@
 // Discriminators: which values of a property select which alternative. It is decided here once, and written
 // out as the mapping, which validators, types and other tools read.
 
-import { extendedBy, isNode } from '../../document/keywords.js'
+import { choicesOf, extendedBy, isNode } from '../../document/keywords.js'
 import { resolvePointer } from '../../document/pointer.js'
 import { type Node, nodeOf, nodesOf, type Reader } from '../../document/reader.js'
 
@@ -19,7 +19,7 @@ export interface Mapped {
  */
 export function withMapping(reader: Reader, schema: Node, at: () => string): Mapped {
   const { discriminator, ...others } = schema
-  if (!isNode(discriminator) || !Array.isArray(schema.oneOf ?? schema.anyOf)) return { schema, ignored: [] }
+  if (!isNode(discriminator) || choicesOf(schema).length === 0) return { schema, ignored: [] }
   const { written, ...own } = discriminator
   const property = String(own.propertyName)
   const alternatives = alternativesIn(reader, schema, at(), written as WrittenRefs | undefined)
@@ -56,6 +56,8 @@ interface Alternative {
   readonly place: string
 }
 
+const noChoice = { keyword: undefined, alternatives: [] }
+
 type WrittenRefs = readonly (string | undefined)[]
 
 /**
@@ -63,14 +65,16 @@ type WrittenRefs = readonly (string | undefined)[]
  * their targets. The mapping uses them.
  */
 export function withWrittenRefs(schema: Node): Node {
-  const { discriminator, oneOf, anyOf } = schema
-  if (!isNode(discriminator) || !Array.isArray(oneOf ?? anyOf)) return schema
-  return { ...schema, discriminator: { ...discriminator, written: nodesOf(oneOf ?? anyOf).map(refOf) } }
+  const { discriminator } = schema
+  const [choice] = choicesOf(schema)
+  if (!isNode(discriminator) || choice === undefined) return schema
+  const written = nodesOf(choice.alternatives).map(refOf)
+  return { ...schema, discriminator: { ...discriminator, written } }
 }
 
 function alternativesIn(reader: Reader, schema: Node, at: string, written: WrittenRefs = []): Alternative[] {
-  const keyword = Array.isArray(schema.oneOf) ? 'oneOf' : 'anyOf'
-  return nodesOf(schema[keyword]).map((each, i) => {
+  const [{ keyword, alternatives } = noChoice] = choicesOf(schema)
+  return nodesOf(alternatives).map((each, i) => {
     const ref = refOf(each)
     const target = ref === undefined ? each : reader.node({ $ref: ref })
     return { ref: written[i] ?? ref, target, place: ref ?? `${at}/${keyword}/${i}` }
@@ -174,6 +178,8 @@ export function hasOtherThanText(reader: Reader, schema: Node): boolean {
     const isText = Array.isArray(values) && values.every((each) => typeof each === 'string')
     return !isText || ![type].flat().includes('string')
   }
-  const alternatives = reader.list(schema.oneOf ?? schema.anyOf)
-  return alternatives.some((each) => [...extendedBy(each, (part) => reader.node(part))].some(isOther))
+  const [{ alternatives } = noChoice] = choicesOf(schema)
+  return reader
+    .list(alternatives)
+    .some((each) => [...extendedBy(each, (part) => reader.node(part))].some(isOther))
 }

@@ -2,7 +2,13 @@
 // moves keywords beside a `$ref` into `allOf`, so that following the reference does not lose them.
 
 import { stringify } from 'lossless-json'
-import { changedMembers, exactExamples, exactNumbers } from '../../document/keywords.js'
+import {
+  changedMembers,
+  choicesOf,
+  composingKeywords,
+  exactExamples,
+  exactNumbers,
+} from '../../document/keywords.js'
 import type { Node } from '../../document/reader.js'
 import { isOpenApi30 } from '../../document/versions.js'
 import { type Place, pathItemFields, referenceFields, walk } from '../../document/walk.js'
@@ -80,14 +86,15 @@ interface DiscriminatorNode {
 // the names.
 function withBranches(node: Node): Node {
   const discriminator = node.discriminator as DiscriminatorNode | undefined
-  const keyword = Array.isArray(node.oneOf) ? 'oneOf' : 'anyOf'
-  const alternatives = node[keyword]
-  if (typeof discriminator !== 'object' || discriminator === null || !Array.isArray(alternatives)) return node
+  const [choice] = choicesOf(node)
+  if (typeof discriminator !== 'object' || discriminator === null || choice === undefined) return node
   const mapping = Object.entries(discriminator.mapping ?? {})
-  const branches = (alternatives as Node[]).map((each, i) => {
+  const branches = (choice.alternatives as Node[]).map((each, i) => {
     const ref = refOf(each)
     const isIt = (target = '') =>
-      ref === undefined ? target.endsWith(`/${keyword}/${i}`) : target === ref || target === lastName(ref)
+      ref === undefined
+        ? target.endsWith(`/${choice.keyword}/${i}`)
+        : target === ref || target === lastName(ref)
     const mapped = mapping.filter(([, target]) => isIt(target)).map(([value]) => value)
     const isDefault = isIt(discriminator.defaultMapping)
     return { ...(ref !== undefined && { name: lastName(ref) }), mapped, ...(isDefault && { isDefault }) }
@@ -132,7 +139,8 @@ function withNull(schema: Node, finish: (schema: Node) => Node): Node {
   if (typeof schema.nullable !== 'boolean') return finish(schema)
   const { nullable, ...others } = schema
   if (!nullable) return finish(others)
-  if (typeof others.type !== 'string' || composing.some((key) => key in others)) return orNull(finish(others))
+  if (typeof others.type !== 'string' || composingKeywords.some((key) => key in others))
+    return orNull(finish(others))
   const values = others.enum as unknown[] | undefined
   return finish({
     ...others,
@@ -141,7 +149,6 @@ function withNull(schema: Node, finish: (schema: Node) => Node): Node {
   })
 }
 
-const composing = ['allOf', 'anyOf', 'oneOf']
 // Keywords that apply to the value whether it is null or not.
 const annotations = ['default', 'readOnly', 'writeOnly', 'deprecated']
 

@@ -1,6 +1,6 @@
 // Bytes: any media type whose schema says nothing of them but their length.
 
-import { asserts } from '../../document/keywords.js'
+import { alternativesOf, asserts, isChoice } from '../../document/keywords.js'
 import { isRange } from '../../document/media-types.js'
 import { type Node, nodeOf, nodesOf } from '../../document/reader.js'
 import { type DeclaredKind, schemaOf } from '../declared-kind.js'
@@ -28,10 +28,10 @@ const bytesKeywords = ['type', 'format', 'minLength', 'maxLength', 'contentMedia
 export function isBytes(schema: Node, isAny: boolean): boolean {
   const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined
   const isKnown = Object.keys(schema).every(
-    (key) => bytesKeywords.includes(key) || !asserts(key) || (['anyOf', 'oneOf'].includes(key) && !isBounded),
+    (key) => bytesKeywords.includes(key) || !asserts(key) || (isChoice(key) && !isBounded),
   )
   const types = [schema.type ?? 'string'].flat()
-  const parts = [...nodesOf(schema.allOf), ...alternativesOf(schema)]
+  const parts = [...nodesOf(schema.allOf), ...givenAlternatives(schema)]
   return (
     isKnown &&
     isUnencoded(schema) &&
@@ -49,7 +49,7 @@ function isUnencoded({ contentEncoding = 'binary' }: Node): boolean {
 /** Whether a schema describes bytes. */
 export function isFile(schema: Node): boolean {
   const isMedia = schema.contentMediaType !== undefined && isUnencoded(schema)
-  const alternatives = alternativesOf(schema)
+  const alternatives = givenAlternatives(schema)
   return (
     schema.format === 'binary' ||
     schema.contentEncoding === 'binary' ||
@@ -60,6 +60,6 @@ export function isFile(schema: Node): boolean {
 }
 
 // Without null, which only allows the value to be absent.
-function alternativesOf(schema: Node): Node[] {
-  return [...nodesOf(schema.anyOf), ...nodesOf(schema.oneOf)].filter(({ type }) => type !== 'null')
+function givenAlternatives(schema: Node): Node[] {
+  return alternativesOf(schema).filter(({ type }) => type !== 'null')
 }

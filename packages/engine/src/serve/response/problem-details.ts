@@ -2,6 +2,7 @@
 
 import { STATUS_CODES } from 'node:http'
 import type { ErrorObject } from 'ajv'
+import { isChoice } from '../../document/keywords.js'
 import { tokensOf } from '../../document/pointer.js'
 import type { Violation } from '../../document/request-error.js'
 import type { ContentFault } from '../../kinds/kind.js'
@@ -86,7 +87,7 @@ const optional = ['errors', 'code', 'instance', 'type', 'status']
 
 function refusedMember(errors: readonly ErrorObject[], has: (name: string) => boolean): string | undefined {
   const named = errors.flatMap(membersIn).find(has)
-  const isAlternative = errors.some(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  const isAlternative = errors.some(({ keyword }) => isChoice(keyword))
   return named ?? (isAlternative ? optional.find(has) : undefined)
 }
 
