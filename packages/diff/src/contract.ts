@@ -11,7 +11,7 @@
 //   in August 2025.
 // - @pb33f/openapi-changes 0.0.67 needs an install script, which downloads a Go program.
 // - oasdiff, which supports 3.1 since its 1.15, is a Go program; its name on npm is an empty placeholder.
-//   scripts/diff-comparison compares its results with these.
+//   scripts/comparisons/diff compares its results with these.
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
 // None of them knows plans, sunsets and the status of an error code, which contracts of contract-engine promise.
 

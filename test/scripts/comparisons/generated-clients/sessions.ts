@@ -1,4 +1,4 @@
-// Those sessions of scripts/generated-clients that need nothing but npm, pip or Go, for real; the one of merge
+// Those sessions of scripts/comparisons/generated-clients that need nothing but npm, pip or Go, for real; the one of merge
 // patches also runs the clients of other tools that are installed.
 
 import { runProgram } from 'contract-service/fixtures/process'
@@ -43,7 +43,11 @@ for (const [name, title, shown] of sessions)
   t.test(title, async (t) => {
     const environment = { PATH: process.env.PATH ?? '', npm_config_fetch_retries: '0' }
     const args = ['--only', name, '--verbose']
-    const { code, stdout } = await runProgram('scripts/generated-clients/main.ts', args, environment)
+    const { code, stdout } = await runProgram(
+      'scripts/comparisons/generated-clients/main.ts',
+      args,
+      environment,
+    )
     if (/: (skipped|failed: \S*(npm|pip|go)): /.test(stdout) && (code === 0 || unreachable.test(stdout))) {
       t.pass(stdout, { skip: 'it cannot be installed' })
       return

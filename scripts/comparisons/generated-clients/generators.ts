@@ -179,7 +179,11 @@ export const generators: readonly Generator[] = [
     name: 'streams-go',
     programs: ['go'],
     steps: () => [
-      ['cp', path.join(projectRoot, 'scripts/generated-clients/streams-npm/streams.yaml'), 'streams.yaml'],
+      [
+        'cp',
+        path.join(projectRoot, 'scripts/comparisons/generated-clients/streams-npm/streams.yaml'),
+        'streams.yaml',
+      ],
       ['mkdir', 'toys'],
       [
         'go',
@@ -295,5 +299,9 @@ export function missing({ programs }: Generator, jar: string | undefined): strin
 
 /** Returns the folder of a generator's session. */
 export function folderOf({ name }: Generator): string {
-  return path.join(projectRoot, 'scripts/generated-clients', name.replace('openapi-generator, ', ''))
+  return path.join(
+    projectRoot,
+    'scripts/comparisons/generated-clients',
+    name.replace('openapi-generator, ', ''),
+  )
 }

@@ -4,14 +4,14 @@ import { chmodSync, existsSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { runProgram, temporaryDirectory } from 'contract-service/fixtures/process'
 import t, { type Test } from 'tap'
-import { generators } from '../../../scripts/generated-clients/generators.js'
+import { generators } from '../../../../scripts/comparisons/generated-clients/generators.js'
 
 // Runs the command with a fake `cargo` and without the tools of other generators.
 async function runWith(t: Test, cargo: string, ...args: string[]) {
   const tools = temporaryDirectory(t, { cargo: `#!/bin/sh\n${cargo}\n` })
   chmodSync(path.join(tools, 'cargo'), 0o755)
   for (const tool of ['sh', 'curl', 'sed']) symlinkSync(toolOf(tool), path.join(tools, tool))
-  return runProgram('scripts/generated-clients/main.ts', args, { PATH: tools })
+  return runProgram('scripts/comparisons/generated-clients/main.ts', args, { PATH: tools })
 }
 
 function toolOf(name: string): string {

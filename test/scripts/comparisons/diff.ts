@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { nodeCommand } from 'contract-service/fixtures/node'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t from 'tap'
-import { contractDiff, readEdits } from '../../../scripts/diff-comparison/comparison.js'
+import { contractDiff, readEdits } from '../../../scripts/comparisons/diff/comparison.js'
 
 t.test('each edit is classified correctly', async (t) => {
   for (const edit of await readEdits()) t.equal(await contractDiff(edit), edit.is, edit.what)
@@ -20,7 +20,7 @@ t.test('in the opposite direction, an equal contract is equal', async (t) => {
 t.test('without oasdiff, only contract:diff is counted', async (t) => {
   // Of a few edits: they are all classified above.
   const only = 'header'
-  const args = ['dist/scripts/diff-comparison/main.js', '--only', only]
+  const args = ['dist/scripts/comparisons/diff/main.js', '--only', only]
   const { stdout } = await promisify(execFile)(...nodeCommand(args), {
     cwd: projectRoot,
     env: { PATH: '' },

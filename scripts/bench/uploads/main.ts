@@ -5,7 +5,7 @@ import { print } from 'contract-engine/lib/terminal'
 import { runProcess } from 'contract-service/internal/commands/command'
 import { type Measured, measureStalled, measureUploads, startUploadServer } from './measure.js'
 
-const usage = `Usage: npx tsx scripts/uploads/main.ts [--count 100] [--bytes 100000000]
+const usage = `Usage: npx tsx scripts/bench/uploads/main.ts [--count 100] [--bytes 100000000]
 
 Sends uploads of so many bytes at once, each as a body, as the file of a form and as three, then lines of items,
 ten times as many bytes, and 12 uploads that stall, to a service of its own; and tells how much more memory it used at most.

@@ -36,7 +36,7 @@ interface Row {
  * @throws {Error} if a replaced text is not in the contract exactly once
  */
 export async function readEdits(): Promise<Edit[]> {
-  const text = await readFile(path.join(projectRoot, 'scripts/diff-comparison/edits.yaml'), 'utf8')
+  const text = await readFile(path.join(projectRoot, 'scripts/comparisons/diff/edits.yaml'), 'utf8')
   const { contract, edits } = parse(text) as { contract: string; edits: Row[] }
   return edits.map(({ what, is, from = '', to = '', edit = [[from, to]] }) => {
     const after = edit.reduce((document, [from, to]) => replaceOnce(document, from, to, what), contract)
@@ -67,7 +67,7 @@ function documentOf(text: string) {
 
 /** oasdiff: an edit is breaking if `oasdiff breaking` lists an error or warning. */
 export const oasdiff: Tool = async ({ before, after }) => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'diff-comparison-'))
+  const folder = await mkdtemp(path.join(tmpdir(), 'contract-diff-'))
   const files = [path.join(folder, 'before.yaml'), path.join(folder, 'after.yaml')] as const
   try {
     await Promise.all([writeFile(files[0], before), writeFile(files[1], after)])
