@@ -20,7 +20,7 @@ const place = (names) => `^packages/service/src/(${names.join('|')})(/|[.]ts$)`
 // files import the engine alone.
 const declarations = [
   'service/(dist/)?src/auth/(plans|unauthorized)[.]',
-  'service/(dist/)?src/http/(additions|faults|headers|service-paths)[.]',
+  'service/(dist/)?src/http/(additions|headers|service-paths)[.]',
   'service/(dist/)?src/rate-limit/headers[.]',
   'service/(dist/)?src/database/migration[.]',
 ]

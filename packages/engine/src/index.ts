@@ -33,7 +33,7 @@ export { StorageError, type StoredFile, storeUpload } from './serve/request/stor
 export { type Upload, uploadOf } from './serve/request/upload.js'
 export { refusedValue } from './serve/request/violations.js'
 export type { Addition } from './serve/response/additions.js'
-export { clientErrorHandler } from './serve/response/client-errors.js'
+export { type ClientErrorOptions, clientErrorHandler, clientFaults } from './serve/response/client-errors.js'
 export { EndlessBody } from './serve/response/endless-body.js'
 export type { ErrorBodyOf } from './serve/response/error-forms.js'
 export { errorHandler, errorResponses } from './serve/response/error-response.js'

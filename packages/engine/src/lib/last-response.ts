@@ -1,9 +1,9 @@
-// A response that is written to a socket by itself, because there is no request that Node could respond to.
-// It is the last one of the connection.
+// The last response of a connection, and its end. One that Node has no request for is written to the socket.
 
 import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 
-/** Returns its text. */
+/** The text of such a response. */
 export function lastResponse(
   common: Readonly<Record<string, string>>,
   {
@@ -20,4 +20,18 @@ export function lastResponse(
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`
+}
+
+// How long to keep reading after the last response. Closing a socket with unread bytes resets the connection,
+// and a peer that is still sending would lose the response (RFC 9112, section 9.6).
+const lingerMs = 1_000
+
+/**
+ * Sends the last bytes of a connection, discards what the peer still sends, and closes it after `lingerMs`.
+ */
+export function lingeringClose(socket: Socket, bytes = ''): void {
+  const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
+  socket.once('close', () => clearTimeout(timer))
+  socket.end(bytes)
+  socket.resume()
 }

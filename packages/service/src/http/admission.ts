@@ -3,6 +3,7 @@
 
 import {
   type Contract,
+  clientFaults,
   contractBelow,
   notFoundHandler,
   onlyStreams,
@@ -19,7 +20,6 @@ import { nameOperations, operationNameOf } from '../middleware/operation-names.j
 import { isToGuess } from '../middleware/unavailable.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
-import { malformed } from './faults.js'
 import { setCommonHeaders } from './headers.js'
 import { hasMalformedTarget } from './request-target.js'
 
@@ -158,7 +158,7 @@ class Admission {
   }
 
   #refuseFaulty(request: FastifyRequest, isMalformed: boolean): void {
-    if (isMalformed) throw malformed()
+    if (isMalformed) throw clientFaults.malformed()
     if (request.matched === undefined) this.refuseUnknown(request)
   }
 

@@ -14,6 +14,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { bodyLength } from 'contract-engine/lib/body-length'
+import { lingeringClose } from 'contract-engine/lib/last-response'
 import { afterReading } from '../lib/after-reading.js'
 import { requestOn } from './pipelining.js'
 
@@ -108,18 +109,4 @@ export function mustClose(request: IncomingMessage): boolean {
 /** Whether the whole request has arrived. */
 export function hasArrived({ complete, headers }: IncomingMessage): boolean {
   return complete || bodyLength(headers) === 0
-}
-
-// How long to keep reading after the last response. Closing a socket with unread bytes resets the connection,
-// and a peer that is still sending would lose the response (RFC 9112, section 9.6).
-const lingerMs = 1_000
-
-/**
- * Sends the last bytes of a connection, discards what the peer still sends, and closes it after `lingerMs`.
- */
-export function lingeringClose(socket: Socket, bytes = ''): void {
-  const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
-  socket.once('close', () => clearTimeout(timer))
-  socket.end(bytes)
-  socket.resume() // pipelining.ts parses nothing of a socket that is not writable
 }

@@ -56,7 +56,7 @@ export function createServer(
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     clientErrorHandler: createClientErrorHandler({
-      ...{ contract, log, lifetimes, config, errorBody },
+      ...{ contract, lifetimes, config, errorBody },
       headers: securityHeaders(),
     }),
     rewriteUrl: toOriginForm,

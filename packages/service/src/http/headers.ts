@@ -1,12 +1,11 @@
 // The headers of every response, errors included, and the errors that any request may get.
 
 import { randomUUID } from 'node:crypto'
-import type { Addition } from 'contract-engine'
+import { type Addition, clientFaults } from 'contract-engine'
 import { forwardedScheme } from 'contract-engine/lib/forwarded'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { beginHeaders } from '../lib/header-store.js'
 import { unavailable } from '../middleware/unavailable.js'
-import { headersTooLarge, malformed, tooSlow } from './faults.js'
 
 /**
  * Security headers of an API that serves only data (OWASP REST Security Cheat Sheet). Constants: a plugin
@@ -75,5 +74,10 @@ export const httpAddition: Addition = {
   headers: [...Object.keys(headersOverTls), 'x-request-id', 'allow', 'retry-after'],
   always: () =>
     [securityHeaders, headersOverTls].map((headers) => ({ ...headers, 'x-request-id': randomUUID() })),
-  errors: (_, contract) => [malformed(), tooSlow(), headersTooLarge(contract), unavailable(undefined)],
+  errors: (_, contract) => [
+    clientFaults.malformed(),
+    clientFaults.tooSlow(),
+    clientFaults.headersTooLarge(contract),
+    unavailable(undefined),
+  ],
 }

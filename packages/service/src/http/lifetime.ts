@@ -5,7 +5,7 @@
 
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { type RequestError, type Upload, uploadOf } from 'contract-engine'
+import { clientFaults, type RequestError, type Upload, uploadOf } from 'contract-engine'
 import type {
   FastifyInstance,
   FastifyReply,
@@ -17,7 +17,6 @@ import type { Signal } from '../database/driver/sql.js'
 import { afterReading } from '../lib/after-reading.js'
 import { unavailable } from '../middleware/unavailable.js'
 import { hasArrived } from './connections.js'
-import { tooSlow } from './faults.js'
 import type { Streams } from './streams.js'
 import { UploadPace } from './upload-pace.js'
 
@@ -104,8 +103,8 @@ export class Lifetime implements Signal {
       { rateMin, windowMs, handlerTimeoutMs },
       {
         tooSlow: () => {
-          upload.fail(tooSlow())
-          this.fail(tooSlow())
+          upload.fail(clientFaults.tooSlow())
+          this.fail(clientFaults.tooSlow())
         },
         tooLate: () => this.fail(timeoutError(this.timeouts)),
       },
@@ -312,7 +311,7 @@ export class Lifetimes {
     const { hasArrived } = late
     afterReading(() => {
       if (hasArrived) late.fail(timeoutError(late.timeouts))
-      else if (!late.reply.request.raw.complete) late.fail(tooSlow())
+      else if (!late.reply.request.raw.complete) late.fail(clientFaults.tooSlow())
     })
   }
 

@@ -41,28 +41,40 @@ async function start(t: Test, mediaType: string, schema: object, errorBody?: Err
 
 const long = 'a'.repeat(http.maxHeaderSize)
 const refused: [title: string, text: string, status: string, code: string, message: string][] = [
-  ['another protocol', 'SSH-2.0-x\r\n\r\n', '400 Bad Request', 'malformed_request', 'is not valid HTTP.'],
-  ['another version', 'GET / HTTP/9.9\r\n\r\n', '400 Bad Request', 'malformed_request', 'is not valid HTTP.'],
+  [
+    'another protocol',
+    'SSH-2.0-x\r\n\r\n',
+    '400 Bad Request',
+    'malformed_request',
+    'is not valid HTTP, or its path',
+  ],
+  [
+    'another version',
+    'GET / HTTP/9.9\r\n\r\n',
+    '400 Bad Request',
+    'malformed_request',
+    'is not valid HTTP, or its path',
+  ],
   [
     'a header that has no name',
     'GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n',
     '400 Bad Request',
     'malformed_request',
-    'is not valid HTTP.',
+    'is not valid HTTP, or its path',
   ],
   [
     'headers that are too long',
     `GET / HTTP/1.1\r\nHost: a\r\nA: ${long}\r\n\r\n`,
     '431 Request Header Fields Too Large',
     'headers_too_large',
-    'section is too long.',
+    'section is longer than 16384 bytes.',
   ],
   [
     'a target that is too long',
     `GET /${long} HTTP/1.1\r\nHost: a\r\n\r\n`,
     '431 Request Header Fields Too Large',
     'headers_too_large',
-    'section is too long.',
+    'section is longer than 16384 bytes.',
   ],
 ]
 
@@ -109,4 +121,14 @@ t.test('a request that does not arrive in time gets 408', async (t) => {
   const error = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
   app.server.emit('clientError', error, accepted) // as Node does once its time is over
   t.match((await received).join(''), /^HTTP\/1\.1 408 Request Timeout\r\n.*"code":"request_timeout"/s)
+})
+
+t.test('Node has the response in flight of a connection under its private name', async (t) => {
+  const server = http.createServer((request, response) => {
+    response.end(String(Reflect.get(request.socket, '_httpMessage') === response))
+  })
+  t.teardown(() => server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as net.AddressInfo
+  t.equal(await (await fetch(`http://127.0.0.1:${port}`)).text(), 'true', '_httpMessage')
 })
