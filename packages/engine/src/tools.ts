@@ -57,7 +57,7 @@ export {
 } from './document/security.js'
 export { isStub } from './document/stubs.js'
 export { isOpenApi30, isOpenApi32, versionProblem } from './document/versions.js'
-export { type Kind, pathOf, placeIn, walk, wholeDocument } from './document/walk.js'
+export { type NodeKind, pathOf, placeIn, walk, wholeDocument } from './document/walk.js'
 export { proxyWarnings } from './generate/proxies.js'
 export { withSchemaOfRows } from './kinds/csv/declared.js'
 export { plainField } from './kinds/form/served.js'

@@ -3,13 +3,13 @@
 
 import type { Pointer, Problem } from './contract-error.js'
 import { pointerKeys } from './pointer.js'
-import { type Kind, nouns, pathOf, placeAt, walk } from './walk.js'
+import { type NodeKind, nouns, pathOf, placeAt, walk } from './walk.js'
 
 /** A `$ref`, the place of the object that has it, and what belongs there. */
 export interface Reference {
   readonly ref: string
   readonly at: Pointer
-  readonly kind: Kind
+  readonly kind: NodeKind
 }
 
 /** The references of a document, but for those in its data. */
@@ -39,6 +39,6 @@ export function isOfSchema(document: object, ref: string): boolean {
 }
 
 // Undefined where anything may stand, as in an extension.
-function kindAt(document: object, ref: string): Kind | undefined {
+function kindAt(document: object, ref: string): NodeKind | undefined {
   return placeAt(document, pointerKeys(ref) ?? []).kind
 }

@@ -244,12 +244,12 @@ export function mapSchemas<Each extends AnySchema>(
   how = applied,
 ): Each {
   if (typeof schema !== 'object' || schema === null) return schema
-  const inner = mapSubschemas(schema, (each) => mapSchemas(each.schema, change, within(schema, each, how)))
+  const inner = mapSubschemas(schema, (each) => mapSchemas(each.schema, change, appliedIn(schema, each, how)))
   return change(inner, how) as Each // an object stays one
 }
 
 // What `not` evaluates does not count (JSON Schema Core 2020-12, section 10.2.1.4).
-function within(schema: Schema, { keyword, appliesTo, isCondition }: Subschema, how: Applied): Applied {
+function appliedIn(schema: Schema, { keyword, appliesTo, isCondition }: Subschema, how: Applied): Applied {
   const isOfValue = appliesTo === 'value' && keyword !== 'not'
   return {
     isCondition: how.isCondition || isCondition,

@@ -5,7 +5,7 @@ import type { Pointer } from './contract-error.js'
 import { changedMembers, schemaKeywords } from './keywords.js'
 
 /** What an object of a document is, by the field of the Components Object that may have it. */
-export type Kind = keyof typeof nouns
+export type NodeKind = keyof typeof nouns
 
 /** The kinds of components (OpenAPI, Components Object), in words. */
 export const nouns = {
@@ -33,7 +33,7 @@ export interface Place {
   /** Whether nothing in it is a field, a keyword or a `$ref`. */
   readonly isData: boolean
   /** What belongs there; undefined where anything may stand. */
-  readonly kind: Kind | undefined
+  readonly kind: NodeKind | undefined
   /** Extensions that are no data. */
   readonly extensions: readonly string[]
   /** Its name or index, and the place that has it; undefined of what is walked over as a whole. */
@@ -67,8 +67,8 @@ export const referenceFields: ReadonlySet<string> = new Set([
 ])
 
 // By the field that an object belongs to, or the field of its map.
-const kinds: ReadonlyMap<string, Kind> = new Map<string, Kind>([
-  ...(Object.keys(nouns) as Kind[]).map((kind) => [kind, kind] as const), // the keys of `nouns`
+const kinds: ReadonlyMap<string, NodeKind> = new Map<string, NodeKind>([
+  ...(Object.keys(nouns) as NodeKind[]).map((kind) => [kind, kind] as const), // the keys of `nouns`
   ...[...schemaFields, ...schemaKeywords.keys()].map((field) => [field, 'schemas'] as const),
   ['requestBody', 'requestBodies'],
   ['content', 'mediaTypes'],
@@ -97,7 +97,7 @@ export function isExtensionIn({ isMap, isExtensible = false }: Place, key: strin
   return (!isMap || isExtensible) && key.startsWith('x-')
 }
 
-function kindIn(around: Place, of: string): Kind | undefined {
+function kindIn(around: Place, of: string): NodeKind | undefined {
   return around.of === 'callbacks' && !around.isMap ? 'pathItems' : kinds.get(of)
 }
 

@@ -34,11 +34,13 @@ export function sentRequestTypes({ webhooks, callbacks }: Contract, notation: No
   if (webhooks.size + callbacks.size === 0) return ''
   const operations = [...callbacks].map(([id, requests]) => {
     const members = [...requests].map(
-      ([name, request]) => `    ${name}: ${typesOf(pathOf(id, name), request, '    ', notation)}`,
+      ([name, request]) => `    ${name}: ${requestTypes(pathOf(id, name), request, '    ', notation)}`,
     )
     return `  ${id}: {\n${members.join('\n')}\n  }`
   })
-  const own = [...webhooks].map(([name, request]) => `  ${name}: ${typesOf(name, request, '  ', notation)}`)
+  const own = [...webhooks].map(
+    ([name, request]) => `  ${name}: ${requestTypes(name, request, '  ', notation)}`,
+  )
   return `
 /** What \`createOutgoing\` takes for each webhook, and what its receiver responds. */
 export type Webhooks = {${own.map((each) => `\n${each}`).join('')}${own.length > 0 ? '\n' : ''}}
@@ -48,7 +50,7 @@ export type Callbacks = {${operations.map((each) => `\n${each}`).join('')}${oper
 `
 }
 
-function typesOf(path: string, request: SentRequest, indent: string, notation: Notation): string {
+function requestTypes(path: string, request: SentRequest, indent: string, notation: Notation): string {
   const responses = statusTypes([...request.responses.values()]).map(
     ([response, status]) => `\n${indent}    | ${responseType(path, response, status, notation)}`,
   )

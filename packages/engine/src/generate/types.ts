@@ -21,7 +21,7 @@ import {
 import { operationIn, operationsIn } from '../document/methods.js'
 import { jsonPointer, resolvePointer } from '../document/pointer.js'
 import { nodeOf, nodesOf, Reader } from '../document/reader.js'
-import { type Kind, type Place, schemaFields, type Visit, walk, wholeDocument } from '../document/walk.js'
+import { type NodeKind, type Place, schemaFields, type Visit, walk, wholeDocument } from '../document/walk.js'
 import { withSchemaOfItem } from '../kinds/stream/declared.js'
 import { isBig } from '../lib/exact-number.js'
 import { withTypesOfEvents } from './event-schemas.js'
@@ -506,7 +506,7 @@ function whole(schema: Readonly<Record<string, unknown>>): object {
 }
 
 // Of the others, openapi-typescript knows no components, or not by themselves.
-function hasNamedType(kind: Kind): boolean {
+function hasNamedType(kind: NodeKind): boolean {
   return ['responses', 'parameters', 'requestBodies', 'headers'].includes(kind)
 }
 

@@ -12,7 +12,7 @@ export interface Choice {
   /** The alternatives that a value can match, by their indexes. */
   candidatesOf(value: unknown): readonly number[]
   /** The alternatives that values of a kind can match, and whether each such value can match one at most. */
-  among(kind: Kind): { readonly candidates: readonly number[]; readonly areExclusive: boolean }
+  among(kind: ValueKind): { readonly candidates: readonly number[]; readonly areExclusive: boolean }
   /**
    * The alternative that a value names by a property, or why it names none. Undefined if it has no such
    * property.
@@ -73,11 +73,11 @@ function tagText(tag: unknown): string {
 }
 
 /** Of values. */
-export type Kind = 'object' | 'array' | 'null' | 'scalar'
-const kinds: readonly Kind[] = ['object', 'array', 'null', 'scalar']
+export type ValueKind = 'object' | 'array' | 'null' | 'scalar'
+const kinds: readonly ValueKind[] = ['object', 'array', 'null', 'scalar']
 
 function choiceByValue(alternatives: readonly AnySchema[], resolve: Resolve, isCoerced: boolean): Choice {
-  const kindOf = (value: unknown): Kind => {
+  const kindOf = (value: unknown): ValueKind => {
     if (value === null) return isCoerced ? 'scalar' : 'null'
     if (typeof value !== 'object') return 'scalar'
     return Array.isArray(value) ? 'array' : 'object'
@@ -91,7 +91,7 @@ function choiceByValue(alternatives: readonly AnySchema[], resolve: Resolve, isC
   const ofObjects = byKind.get('object') ?? none
   const ofObject =
     distinguishing && candidatesByProperty(distinguishing.property, ofObjects, schemas, resolve, isCoerced)
-  const among = (kind: Kind) => {
+  const among = (kind: ValueKind) => {
     const candidates = byKind.get(kind) ?? none
     const isTold = kind === 'object' && ofObject?.isSure === true
     return { candidates, areExclusive: isTold || candidates.length < 2 }
@@ -114,7 +114,7 @@ function choiceByValue(alternatives: readonly AnySchema[], resolve: Resolve, isC
 }
 
 // By `type`, of the schema itself and its `allOf`; a schema without one allows any.
-function allowedKinds(schema: Schema, resolve: Resolve, isCoerced: boolean): ReadonlySet<Kind> {
+function allowedKinds(schema: Schema, resolve: Resolve, isCoerced: boolean): ReadonlySet<ValueKind> {
   let allowed = new Set(kinds)
   for (const { type, exactNumber } of extendedBy(schema, resolve)) {
     const types = type === undefined ? (exactNumber as { types?: unknown } | undefined)?.types : type
@@ -124,7 +124,7 @@ function allowedKinds(schema: Schema, resolve: Resolve, isCoerced: boolean): Rea
   return allowed
 }
 
-function kindOfType(type: string, isCoerced: boolean): Kind {
+function kindOfType(type: string, isCoerced: boolean): ValueKind {
   if (type === 'object' || type === 'array') return type
   return type === 'null' && !isCoerced ? 'null' : 'scalar'
 }

@@ -29,7 +29,7 @@ export interface Rules {
 export const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
 
 /** The types that a value has. */
-export function typesOf(value: unknown): string[] {
+export function valueTypes(value: unknown): string[] {
   if (value === null) return ['null']
   if (Array.isArray(value)) return ['array']
   return ['number', 'bigint'].includes(typeof value) ? ['integer', 'number'] : [typeof value]
@@ -156,7 +156,7 @@ function createTypeProblem({ types, format = '' }: Rules): (value: unknown) => P
     }
     if (isOfIntegers && isInteger(value)) return isOutside(value) ? describeRange : undefined
     const isNumeric = typeof value === 'number' || typeof value === 'bigint' // also NaN
-    if (!isNumeric && typesOf(value).some((type) => types.includes(type))) return undefined
+    if (!isNumeric && valueTypes(value).some((type) => types.includes(type))) return undefined
     return isOfNumbers && isRoundedText(value) ? describeKept : describe
   }
 }

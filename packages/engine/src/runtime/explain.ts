@@ -70,11 +70,17 @@ export interface Assertions {
 
 /** @param ajv the one that has compiled the schemas */
 export function createExplain(ajv: Known, mode: NumberMode, createAssertions: () => Assertions): Explain {
-  let plans: Plans | undefined // most services never need them
+  let explainers: Explainers | undefined // most services never need them
   return (schema, value) => {
-    plans ??= createPlans(ajv, mode, createAssertions())
+    explainers ??= createExplainers(ajv, mode, createAssertions())
     const limits = { max: errorsMax, told: shownMax, depth: 0 }
-    const found: Gathered = { errors: [], alsoTold: 0, ...limits, plans, spent: { steps: 0, excuses: 0 } }
+    const found: Gathered = {
+      errors: [],
+      alsoTold: 0,
+      ...limits,
+      explainers,
+      spent: { steps: 0, excuses: 0 },
+    }
     try {
       judgeTogether(() => apply(schema, value, '', found))
     } catch (error) {
@@ -96,7 +102,7 @@ interface Gathered {
   alsoTold: number
   /** Of how many alternatives it is a part. */
   readonly depth: number
-  readonly plans: Plans
+  readonly explainers: Explainers
   /** Steps, and required properties that are absent and have a default. */
   readonly spent: { steps: number; excuses: number }
 }
@@ -110,21 +116,21 @@ function isFull({ errors, max }: Gathered): boolean {
 }
 
 /** How to apply a schema. */
-interface Plan {
+interface Explainer {
   /** By the assertions of the schema itself. */
   readonly errorsOf: ((value: unknown) => readonly ErrorObject[]) | undefined
   readonly applicators: readonly Applicator[]
 }
 
-interface Plans {
+interface Explainers {
   /** Whether values are texts, which may be meant to have another type. */
   readonly areTexts: boolean
-  of(schema: Schema): Plan
+  of(schema: Schema): Explainer
   targetOf(ref: string): AnySchema
   choiceOf(schema: Schema, keyword: ChoiceKeyword): Choice
 }
 
-function createPlans(ajv: Known, mode: NumberMode, assertions: Assertions): Plans {
+function createExplainers(ajv: Known, mode: NumberMode, assertions: Assertions): Explainers {
   const resolve = resolveIn(ajv)
   const compile = compileOnce((schema: Schema) => assertions.compile(schema))
   const choice = (keyword: string) => once((schema) => choiceOf(schema, keyword, resolve, mode === 'text'))
@@ -166,7 +172,7 @@ function apply(schema: AnySchema, value: unknown, at: string, found: Gathered): 
 }
 
 function applySchema(schema: Schema, value: unknown, at: string, found: Gathered): void {
-  const { errorsOf, applicators } = found.plans.of(schema)
+  const { errorsOf, applicators } = found.explainers.of(schema)
   for (const error of errorsOf?.(value) ?? [])
     found.errors.push({ ...error, instancePath: at, parentSchema: schema })
   for (const each of applicators) {
@@ -212,7 +218,7 @@ type Schemas = Readonly<Record<string, AnySchema>>
 
 // In the order in which errors are told.
 const applicators: readonly [keyword: string, applicator: Applicator][] = [
-  ['$ref', ({ $ref }, value, at, found) => apply(found.plans.targetOf(String($ref)), value, at, found)],
+  ['$ref', ({ $ref }, value, at, found) => apply(found.explainers.targetOf(String($ref)), value, at, found)],
   [
     'excused',
     ({ excused }, value, _, { spent }) => {
@@ -270,7 +276,7 @@ function applyAlternatives(
   found: Gathered,
 ): void {
   const all = schema[keyword] as readonly AnySchema[]
-  const named = found.plans.choiceOf(schema, keyword).namedBy(value)
+  const named = found.explainers.choiceOf(schema, keyword).namedBy(value)
   if (typeof named === 'number') apply(all[named] ?? true, value, at, found)
   else if (named !== undefined) add(found, { keyword, schema, value, at, params: { ...named } })
   if (named !== undefined) return
@@ -287,7 +293,7 @@ function applyAlternatives(
   if (unexcused === 0 && passing > 0) found.spent.excuses++
   if (isPassing(passing)) return
   const branches = tried.map(({ errors }) => errors)
-  const params = { branches, branchMax, passing, isText: found.plans.areTexts }
+  const params = { branches, branchMax, passing, isText: found.explainers.areTexts }
   add(found, { keyword, schema, value, at, params: areTold ? params : {} })
   // Deeper, few are told in any case, and each level would describe again all that is below it.
   if (areTold && found.depth < 2) found.alsoTold += describeViolations('', found.errors.slice(-1)).length - 1
@@ -415,9 +421,9 @@ function* acceptedParts(schema: AnySchema, value: unknown, found: Gathered): Gen
   yield schema
   const { $ref, allOf = [], if: condition, dependentSchemas } = schema
   const parts = [...(allOf as AnySchema[])]
-  if (typeof $ref === 'string') parts.push(found.plans.targetOf($ref))
+  if (typeof $ref === 'string') parts.push(found.explainers.targetOf($ref))
   for (const { keyword, alternatives } of choicesOf(schema)) {
-    const candidates = found.plans
+    const candidates = found.explainers
       .choiceOf(schema, keyword)
       .candidatesOf(value)
       .map((i) => alternatives[i] ?? true)

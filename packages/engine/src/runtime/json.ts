@@ -14,7 +14,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
  */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decode(bytes)
-  const read = readText(text)
+  const read = scannedText(text)
   const { integers } = read
   const value: unknown = JSON.parse(integers.length === 0 ? text : withMarks(text, read))
   if (read.names === 0 && integers.length === 0) return value
@@ -32,7 +32,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-function readText(text: string): JsonText {
+function scannedText(text: string): JsonText {
   try {
     return readJsonText(text)
   } catch (error) {

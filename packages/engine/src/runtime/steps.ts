@@ -102,7 +102,7 @@ export function stepsOfText(text: string): number {
 export function extendSteps(): void {
   if (count.isExtended) throw outOfSteps
   count.isExtended = true
-  count.left += partsOf(count.value) * (stepsOfPart + count.stepsOfSchemas()) - freeSteps
+  count.left += partCount(count.value) * (stepsOfPart + count.stepsOfSchemas()) - freeSteps
   if (count.left < 0) throw outOfSteps
 }
 
@@ -113,14 +113,14 @@ function isContainer(value: unknown): value is object {
 }
 
 // A response may have an object twice, or in itself.
-function partsOf(value: unknown, known = new Map<object, number>()): number {
+function partCount(value: unknown, known = new Map<object, number>()): number {
   if (typeof value === 'string') return stepsOfText(value)
   if (!isContainer(value)) return 1
   const before = known.get(value)
   if (before !== undefined) return before
   known.set(value, 1)
   let parts = 1
-  for (const each of Object.values(value)) parts += partsOf(each, known)
+  for (const each of Object.values(value)) parts += partCount(each, known)
   known.set(value, parts)
   return parts
 }

@@ -4,10 +4,10 @@ import path from 'node:path'
 import { parse, stringify } from 'yaml'
 import { readContract } from '../compile/index.js'
 import type { Contract } from '../index.js'
-import { type Kind, type Node, pathOf, pointerTo, walk } from '../tools.js'
+import { type Node, type NodeKind, pathOf, pointerTo, walk } from '../tools.js'
 import { text } from './references-document.js'
 
-type Part = Exclude<Kind, 'schemas'>
+type Part = Exclude<NodeKind, 'schemas'>
 /** What stands in place of an object: it, or a `$ref` to where it is put. */
 type Written = (value: unknown, kind: Part, at: readonly string[]) => unknown
 

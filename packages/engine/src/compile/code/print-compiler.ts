@@ -4,7 +4,7 @@
 import { _, type Ajv, type Code, type ValidateFunction } from 'ajv'
 import standaloneModule from 'ajv/dist/standalone/index.js'
 import { type AnySchema, schemasIn } from '../../document/keywords.js'
-import { keyOf } from '../../plan/keys.js'
+import { schemaDigest } from '../../plan/keys.js'
 import { changedIn, inHolder, isChanging } from '../../runtime/defaulted.js'
 import { assertionsOf } from '../../runtime/explain.js'
 import { stepsOfSchemas } from '../schemas/step-keyword.js'
@@ -62,7 +62,7 @@ function addChanges(compiler: Compiler, functions: Functions): void {
   const defaults = changed.filter(([, schema]) => schema.default !== undefined)
   const defaulted = new Set(defaults.map(([name]) => name))
   for (const [name, schema] of changed) {
-    const key = keyOf(inHolder(schema))
+    const key = schemaDigest(inHolder(schema))
     if (defaulted.has(name) && isChanging(schema) && !functions.has(key))
       functions.set(key, compiler.ajv.compile(inHolder(schema)))
   }
@@ -73,7 +73,7 @@ function assertionsIn(compiler: Compiler, assertions: Ajv, functions: Functions)
   for (const schema of schemasOf(compiler, functions)) {
     const own = typeof schema === 'object' ? assertionsOf(schema, compiler.ajv) : undefined
     if (own === undefined) continue
-    const key = keyOf(own)
+    const key = schemaDigest(own)
     if (!compiled.has(key)) compiled.set(key, assertions.compile(own))
   }
   return compiled

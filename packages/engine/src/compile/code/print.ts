@@ -6,7 +6,7 @@ import { ContractError } from '../../document/contract-error.js'
 import type { FunctionName } from '../../document/functions.js'
 import { Reader } from '../../document/reader.js'
 import type { PrintedJudge } from '../../plan/code.js'
-import { keyOf } from '../../plan/keys.js'
+import { schemaDigest } from '../../plan/keys.js'
 import { type Compiler, createJudge } from './compilers.js'
 import { literalOf } from './literals.js'
 import type { NamedSchemas } from './names.js'
@@ -41,7 +41,7 @@ function printJudges(document: object, named: NamedSchemas['judges']) {
     try {
       const validate = judge(how, schema)
       const compiler = compilerOf.get(validate) as Compiler // it has told
-      const key = keyOf(plain(validate.schema))
+      const key = schemaDigest(plain(validate.schema))
       const functions: Functions = compiled.get(compiler) ?? new Map()
       compiled.set(compiler, functions.set(key, validate))
       judges[name] = [compiler.name, key]

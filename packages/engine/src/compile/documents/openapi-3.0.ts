@@ -181,7 +181,7 @@ function bound(
 
 // In 3.0 a schema has one type, an array requires `items`, and null is not a type.
 function withTypes(node: Node): Node {
-  const { type = typesOf(node.enum), ...untyped } = node
+  const { type = typesOfValues(node.enum), ...untyped } = node
   const types = [type].flat()
   const others = types.filter((each) => each !== 'null')
   const isNullable = others.length < types.length
@@ -204,7 +204,7 @@ function withTypes(node: Node): Node {
 const nullAlone = { type: 'object', nullable: true, enum: [null] } as const
 
 // The type of values that have one: generators make nothing of an `enum` without a type.
-function typesOf(values: unknown): string | string[] | undefined {
+function typesOfValues(values: unknown): string | string[] | undefined {
   if (!Array.isArray(values)) return undefined
   const types = new Set(values.map(typeOf))
   const isNullable = types.delete('null') && types.size > 0

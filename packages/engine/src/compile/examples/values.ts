@@ -104,7 +104,7 @@ class Draft {
   #valueBy(schemas: readonly unknown[], depth: number, turn: number): unknown {
     const parts = flatParts(schemas, this.#reader, (ways) => this.#wayOf(ways, depth, turn))
     if (parts === undefined) return undefined
-    const types = typesOf(parts)
+    const types = typesOfParts(parts)
     const given = this.#given(parts, types, turn)
     if (given !== undefined) return given.value
     const type = types[types.length > 1 && types[0] === 'null' ? 1 : this.#choose(types.length)]
@@ -263,7 +263,7 @@ function stringsIn(value: unknown): string[] {
 const allTypes = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null']
 
 // Those that all parts allow; without any, those that the keywords are of.
-function typesOf(parts: readonly Node[]): readonly string[] {
+function typesOfParts(parts: readonly Node[]): readonly string[] {
   const lists = parts.flatMap(({ type }) => (type === undefined ? [] : [[type].flat().map(String)]))
   const [first, ...others] = lists
   if (first === undefined) return impliedTypes(parts)

@@ -11,7 +11,7 @@ import {
   isOfWords,
   type NumberMode,
   type Rules,
-  typesOf,
+  valueTypes,
 } from '../../runtime/exact-numbers.js'
 import { exactly } from '../../runtime/exact-values.js'
 
@@ -46,7 +46,7 @@ function exact(given: Schema, mode: NumberMode): Schema {
 // An enum value of another type can never match, and is usually a mistake: YAML reads `- 3` as a number.
 function checkEnum({ enum: values }: Schema, types: readonly string[]): void {
   if (!Array.isArray(values) || types.length === 0) return
-  const [other] = values.filter((value) => !typesOf(value).some((type) => types.includes(type)))
+  const [other] = values.filter((value) => !valueTypes(value).some((type) => types.includes(type)))
   if (other !== undefined)
     throw new Error(`the enum value ${stringify(other)} is not of type ${types.join(' or ')}`)
 }

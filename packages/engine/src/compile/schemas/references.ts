@@ -102,9 +102,9 @@ class References {
     const innermostFirst = [...reached].reverse()
     for (const { error } of innermostFirst) if (error !== undefined) throw error
     const added = innermostFirst.filter(({ isReady }) => isReady !== true)
-    for (const each of added) within(each, () => this.#prepare(each))
-    for (const each of added) within(each, () => this.#add(each))
-    for (const each of added) within(each, () => compileOne(this.#ajv, each))
+    for (const each of added) atPlaceOf(each, () => this.#prepare(each))
+    for (const each of added) atPlaceOf(each, () => this.#add(each))
+    for (const each of added) atPlaceOf(each, () => compileOne(this.#ajv, each))
   }
 
   #prepare(target: Target): void {
@@ -160,7 +160,7 @@ function compileOne(ajv: Ajv, target: Target): void {
 }
 
 // Reports an error in a target with the target's place, not that of the schema that refers to it.
-function within(target: Target, step: () => void): void {
+function atPlaceOf(target: Target, step: () => void): void {
   try {
     step()
   } catch (error) {

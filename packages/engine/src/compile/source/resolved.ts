@@ -8,12 +8,12 @@ import { isNode } from '../../document/keywords.js'
 import { resolvePointer, valueAt } from '../../document/pointer.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { isOpenApi30 } from '../../document/versions.js'
-import { type Kind, type Place, type Within, walk } from '../../document/walk.js'
+import { type NodeKind, type Place, type Within, walk } from '../../document/walk.js'
 
 /** Whether a `$ref` to a component is kept, by what it refers to. */
 export type IsKept = (kind: ReferredKind) => boolean
 
-type ReferredKind = Exclude<Kind, 'schemas'>
+type ReferredKind = Exclude<NodeKind, 'schemas'>
 
 /**
  * The document with the target of each `$ref` in its place, the same object everywhere, and the fields beside

@@ -25,7 +25,7 @@ export function eventSchemaOf(reader: Reader, schema: AnySchema): AnySchema {
 }
 
 function isEvent(reader: Reader, schema: AnySchema): boolean {
-  const { all } = alternativesOf(reader, schema)
+  const { all } = eventAlternatives(reader, schema)
   return all.every((parts) => {
     const names = parts.flatMap(({ properties }) => Object.keys(nodeOf(properties)))
     return names.includes('data') && names.every((name) => name in fields)
@@ -37,7 +37,7 @@ export function readEvents(
   reader: Reader,
   schema: AnySchema,
 ): Pick<Content, 'framing' | 'schema' | 'data'> | string {
-  const { all, keyword } = alternativesOf(reader, schema)
+  const { all, keyword } = eventAlternatives(reader, schema)
   if (all.length > alternativesMax) return `has more than ${alternativesMax} kinds of events`
   const read = all.map((parts) => readEvent(reader, parts))
   const problem = read.find((each) => typeof each === 'string')
@@ -75,7 +75,7 @@ const depthMax = 100
 const tooMany: Alternatives = { all: Array(alternativesMax + 1).fill([]), keyword: 'anyOf' }
 
 /** @param budget of schemas to read: alternatives of alternatives double each time */
-function alternativesOf(
+function eventAlternatives(
   reader: Reader,
   schema: unknown,
   budget = { left: 10 * alternativesMax },
@@ -84,7 +84,7 @@ function alternativesOf(
   const { $ref, allOf, oneOf, anyOf, discriminator, ...own } = nodeOf(schema)
   budget.left--
   if (budget.left < 0 || depth > depthMax) return tooMany
-  const read = (each: unknown) => alternativesOf(reader, each, budget, depth + 1)
+  const read = (each: unknown) => eventAlternatives(reader, each, budget, depth + 1)
   const extended = typeof $ref === 'string' ? [reader.node({ $ref })] : []
   const groups = [oneOf, anyOf].filter(Array.isArray)
   const choices = groups.map((group) => group.map((each) => withEventOf(discriminator, each)).map(read))
@@ -187,7 +187,7 @@ function isEncoded(reader: Reader, schema: unknown): boolean {
 
 // A schema and those that it refers to and extends.
 function everywhere(reader: Reader, schema: unknown): Parts {
-  const { all } = alternativesOf(reader, schema)
+  const { all } = eventAlternatives(reader, schema)
   return all.flat()
 }
 

@@ -7,7 +7,7 @@ import { ContractError } from '../../document/contract-error.js'
 import type { FunctionName, Functions, Validator } from '../../document/functions.js'
 import type { AnySchema } from '../../document/keywords.js'
 import type { Code, PrintedCompiler, PrintedFunctions } from '../../plan/code.js'
-import { keyOf } from '../../plan/keys.js'
+import { schemaDigest } from '../../plan/keys.js'
 import { changing } from '../../runtime/changes.js'
 import type { NumberMode } from '../../runtime/exact-numbers.js'
 import { createExplain, explaining, type Known } from '../../runtime/explain.js'
@@ -60,7 +60,7 @@ function load({ mode, keywords, functions, assertions }: PrintedCompiler): Compi
     compiled.set(key, validate)
     return validate
   }
-  const compile = (schema: AnySchema) => validatorOf(keyOf(schema))
+  const compile = (schema: AnySchema) => validatorOf(schemaDigest(schema))
   const defaulting = { defaulted: new Set<string>(), compile }
   const printed = functions(runtime, require, resolveIn, defaulting)
   const known = { schemas: printed.schemas, RULES: { all: keywords } }
@@ -76,7 +76,7 @@ const same = (validate: ValidateFunction) => validate
 function explainer(known: Known, mode: NumberMode, createAssertions: () => PrintedFunctions): typeof same {
   const explain = createExplain(known, mode, () => {
     const printed = createAssertions()
-    return { compile: (schema) => judging(printed, keyOf(schema)) }
+    return { compile: (schema) => judging(printed, schemaDigest(schema)) }
   })
   return (validate) => explaining(validate, explain)
 }

@@ -30,7 +30,7 @@ export function signatureOf(
   if (secrets.length === 0) throw new Error('a webhook needs at least one secret to be signed')
   const timestamp = String(Math.floor(at.getTime() / 1000))
   const signatures = secrets.map((secret) => {
-    const mac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`)
+    const mac = createHmac('sha256', secretKey(secret)).update(`${id}.${timestamp}.${body}`)
     return `v1,${mac.digest('base64')}`
   })
   return {
@@ -40,7 +40,7 @@ export function signatureOf(
   }
 }
 
-function keyOf(secret: string): Buffer {
+function secretKey(secret: string): Buffer {
   const [, base64 = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? []
   const key = Buffer.from(base64, 'base64')
   if (key.length < 24 || key.length > 64 || key.toString('base64') !== base64)
