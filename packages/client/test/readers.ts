@@ -1,6 +1,6 @@
 // What the client must read by itself, because it has no engine: it reads the same.
 
-import { nameIn as nameOfEngine } from 'contract-engine/lib/query'
+import { nameIn as nameOfEngine } from 'contract-engine/lib/request-target'
 import { isSafe as isSafeForEngine, methodsOfNode, responseContent } from 'contract-engine/tools'
 import t from 'tap'
 import { nameIn } from '../src/credentials.js'

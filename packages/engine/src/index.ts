@@ -11,7 +11,7 @@ export { credentialPair, credentialUsage, isPublic } from './document/security.j
 export { isStub, notImplemented, type Stub } from './document/stubs.js'
 export { takesUploads } from './document/uploads.js'
 export { mount } from './mount/mount.js'
-export { withoutCompilers } from './serve/code/without-compilers.js'
+export { withoutCompilers } from './serve/code/load.js'
 export { contractFiles } from './serve/documents/contract-files.js'
 export { documentation } from './serve/documents/page.js'
 export { type LoadOptions, loadContract } from './serve/load-contract.js'
@@ -34,12 +34,11 @@ export { type Upload, uploadOf } from './serve/request/upload.js'
 export { refusedValue } from './serve/request/violations.js'
 export type { Addition } from './serve/response/additions.js'
 export { type ClientErrorOptions, clientErrorHandler, clientFaults } from './serve/response/client-errors.js'
-export { EndlessBody } from './serve/response/endless-body.js'
 export type { ErrorBodyOf } from './serve/response/error-forms.js'
 export { errorHandler, errorResponses } from './serve/response/error-response.js'
 export { type Range, type RangeHeaders, rangeOf, type Validators } from './serve/response/ranges.js'
 export type { SerializedResponse } from './serve/response/response-serialization.js'
-export { cutResponse, mayStream, onlyStreams } from './serve/response/response-stream.js'
+export { cutResponse, EndlessBody, mayStream, onlyStreams } from './serve/response/response-stream.js'
 export type { Around, Handlers } from './serve/route-handler.js'
 export { securityAddition } from './serve/security/addition.js'
 export type {
@@ -51,8 +50,8 @@ export type {
   Credential,
   Demand,
   UsernamePassword,
+  Verdict,
 } from './serve/security/check.js'
 export type { Checks } from './serve/security/checks.js'
 export type { CookieOptions } from './serve/security/cookie-guard.js'
 export { createSecurity, type Security, verdictOf } from './serve/security/security.js'
-export type { Verdict } from './serve/security/verdict.js'

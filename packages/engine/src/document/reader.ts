@@ -1,7 +1,7 @@
 // Reads parts of the document, following `$ref`s, and collects problems, unsupported declarations and
 // warnings.
 
-import { oneLine } from '../lib/one-line.js'
+import { oneLine } from '../lib/texts.js'
 import { isOfSchema } from './component-kinds.js'
 import type { Pointer, Problem } from './contract-error.js'
 import { resolvePointer } from './pointer.js'

@@ -1,6 +1,6 @@
 // The versions of OpenAPI that a document may be written in.
 
-import { shownValue } from '../lib/one-line.js'
+import { shownValue } from '../lib/texts.js'
 import type { Node } from './reader.js'
 
 /** What is wrong with the version of OpenAPI that a document names. */

@@ -1,6 +1,8 @@
 // The values of header fields: their lists, their parameters and their entity tags (RFC 9110, sections 5.6 and
 // 8.8.3). Whoever reads one reads it here, so that no two parts of a server take a text for different things.
 
+import type { IncomingHttpHeaders } from 'node:http'
+
 /** What a value says behind its first semicolon. */
 export interface Parameters {
   /** As they are written, without quotes, by their names in lower case. */
@@ -90,4 +92,22 @@ export function splitAt(text: string, separator: ',' | ';'): string[] {
     }
   }
   return [...parts, text.slice(start).trim()]
+}
+
+/**
+ * How many bytes the body of a request has: 0 if it has none (RFC 9112, section 6.3). Undefined if it comes in
+ * chunks: as many as arrive.
+ */
+export function bodyLength(headers: IncomingHttpHeaders): number | undefined {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
+}
+
+// RFC 9110, section 5.5. Node throws at others when the response has already started, and a line break would
+// begin another header wherever it is not refused.
+const invalid = /[^\t\x20-\x7e\x80-\xff]/
+
+/** The value of a header as text; undefined if it has characters that HTTP does not allow. */
+export function headerText(value: unknown): string | undefined {
+  const text = String(value)
+  return invalid.test(text) ? undefined : text
 }

@@ -1,8 +1,7 @@
 // Relative references (RFC 3986, section 4.2): handlers write links relative to the path of their request, of
 // which a gateway may have stripped a prefix. Responses are stored with these.
 
-import { nameIn, pairsOf, queryOf } from './query.js'
-import { requestPath } from './request-path.js'
+import { nameIn, pairsOf, queryOf, requestPath } from './request-target.js'
 
 /** The reference from a request to its own path: `pets` for `/v1/pets?limit=2`, and `.` for `/v1/`. */
 export function selfReference(url: string): string {

@@ -26,3 +26,20 @@ export function splitPair(pair: string): [name: string, value: string] {
   const at = pair.indexOf('=')
   return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)]
 }
+
+/**
+ * Replaces line breaks, other control characters and lone surrogates, which names in a document may contain.
+ */
+export function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ')
+}
+
+/** A value of a document as a message shows it. */
+export function shownValue(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** What a message says of its `Retry-After`, which many programs that show a message do not show. */
+export function tryAgain(seconds: number | string): string {
+  return `Try again in ${seconds} second${Number(seconds) === 1 ? '' : 's'}.`
+}

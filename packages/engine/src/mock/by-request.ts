@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
 import type { Contract, Header, Operation } from '../document/contract.js'
-import { requestPath } from '../lib/request-path.js'
+import { requestPath } from '../lib/request-target.js'
 import type { HandlerResponse } from '../serve/response/response-serialization.js'
 import { byStatus, type ResponseCheck } from '../serve/response/response-validation.js'
 import {

@@ -6,8 +6,7 @@ import { type ValueParts, valuesOf } from '../compile/examples/values.js'
 import type { Contract, Operation, Parameter } from '../document/contract.js'
 import { nodeOf } from '../document/reader.js'
 import { readParameters } from '../lib/field-values.js'
-import { decodedOrSent, nameIn, pairsOf as pairTexts, queryOf } from '../lib/query.js'
-import { requestPath } from '../lib/request-path.js'
+import { decodedOrSent, nameIn, pairsOf as pairTexts, queryOf, requestPath } from '../lib/request-target.js'
 import { splitPair } from '../lib/texts.js'
 
 /** A link of the header `Link` (RFC 8288). */

@@ -4,7 +4,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
 import { RequestError } from '../document/request-error.js'
-import { requestPath } from '../lib/request-path.js'
+import { requestPath } from '../lib/request-target.js'
 import { sentQueryKeys } from '../serve/request/query-keys.js'
 import { byStatus } from '../serve/response/response-validation.js'
 

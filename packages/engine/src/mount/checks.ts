@@ -5,7 +5,7 @@ import type { Contract, Operation } from '../document/contract.js'
 import { routeName } from '../document/names.js'
 import { ownError } from '../document/request-error.js'
 import { refusesUnacceptable, successContents } from '../document/responses.js'
-import { bodyLength } from '../lib/body-length.js'
+import { bodyLength } from '../lib/field-values.js'
 import type { Address } from '../serve/paths/address.js'
 import { hasRoute } from '../serve/paths/not-found.js'
 import { createPreference } from '../serve/request/accept.js'
@@ -13,8 +13,8 @@ import { checkUrl } from '../serve/request/errors.js'
 import { receivedBy, responseTo } from '../serve/request/request-parts.js'
 import { checkMediaType, checkRequest } from '../serve/request/request-validation.js'
 import type { DeprecationHeaders } from '../serve/response/deprecation.js'
+import type { Verdict } from '../serve/security/check.js'
 import type { Security } from '../serve/security/security.js'
-import type { Verdict } from '../serve/security/verdict.js'
 
 /** Throws, or rejects, unless the request may pass. */
 export type Check = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>

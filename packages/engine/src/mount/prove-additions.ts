@@ -4,7 +4,7 @@
 
 import type { Contract, Operation, Response } from '../document/contract.js'
 import type { Problem } from '../document/contract-error.js'
-import { missingCode } from '../document/error-codes.js'
+import { missingCode } from '../document/contract-error.js'
 import { isRange } from '../document/media-types.js'
 import { problemOf } from '../document/methods.js'
 import type { RequestError } from '../document/request-error.js'

@@ -1,6 +1,8 @@
 // What the code of a contract makes: print.ts writes it, load.ts reads it.
 
+import { createHash } from 'node:crypto'
 import type { ValidateFunction } from 'ajv'
+import { stringify } from 'lossless-json'
 import type { Problem } from '../document/contract-error.js'
 import type { FunctionName, WriteJson } from '../document/functions.js'
 import type { Defaulting } from '../runtime/defaulted.js'
@@ -46,4 +48,10 @@ export interface PrintedFunctions extends Added {
   readonly exports: Readonly<Record<string, ValidateFunction>>
   readonly steps: Readonly<Record<string, number>>
   readonly roots: Readonly<Record<string, ValidateFunction['schema']>>
+}
+
+/** The key of a schema, and of how it is judged. It may be a part of a name in JavaScript. */
+export function schemaDigest(schema: unknown, ...how: readonly (string | undefined)[]): string {
+  const text = `${how.join(' ')}\n${stringify(schema)}`
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }

@@ -11,7 +11,7 @@ import {
   type Security,
   type Verdict,
 } from 'contract-engine'
-import { requestPath } from 'contract-engine/lib/request-path'
+import { requestPath } from 'contract-engine/lib/request-target'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Client } from '../auth/client.js'
 import { rateCost } from '../auth/plans.js'

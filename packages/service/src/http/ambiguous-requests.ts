@@ -1,7 +1,7 @@
 // Requests that a proxy in front of the service may have parsed differently (request smuggling).
 
 import type { IncomingMessage } from 'node:http'
-import { isAuthority } from 'contract-engine/lib/authority'
+import { isAuthority } from 'contract-engine/lib/origin'
 import { closeAfter } from './connections.js'
 
 /** Whether a request is ambiguous. If so, its response is the last of its connection. */

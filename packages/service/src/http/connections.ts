@@ -13,7 +13,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { bodyLength } from 'contract-engine/lib/body-length'
+import { bodyLength } from 'contract-engine/lib/field-values'
 import { lingeringClose } from 'contract-engine/lib/last-response'
 import { afterReading } from '../lib/after-reading.js'
 import { requestOn } from './pipelining.js'

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { type Addition, clientFaults } from 'contract-engine'
-import { forwardedScheme } from 'contract-engine/lib/forwarded'
+import { forwardedScheme } from 'contract-engine/lib/origin'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { beginHeaders } from '../lib/header-store.js'
 import { unavailable } from '../middleware/unavailable.js'

@@ -4,7 +4,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { bodyLength } from 'contract-engine/lib/body-length'
+import { bodyLength } from 'contract-engine/lib/field-values'
 
 /**
  * Node's option `highWaterMark` for the server: what is received of a connection before it must wait is

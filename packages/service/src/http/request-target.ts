@@ -1,7 +1,7 @@
 // The target of a request, in the form that the router takes (RFC 9112, section 3.2).
 
-import { isAuthority } from 'contract-engine/lib/authority'
-import { requestPath } from 'contract-engine/lib/request-path'
+import { isAuthority } from 'contract-engine/lib/origin'
+import { requestPath } from 'contract-engine/lib/request-target'
 import type { FastifyRequest } from 'fastify'
 
 // No client can send a blank in a target.

@@ -2,7 +2,7 @@
 // marked, and 409 or 422 say why there is none.
 
 import { type Addition, RequestError } from 'contract-engine'
-import { tryAgain } from 'contract-engine/lib/try-again'
+import { tryAgain } from 'contract-engine/lib/texts'
 
 // The first request takes milliseconds.
 const retryAfterSeconds = 1

@@ -1,7 +1,7 @@
 // The headers of a rate-limit window, the 429, and what rate limits add to the responses of a contract.
 
 import { type Addition, RequestError, type Security } from 'contract-engine'
-import { tryAgain } from 'contract-engine/lib/try-again'
+import { tryAgain } from 'contract-engine/lib/texts'
 import type { RateLimits, ServiceContract } from '../auth/plans.js'
 
 /** The headers of a window that resets at a Unix time in seconds. */

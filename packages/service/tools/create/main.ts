@@ -2,8 +2,8 @@
 
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { oneLine } from 'contract-engine/lib/one-line'
 import { print } from 'contract-engine/lib/terminal'
+import { oneLine } from 'contract-engine/lib/texts'
 import { runProcess, UsageError } from '../../src/commands/command.js'
 import type { Choice } from '../lib/choose-checks.js'
 import { createProject } from './create.js'

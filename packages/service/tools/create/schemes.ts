@@ -1,6 +1,6 @@
 // src/schemes.ts of a new project: the checks that were chosen, and what is left to the team.
 
-import { oneLine } from 'contract-engine/lib/one-line'
+import { oneLine } from 'contract-engine/lib/texts'
 import type { Choice } from '../lib/choose-checks.js'
 
 /** The text of the module. */

@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { BaseResolver, type Document, Source } from '@redocly/openapi-core'
 import { ContractError } from 'contract-engine'
-import { shownValue } from 'contract-engine/lib/one-line'
+import { shownValue } from 'contract-engine/lib/texts'
 import {
   filesOf,
   placeIn,

@@ -13,7 +13,7 @@ import {
 } from '@redocly/openapi-core'
 import { ContractError } from 'contract-engine'
 import { readContract } from 'contract-engine/compile'
-import { oneLine } from 'contract-engine/lib/one-line'
+import { oneLine } from 'contract-engine/lib/texts'
 import {
   isOpenApi30,
   nodeOf,

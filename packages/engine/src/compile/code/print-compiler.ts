@@ -4,7 +4,7 @@
 import { _, type Ajv, type Code, type ValidateFunction } from 'ajv'
 import standaloneModule from 'ajv/dist/standalone/index.js'
 import { type AnySchema, schemasIn } from '../../document/keywords.js'
-import { schemaDigest } from '../../plan/keys.js'
+import { schemaDigest } from '../../plan/code.js'
 import { changedIn, inHolder, isChanging } from '../../runtime/defaulted.js'
 import { assertionsOf } from '../../runtime/explain.js'
 import { stepsOfSchemas } from '../schemas/step-keyword.js'

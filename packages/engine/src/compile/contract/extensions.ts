@@ -3,8 +3,8 @@
 
 import { constants } from 'node:buffer'
 import type { Content, Contract, Operation } from '../../document/contract.js'
+import { missingCode } from '../../document/contract-error.js'
 import { defaultIdempotency, defaultLimits, heldBytesMax, ownErrorStatuses } from '../../document/defaults.js'
-import { missingCode } from '../../document/error-codes.js'
 import type { ExtensionReaders, OperationExtensionReaders } from '../../document/extension-readers.js'
 import { keepAliveOf } from '../../document/framing.js'
 import { operationPlace } from '../../document/methods.js'

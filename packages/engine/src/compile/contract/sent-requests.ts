@@ -16,7 +16,7 @@ import { methodPlace, operationPlace, operationsIn } from '../../document/method
 import { moduleName } from '../../document/names.js'
 import { found, type Node, type Reader } from '../../document/reader.js'
 import { readUrl } from '../../document/runtime-expressions.js'
-import { oneLine } from '../../lib/one-line.js'
+import { oneLine } from '../../lib/texts.js'
 import { readContents } from './content.js'
 import { effectiveParameters, readParameters } from './parameters.js'
 import { bodiless, isStatus } from './read-responses.js'

@@ -18,7 +18,7 @@ import {
   walk,
   wholeDocument,
 } from '../../document/walk.js'
-import { oneLine } from '../../lib/one-line.js'
+import { oneLine } from '../../lib/texts.js'
 import { knownExtensions } from '../contract/extensions.js'
 import { withDecisions } from './decided.js'
 import { withWrittenRefs } from './discriminator.js'

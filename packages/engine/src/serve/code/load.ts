@@ -7,7 +7,7 @@ import { ContractError } from '../../document/contract-error.js'
 import type { FunctionName, Functions, Validator } from '../../document/functions.js'
 import type { AnySchema } from '../../document/keywords.js'
 import type { Code, PrintedCompiler, PrintedFunctions } from '../../plan/code.js'
-import { schemaDigest } from '../../plan/keys.js'
+import { schemaDigest } from '../../plan/code.js'
 import { changing } from '../../runtime/changes.js'
 import type { NumberMode } from '../../runtime/exact-numbers.js'
 import { createExplain, explaining, type Known } from '../../runtime/explain.js'
@@ -101,4 +101,17 @@ const modules: Readonly<Record<string, unknown>> = {
 function require(name: string): unknown {
   if (modules[name] === undefined) throw new Error(`the code requires ${name}`)
   return modules[name]
+}
+
+// Fastify (5.12) loads two compilers of schemas when it is made, unless it is given others.
+
+/** Options of a Fastify whose routes are those of contracts, which have functions of their own. */
+export const withoutCompilers = {
+  schemaController: { compilersFactory: { buildValidator: none, buildSerializer: none } },
+}
+
+function none() {
+  return (): never => {
+    throw new Error('the route has a schema, and the server compiles none')
+  }
 }

@@ -4,8 +4,7 @@
 
 import { stringify } from 'lossless-json'
 import type { Contract, Header, Response, SentRequest } from '../../document/contract.js'
-import { isToken } from '../../lib/field-values.js'
-import { headerText } from '../response/header-text.js'
+import { headerText, isToken } from '../../lib/field-values.js'
 import { createResponseChecks, type ResponseCheck, ResponseError } from '../response/response-validation.js'
 import { type Asked, urlOf } from './callback-url.js'
 import { createResponseReaders, type ReadResponse } from './receiver-response.js'

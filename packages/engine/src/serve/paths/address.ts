@@ -4,11 +4,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
-import { originOf } from '../../lib/authority.js'
 import { withoutPrefix } from '../../lib/base-url.js'
-import { forwardedScheme, lastOf } from '../../lib/forwarded.js'
+import { forwardedScheme, lastOf, originOf } from '../../lib/origin.js'
 import { encoded, resolveReference } from '../../lib/relative-references.js'
-import { requestPath } from '../../lib/request-path.js'
+import { requestPath } from '../../lib/request-target.js'
 
 export interface AddressOptions {
   /**

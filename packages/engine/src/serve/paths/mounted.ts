@@ -4,7 +4,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../../document/contract.js'
-import { requestPath } from '../../lib/request-path.js'
+import { requestPath } from '../../lib/request-target.js'
 import type { ErrorFacts } from '../request/errors.js'
 import { hasParameter, type Segment, segmentsOf } from './route-segments.js'
 

@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { ownError } from '../../document/request-error.js'
-import { requestPath } from '../../lib/request-path.js'
+import { requestPath } from '../../lib/request-target.js'
 import { checkUrl } from '../request/errors.js'
 import { mountedBelow } from './mounted.js'
 import { type Segment, segmentsOf } from './route-segments.js'

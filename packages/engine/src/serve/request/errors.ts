@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { type OwnErrorCode, ownError, RequestError, type Violation } from '../../document/request-error.js'
-import { tryAgain } from '../../lib/try-again.js'
+import { tryAgain } from '../../lib/texts.js'
 
 // Error codes of Fastify and Node, and the engine's for each.
 const frameworkCodes: Readonly<Record<string, OwnErrorCode>> = {

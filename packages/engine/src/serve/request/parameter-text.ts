@@ -4,7 +4,7 @@
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
-import { decode, nameIn, pairsOf, queryOf } from '../../lib/query.js'
+import { decode, nameIn, pairsOf, queryOf } from '../../lib/request-target.js'
 import { splitPair } from '../../lib/texts.js'
 import { errorAt } from '../../runtime/messages.js'
 

@@ -6,7 +6,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { credentialPlace } from '../../document/security.js'
-import { nameIn, pairsOf, queryOf } from '../../lib/query.js'
+import { nameIn, pairsOf, queryOf } from '../../lib/request-target.js'
 
 const taken: unique symbol = Symbol('openapi.takenKeys')
 

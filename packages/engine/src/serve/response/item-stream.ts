@@ -6,7 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { KeepAlive } from '../../document/framing.js'
 import type { Items } from '../../kinds/stream/served.js'
 import { itemTurn } from '../request/item-turns.js'
-import { EndlessBody } from './endless-body.js'
+import { EndlessBody } from './response-stream.js'
 
 /** What the stream of a response is made of. */
 export interface ItemSource {

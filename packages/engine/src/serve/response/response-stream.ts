@@ -12,8 +12,23 @@ import { contentsOf, successContents } from '../../document/responses.js'
 import { isStream, kindOf } from '../../kinds/index.js'
 import { responseTo } from '../request/request-parts.js'
 import { checkedBytes } from './checked-bytes.js'
-import { EndlessBody } from './endless-body.js'
 import { addHeaders } from './list-headers.js'
+
+/**
+ * A body without an end of its own, such as a feed: the server ends it when it closes. The application has to know
+ * those in flight, which would keep it.
+ */
+export abstract class EndlessBody extends Readable {
+  /**
+   * Whether its clients expect an end at any time, and come back, as those of events do (WHATWG HTML, section
+   * 9.2). To others an end says that this is all: ended before, it must be cut.
+   */
+  abstract readonly isResumed: boolean
+  /**
+   * Ends the body behind what it has pushed, as its format ends. No failure of its source counts any more.
+   */
+  abstract finish(): void
+}
 
 /** Whether a handler may return a stream. What is stored for an `Idempotency-Key` is none. */
 export function mayStream({ isIdempotent, responses }: Operation): boolean {

@@ -2,7 +2,7 @@
 
 import type { Contract, Operation } from '../../document/contract.js'
 import type { Problem } from '../../document/contract-error.js'
-import { missingCode } from '../../document/error-codes.js'
+import { missingCode } from '../../document/contract-error.js'
 import type { RequestError } from '../../document/request-error.js'
 import { isPublic } from '../../document/security.js'
 import type { Addition } from '../response/additions.js'

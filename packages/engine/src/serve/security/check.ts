@@ -2,6 +2,7 @@
 // gets to judge. The engine reads the credential; whose it is, the check alone knows.
 
 import type { FastifyRequest } from 'fastify'
+import type { RequestError } from '../../document/request-error.js'
 
 /** Who sent a request, as a check found it. Applications extend it. */
 export interface Caller {
@@ -67,3 +68,16 @@ export type AnyCheck<C extends Caller = Caller> = Check<C, never>
 
 /** The checks of an application, by the names of their schemes. Those of stubs may be undefined. */
 export type CheckList<C extends Caller = Caller> = Readonly<Record<string, AnyCheck<C> | undefined>>
+
+/** The verdict on a request: who sent it, or why it may not pass. */
+export interface Verdict<C extends Caller = Caller> {
+  /**
+   * The caller of the first scheme of the alternative that was met or, if `refusal` is a 403, of one that
+   * lacks scopes or whose cookie a page of another site has used: a quota counts it, too.
+   */
+  readonly caller: C | undefined
+  /** Of all schemes of the alternative that was met, by their names. */
+  readonly callers: Readonly<Record<string, C>>
+  /** The 401, 403 or 503 of a request that meets no alternative. */
+  readonly refusal: RequestError | undefined
+}

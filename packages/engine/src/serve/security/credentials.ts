@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import { type CredentialPlace, headerOf } from '../../document/security.js'
-import { decode, nameIn, pairsOf } from '../../lib/query.js'
+import { decode, nameIn, pairsOf } from '../../lib/request-target.js'
 import { capitalized, splitPair } from '../../lib/texts.js'
 import { decodeCookie, sentCookies } from '../request/cookies.js'
 import { withoutBlanks } from '../request/parameter-text.js'

@@ -4,11 +4,10 @@
 import type { FastifyRequest } from 'fastify'
 import { RequestError } from '../../document/request-error.js'
 import { statusOf } from '../request/errors.js'
-import type { Caller, Credential } from './check.js'
+import type { Caller, Credential, Verdict } from './check.js'
 import { malformed } from './credentials.js'
 import type { Alternative, Plan, Step } from './plan.js'
 import { invalidCredential, invalidCredentials } from './refusals.js'
-import type { Verdict } from './verdict.js'
 
 /** What a check made of a request: null without a credential, undefined until it is asked. */
 type Outcome<C> = C | RequestError | null

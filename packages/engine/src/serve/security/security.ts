@@ -5,14 +5,13 @@ import type { Contract, Operation } from '../../document/contract.js'
 import type { RequestError } from '../../document/request-error.js'
 import { queryKeyNames, takeQueryKeys } from '../request/query-keys.js'
 import { judgedAs, judgedBy } from '../request/request-parts.js'
-import type { AnyCheck, Caller, CheckList } from './check.js'
+import type { AnyCheck, Caller, CheckList, Verdict } from './check.js'
 import { type CookieOptions, createCookieGuard, type IsForeign } from './cookie-guard.js'
 import { planOf } from './create-plan.js'
 import { malformed } from './credentials.js'
 import { judge } from './judge.js'
 import type { Plan } from './plan.js'
 import { invalidCredential, invalidCredentials } from './refusals.js'
-import type { Verdict } from './verdict.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -3,8 +3,7 @@ import { createReadStream } from 'node:fs'
 import net from 'node:net'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
-import { EndlessBody } from '../../../src/serve/response/endless-body.js'
-import { cutResponse, mayStream } from '../../../src/serve/response/response-stream.js'
+import { cutResponse, EndlessBody, mayStream } from '../../../src/serve/response/response-stream.js'
 import {
   anyError,
   buildEngine,

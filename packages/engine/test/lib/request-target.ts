@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module'
 import Fastify from 'fastify'
 import t from 'tap'
-import { decodedOrSent, nameIn, pairsOf, queryOf } from '../../src/lib/query.js'
+import { decodedOrSent, nameIn, pairsOf, queryOf } from '../../src/lib/request-target.js'
 import { splitPair } from '../../src/lib/texts.js'
 
 const require = createRequire(createRequire(import.meta.url).resolve('fastify'))

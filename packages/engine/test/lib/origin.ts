@@ -1,5 +1,5 @@
 import t from 'tap'
-import { forwardedScheme, lastOf } from '../../src/lib/forwarded.js'
+import { forwardedScheme, lastOf } from '../../src/lib/origin.js'
 
 const lasts: [values: string | string[] | undefined, expected: string | undefined][] = [
   [undefined, undefined],

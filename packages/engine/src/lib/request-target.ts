@@ -1,6 +1,14 @@
-// The query of a request target, as forms write it: `+` is a blank. Validation, keys and links read it here.
+// A request target: its path, and its query, as forms write it: `+` is a blank. Validation, keys and links read
+// it here.
 
 import { splitPair } from './texts.js'
+
+/** The path of a request target, without its query, scheme and host (RFC 9112, section 3.2.2). */
+export function requestPath(url: string): string {
+  const target = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  const end = target.search(/[?#]/)
+  return end < 0 ? target : target.slice(0, end)
+}
 
 /** The query of a request target, which has no fragment (RFC 9112, section 3.2). */
 export function queryOf(target: string): string {
