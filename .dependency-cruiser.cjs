@@ -72,8 +72,6 @@ const rooms = {
   compile: ['document', 'runtime', 'kinds', 'plan', 'serve', 'compile'],
   generate: ['document', 'runtime', 'kinds', 'serve', 'compile'],
   mock: ['document', 'runtime', 'kinds', 'serve', 'mount', 'compile'],
-  // By the doors, as others.
-  testing: [],
 }
 
 const doors = `${engine}(index|compile/index|tools)[.]ts$`
@@ -88,10 +86,7 @@ const roomRules = Object.entries(rooms).map(([room, others]) => ({
   from: { path: within(room) },
   to: {
     path: engine,
-    pathNot: [
-      `${engine}(${[room, ...others, 'lib'].join('|')})/`,
-      ...(['testing', 'mock'].includes(room) ? [doors] : []),
-    ],
+    pathNot: [`${engine}(${[room, ...others, 'lib'].join('|')})/`, ...(room === 'mock' ? [doors] : [])],
     // What is asked for once in a while, such as the line of a fault or the text of a page, is loaded then.
     ...(/^(serve|mount)/.test(room) && { dynamic: false }),
   },
@@ -125,6 +120,15 @@ module.exports = {
       severity: 'error',
       from: { path: '^(src|generated|scripts|test)/' },
       to: { path: '^packages/[^/]+/(src|test)/' },
+    },
+    {
+      name: 'what-is-installed-needs-no-helper-of-tests',
+      severity: 'error',
+      from: {
+        path: '^(src|generated|packages/[^/]+/(src|tools|generator))/',
+        pathNot: '^packages/testing/',
+      },
+      to: { path: '^(packages/testing/|contract-testing)' },
     },
     {
       name: 'the-client-needs-no-engine',

@@ -107,6 +107,7 @@ if (require.main === module) {
   const others = args.filter((each) => each !== '--cjs') // which the client alone has
   process.exit(
     buildPackage('engine', others) ||
+      buildPackage('testing', others) ||
       buildPackage('diff', others) ||
       buildPackage('client', ['--generator', ...args]) ||
       buildPackage('service', ['--tools', ...others]),

@@ -1,8 +1,6 @@
 // What the service adds to the engine, case by case: read from the files, and from a plan.
 
 import path from 'node:path'
-import { expectedOf, readFeatures, runCase, type Way, withoutPlace } from 'contract-engine/testing/features'
-import { loadingProved } from 'contract-engine/testing/plans'
 import {
   loadServiceContract,
   operationExtensions,
@@ -13,6 +11,8 @@ import {
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import { readyServer } from 'contract-service/tools/generate/server'
 import { listEach } from 'contract-service/tools/lib/schemes'
+import { expectedOf, readFeatures, runCase, type Way, withoutPlace } from 'contract-testing/features'
+import { loadingProved } from 'contract-testing/plans'
 import t, { type Test } from 'tap'
 
 const build: Way<ServiceContract>['build'] = (contract, handlerOf, log) =>

@@ -1,9 +1,9 @@
 // The scenarios of `npm run faults`, shortened, with time limits for a busy machine. `npm run faults` checks
 // the documented ones, and what shares of reads are served in time, which a busy machine decides.
 
-import { isNightly } from 'contract-engine/testing/nightly'
 import { redisIsMissing } from 'contract-service/fixtures/redis'
 import { temporaryRoot } from 'contract-service/fixtures/temporary-root'
+import { isNightly } from 'contract-testing/nightly'
 import t, { type Test } from 'tap'
 import { type Bounds, Environment, type Report } from '../scripts/faults/environment.js'
 import { hasHaproxy } from '../scripts/faults/haproxy.js'

@@ -3,12 +3,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
-import { until } from 'contract-engine/testing/until'
 import { connectTo, readCluster, runDirectory, silent } from 'contract-service/fixtures/cluster'
 import { isRunning, removeLeftovers } from 'contract-service/fixtures/leftovers'
 import { runProgram, temporaryDirectory } from 'contract-service/fixtures/process'
 import { startEmbedded } from 'contract-service/internal/database/embedded/embedded-server'
 import { ownedName, ownerOf } from 'contract-service/tools/lib/directory'
+import { until } from 'contract-testing/until'
 import t from 'tap'
 
 const lockFile = (directory: string) => path.join(directory, 'postgresql/data/postmaster.pid')

@@ -3,8 +3,8 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Suites } from 'contract-engine/testing/suites'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import type { Suites } from 'contract-testing/suites'
 import t from 'tap'
 
 const packages = readdirSync(path.join(projectRoot, 'packages')).map((name) => `packages/${name}`)

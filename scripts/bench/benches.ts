@@ -1,8 +1,8 @@
 // The benchmarks. Each one measures and returns a table of the results.
 
 import type { RecordableHistogram } from 'node:perf_hooks'
+import { RedisServer } from 'contract-service/fixtures/redis-server'
 import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
-import { RedisServer } from 'contract-service/tools/lib/redis'
 import { debianBinaries, withDebianPostgres } from '../faults/debian-postgres.js'
 import { allocationsTable } from './allocations.js'
 import { arrivalsTable } from './arrivals.js'

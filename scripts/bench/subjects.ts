@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from 'contract-engine/testing/port'
 import { OperatorError } from 'contract-service/internal/lib/operator-error'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import { hasEnded } from 'contract-service/tools/lib/child'
+import { freePort } from 'contract-testing/port'
 import type { Feature, Titled } from './loads.js'
 
 export interface Subject extends Titled {

@@ -1,8 +1,8 @@
 // Two instances of the service, and HAProxy in front of them.
 
-import { freePort } from 'contract-engine/testing/port'
 import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import type { Service, Environment as Variables } from 'contract-service/tools/lib/service'
+import { freePort } from 'contract-testing/port'
 import type { Environment, Report } from './environment.js'
 import { startHaproxy } from './haproxy.js'
 

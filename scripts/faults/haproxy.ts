@@ -4,9 +4,9 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from 'contract-engine/testing/port'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import { hasEnded, kill } from 'contract-service/tools/lib/child'
+import { freePort } from 'contract-testing/port'
 
 /** Whether PATH has a haproxy. */
 export const hasHaproxy: boolean = spawnSync('haproxy', ['-v']).error === undefined

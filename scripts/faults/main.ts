@@ -2,8 +2,8 @@
 
 import { parseArgs } from 'node:util'
 import { print } from 'contract-engine/lib/terminal'
+import { hasRedis } from 'contract-service/fixtures/redis-server'
 import { runProcess, type Surroundings, UsageError } from 'contract-service/internal/commands/command'
-import { hasRedis } from 'contract-service/tools/lib/redis'
 import { documentedBounds, Environment, manyClients, type Report } from './environment.js'
 import { hasHaproxy } from './haproxy.js'
 import { hasPgBouncer } from './pgbouncer.js'

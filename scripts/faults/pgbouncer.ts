@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { freePort } from 'contract-engine/testing/port'
 import { kill, untilReady } from 'contract-service/tools/lib/child'
+import { freePort } from 'contract-testing/port'
 
 /** Whether PATH has a pgbouncer. */
 export const hasPgBouncer: boolean = spawnSync('pgbouncer', ['--version']).error === undefined

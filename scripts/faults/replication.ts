@@ -4,11 +4,11 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from 'contract-engine/testing/port'
 import type { RootSql } from 'contract-service/internal/database/database'
 import { binaries, installed } from 'contract-service/internal/database/embedded/binaries'
 import { type Identity, prepareDirectory } from 'contract-service/internal/database/embedded/data-directory'
 import { kill as killProcess } from 'contract-service/tools/lib/child'
+import { freePort } from 'contract-testing/port'
 import postgres from 'postgres'
 
 const pollMs = 20

@@ -4,9 +4,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { readFeatures } from 'contract-engine/testing/features'
 import { runProcess } from 'contract-service/internal/commands/command'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { readFeatures } from 'contract-testing/features'
 import { toPage } from './page.js'
 import { featuresFile } from './run-feature.js'
 

@@ -1,6 +1,6 @@
 // Formats packages/engine/openapi-features.md.
 
-import type { Feature } from 'contract-engine/testing/features'
+import type { Feature } from 'contract-testing/features'
 
 const head = `# OpenAPI, feature by feature
 

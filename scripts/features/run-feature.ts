@@ -4,18 +4,12 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { ContractError } from 'contract-engine'
 import { generateOperations } from 'contract-engine/generate'
-import {
-  contractOf,
-  type Feature,
-  type Outcome,
-  type Result,
-  runCalls,
-} from 'contract-engine/testing/features'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import { checkContract } from 'contract-service/tools/generate/contract'
 import { readyServer } from 'contract-service/tools/generate/server'
 import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import { listEach } from 'contract-service/tools/lib/schemes'
+import { contractOf, type Feature, type Outcome, type Result, runCalls } from 'contract-testing/features'
 
 /** The features of the page. */
 export const featuresFile = path.join(projectRoot, 'packages/engine/test/features.yaml')

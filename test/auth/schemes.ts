@@ -2,7 +2,6 @@
 // partner whom a team's own check knows.
 
 import type { UsernamePassword } from 'contract-engine'
-import { stopClocks } from 'contract-engine/testing/clocks'
 import { clientOf } from 'contract-service/fixtures/clients'
 import { listenForScrapes, scrape } from 'contract-service/fixtures/metrics'
 import { apiKeys } from 'contract-service/internal/auth/api-keys'
@@ -10,6 +9,7 @@ import type { CheckFactory, SchemesOf } from 'contract-service/internal/auth/che
 import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { contractFile } from 'contract-service/internal/lib/paths'
 import { unavailable } from 'contract-service/internal/middleware/unavailable'
+import { stopClocks } from 'contract-testing/clocks'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'

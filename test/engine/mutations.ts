@@ -1,7 +1,7 @@
 // A document in which any value may be anything is refused with a place, or read. MUTATION_SEED=7 npx tap
 // test/engine/mutations.ts tries others, MUTATIONS=1000 more of them; every-mutation.ts tries all, at night.
 
-import { Random } from 'contract-engine/testing/random-schemas'
+import { Random } from 'contract-testing/random-schemas'
 import t from 'tap'
 import { faultsOf, mutations } from './fixtures/mutations.js'
 

@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import ajvFormats from 'ajv-formats'
-import { isNightly, sampled } from 'contract-engine/testing/nightly'
 import { formats } from 'contract-engine/tools'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { isNightly, sampled } from 'contract-testing/nightly'
 import t from 'tap'
 
 // Required: an import of the compiler takes a second.

@@ -1,9 +1,9 @@
 // The cost of unknown keys: look-ups are counted by the database itself.
 
-import { stopClocks } from 'contract-engine/testing/clocks'
-import { until } from 'contract-engine/testing/until'
 import { redisIsMissing, startRedis } from 'contract-service/fixtures/redis'
 import { createApiKey } from 'contract-service/internal/auth/api-key'
+import { stopClocks } from 'contract-testing/clocks'
+import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { countBy } from '../fixtures/count.js'
 import { holdKeys } from '../fixtures/locks.js'

@@ -2,7 +2,7 @@
 
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { freePort } from 'contract-engine/testing/port'
+import { freePort } from 'contract-testing/port'
 import t, { type Test } from 'tap'
 import { browserIsMissing, openPage } from '../fixtures/browser.js'
 import { deprecation, prefix, successorLink } from '../fixtures/facts.js'

@@ -1,8 +1,8 @@
-import { until } from 'contract-engine/testing/until'
 import { connectTo, readCluster, silent } from 'contract-service/fixtures/cluster'
 import { listenForScrapes, scrape } from 'contract-service/fixtures/metrics'
 import type { RootSql } from 'contract-service/internal/database/database'
 import { createPools, endPools } from 'contract-service/internal/database/pools'
+import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { createDatabase, send, startService, testConfig } from '../fixtures/service.js'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import net from 'node:net'
-import { until } from 'contract-engine/testing/until'
+import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import type { Handlers } from '../../src/handlers/handler.js'

@@ -3,7 +3,7 @@
 import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
-import { until } from 'contract-engine/testing/until'
+import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import type { Context, Handlers, Response } from '../../src/handlers/handler.js'

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import net from 'node:net'
-import { until } from 'contract-engine/testing/until'
+import { until } from 'contract-testing/until'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import { prefix } from '../fixtures/facts.js'

@@ -1,4 +1,4 @@
-import { type Clocks, stopClocks } from 'contract-engine/testing/clocks'
+import { type Clocks, stopClocks } from 'contract-testing/clocks'
 import t from 'tap'
 import { countBy } from '../fixtures/count.js'
 import { customPlan, fixedPlan, prefix, prefixEncoded } from '../fixtures/facts.js'

@@ -2,10 +2,10 @@
 
 import { clientTable } from 'contract-client/generate'
 import { diffContracts, lineOf } from 'contract-diff'
-import { isNightly } from 'contract-engine/testing/nightly'
-import { contractOf, forms, inline, kinds, one } from 'contract-engine/testing/references'
-import { text } from 'contract-engine/testing/references-document'
 import type { Node } from 'contract-engine/tools'
+import { isNightly } from 'contract-testing/nightly'
+import { contractOf, forms, inline, kinds, one } from 'contract-testing/references'
+import { text } from 'contract-testing/references-document'
 import t from 'tap'
 import { parse } from 'yaml'
 

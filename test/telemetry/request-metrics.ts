@@ -2,9 +2,9 @@
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { stopClocks } from 'contract-engine/testing/clocks'
-import { until } from 'contract-engine/testing/until'
 import { listenForScrapes, scrape } from 'contract-service/fixtures/metrics'
+import { stopClocks } from 'contract-testing/clocks'
+import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import { prefix } from '../fixtures/facts.js'

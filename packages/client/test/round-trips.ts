@@ -2,9 +2,9 @@
 // arguments that were given, or the client refuses before it sends anything.
 
 import { isDeepStrictEqual } from 'node:util'
-import { contractWith, done, startEngine } from 'contract-engine/testing/engine'
-import { rounds } from 'contract-engine/testing/nightly'
-import { Random } from 'contract-engine/testing/random-schemas'
+import { contractWith, done, startEngine } from 'contract-testing/engine'
+import { rounds } from 'contract-testing/nightly'
+import { Random } from 'contract-testing/random-schemas'
 import t from 'tap'
 import { clientTable } from '../generator/index.js'
 import { buildClient } from '../src/client.js'

@@ -1,8 +1,8 @@
 // Of the fields of forms, contract-diff calls breaking what makes the server refuse a body that it took: each
 // field becomes each other one, and both servers get the same bodies.
 
-import { buildEngine, contractOf } from 'contract-engine/testing/engine'
 import type { Node } from 'contract-engine/tools'
+import { buildEngine, contractOf } from 'contract-testing/engine'
 import t, { type Test } from 'tap'
 import { diffContracts } from '../src/contract.js'
 import { lineOf } from '../src/report.js'

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { temporaryDirectory } from 'contract-engine/testing/directory'
+import { temporaryDirectory } from 'contract-testing/directory'
 import t from 'tap'
 import { packageRoot } from './fixtures/root.js'
 

@@ -2,15 +2,9 @@
 // be accepted by the new one, and what the service may send by the new one must be expected by the old one.
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { rounds } from 'contract-engine/testing/nightly'
-import {
-  editedSchema,
-  Random,
-  randomPart,
-  randomSchema,
-  randomValue,
-} from 'contract-engine/testing/random-schemas'
 import { withDecisions } from 'contract-engine/tools'
+import { rounds } from 'contract-testing/nightly'
+import { editedSchema, Random, randomPart, randomSchema, randomValue } from 'contract-testing/random-schemas'
 import t from 'tap'
 import { diffContracts } from '../src/contract.js'
 

@@ -6,9 +6,9 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { rounds } from 'contract-engine/testing/nightly'
-import { Random } from 'contract-engine/testing/random-schemas'
 import { withDecisions } from 'contract-engine/tools'
+import { rounds } from 'contract-testing/nightly'
+import { Random } from 'contract-testing/random-schemas'
 import t from 'tap'
 import { diffContracts } from '../src/contract.js'
 import { lineOf } from '../src/report.js'

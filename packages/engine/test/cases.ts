@@ -1,7 +1,7 @@
 // What the engine makes of a contract, case by case.
 
+import { engineAlone, readFeatures } from 'contract-testing/features'
 import t from 'tap'
-import { engineAlone, readFeatures } from '../src/testing/features.js'
 import { casesFile, tryRow } from './fixtures/features.js'
 
 for (const each of await readFeatures(casesFile)) {

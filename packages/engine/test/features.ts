@@ -1,7 +1,7 @@
 // What authors of contracts read on the features page works, without a plan.
 
+import { engineAlone, readFeatures } from 'contract-testing/features'
 import t from 'tap'
-import { engineAlone, readFeatures } from '../src/testing/features.js'
 import { featuresFile, tryRow } from './fixtures/features.js'
 
 for (const each of await readFeatures(featuresFile)) {

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import type { Contract, Operation } from 'contract-engine'
-import { type Answer, type CallOptions, send } from 'contract-engine/testing/send'
+import { type Answer, type CallOptions, send } from 'contract-engine/lib/send'
 import { exampleRequest, Reader } from 'contract-engine/tools'
 import { pino } from 'pino'
 import { readServiceContract, type ServiceContract } from '../src/auth/plans.js'
@@ -17,7 +17,7 @@ import { type KeyCredentials, keyCredentials } from './lib/key-credentials.js'
 import { readSchemes } from './lib/schemes.js'
 import { openTerms, runKeys, startService as startProcess } from './lib/service.js'
 
-export type { Answer, CallOptions } from 'contract-engine/testing/send'
+export type { Answer, CallOptions } from 'contract-engine/lib/send'
 export { addKeys } from './lib/rows.js'
 
 /** The service of a test. */

@@ -1,7 +1,7 @@
 // PostgreSQL killed, frozen and locked; connections to it and to the service closed.
 
 import type net from 'node:net'
-import { freePort } from 'contract-engine/testing/port'
+import { freePort } from 'contract-testing/port'
 import { countConnections, killServer, terminateConnections, whileFrozen, whileLocked } from '../database.js'
 import { type Environment, type Report, unless } from '../environment.js'
 import { canMeasureProcesses, residentBytes } from '../processes.js'

@@ -1,7 +1,7 @@
 // Redis failures: of a single server, and of a master of a cluster.
 
+import { RedisCluster, RedisServer } from 'contract-service/fixtures/redis-server'
 import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
-import { RedisCluster, RedisServer } from 'contract-service/tools/lib/redis'
 import { type Environment, type Outcome, type Report, unless } from '../environment.js'
 import type { Ledger } from '../ledger.js'
 import { type Run, timed, within, withService } from './parts.js'

@@ -1,4 +1,4 @@
-import { stopClocks } from 'contract-engine/testing/clocks'
+import { stopClocks } from 'contract-testing/clocks'
 import t, { type Test } from 'tap'
 import { Progress } from '../../../src/commands/seed/progress.js'
 

@@ -5,7 +5,6 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Contract, loadContract, notImplemented } from 'contract-engine'
 import { compileContract, isCurrent } from 'contract-engine/compile'
-import { loadingProved } from 'contract-engine/testing/plans'
 import { decodePlan, defaultLimits, documentPaths, encodePlan, type PlanBody } from 'contract-engine/tools'
 import { fixture } from 'contract-service/fixtures/root'
 import {
@@ -17,6 +16,7 @@ import {
 } from 'contract-service/internal/auth/plans'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import { buildServer } from 'contract-service/tools/lib/server'
+import { loadingProved } from 'contract-testing/plans'
 import t from 'tap'
 
 const documents = path.join(projectRoot, 'test/fixtures/documents')

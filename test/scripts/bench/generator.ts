@@ -2,9 +2,9 @@
 
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { listen } from 'contract-engine/testing/listen'
-import { freePort } from 'contract-engine/testing/port'
-import { until } from 'contract-engine/testing/until'
+import { listen } from 'contract-testing/listen'
+import { freePort } from 'contract-testing/port'
+import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { generateLoad, type Job } from '../../../scripts/bench/generator.js'
 

@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { isNightly } from 'contract-engine/testing/nightly'
+import { isNightly } from 'contract-testing/nightly'
 import t from 'tap'
 import { measureUploads, startUploadServer } from '../../../scripts/bench/uploads/measure.js'
 

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { sampled } from 'contract-engine/testing/nightly'
-import { until } from 'contract-engine/testing/until'
 import { signalGroup, startProgram, temporaryDirectory } from 'contract-service/fixtures/process'
 import { redisIsMissing } from 'contract-service/fixtures/redis'
+import { sampled } from 'contract-testing/nightly'
+import { until } from 'contract-testing/until'
 import t from 'tap'
 
 const linuxOnly = process.platform !== 'linux' && 'reads /proc'

@@ -2,9 +2,9 @@
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { expectedOf, type Feature, readFeatures, withoutPlace } from 'contract-engine/testing/features'
-import { sampled } from 'contract-engine/testing/nightly'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { expectedOf, type Feature, readFeatures, withoutPlace } from 'contract-testing/features'
+import { sampled } from 'contract-testing/nightly'
 import t from 'tap'
 import { toPage } from '../../../scripts/features/page.js'
 import { featuresFile, runFeature } from '../../../scripts/features/run-feature.js'

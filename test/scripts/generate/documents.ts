@@ -3,11 +3,11 @@
 
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { startEngine } from 'contract-engine/testing/engine'
 import { temporaryDirectory } from 'contract-service/fixtures/directory'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import { findDifferences } from 'contract-service/tools/generate/differences'
 import { buildServer } from 'contract-service/tools/lib/server'
+import { startEngine } from 'contract-testing/engine'
 import t, { type Test } from 'tap'
 
 const folders = [path.join(projectRoot, 'test/fixtures/documents'), process.env.DOCUMENTS ?? '']

@@ -36,7 +36,7 @@ function digestOfCode(): string {
 }
 
 // What only writes types, what runs in browsers, and what has the version itself.
-const others = ['diff', 'generate', 'static', 'testing', `built-version${extension}`]
+const others = ['generate', 'static', `built-version${extension}`]
 
 // Builds have declarations and source maps beside. The option `recursive` takes 15 times as long: it asks of
 // each name what it is.

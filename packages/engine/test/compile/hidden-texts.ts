@@ -1,6 +1,6 @@
+import { contractWith, done } from 'contract-testing/engine'
 import t from 'tap'
 import { hiddenTexts } from '../../src/compile/contract/hidden-texts.js'
-import { contractWith, done } from '../../src/testing/engine.js'
 
 const after = { name: 'after', in: 'query', description: 'Behind which toy the page begins.' }
 const id = { $ref: '#/components/schemas/Id' }

@@ -1,13 +1,13 @@
 // What the contract reader returns. What it refuses is in cases.yaml.
 
 import path from 'node:path'
+import { contractOf } from 'contract-testing/engine'
+import { rounds } from 'contract-testing/nightly'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { readContract, toContract } from '../../src/compile/read.js'
 import { ownErrorStatuses } from '../../src/document/defaults.js'
 import type { ExtensionReader, ExtensionReaders } from '../../src/document/extension-readers.js'
-import { contractOf } from '../../src/testing/engine.js'
-import { rounds } from '../../src/testing/nightly.js'
 
 const schemas = {
   Error: { type: 'object' },

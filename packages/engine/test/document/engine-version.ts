@@ -7,9 +7,9 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { compileContract } from 'contract-engine/compile'
+import { temporaryDirectory } from 'contract-testing/directory'
 import { build } from 'esbuild'
 import t from 'tap'
-import { temporaryDirectory } from '../../src/testing/directory.js'
 
 const extension = path.extname(import.meta.filename) // from the sources with tsx, or in dist/
 const own = path.join(import.meta.dirname, `../../src/document/engine-version${extension}`)

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import path from 'node:path'
+import { temporaryDirectory } from 'contract-testing/directory'
 import t, { type Test } from 'tap'
 import { readSource } from '../../src/compile/source/files.js'
 import { filesOf } from '../../src/document/file-text.js'
 import { filesRead } from '../../src/lib/files-read.js'
-import { temporaryDirectory } from '../../src/testing/directory.js'
 
 const secret = 'host: secret.example\n'
 

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { temporaryDirectory } from 'contract-testing/directory'
 import t from 'tap'
 import { judgementsOf, keptJudgements, slowPatterns } from '../../src/generate/backtracking.js'
-import { temporaryDirectory } from '../../src/testing/directory.js'
 
 const multiplied = 'backtracks: each further character multiplies its time, as in '
 const grown = (degree: number) =>

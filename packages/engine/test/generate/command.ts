@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { temporaryDirectory } from 'contract-testing/directory'
 import t from 'tap'
 import { runCommand } from '../../src/generate/command.js'
 import { loadContract } from '../../src/index.js'
-import { temporaryDirectory } from '../../src/testing/directory.js'
 
 const contract = `openapi: 3.1.0
 info: { title: Toys, version: 1.0.0 }

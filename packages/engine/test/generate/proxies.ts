@@ -1,6 +1,6 @@
+import { contractWith } from 'contract-testing/engine'
 import t from 'tap'
 import { proxyWarnings } from '../../src/generate/proxies.js'
-import { contractWith } from '../../src/testing/engine.js'
 
 const header = (name: string) => ({ name, in: 'header', schema: { type: 'string' } })
 const inHeader = (name: string) => ({ type: 'apiKey', in: 'header', name })

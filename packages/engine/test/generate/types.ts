@@ -2,11 +2,11 @@
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { temporaryDirectory } from 'contract-testing/directory'
+import { contractOf } from 'contract-testing/engine'
+import { Random } from 'contract-testing/random-schemas'
 import t from 'tap'
 import { generateOperations, generateTypes } from '../../src/generate/index.js'
-import { temporaryDirectory } from '../../src/testing/directory.js'
-import { contractOf } from '../../src/testing/engine.js'
-import { Random } from '../../src/testing/random-schemas.js'
 import { typeErrors } from '../fixtures/compile-types.js'
 import { type RecursiveDocument, recursiveDocument, type Traits } from '../fixtures/recursive-schemas.js'
 

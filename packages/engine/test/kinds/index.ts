@@ -2,10 +2,10 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { contractWith, done, startEngine } from 'contract-testing/engine'
 import t from 'tap'
 import type { Content } from '../../src/document/contract.js'
 import { isStream, kindOf, sentType, silentContents } from '../../src/kinds/index.js'
-import { contractWith, done, startEngine } from '../../src/testing/engine.js'
 import { packageRoot } from '../fixtures/root.js'
 
 const kinds: readonly (readonly [Content['kind'], mediaType: string, sent: string])[] = [

@@ -1,8 +1,8 @@
 // Whether a request has a body, in each way in which it can say so, and for each operation alike.
 
+import { contractWith, done, startEngine } from 'contract-testing/engine'
+import { sendRaw } from 'contract-testing/send-raw'
 import t from 'tap'
-import { contractWith, done, startEngine } from '../../src/testing/engine.js'
-import { sendRaw } from '../../src/testing/send.js'
 
 const content = { 'application/json': { schema: { type: 'object' } } }
 const file = { 'application/octet-stream': { schema: { type: 'string', format: 'binary', maxLength: 100 } } }

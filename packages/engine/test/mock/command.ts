@@ -1,8 +1,8 @@
 import path from 'node:path'
+import { temporaryDirectory } from 'contract-testing/directory'
+import { runWithout } from 'contract-testing/without-package'
 import t from 'tap'
 import { runCommand } from '../../src/mock/command.js'
-import { temporaryDirectory } from '../../src/testing/directory.js'
-import { runWithout } from '../../src/testing/without-package.js'
 
 const folder = temporaryDirectory(t, {
   'openapi.yaml': `openapi: 3.1.0

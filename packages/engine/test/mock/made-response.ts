@@ -1,9 +1,9 @@
 // Responses that are made once, and those that cannot be.
 
+import { contractOf } from 'contract-testing/engine'
 import t from 'tap'
 import { createMaker, makingParts } from '../../src/mock/made-response.js'
 import { createResponseChecks } from '../../src/serve/response/response-validation.js'
-import { contractOf } from '../../src/testing/engine.js'
 
 t.test('what no value was found for is refused again, and not tried again', async (t) => {
   const content = { 'application/json': { schema: { type: 'object', required: ['a'], maxProperties: 0 } } }

@@ -8,10 +8,10 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { compileContract } from 'contract-engine/compile'
+import { temporaryDirectory } from 'contract-testing/directory'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
-import { temporaryDirectory } from '../../src/testing/directory.js'
-import { send } from '../../src/testing/send.js'
+import { send } from '../../src/lib/send.js'
 import { packageRoot } from '../fixtures/root.js'
 
 const contract = `openapi: 3.1.0

@@ -1,5 +1,6 @@
 // A contract in an application with routes, prefixes and plugins of its own.
 
+import { buildEngine, contractOf, startEngine } from 'contract-testing/engine'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { readContract } from '../../src/compile/index.js'
@@ -12,7 +13,6 @@ import {
   notFoundHandler,
   notImplemented,
 } from '../../src/index.js'
-import { buildEngine, contractOf, startEngine } from '../../src/testing/engine.js'
 import { queryIsMissing } from '../fixtures/query-method.js'
 
 const anything = { 200: { description: 'The request.', content: { 'application/json': {} } } }

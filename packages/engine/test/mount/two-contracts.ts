@@ -2,6 +2,9 @@
 // whatever is below the prefix of one responds as that contract says, by whichever handler of errors it
 // leaves.
 
+import { contractOf } from 'contract-testing/engine'
+import { rounds } from 'contract-testing/nightly'
+import { sendRaw } from 'contract-testing/send-raw'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -15,9 +18,7 @@ import {
   notFoundHandler,
   RequestError,
 } from '../../src/index.js'
-import { contractOf } from '../../src/testing/engine.js'
-import { rounds } from '../../src/testing/nightly.js'
-import { send, sendRaw } from '../../src/testing/send.js'
+import { send } from '../../src/lib/send.js'
 
 const plain = { required: ['code', 'message'], properties: { code: {}, message: {}, status: {} } }
 const problem = { type: 'object', required: ['title', 'detail'], properties: { title: {}, detail: {} } }

@@ -1,11 +1,11 @@
 import type { ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { rounds } from 'contract-testing/nightly'
 import t from 'tap'
 import { compilable, createAjv } from '../../src/compile/schemas/ajv.js'
 import type { AnySchema } from '../../src/document/keywords.js'
 import { createExplain, everyError, explaining } from '../../src/runtime/explain.js'
 import { describeViolations } from '../../src/runtime/messages.js'
-import { rounds } from '../../src/testing/nightly.js'
 import { randomValues } from '../fixtures/random-values.js'
 
 const own = { ownProperties: true }

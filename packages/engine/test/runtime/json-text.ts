@@ -1,11 +1,11 @@
 // Random texts, whose values are known because they are made together. SEED=2 for others.
 
 import { isDeepStrictEqual } from 'node:util'
+import { isNightly, rounds } from 'contract-testing/nightly'
+import { Random } from 'contract-testing/random-schemas'
 import t from 'tap'
 import type { RequestError } from '../../src/document/request-error.js'
 import { parseJson } from '../../src/runtime/json.js'
-import { isNightly, rounds } from '../../src/testing/nightly.js'
-import { Random } from '../../src/testing/random-schemas.js'
 
 const random = new Random(Number(process.env.SEED ?? 1))
 const count = rounds(5_000)

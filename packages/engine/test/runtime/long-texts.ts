@@ -1,8 +1,8 @@
 // No format overflows the stack, or takes longer than its text, however long that is.
 
+import { isNightly } from 'contract-testing/nightly'
 import t from 'tap'
 import { formats } from '../../src/runtime/formats.js'
-import { isNightly } from '../../src/testing/nightly.js'
 
 // The longest valid text of each, as far as it can be long.
 const repeated: Readonly<Record<string, readonly [start: string, piece: string, end: string]>> = {

@@ -1,5 +1,5 @@
 import type { SecurityScheme } from 'contract-engine'
-import { stopClocks } from 'contract-engine/testing/clocks'
+import { stopClocks } from 'contract-testing/clocks'
 import t, { type Test } from 'tap'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
 import { apiKeys, type FindClient, KeyCheck } from '../../src/auth/api-keys.js'

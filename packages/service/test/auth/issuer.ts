@@ -2,8 +2,8 @@
 
 import type { ServerResponse } from 'node:http'
 import type { RequestError } from 'contract-engine'
-import { stopClocks } from 'contract-engine/testing/clocks'
-import { until } from 'contract-engine/testing/until'
+import { stopClocks } from 'contract-testing/clocks'
+import { until } from 'contract-testing/until'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Issuer } from '../../src/auth/issuer.js'

@@ -1,8 +1,8 @@
 // Requests with tokens, as the engine judges them by the check: beside keys in the same header, with scopes.
 
 import { errorHandler, mount, verdictOf } from 'contract-engine'
-import { contractWith } from 'contract-engine/testing/engine'
-import { send } from 'contract-engine/testing/send'
+import { send } from 'contract-engine/lib/send'
+import { contractWith } from 'contract-testing/engine'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createApiKey, isApiKey } from '../../src/auth/api-key.js'

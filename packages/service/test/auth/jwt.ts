@@ -2,9 +2,9 @@
 
 import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
-import { stopClocks } from 'contract-engine/testing/clocks'
-import { until } from 'contract-engine/testing/until'
-import { runWithout } from 'contract-engine/testing/without-package'
+import { stopClocks } from 'contract-testing/clocks'
+import { until } from 'contract-testing/until'
+import { runWithout } from 'contract-testing/without-package'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-key.js'
 import type { Client } from '../../src/auth/client.js'

@@ -1,7 +1,7 @@
 // Tokens of a real OpenID provider, over TLS: logins by client credentials, its rotation of keys, its outages.
 
 import https from 'node:https'
-import { stopClocks } from 'contract-engine/testing/clocks'
+import { stopClocks } from 'contract-testing/clocks'
 import { decodeProtectedHeader } from 'jose'
 import t, { type Test } from 'tap'
 import { callerOf, createJwtCheck, demand } from '../fixtures/checks.js'

@@ -1,6 +1,6 @@
 // A feed on a table of its own: who reads it misses nothing, whatever is committed late, at whichever instance.
 
-import { until } from 'contract-engine/testing/until'
+import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import type { Pools, RootSql, Sql } from '../../src/database/database.js'
 import {

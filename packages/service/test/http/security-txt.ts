@@ -1,6 +1,6 @@
 // `/.well-known/security.txt` (RFC 9116).
 
-import { contractWith, done } from 'contract-engine/testing/engine'
+import { contractWith, done } from 'contract-testing/engine'
 import Fastify from 'fastify'
 import t from 'tap'
 import { addSecurityTxt } from '../../src/http/security-txt.js'

@@ -2,7 +2,7 @@
 // other calls by the same name.
 
 import { mount, RequestError } from 'contract-engine'
-import { stopClocks } from 'contract-engine/testing/clocks'
+import { stopClocks } from 'contract-testing/clocks'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { type AppParts, buildApp, type Served } from '../../src/app.js'

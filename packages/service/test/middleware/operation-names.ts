@@ -1,7 +1,7 @@
 // The names of operations in metrics and in what is stored.
 
 import { type Contract, mount } from 'contract-engine'
-import { contractOf } from 'contract-engine/testing/engine'
+import { contractOf } from 'contract-testing/engine'
 import Fastify, { type RouteOptions } from 'fastify'
 import t from 'tap'
 import { nameOperations } from '../../src/middleware/operation-names.js'

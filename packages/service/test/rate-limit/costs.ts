@@ -1,6 +1,6 @@
 // Operations that cost more than one request (`x-rate-cost`), from outside.
 
-import { stopClocks } from 'contract-engine/testing/clocks'
+import { stopClocks } from 'contract-testing/clocks'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import type { AppParts } from '../../src/app.js'

@@ -1,8 +1,8 @@
 // Each feature of OpenAPI 3.1 and 3.2 that the engine supports, as a document of OpenAPI 3.0.
 
-import { contractOf, engineAlone, readFeatures, runCase } from 'contract-engine/testing/features'
-import { sampled } from 'contract-engine/testing/nightly'
 import { readSource, toContract, toOpenApi30 } from 'contract-engine/tools'
+import { contractOf, engineAlone, readFeatures, runCase } from 'contract-testing/features'
+import { sampled } from 'contract-testing/nightly'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { featuresFile } from '../../../../scripts/features/run-feature.js'

@@ -2,6 +2,9 @@
 // declared fields in their order.
 
 import { compileFunction } from 'node:vm'
+import { contractWith, done } from 'contract-testing/engine'
+import { rounds } from 'contract-testing/nightly'
+import { Random, randomSchema, randomValue } from 'contract-testing/random-schemas'
 import { stringify } from 'lossless-json'
 import t, { type Test } from 'tap'
 import { createJudge } from '../../../src/compile/code/compilers.js'
@@ -9,9 +12,6 @@ import { PrintedWriters } from '../../../src/compile/code/print-writers.js'
 import type { WriteJson } from '../../../src/document/functions.js'
 import { Reader } from '../../../src/document/reader.js'
 import { runtime } from '../../../src/runtime/runtime.js'
-import { contractWith, done } from '../../../src/testing/engine.js'
-import { rounds } from '../../../src/testing/nightly.js'
-import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
 import { testLevels } from '../../fixtures/nested-references.js'
 
 type Schema = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
+import { contractOf } from 'contract-testing/engine'
 import t from 'tap'
 import { exampleRequest } from '../../../src/compile/documents/example-request.js'
 import { Reader } from '../../../src/document/reader.js'
-import { contractOf } from '../../../src/testing/engine.js'
 
 const big = 2n ** 53n + 1n
 const int64 = { type: 'integer', format: 'int64' }

@@ -1,9 +1,9 @@
 // The operations and schemas of a contract in short.
 
+import { contractOf, contractWith, done } from 'contract-testing/engine'
 import t from 'tap'
 import { operationsOf, schemasOf } from '../../../src/compile/documents/outline.js'
 import type { Contract } from '../../../src/document/contract.js'
-import { contractOf, contractWith, done } from '../../../src/testing/engine.js'
 
 const toy = {
   type: 'object',

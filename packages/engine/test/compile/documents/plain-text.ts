@@ -1,7 +1,7 @@
 // `/llms.txt`: the page in plain text.
 
+import { contractWith, done, startEngine } from 'contract-testing/engine'
 import t from 'tap'
-import { contractWith, done, startEngine } from '../../../src/testing/engine.js'
 
 const header = { description: 'Its size.', schema: { type: 'integer' } }
 const shared = { description: 'A toy.', headers: { 'X-Size': header } }

@@ -1,9 +1,9 @@
 // What callers are told of security schemes: in the samples, in the text and on the page.
 
+import { contractWith, startEngine } from 'contract-testing/engine'
 import t from 'tap'
 import { exampleRequest } from '../../../src/compile/documents/example-request.js'
 import { pageDocument } from '../../../src/compile/documents/page-document.js'
-import { contractWith, startEngine } from '../../../src/testing/engine.js'
 import { Reader } from '../../../src/tools.js'
 
 const done = { 204: { description: 'Done.' } }

@@ -1,11 +1,11 @@
 // Values of schemas: the first that the contract's own validator accepts.
 
+import { contractOf } from 'contract-testing/engine'
+import { Random, randomPart, randomSchema } from 'contract-testing/random-schemas'
 import t from 'tap'
 import { valuesOf } from '../../../src/compile/examples/values.js'
 import { makingParts } from '../../../src/mock/made-response.js'
 import { formats } from '../../../src/runtime/formats.js'
-import { contractOf } from '../../../src/testing/engine.js'
-import { Random, randomPart, randomSchema } from '../../../src/testing/random-schemas.js'
 
 const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })
 const text = { type: 'string' }

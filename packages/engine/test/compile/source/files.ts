@@ -2,12 +2,12 @@
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { temporaryDirectory } from 'contract-testing/directory'
 import t from 'tap'
 import { readContract } from '../../../src/compile/read.js'
 import { withDecisions } from '../../../src/compile/source/decided.js'
 import { readSource } from '../../../src/compile/source/files.js'
 import { filesOf } from '../../../src/document/file-text.js'
-import { temporaryDirectory } from '../../../src/testing/directory.js'
 
 const document = { openapi: '3.1.0', tags: [{ name: 'a' }, { name: 'b' }], paths: { '/toys': { get: {} } } }
 

@@ -3,6 +3,8 @@
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { temporaryDirectory } from 'contract-testing/directory'
+import { contractOf, forms, inline, one } from 'contract-testing/references'
 import t from 'tap'
 import { toOpenApi30 } from '../../../src/compile/documents/openapi-3.0.js'
 import { withoutOpenApi32 } from '../../../src/compile/documents/openapi-3.1.js'
@@ -12,8 +14,6 @@ import { resolved } from '../../../src/compile/source/resolved.js'
 import type { Contract } from '../../../src/document/contract.js'
 import type { Node } from '../../../src/document/reader.js'
 import { generateOperations, generateTypes } from '../../../src/generate/index.js'
-import { temporaryDirectory } from '../../../src/testing/directory.js'
-import { contractOf, forms, inline, one } from '../../../src/testing/references.js'
 
 // Required, as generate does: an import takes a second.
 const require = createRequire(import.meta.url)

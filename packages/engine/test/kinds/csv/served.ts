@@ -1,14 +1,14 @@
 // Responses in CSV: what is written, what is refused when the contract is read, and what a handler cannot
 // send.
 
+import { contractWith, done, startEngine } from 'contract-testing/engine'
+import { rounds } from 'contract-testing/nightly'
+import { runWithout } from 'contract-testing/without-package'
 import t, { type Test } from 'tap'
 import { parse as parseYaml } from 'yaml'
 import type { Content } from '../../../src/document/contract.js'
 import { generateOperations } from '../../../src/generate/index.js'
 import { createCsvWriter } from '../../../src/kinds/csv/served.js'
-import { contractWith, done, startEngine } from '../../../src/testing/engine.js'
-import { rounds } from '../../../src/testing/nightly.js'
-import { runWithout } from '../../../src/testing/without-package.js'
 
 const write = (columns: readonly string[], rows: readonly object[], mediaType = 'text/csv') => {
   const writer = createCsvWriter({ mediaType, kind: 'csv', columns } as Content)
@@ -322,7 +322,7 @@ t.test('a stream of CSV has the types of its items', async (t) => {
 const toInstall = 'text/csv needs papaparse, which is not installed: npm install --save-prod papaparse@5'
 const start = `
   import { writeFileSync } from 'node:fs'
-  import { buildEngine, contractWith } from 'contract-engine/testing/engine'
+  import { buildEngine, contractWith } from 'contract-testing/engine'
   import { runCommand } from './node_modules/contract-engine/dist/src/mock/command.js'
   const items = { type: 'object', properties: { id: { type: 'integer' } } }
   const array = { schema: { type: 'array', items } }

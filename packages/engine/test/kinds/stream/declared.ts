@@ -1,8 +1,8 @@
 // Streams of items: where their schema stands, and what it is read as. What is refused is in cases.yaml.
 
+import { contractOf } from 'contract-testing/engine'
 import t from 'tap'
 import type { Content } from '../../../src/document/contract.js'
-import { contractOf } from '../../../src/testing/engine.js'
 
 const animal = { type: 'object', required: ['id'], properties: { id: { type: 'integer', format: 'int64' } } }
 const ref = { $ref: '#/components/schemas/Animal' }

@@ -2,15 +2,15 @@
 // change.
 
 import type { ValidateFunction } from 'ajv'
+import { contractWith, done } from 'contract-testing/engine'
+import { rounds } from 'contract-testing/nightly'
+import { Random, randomSchema, randomValue } from 'contract-testing/random-schemas'
 import { stringify } from 'lossless-json'
 import t from 'tap'
 import { createFunctions } from '../../../src/compile/code/compilers.js'
 import type { Schema } from '../../../src/document/contract.js'
 import type { Functions } from '../../../src/document/functions.js'
 import { type AnySchema, mapSchemas } from '../../../src/document/keywords.js'
-import { contractWith, done } from '../../../src/testing/engine.js'
-import { rounds } from '../../../src/testing/nightly.js'
-import { Random, randomSchema, randomValue } from '../../../src/testing/random-schemas.js'
 import { printedFunctions } from '../../fixtures/printed-code.js'
 import { randomValues } from '../../fixtures/random-values.js'
 

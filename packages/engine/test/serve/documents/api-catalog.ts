@@ -1,7 +1,7 @@
 // The API catalogue (RFC 9727), and the links of the page (RFC 8631).
 
+import { contractWith, done, startEngine } from 'contract-testing/engine'
 import t from 'tap'
-import { contractWith, done, startEngine } from '../../../src/testing/engine.js'
 
 interface Link {
   readonly href: string

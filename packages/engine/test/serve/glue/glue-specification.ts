@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { contractWith, done } from 'contract-testing/engine'
 import t from 'tap'
 import { glueSpecification } from '../../../src/serve/glue/glue-specification.js'
-import { contractWith, done } from '../../../src/testing/engine.js'
 
 const parameters = [{ name: 'toy-id', in: 'path', required: true, schema: { type: 'integer' } }]
 

@@ -1,11 +1,11 @@
 // What the receivers of webhooks and callbacks respond.
 
+import { contractOf } from 'contract-testing/engine'
+import { listen } from 'contract-testing/listen'
+import { until } from 'contract-testing/until'
 import t from 'tap'
 import { generateOperations, generateTypes } from '../../../src/generate/index.js'
 import { createOutgoing } from '../../../src/index.js'
-import { contractOf } from '../../../src/testing/engine.js'
-import { listen } from '../../../src/testing/listen.js'
-import { until } from '../../../src/testing/until.js'
 
 const receipt = {
   type: 'object',

@@ -1,11 +1,11 @@
 // The links of responses are absolute: at the public URL, else at what the request says of where it was sent.
 
+import { contractWith, done } from 'contract-testing/engine'
+import { sendRaw } from 'contract-testing/send-raw'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { contractFiles, errorHandler, mount, RequestError } from '../../../src/index.js'
 import type { AddressOptions } from '../../../src/serve/paths/address.js'
-import { contractWith, done } from '../../../src/testing/engine.js'
-import { sendRaw } from '../../../src/testing/send.js'
 
 const contract = await contractWith(
   { values: { path: '/shops/{id}/values', parameters: [idOf('shop')], responses: done } },

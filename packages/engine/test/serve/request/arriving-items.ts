@@ -5,19 +5,13 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { anyError, type buildEngine, contractWith, type Handler, startEngine } from 'contract-testing/engine'
+import { until, untilStill } from 'contract-testing/until'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { mount, refusedValue } from '../../../src/index.js'
 import { ArrivingItems } from '../../../src/serve/request/arriving-items.js'
 import { BodyMemory } from '../../../src/serve/request/body-memory.js'
-import {
-  anyError,
-  type buildEngine,
-  contractWith,
-  type Handler,
-  startEngine,
-} from '../../../src/testing/engine.js'
-import { until, untilStill } from '../../../src/testing/until.js'
 
 const toy = {
   type: 'object',

@@ -1,5 +1,5 @@
+import { contractWith, done, type Handler, startEngine } from 'contract-testing/engine'
 import t from 'tap'
-import { contractWith, done, type Handler, startEngine } from '../../../src/testing/engine.js'
 
 const form = {
   type: 'object',

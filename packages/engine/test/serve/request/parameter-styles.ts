@@ -1,7 +1,7 @@
 // Parameters with `style`, `explode` or `content`, and cookies: what the handler receives, or the error.
 
+import { contractWith, done, type HandlerRequest, startEngine } from 'contract-testing/engine'
 import t from 'tap'
-import { contractWith, done, type HandlerRequest, startEngine } from '../../../src/testing/engine.js'
 
 /** What is sent, and the values that reach the handler, or the message that says why none does. */
 type Case = readonly [sent: string | Record<string, string>, outcome: object | string]

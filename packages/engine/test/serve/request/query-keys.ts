@@ -1,10 +1,10 @@
 // Keys that a request has in its query: known to their check, and to nothing else.
 
+import { contractWith } from 'contract-testing/engine'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { type Contract, createSecurity, errorHandler, mount, notFoundHandler } from '../../../src/index.js'
 import { selfReference, selfWith } from '../../../src/lib/relative-references.js'
-import { contractWith } from '../../../src/testing/engine.js'
 
 const secret = 'sEcr3t'
 const ok = { 200: { description: 'OK', content: { 'application/json': { schema: {} } } } }

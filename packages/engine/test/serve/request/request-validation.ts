@@ -1,13 +1,8 @@
+import { contractOf, contractWith, done, type HandlerRequest, startEngine } from 'contract-testing/engine'
+import { sendRaw } from 'contract-testing/send-raw'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import {
-  contractOf,
-  contractWith,
-  done,
-  type HandlerRequest,
-  startEngine,
-} from '../../../src/testing/engine.js'
-import { send, sendRaw } from '../../../src/testing/send.js'
+import { send } from '../../../src/lib/send.js'
 
 const statuses = ['available', 'sold']
 const newPet = {

@@ -6,11 +6,6 @@ import net from 'node:net'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
-import Fastify, { type FastifyReply } from 'fastify'
-import t, { type Test } from 'tap'
-import { generateOperations } from '../../../src/generate/index.js'
-import { mount } from '../../../src/index.js'
-import { BodyMemory } from '../../../src/serve/request/body-memory.js'
 import {
   anyError,
   type buildEngine,
@@ -19,8 +14,13 @@ import {
   type Engine,
   type Handler,
   startEngine,
-} from '../../../src/testing/engine.js'
-import { until } from '../../../src/testing/until.js'
+} from 'contract-testing/engine'
+import { until } from 'contract-testing/until'
+import Fastify, { type FastifyReply } from 'fastify'
+import t, { type Test } from 'tap'
+import { generateOperations } from '../../../src/generate/index.js'
+import { mount } from '../../../src/index.js'
+import { BodyMemory } from '../../../src/serve/request/body-memory.js'
 
 const max = 2_000_000
 const limits = { 'x-limits': { bodyBytes: max } }

@@ -2,11 +2,11 @@
 
 import http from 'node:http'
 import net from 'node:net'
+import { contractOf } from 'contract-testing/engine'
+import { sendRaw } from 'contract-testing/send-raw'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { clientErrorHandler, type ErrorBodyOf } from '../../../src/index.js'
-import { contractOf } from '../../../src/testing/engine.js'
-import { sendRaw } from '../../../src/testing/send.js'
 
 const problem = {
   type: 'object',

@@ -1,9 +1,9 @@
 import { mock } from 'node:test'
+import { stopClocks } from 'contract-testing/clocks'
+import { anyError, contractWith, done, startEngine } from 'contract-testing/engine'
 import t from 'tap'
 import type { Deprecation, Operation } from '../../../src/document/contract.js'
 import { deprecationHeaders } from '../../../src/serve/response/deprecation.js'
-import { stopClocks } from '../../../src/testing/clocks.js'
-import { anyError, contractWith, done, startEngine } from '../../../src/testing/engine.js'
 
 const dated = { deprecated: true, 'x-deprecated-at': '2026-11-20' }
 const contract = await contractWith({ old: { ...dated, responses: done }, listToys: { responses: done } })

@@ -1,7 +1,7 @@
 // Entity tags of reads that declare a 304 (RFC 9110, sections 8.8.3 and 13.1.2).
 
+import { anyError, contractWith, startEngine } from 'contract-testing/engine'
 import t from 'tap'
-import { anyError, contractWith, startEngine } from '../../../src/testing/engine.js'
 
 const json = { description: 'A.', content: { 'application/json': { schema: { type: 'object' } } } }
 const link = { Link: { schema: { type: 'string' } } }

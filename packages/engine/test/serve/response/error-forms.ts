@@ -1,5 +1,6 @@
 // Which form the errors of an operation have, by what it declares for them, and what startup says of it.
 
+import { contractOf } from 'contract-testing/engine'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -11,7 +12,6 @@ import {
   RequestError,
 } from '../../../src/index.js'
 import { errorForms } from '../../../src/serve/response/error-forms.js'
-import { contractOf } from '../../../src/testing/engine.js'
 
 type Content = Readonly<Record<string, object>>
 

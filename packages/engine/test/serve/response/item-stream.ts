@@ -4,18 +4,12 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { anyError, contractWith, type Engine, type Handler, startEngine } from 'contract-testing/engine'
+import { rounds } from 'contract-testing/nightly'
+import { until, untilStill } from 'contract-testing/until'
 import type { FastifyBaseLogger } from 'fastify'
 import t, { type Test } from 'tap'
 import { ItemStream } from '../../../src/serve/response/item-stream.js'
-import {
-  anyError,
-  contractWith,
-  type Engine,
-  type Handler,
-  startEngine,
-} from '../../../src/testing/engine.js'
-import { rounds } from '../../../src/testing/nightly.js'
-import { until, untilStill } from '../../../src/testing/until.js'
 
 const animal = {
   type: 'object',

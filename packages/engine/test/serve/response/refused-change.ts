@@ -1,7 +1,7 @@
 // What a PATCH makes of a resource is judged as its response, and told to the client where it is its fault.
 
+import { anyError, contractWith, startEngine } from 'contract-testing/engine'
 import t from 'tap'
-import { anyError, contractWith, startEngine } from '../../../src/testing/engine.js'
 
 const texts = { type: 'object', additionalProperties: { type: 'string' } }
 const shop = {

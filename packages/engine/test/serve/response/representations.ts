@@ -1,8 +1,8 @@
 // Accept chooses among the media types of a response: by the handler, or by the engine for one value that it
 // writes as each.
 
+import { anyError, contractWith, type Handler, startEngine } from 'contract-testing/engine'
 import t from 'tap'
-import { anyError, contractWith, type Handler, startEngine } from '../../../src/testing/engine.js'
 
 const toy = {
   type: 'object',

@@ -2,8 +2,6 @@ import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import net from 'node:net'
 import { Readable } from 'node:stream'
-import t, { type Test } from 'tap'
-import { cutResponse, EndlessBody, mayStream } from '../../../src/serve/response/response-stream.js'
 import {
   anyError,
   buildEngine,
@@ -12,9 +10,11 @@ import {
   type Engine,
   type Handler,
   startEngine,
-} from '../../../src/testing/engine.js'
-import { sendRaw } from '../../../src/testing/send.js'
-import { until, untilStill } from '../../../src/testing/until.js'
+} from 'contract-testing/engine'
+import { sendRaw } from 'contract-testing/send-raw'
+import { until, untilStill } from 'contract-testing/until'
+import t, { type Test } from 'tap'
+import { cutResponse, EndlessBody, mayStream } from '../../../src/serve/response/response-stream.js'
 
 const file = { description: 'A file.', content: { 'application/octet-stream': {} } }
 const contract = await contractWith({

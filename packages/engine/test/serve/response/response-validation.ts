@@ -1,9 +1,9 @@
 // What cases.yaml cannot say of responses: bytes, and errors that a handler throws.
 
+import { anyError, contractWith, startEngine } from 'contract-testing/engine'
 import t from 'tap'
 import { type Operation, RequestError } from '../../../src/index.js'
 import { createResponseChecks } from '../../../src/serve/response/response-validation.js'
-import { anyError, contractWith, startEngine } from '../../../src/testing/engine.js'
 
 t.test('responses', async (t) => {
   const json = (schema: object) => ({ description: 'It.', content: { 'application/json': { schema } } })

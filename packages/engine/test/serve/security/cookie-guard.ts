@@ -1,5 +1,7 @@
 // Requests that pages of other sites send with a browser's cookies: which are refused, and which pass.
 
+import { contractOf } from 'contract-testing/engine'
+import { sendRaw } from 'contract-testing/send-raw'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -13,8 +15,6 @@ import {
   securityAddition,
   verdictOf,
 } from '../../../src/index.js'
-import { contractOf } from '../../../src/testing/engine.js'
-import { sendRaw } from '../../../src/testing/send.js'
 import { methodsOfNode, unnamedCodes } from '../../../src/tools.js'
 
 const securitySchemes = {

@@ -1,6 +1,7 @@
 // Requirements, what is sent, and what comes of it: each row with checks that know at once, and with checks
 // that have to wait.
 
+import { contractOf } from 'contract-testing/engine'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import {
@@ -14,7 +15,6 @@ import {
   type UsernamePassword,
   verdictOf,
 } from '../../../src/index.js'
-import { contractOf } from '../../../src/testing/engine.js'
 
 interface Named extends Caller {
   readonly name: string

@@ -1,5 +1,7 @@
 // Checks at startup, and what a request costs before it is refused.
 
+import { contractOf, contractWith, done } from 'contract-testing/engine'
+import { sendRaw } from 'contract-testing/send-raw'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import type { ReadContract } from '../../../src/compile/index.js'
@@ -15,8 +17,6 @@ import {
   RequestError,
   verdictOf,
 } from '../../../src/index.js'
-import { contractOf, contractWith, done } from '../../../src/testing/engine.js'
-import { sendRaw } from '../../../src/testing/send.js'
 
 const bearer = { type: 'http', scheme: 'bearer' }
 const noContent = async () => ({ status: 204 })

@@ -1,6 +1,6 @@
 // Whose rows a statement gets, from a server that fails anywhere.
 
-import { Random } from 'contract-engine/testing/random-schemas'
+import { Random } from 'contract-testing/random-schemas'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { Pool } from '../../../src/database/driver/pool.js'

@@ -2,7 +2,7 @@
 // requests.
 
 import { RequestError } from 'contract-engine'
-import { until } from 'contract-engine/testing/until'
+import { until } from 'contract-testing/until'
 import t from 'tap'
 import type { AppParts } from '../../../src/app.js'
 import { apiKeys } from '../../../src/auth/api-keys.js'

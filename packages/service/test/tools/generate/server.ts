@@ -1,7 +1,7 @@
 // What a start would refuse, generate refuses first, with its place; what the server can keep, it takes.
 
 import path from 'node:path'
-import { rounds } from 'contract-engine/testing/nightly'
+import { rounds } from 'contract-testing/nightly'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { findDifferences } from '../../../tools/generate/differences.js'

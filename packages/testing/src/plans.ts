@@ -1,10 +1,10 @@
 // Contracts by way of their plans.
 
 import { isDeepStrictEqual } from 'node:util'
+import type { Contract, LoadOptions } from 'contract-engine'
+import { compileContract, type ReadContract } from 'contract-engine/compile'
+import { servedFiles } from 'contract-engine/tools'
 import type { Test } from 'tap'
-import { compileContract, type ReadContract } from '../compile/index.js'
-import type { Contract, LoadOptions } from '../index.js'
-import { servedFiles } from '../tools.js'
 
 type Read<Result> = (file: string, readText?: (file: string) => Promise<string>) => Promise<Result>
 type Load<Result> = (plan: Uint8Array, file: string, options?: LoadOptions) => Promise<Result>

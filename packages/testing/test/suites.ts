@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { temporaryDirectory } from '../../src/testing/directory.js'
+import { temporaryDirectory } from '../src/directory.js'
 
 const [suites, warnings] = ['suites', 'warnings'].map((name) =>
-  import.meta.resolve(`contract-engine/testing/${name}`),
+  import.meta.resolve(`contract-testing/${name}`),
 )
 
 // Runs a suite of one test file in a process of its own, which fails if a test does.

@@ -4,14 +4,14 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
+import { type Contract, ContractError, notImplemented, type Operation } from 'contract-engine'
+import { readContract } from 'contract-engine/compile'
+import { exactNumber, narrowed } from 'contract-engine/lib/exact-number'
+import { unmetSecurity } from 'contract-engine/tools'
 import type { FastifyBaseLogger, FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { parse as parseJson, stringify } from 'lossless-json'
 import { pino } from 'pino'
 import { parse, parseDocument } from 'yaml'
-import { readContract } from '../compile/index.js'
-import { type Contract, ContractError, notImplemented, type Operation } from '../index.js'
-import { exactNumber, narrowed } from '../lib/exact-number.js'
-import { unmetSecurity } from '../tools.js'
 import { buildEngine } from './engine.js'
 
 type Node = Readonly<Record<string, unknown>>

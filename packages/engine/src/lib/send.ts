@@ -1,8 +1,7 @@
-// Requests over real sockets.
+// Requests of tests over real sockets.
 
-import net, { type Socket } from 'node:net'
 import { parse } from 'lossless-json'
-import { exactNumber } from '../lib/exact-number.js'
+import { exactNumber } from './exact-number.js'
 
 export interface Answer {
   readonly status: number
@@ -47,21 +46,4 @@ export async function send(
 
 function parseLossless(text: string): unknown {
   return parse(text, undefined, { parseNumber: exactNumber })
-}
-
-/** Sends bytes verbatim, and returns all that the server sends until it closes the connection. */
-export function sendRaw(origin: string, ...chunks: (string | Uint8Array)[]): Promise<string> {
-  const { hostname, port } = new URL(origin)
-  return new Promise((resolve, reject) => {
-    const socket: Socket = net.connect(Number(port), hostname, () => {
-      for (const chunk of chunks) socket.write(chunk)
-    })
-    let received = ''
-    socket.setEncoding('utf8')
-    socket.on('data', (text) => {
-      received += text
-    })
-    socket.on('error', reject)
-    socket.on('close', () => resolve(received))
-  })
 }

@@ -1,10 +1,10 @@
 // The contract of references.yaml, inline and by every kind of `$ref`: the forms that no reader tells apart.
 
 import path from 'node:path'
+import type { Contract } from 'contract-engine'
+import { readContract } from 'contract-engine/compile'
+import { type Node, type NodeKind, pathOf, pointerTo, walk } from 'contract-engine/tools'
 import { parse, stringify } from 'yaml'
-import { readContract } from '../compile/index.js'
-import type { Contract } from '../index.js'
-import { type Node, type NodeKind, pathOf, pointerTo, walk } from '../tools.js'
 import { text } from './references-document.js'
 
 type Part = Exclude<NodeKind, 'schemas'>

@@ -1,6 +1,6 @@
 // Random schemas, edits of them, and values, from a seed: small domains, so that values often fit by chance.
 
-import { schemaKeywords } from '../tools.js'
+import { schemaKeywords } from 'contract-engine/tools'
 
 type Schema = Record<string, unknown>
 

@@ -1,11 +1,6 @@
 // A contract on a bare Fastify, mounted by the engine alone: no database, and any key may pass.
 
 import './valid-specifications.js'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import { pino } from 'pino'
-import type { Test } from 'tap'
-import { stringify } from 'yaml'
-import { type ReadContract, readContract } from '../compile/index.js'
 import {
   type Check,
   type CheckList,
@@ -17,9 +12,14 @@ import {
   notFoundHandler,
   notImplemented,
   type Operation,
-} from '../index.js'
-import { ownErrorStatuses } from '../tools.js'
-import { type Answer, type CallOptions, send } from './send.js'
+} from 'contract-engine'
+import { type ReadContract, readContract } from 'contract-engine/compile'
+import { type Answer, type CallOptions, send } from 'contract-engine/lib/send'
+import { ownErrorStatuses } from 'contract-engine/tools'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { stringify } from 'yaml'
 
 export interface Engine {
   readonly app: FastifyInstance
