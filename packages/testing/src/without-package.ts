@@ -35,7 +35,7 @@ export async function runWithout(t: Test, missing: string, program: string): Pro
 }
 
 // Copied: those of a link would find what is beside the place to which it leads.
-const own = ['contract-engine', 'contract-service']
+const own = ['contract-engine', 'contract-service', 'contract-testing']
 
 function copy(from: string, to: string): void {
   rmSync(to)

@@ -1,9 +1,9 @@
 // The types of streamed items, as operations.ts has them. The compiler checks them in
 // test/pets/scripts/generate/operations.ts.
 
+import { generateOperations, generateTypes } from 'contract-engine/generate'
 import { contractOf } from 'contract-testing/engine'
 import t from 'tap'
-import { generateOperations, generateTypes } from '../../src/generate/index.js'
 
 const ref = { $ref: '#/components/schemas/Node' }
 const node = {

@@ -2,11 +2,11 @@
 
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { generateOperations, generateTypes } from 'contract-engine/generate'
 import { temporaryDirectory } from 'contract-testing/directory'
 import { contractOf } from 'contract-testing/engine'
 import { Random } from 'contract-testing/random-schemas'
 import t from 'tap'
-import { generateOperations, generateTypes } from '../../src/generate/index.js'
 import { typeErrors } from '../fixtures/compile-types.js'
 import { type RecursiveDocument, recursiveDocument, type Traits } from '../fixtures/recursive-schemas.js'
 

@@ -1,10 +1,10 @@
 // A mock as its callers see it: over HTTP, or by app.inject.
 
+import { notImplemented } from 'contract-engine'
+import { buildMock, type MockOptions } from 'contract-engine/mock'
 import { anyError, contractOf } from 'contract-testing/engine'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { notImplemented } from '../../src/index.js'
-import { buildMock, type MockOptions } from '../../src/mock/index.js'
 
 const Pet = {
   type: 'object',

@@ -1,9 +1,5 @@
 // A contract in an application with routes, prefixes and plugins of its own.
 
-import { buildEngine, contractOf, startEngine } from 'contract-testing/engine'
-import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
-import { readContract } from '../../src/compile/index.js'
 import {
   type Contract,
   contractFiles,
@@ -12,7 +8,11 @@ import {
   mount,
   notFoundHandler,
   notImplemented,
-} from '../../src/index.js'
+} from 'contract-engine'
+import { readContract } from 'contract-engine/compile'
+import { buildEngine, contractOf, startEngine } from 'contract-testing/engine'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
 import { queryIsMissing } from '../fixtures/query-method.js'
 
 const anything = { 200: { description: 'The request.', content: { 'application/json': {} } } }

@@ -2,10 +2,10 @@
 
 import { connect } from 'node:http2'
 import { buffer } from 'node:stream/consumers'
+import { type Contract, clientErrorHandler, errorHandler, mount, notFoundHandler } from 'contract-engine'
 import { contractWith, done } from 'contract-testing/engine'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { type Contract, clientErrorHandler, errorHandler, mount, notFoundHandler } from '../../src/index.js'
 
 const id = { type: 'integer', format: 'int64' }
 const json = (schema: object) => ({ 'application/json': { schema } })

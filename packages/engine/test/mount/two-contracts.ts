@@ -2,11 +2,6 @@
 // whatever is below the prefix of one responds as that contract says, by whichever handler of errors it
 // leaves.
 
-import { contractOf } from 'contract-testing/engine'
-import { rounds } from 'contract-testing/nightly'
-import { sendRaw } from 'contract-testing/send-raw'
-import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
 import {
   type CheckList,
   clientErrorHandler,
@@ -17,8 +12,13 @@ import {
   mount,
   notFoundHandler,
   RequestError,
-} from '../../src/index.js'
-import { send } from '../../src/lib/send.js'
+} from 'contract-engine'
+import { send } from 'contract-engine/lib/send'
+import { contractOf } from 'contract-testing/engine'
+import { rounds } from 'contract-testing/nightly'
+import { sendRaw } from 'contract-testing/send-raw'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
 
 const plain = { required: ['code', 'message'], properties: { code: {}, message: {}, status: {} } }
 const problem = { type: 'object', required: ['title', 'detail'], properties: { title: {}, detail: {} } }

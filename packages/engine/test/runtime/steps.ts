@@ -1,13 +1,13 @@
 // A value that would take too many steps is refused, as early on every machine; one that a contract of its
 // kind means is not.
 
+import { errorHandler, mount } from 'contract-engine'
+import { readContract } from 'contract-engine/compile'
 import { contractWith } from 'contract-testing/engine'
 import Fastify from 'fastify'
 import t from 'tap'
 import { createJudge } from '../../src/compile/code/compilers.js'
-import { readContract } from '../../src/compile/index.js'
 import type { Operation, Schema } from '../../src/document/contract.js'
-import { errorHandler, mount } from '../../src/index.js'
 import { createResponseChecks } from '../../src/serve/response/response-validation.js'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })

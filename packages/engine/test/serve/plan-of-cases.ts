@@ -1,12 +1,12 @@
 // Each case of the engine, and each feature, by way of a plan, whose functions are printed: the same
 // contract, the same responses. What Ajv compiles within the process is their oracle.
 
+import { loadContract } from 'contract-engine'
+import { readContract } from 'contract-engine/compile'
 import { engineAlone, type Result, readFeatures, runCase, withoutPlace } from 'contract-testing/features'
 import { sampled } from 'contract-testing/nightly'
 import { loadingProved } from 'contract-testing/plans'
 import t, { type Test } from 'tap'
-import { readContract } from '../../src/compile/index.js'
-import { loadContract } from '../../src/index.js'
 import { casesFile, featuresFile, tryRow } from '../fixtures/features.js'
 
 const loading = (t: Test) => ({ ...engineAlone, read: loadingProved(t, readContract, loadContract) })

@@ -2,11 +2,11 @@
 
 import { createHook } from 'node:async_hooks'
 import { setImmediate } from 'node:timers/promises'
+import { RequestError } from 'contract-engine'
 import { buildEngine, contractWith, done } from 'contract-testing/engine'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { RequestError } from '../../src/index.js'
 
 async function sendTo(t: Test, respond: () => unknown, prepare: (app: FastifyInstance) => void) {
   const contract = await contractWith({ any: { method: 'get', responses: done } })

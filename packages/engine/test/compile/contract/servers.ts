@@ -1,11 +1,11 @@
 // Operations whose servers have another path than the document's.
 
+import { errorHandler, mount, notFoundHandler, operationAt } from 'contract-engine'
 import { contractOf } from 'contract-testing/engine'
 import Fastify from 'fastify'
 import t from 'tap'
 import { pageDocument } from '../../../src/compile/documents/page-document.js'
 import { plainTextOf } from '../../../src/compile/documents/plain-text.js'
-import { errorHandler, mount, notFoundHandler, operationAt } from '../../../src/index.js'
 
 const done = { 204: { description: 'None.' } }
 const moved = { 204: { description: 'None.', headers: { Location: { schema: { type: 'string' } } } } }

@@ -1,10 +1,10 @@
 // What callers are told of security schemes: in the samples, in the text and on the page.
 
+import { Reader } from 'contract-engine/tools'
 import { contractWith, startEngine } from 'contract-testing/engine'
 import t from 'tap'
 import { exampleRequest } from '../../../src/compile/documents/example-request.js'
 import { pageDocument } from '../../../src/compile/documents/page-document.js'
-import { Reader } from '../../../src/tools.js'
 
 const done = { 204: { description: 'Done.' } }
 

@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { generateOperations, generateTypes } from 'contract-engine/generate'
 import { temporaryDirectory } from 'contract-testing/directory'
 import { contractOf, forms, inline, one } from 'contract-testing/references'
 import t from 'tap'
@@ -13,7 +14,6 @@ import { plainTextOf } from '../../../src/compile/documents/plain-text.js'
 import { resolved } from '../../../src/compile/source/resolved.js'
 import type { Contract } from '../../../src/document/contract.js'
 import type { Node } from '../../../src/document/reader.js'
-import { generateOperations, generateTypes } from '../../../src/generate/index.js'
 
 // Required, as generate does: an import takes a second.
 const require = createRequire(import.meta.url)

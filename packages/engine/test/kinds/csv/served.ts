@@ -1,13 +1,13 @@
 // Responses in CSV: what is written, what is refused when the contract is read, and what a handler cannot
 // send.
 
+import { generateOperations } from 'contract-engine/generate'
 import { contractWith, done, startEngine } from 'contract-testing/engine'
 import { rounds } from 'contract-testing/nightly'
 import { runWithout } from 'contract-testing/without-package'
 import t, { type Test } from 'tap'
 import { parse as parseYaml } from 'yaml'
 import type { Content } from '../../../src/document/contract.js'
-import { generateOperations } from '../../../src/generate/index.js'
 import { createCsvWriter } from '../../../src/kinds/csv/served.js'
 
 const write = (columns: readonly string[], rows: readonly object[], mediaType = 'text/csv') => {

@@ -6,10 +6,10 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { serialize } from 'node:v8'
+import type { compileContract } from 'contract-engine/compile'
 import { temporaryDirectory } from 'contract-testing/directory'
 import { anyError, contractWith } from 'contract-testing/engine'
 import t from 'tap'
-import type { compileContract } from '../../../src/compile/index.js'
 import { packageRoot } from '../../fixtures/root.js'
 
 interface Compiling {

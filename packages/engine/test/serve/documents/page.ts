@@ -1,10 +1,10 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import zlib from 'node:zlib'
+import { send } from 'contract-engine/lib/send'
 import { contractOf, startEngine } from 'contract-testing/engine'
 import t from 'tap'
 import { pageDocument } from '../../../src/compile/documents/page-document.js'
-import { send } from '../../../src/lib/send.js'
 import { queryIsMissing } from '../../fixtures/query-method.js'
 
 const contract = await contractOf({

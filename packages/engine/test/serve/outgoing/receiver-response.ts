@@ -1,11 +1,11 @@
 // What the receivers of webhooks and callbacks respond.
 
+import { createOutgoing } from 'contract-engine'
+import { generateOperations, generateTypes } from 'contract-engine/generate'
 import { contractOf } from 'contract-testing/engine'
 import { listen } from 'contract-testing/listen'
 import { until } from 'contract-testing/until'
 import t from 'tap'
-import { generateOperations, generateTypes } from '../../../src/generate/index.js'
-import { createOutgoing } from '../../../src/index.js'
 
 const receipt = {
   type: 'object',

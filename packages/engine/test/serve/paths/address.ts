@@ -1,10 +1,10 @@
 // The links of responses are absolute: at the public URL, else at what the request says of where it was sent.
 
+import { contractFiles, errorHandler, mount, RequestError } from 'contract-engine'
 import { contractWith, done } from 'contract-testing/engine'
 import { sendRaw } from 'contract-testing/send-raw'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { contractFiles, errorHandler, mount, RequestError } from '../../../src/index.js'
 import type { AddressOptions } from '../../../src/serve/paths/address.js'
 
 const contract = await contractWith(

@@ -1,10 +1,10 @@
 // Which route a path has beside templates with text in a segment, and what 404 and 405 say of the others.
 
+import { errorHandler, mount, notFoundHandler } from 'contract-engine'
+import { pathParameterNames } from 'contract-engine/tools'
 import { contractOf, startEngine } from 'contract-testing/engine'
 import Fastify from 'fastify'
 import t from 'tap'
-import { errorHandler, mount, notFoundHandler } from '../../../src/index.js'
-import { pathParameterNames } from '../../../src/tools.js'
 
 const templates: readonly [path: string, ...methods: string[]][] = [
   ['/a/{id}', 'get', 'put'],

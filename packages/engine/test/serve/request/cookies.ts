@@ -1,9 +1,9 @@
 // Cookies, as a parameter and as the key of a scheme: both are read from the same text, in the same way.
 
+import { type Check, errorHandler, mount, notFoundHandler, verdictOf } from 'contract-engine'
 import { contractWith } from 'contract-testing/engine'
 import Fastify from 'fastify'
 import t from 'tap'
-import { type Check, errorHandler, mount, notFoundHandler, verdictOf } from '../../../src/index.js'
 
 const name = '__Host-session'
 const parameter = { name, in: 'cookie', schema: { type: 'string' } }

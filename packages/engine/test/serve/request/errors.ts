@@ -1,10 +1,10 @@
 // Every error of a server that has only the engine, as its page shows it: with the one error body.
 
+import { type Contract, errorHandler, mount, notFoundHandler, RequestError } from 'contract-engine'
 import { contractOf, contractWith, done } from 'contract-testing/engine'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { type Contract, errorHandler, mount, notFoundHandler, RequestError } from '../../../src/index.js'
 
 const item = { in: 'path', name: 'id', required: true, schema: { type: 'string' } }
 const body = { content: { 'application/json': { schema: { type: 'object' } } } }

@@ -1,9 +1,9 @@
 // Keys that a request has in its query: known to their check, and to nothing else.
 
+import { type Contract, createSecurity, errorHandler, mount, notFoundHandler } from 'contract-engine'
 import { contractWith } from 'contract-testing/engine'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { type Contract, createSecurity, errorHandler, mount, notFoundHandler } from '../../../src/index.js'
 import { selfReference, selfWith } from '../../../src/lib/relative-references.js'
 
 const secret = 'sEcr3t'

@@ -1,6 +1,6 @@
+import { createRequestIdCheck } from 'contract-engine'
 import { contractWith } from 'contract-testing/engine'
 import t from 'tap'
-import { createRequestIdCheck } from '../../../src/index.js'
 
 t.test("a client's id may be what the contract allows, in ASCII", async (t) => {
   const headers = { 'X-Request-Id': { schema: { type: 'string', maxLength: 3 } } }

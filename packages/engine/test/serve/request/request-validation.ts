@@ -1,8 +1,8 @@
+import { send } from 'contract-engine/lib/send'
 import { contractOf, contractWith, done, type HandlerRequest, startEngine } from 'contract-testing/engine'
 import { sendRaw } from 'contract-testing/send-raw'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { send } from '../../../src/lib/send.js'
 
 const statuses = ['available', 'sold']
 const newPet = {

@@ -7,11 +7,11 @@ import { type FileHandle, open } from 'node:fs/promises'
 import http from 'node:http'
 import path from 'node:path'
 import { Readable } from 'node:stream'
+import { storeUpload } from 'contract-engine'
 import { temporaryDirectory } from 'contract-testing/directory'
 import { anyError, contractWith, type Handler, startEngine } from 'contract-testing/engine'
 import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
-import { storeUpload } from '../../../src/index.js'
 
 const digestOf = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
 

@@ -6,6 +6,8 @@ import net from 'node:net'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
+import { BodyMemory, mount } from 'contract-engine'
+import { generateOperations } from 'contract-engine/generate'
 import {
   anyError,
   type buildEngine,
@@ -18,9 +20,6 @@ import {
 import { until } from 'contract-testing/until'
 import Fastify, { type FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
-import { generateOperations } from '../../../src/generate/index.js'
-import { mount } from '../../../src/index.js'
-import { BodyMemory } from '../../../src/serve/request/body-memory.js'
 
 const max = 2_000_000
 const limits = { 'x-limits': { bodyBytes: max } }

@@ -2,11 +2,11 @@
 
 import http from 'node:http'
 import net from 'node:net'
+import { clientErrorHandler, type ErrorBodyOf } from 'contract-engine'
 import { contractOf } from 'contract-testing/engine'
 import { sendRaw } from 'contract-testing/send-raw'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { clientErrorHandler, type ErrorBodyOf } from '../../../src/index.js'
 
 const problem = {
   type: 'object',

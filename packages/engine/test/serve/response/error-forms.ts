@@ -1,8 +1,5 @@
 // Which form the errors of an operation have, by what it declares for them, and what startup says of it.
 
-import { contractOf } from 'contract-testing/engine'
-import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
 import {
   type ErrorBodyOf,
   errorHandler,
@@ -10,7 +7,10 @@ import {
   notFoundHandler,
   notImplemented,
   RequestError,
-} from '../../../src/index.js'
+} from 'contract-engine'
+import { contractOf } from 'contract-testing/engine'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
 import { errorForms } from '../../../src/serve/response/error-forms.js'
 
 type Content = Readonly<Record<string, object>>

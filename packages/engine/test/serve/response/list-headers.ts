@@ -1,9 +1,9 @@
 // Headers of a response that the server and the handler both set.
 
+import { errorHandler, mount, RequestError } from 'contract-engine'
 import { contractWith, done } from 'contract-testing/engine'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { errorHandler, mount, RequestError } from '../../../src/index.js'
 
 const cookies = ['a=1; Expires=Thu, 05 Dec 2030 00:00:00 GMT', 'b=2']
 

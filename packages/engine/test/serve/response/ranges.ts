@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
+import { type RangeHeaders, rangeOf, type Validators } from 'contract-engine'
+import { generateOperations } from 'contract-engine/generate'
 import { contractWith, startEngine } from 'contract-testing/engine'
 import t from 'tap'
-import { generateOperations } from '../../../src/generate/index.js'
-import { type RangeHeaders, rangeOf, type Validators } from '../../../src/index.js'
 
 const bytes = Buffer.from('0123456789')
 const lastModified = new Date('2026-11-26T12:00:00.500Z')

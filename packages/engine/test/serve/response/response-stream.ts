@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import net from 'node:net'
 import { Readable } from 'node:stream'
+import { cutResponse, EndlessBody, mayStream } from 'contract-engine'
 import {
   anyError,
   buildEngine,
@@ -14,7 +15,6 @@ import {
 import { sendRaw } from 'contract-testing/send-raw'
 import { until, untilStill } from 'contract-testing/until'
 import t, { type Test } from 'tap'
-import { cutResponse, EndlessBody, mayStream } from '../../../src/serve/response/response-stream.js'
 
 const file = { description: 'A file.', content: { 'application/octet-stream': {} } }
 const contract = await contractWith({

@@ -1,8 +1,8 @@
 // What cases.yaml cannot say of responses: bytes, and errors that a handler throws.
 
+import { type Operation, RequestError } from 'contract-engine'
 import { anyError, contractWith, startEngine } from 'contract-testing/engine'
 import t from 'tap'
-import { type Operation, RequestError } from '../../../src/index.js'
 import { createResponseChecks } from '../../../src/serve/response/response-validation.js'
 
 t.test('responses', async (t) => {

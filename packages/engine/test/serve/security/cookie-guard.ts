@@ -1,9 +1,5 @@
 // Requests that pages of other sites send with a browser's cookies: which are refused, and which pass.
 
-import { contractOf } from 'contract-testing/engine'
-import { sendRaw } from 'contract-testing/send-raw'
-import Fastify from 'fastify'
-import t, { type Test } from 'tap'
 import {
   type Caller,
   type CookieOptions,
@@ -14,8 +10,12 @@ import {
   RequestError,
   securityAddition,
   verdictOf,
-} from '../../../src/index.js'
-import { methodsOfNode, unnamedCodes } from '../../../src/tools.js'
+} from 'contract-engine'
+import { methodsOfNode, unnamedCodes } from 'contract-engine/tools'
+import { contractOf } from 'contract-testing/engine'
+import { sendRaw } from 'contract-testing/send-raw'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
 
 const securitySchemes = {
   session: { type: 'apiKey', in: 'cookie', name: '__Host-session' },

@@ -1,9 +1,6 @@
 // Requirements, what is sent, and what comes of it: each row with checks that know at once, and with checks
 // that have to wait.
 
-import { contractOf } from 'contract-testing/engine'
-import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
 import {
   type Caller,
   type Check,
@@ -14,7 +11,10 @@ import {
   RequestError,
   type UsernamePassword,
   verdictOf,
-} from '../../../src/index.js'
+} from 'contract-engine'
+import { contractOf } from 'contract-testing/engine'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
 
 interface Named extends Caller {
   readonly name: string

@@ -1,10 +1,5 @@
 // Checks at startup, and what a request costs before it is refused.
 
-import { contractOf, contractWith, done } from 'contract-testing/engine'
-import { sendRaw } from 'contract-testing/send-raw'
-import Fastify from 'fastify'
-import t, { type Test } from 'tap'
-import type { ReadContract } from '../../../src/compile/index.js'
 import {
   type Check,
   type CheckList,
@@ -16,7 +11,12 @@ import {
   notImplemented,
   RequestError,
   verdictOf,
-} from '../../../src/index.js'
+} from 'contract-engine'
+import type { ReadContract } from 'contract-engine/compile'
+import { contractOf, contractWith, done } from 'contract-testing/engine'
+import { sendRaw } from 'contract-testing/send-raw'
+import Fastify from 'fastify'
+import t, { type Test } from 'tap'
 
 const bearer = { type: 'http', scheme: 'bearer' }
 const noContent = async () => ({ status: 204 })
