@@ -5,14 +5,13 @@ import type { Server } from 'node:http'
 import {
   type BodyMemory,
   contractFiles,
-  createSecurity,
   documentation,
   type ErrorBodyOf,
   isStub,
   mayStream,
   mount,
   type Operation,
-  type Security,
+  Security,
 } from 'contract-engine'
 import { withoutPrefix } from 'contract-engine/lib/base-url'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
@@ -171,7 +170,7 @@ async function secure(served: Served, parts: SecuringParts): Promise<Secured> {
   const checks = await createChecks(schemes, { ...parts, contract }, (scheme) => inUse.has(scheme))
   const cookieOrigins = config.takesForeignCookies ? 'any' : config.corsOrigins
   const address = { publicUrl: publicUrlOf(contract, parts), isProxy }
-  return { ...served, address, security: createSecurity(contract, checks, { cookieOrigins, address }) }
+  return { ...served, address, security: new Security(contract, checks, { cookieOrigins, address }) }
 }
 
 // A further contract is beside the first, unless a gateway has another path in place of that one's prefix.

@@ -3,7 +3,6 @@
 import './valid-specifications.js'
 import {
   type Check,
-  type CheckList,
   type Contract,
   contractFiles,
   documentation,
@@ -50,7 +49,7 @@ export async function buildEngine(
   contract: Contract,
   handlerOf: (operation: Operation) => unknown,
   loggerInstance?: FastifyBaseLogger,
-  checks: CheckList = anyKeyFor(contract),
+  checks: Readonly<Record<string, Check>> = anyKeyFor(contract),
 ): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...(loggerInstance && { loggerInstance }),
@@ -70,7 +69,7 @@ export async function buildEngine(
   return app
 }
 
-function anyKeyFor({ securitySchemes }: Contract): CheckList {
+function anyKeyFor({ securitySchemes }: Contract): Readonly<Record<string, Check>> {
   return Object.fromEntries([...securitySchemes.keys()].map((name) => [name, anyKey]))
 }
 

@@ -1,13 +1,17 @@
 // Contracts by way of their plans.
 
 import { isDeepStrictEqual } from 'node:util'
-import type { Contract, LoadOptions } from 'contract-engine'
+import type { Contract, loadContract } from 'contract-engine'
 import { compileContract, type ReadContract } from 'contract-engine/compile'
 import { servedFiles } from 'contract-engine/tools'
 import type { Test } from 'tap'
 
 type Read<Result> = (file: string, readText?: (file: string) => Promise<string>) => Promise<Result>
-type Load<Result> = (plan: Uint8Array, file: string, options?: LoadOptions) => Promise<Result>
+type Load<Result> = (
+  plan: Uint8Array,
+  file: string,
+  options?: Parameters<typeof loadContract>[2],
+) => Promise<Result>
 
 /**
  * Reads a contract by way of its plan, and proves that it is the one of its files.

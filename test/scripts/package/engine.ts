@@ -317,11 +317,25 @@ const strict = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022'
 const doors = ['', '/compile', '/tools', '/generate', '/mock']
 const importing = doors.map((door, i) => `export * as door${i} from 'contract-engine${door}'\n`).join('')
 
+// What a project that writes declarations may export without a type of its own.
+const exporting = `import { type Contract, createOutgoing, notImplemented } from 'contract-engine'
+interface Webhooks { sold: { request: { body: bigint }; response: { status: 200 } } }
+export const getToy = notImplemented('getToy')
+export const createServices = async (contract: Contract) => ({
+  ...createOutgoing<Webhooks, { buy: Webhooks }>(contract),
+  async close() {},
+})
+export const sold = (contract: Contract) => createOutgoing<Webhooks>(contract).webhooks.sold
+`
+
 for (const [compiler, ...options] of isNightly ? withNode : withNode.slice(1, 2))
   t.test(`its doors and the pages' servers compile in TypeScript ${compiler}, ${options[1]}`, async (t) => {
     writeFileSync(path.join(folder, 'doors.ts'), importing)
     const servers = blocks.flatMap(({ file }) => (file?.endsWith('.ts') ? [file] : []))
     t.equal(await printedBy(compiler, folder, [...strict, ...options, 'doors.ts', ...servers]), '')
+    writeFileSync(path.join(folder, 'exported.ts'), exporting)
+    const declaring = ['--skipLibCheck', '--declaration', 'exported.ts']
+    t.equal(await printedBy(compiler, folder, [...strict, ...options, ...declaring]), '', 'with declarations')
   })
 
 t.test('without its optional packages, it says what to install', async (t) => {

@@ -22,7 +22,7 @@ import { errorForms } from '../serve/response/error-forms.js'
 import { errorHandler } from '../serve/response/error-response.js'
 import { securityAddition } from '../serve/security/addition.js'
 import { ambiguities } from '../serve/security/ambiguities.js'
-import { createSecurity, Security } from '../serve/security/security.js'
+import { Security } from '../serve/security/security.js'
 import { functionsOf, handlerOf, type MountParts, missingHandlers, type Shared } from './parts.js'
 import { located, type Problems } from './problems.js'
 import { routeOptions } from './route-options.js'
@@ -75,7 +75,7 @@ function sharedIn<Resource>(
 ): Shared<Resource> {
   const { contract, security: checks = {}, cookieOrigins, additions = [], address } = parts
   const security =
-    checks instanceof Security ? checks : createSecurity(contract, checks, { cookieOrigins, address })
+    checks instanceof Security ? checks : new Security(contract, checks, { cookieOrigins, address })
   return {
     ...parts,
     ...functionsOf(contract),

@@ -3,7 +3,6 @@
 // leaves.
 
 import {
-  type CheckList,
   clientErrorHandler,
   contractFiles,
   documentation,
@@ -19,6 +18,7 @@ import { rounds } from 'contract-testing/nightly'
 import { sendRaw } from 'contract-testing/send-raw'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
+import type { CheckList } from '../../src/serve/security/check.js'
 
 const plain = { required: ['code', 'message'], properties: { code: {}, message: {}, status: {} } }
 const problem = { type: 'object', required: ['title', 'detail'], properties: { title: {}, detail: {} } }

@@ -1,7 +1,7 @@
 // The checks of the contract's security schemes, each made from the service's parts by what `schemes.ts`
 // lists.
 
-import type { Check, CheckList, Checks } from 'contract-engine'
+import type { Check, Checks } from 'contract-engine'
 import type { Logger } from 'pino'
 import type { Config } from '../config.js'
 import type { Pools } from '../database/database.js'
@@ -56,7 +56,7 @@ export async function createChecks(
   schemes: Readonly<Record<string, AnyCheckFactory>>,
   parts: Omit<CheckParts, 'scheme'>,
   isNeeded: (scheme: string) => boolean,
-): Promise<CheckList<Client>> {
+): Promise<Readonly<Record<string, Check<Client, never>>>> {
   const checks: [scheme: string, check: Check<Client, never>][] = []
   for (const [scheme, make] of Object.entries(schemes))
     try {

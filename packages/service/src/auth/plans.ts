@@ -2,17 +2,8 @@
 // `x-rate-cost`, which only this service reads.
 
 import { isDeepStrictEqual } from 'node:util'
-import {
-  type Contract,
-  ContractError,
-  type ExtensionReader,
-  isPublic,
-  type LoadOptions,
-  loadContract,
-  type Operation,
-  type OperationExtensionReader,
-} from 'contract-engine'
-import type { ReadContract } from 'contract-engine/compile'
+import { type Contract, ContractError, isPublic, loadContract, type Operation } from 'contract-engine'
+import type { ExtensionReader, OperationExtensionReader, ReadContract } from 'contract-engine/compile'
 
 /** Request quotas per minute and per day. */
 export interface Quotas {
@@ -75,7 +66,7 @@ export async function readServiceContract(
 export async function loadServiceContract(
   plan: Uint8Array,
   file: string,
-  options?: LoadOptions,
+  options?: Parameters<typeof loadContract>[2],
 ): Promise<ServiceContract> {
   return withRateLimits(await loadContract<typeof serviceExtensions>(plan, file, options))
 }

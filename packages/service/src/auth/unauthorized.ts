@@ -1,12 +1,14 @@
 // The errors of requests without a valid API key. The engine adds the challenges.
 
-import { type CheckErrors, credentialUsage, type SecurityScheme } from 'contract-engine'
+import { type Check, credentialUsage } from 'contract-engine'
 
 /**
  * The errors of API keys for a scheme. A mistyped, unknown, expired or revoked key gets the same one, so that
  * it does not disclose which.
  */
-export function keyErrors(scheme: SecurityScheme | undefined): Required<CheckErrors> {
+export function keyErrors(
+  scheme: Parameters<typeof credentialUsage>[0],
+): Required<NonNullable<Check['errors']>> {
   const usage = credentialUsage(scheme, '<API_KEY>')
   const isHeader = usage.startsWith('"')
   return {

@@ -9,7 +9,6 @@ import {
   onlyStreams,
   type RequestError,
   type Security,
-  type Verdict,
 } from 'contract-engine'
 import { requestPath } from 'contract-engine/lib/request-target'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -133,7 +132,7 @@ class Admission {
     request: FastifyRequest,
     reply: FastifyReply,
     { rateLimiter }: Admitted,
-    { caller, callers, refusal }: Verdict<Client>,
+    { caller, callers, refusal }: Awaited<ReturnType<Security<Client>['authenticate']>>,
   ): void | Promise<void> {
     if (refusal !== undefined && refusal.statusCode >= 500)
       return this.#refuseUnjudged(request, reply, rateLimiter, refusal)

@@ -5,7 +5,7 @@
 
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { clientFaults, type RequestError, type Upload, uploadOf } from 'contract-engine'
+import { clientFaults, type RequestError, uploadOf } from 'contract-engine'
 import type {
   FastifyInstance,
   FastifyReply,
@@ -18,7 +18,7 @@ import { afterReading } from '../lib/after-reading.js'
 import { unavailable } from '../middleware/unavailable.js'
 import { hasArrived } from './connections.js'
 import type { Streams } from './streams.js'
-import { UploadPace } from './upload-pace.js'
+import { type Upload, UploadPace } from './upload-pace.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -2,8 +2,11 @@
 // slow if it sends less than UPLOAD_RATE_MIN while the handler waits for it, and its handler is too late if
 // it reads nothing, nor takes an item of what it has read, for the time that it has for a response.
 
-import type { Upload } from 'contract-engine'
+import type { uploadOf } from 'contract-engine'
 import { afterReading } from '../lib/after-reading.js'
+
+/** A request body that streams. */
+export type Upload = NonNullable<ReturnType<typeof uploadOf>>
 
 export interface PaceLimits {
   /** In bytes per second; 0: none. */

@@ -1,4 +1,3 @@
-import type { SecurityScheme } from 'contract-engine'
 import { stopClocks } from 'contract-testing/clocks'
 import t, { type Test } from 'tap'
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js'
@@ -228,7 +227,7 @@ t.test('what may be meant as a key is recognized, by the same function for all s
   t.end()
 })
 
-const places: [title: string, scheme: SecurityScheme | undefined, message: string][] = [
+const places: [title: string, scheme: Parameters<typeof keyErrors>[0], message: string][] = [
   ['a bearer token', bearer, 'Send an API key: "Authorization: Bearer <API_KEY>".'],
   ['an oauth2 token', { type: 'oauth2' }, 'Send an API key: "Authorization: Bearer <API_KEY>".'],
   [

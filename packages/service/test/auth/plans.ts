@@ -1,6 +1,6 @@
 // The plans of the contract: x-rate-limits.
 
-import { createSecurity } from 'contract-engine'
+import { Security } from 'contract-engine'
 import { compileContract } from 'contract-engine/compile'
 import t from 'tap'
 import { stringify } from 'yaml'
@@ -42,7 +42,7 @@ t.test('plans are read completely', async (t) => {
 t.test('without them nothing is limited, and nothing is said of limits', async (t) => {
   const contract = await read({})
   t.equal(contract.hasRateLimits, false)
-  const security = createSecurity<Client>(contract, {})
+  const security = new Security<Client>(contract, {})
   t.match(fixedPlans(contract), [{ name: 'unlimited', perDay: Number.POSITIVE_INFINITY }])
   t.strictSame([...rateLimitAdditions(contract, security), ...planSections(contract)], [])
 })

@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import type { Check, CheckList, Contract } from 'contract-engine'
+import type { Check, Contract } from 'contract-engine'
 import type { Expression, ObjectLiteralElementLike, ObjectLiteralExpression } from 'typescript'
 import { requirePlan, type ServiceContract } from '../../src/auth/plans.js'
 import { keyErrors } from '../../src/auth/unauthorized.js'
@@ -84,7 +84,7 @@ const known = /^(?:apiKeys|jwt)\(/
  * Checks that let every credential pass, with the errors of those that a list names.
  * @throws {ContractError} if callers would have no plan, as at startup
  */
-export function standIns(contract: ServiceContract, listed: Listed): CheckList {
+export function standIns(contract: ServiceContract, listed: Listed): Readonly<Record<string, Check>> {
   const { securitySchemes } = contract
   const unplanned = [...listed].filter(([, text]) => planless.test(text))
   for (const [scheme] of unplanned) requirePlan(contract, scheme)

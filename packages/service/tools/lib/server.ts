@@ -2,14 +2,13 @@
 
 import {
   contractFiles,
-  createSecurity,
   documentation,
   type ErrorBodyOf,
   errorHandler,
   mount,
   notFoundHandler,
   type Operation,
-  type Security,
+  Security,
 } from 'contract-engine'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { ServiceContract } from '../../src/auth/plans.js'
@@ -62,5 +61,5 @@ export async function buildServer(
 
 /** The security of a contract as a tool sees it: any credential may pass. */
 export function securityOf(contract: ServiceContract, listed = defaultList(contract)): Security {
-  return createSecurity(contract, standIns(contract, listed))
+  return new Security(contract, standIns(contract, listed))
 }

@@ -42,26 +42,35 @@ export interface Outgoing<Each extends Exchange> {
   readonly readResponse: ReadResponse<Each['response']>
 }
 
-/** The functions of webhooks, of the type that `contract-engine generate` writes for a contract. */
-export type Webhooks<Requests extends Exchanges<Requests>> = {
-  readonly [Name in keyof Requests]: Outgoing<Requests[Name]>
-}
+/** The types that `contract-engine generate` writes of the requests of callbacks, by operation. */
+type Asking<Operations> = { readonly [Id in keyof Operations]: Exchanges<Operations[Id]> }
 
-/** The functions of callbacks, by operation. */
-export type Callbacks<Operations extends { readonly [Id in keyof Operations]: Exchanges<Operations[Id]> }> = {
-  readonly [Id in keyof Operations]: {
-    readonly [Name in keyof Operations[Id]]: Outgoing<Operations[Id][Name]> & {
-      /** The URL that a request of the operation gave; undefined if it is none of HTTP. */
-      urlOf(request: Asked): URL | undefined
-    }
-  }
-}
-
-/** Creates the functions. @throws {Error} that names a request whose schema cannot be compiled */
+/**
+ * Creates the functions, by the types that `contract-engine generate` writes. Of their own type, the function
+ * of a request alone has a name: the declarations of a project need no other to export them.
+ * @throws {Error} that names a request whose schema cannot be compiled
+ */
 export function createOutgoing<
   Requests extends Exchanges<Requests> = Record<never, never>,
-  Operations extends { readonly [Id in keyof Operations]: Exchanges<Operations[Id]> } = Record<never, never>,
->(contract: Contract): { readonly webhooks: Webhooks<Requests>; readonly callbacks: Callbacks<Operations> } {
+  Operations extends Asking<Operations> = Record<never, never>,
+>(
+  contract: Contract,
+): {
+  readonly webhooks: { readonly [Name in keyof Requests]: Outgoing<Requests[Name]> }
+  readonly callbacks: {
+    readonly [Id in keyof Operations]: {
+      readonly [Name in keyof Operations[Id]]: Outgoing<Operations[Id][Name]> & {
+        /** The URL that a request of the operation gave; undefined if it is none of HTTP. */
+        urlOf(request: {
+          readonly params: unknown
+          readonly query: unknown
+          readonly headers: unknown
+          readonly body: unknown
+        }): URL | undefined
+      }
+    }
+  }
+} {
   const functions = contract.functions()
   const checkOf = createResponseChecks(functions)
   const readerOf = createResponseReaders(contract, functions)
@@ -74,9 +83,9 @@ export function createOutgoing<
   const callbacks = [...contract.callbacks].map(([id, requests]) => [id, mapped(requests, callbackOf)])
   // The types are generated from the same contract.
   return {
-    webhooks: mapped(contract.webhooks, makeOf) as Webhooks<Requests>,
-    callbacks: Object.fromEntries(callbacks) as Callbacks<Operations>,
-  }
+    webhooks: mapped(contract.webhooks, makeOf),
+    callbacks: Object.fromEntries(callbacks),
+  } as ReturnType<typeof createOutgoing<Requests, Operations>>
 }
 
 function mapped<Made>(

@@ -28,6 +28,7 @@ export class Security<C extends Caller = Caller> {
   readonly #isForeign: IsForeign | undefined
   readonly checks: ReadonlyMap<string, AnyCheck<C>>
 
+  /** @param cookies whose pages may use credentials in cookies, by default the server's own */
   constructor(contract: Contract, checks: CheckList<C>, cookies: CookieOptions = {}) {
     this.#contract = contract
     this.#isForeign = createCookieGuard(cookies)
@@ -101,18 +102,6 @@ export class Security<C extends Caller = Caller> {
       ? [...distinct.values()].filter(({ length }) => length > 0)
       : [...distinct.values(), []]
   }
-}
-
-/**
- * Creates the security of a contract.
- * @param cookies whose pages may use credentials in cookies, by default the server's own
- */
-export function createSecurity<C extends Caller>(
-  contract: Contract,
-  checks: CheckList<C>,
-  cookies?: CookieOptions,
-): Security<C> {
-  return new Security(contract, checks, cookies)
 }
 
 /** The verdict on a request that has been judged. */

@@ -1,10 +1,11 @@
 // Requests that the service sends: those of webhooks and callbacks.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { createOutgoing, type OutgoingRequest, type Signing } from 'contract-engine'
+import { createOutgoing, type OutgoingRequest } from 'contract-engine'
 import { contractOf } from 'contract-testing/engine'
 import { listen } from 'contract-testing/listen'
 import t from 'tap'
+import type { Signing } from '../../../src/serve/outgoing/signature.js'
 
 const secret = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`
 const signing = { id: 'sale_1', secrets: [secret(1)], at: new Date('2026-11-20T10:00:00.900Z') }

@@ -1,6 +1,6 @@
 // Keys that a request has in its query: known to their check, and to nothing else.
 
-import { type Contract, createSecurity, errorHandler, mount, notFoundHandler } from 'contract-engine'
+import { type Contract, errorHandler, mount, notFoundHandler, Security } from 'contract-engine'
 import { contractWith } from 'contract-testing/engine'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
@@ -42,7 +42,7 @@ async function start(t: Test, isAdmitted: boolean) {
   app.setErrorHandler(errorHandler(contract))
   app.setNotFoundHandler(notFoundHandler(app, contract))
   const caller = (credential: string) => (credential === secret ? { scopes: new Set<string>() } : undefined)
-  const security = createSecurity(contract, { door: { caller }, gate: { caller }, token: { caller } })
+  const security = new Security(contract, { door: { caller }, gate: { caller }, token: { caller } })
   // As an application that authenticates requests before they reach their operation.
   if (isAdmitted)
     app.addHook('onRequest', async (request) => {

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
-import { type RangeHeaders, rangeOf, type Validators } from 'contract-engine'
+import { rangeOf } from 'contract-engine'
 import { generateOperations } from 'contract-engine/generate'
 import { contractWith, startEngine } from 'contract-testing/engine'
 import t from 'tap'
+import type { RangeHeaders, Validators } from '../../../src/serve/response/ranges.js'
 
 const bytes = Buffer.from('0123456789')
 const lastModified = new Date('2026-11-26T12:00:00.500Z')

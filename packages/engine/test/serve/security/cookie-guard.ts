@@ -2,12 +2,11 @@
 
 import {
   type Caller,
-  type CookieOptions,
-  createSecurity,
   errorHandler,
   mount,
   notFoundHandler,
   RequestError,
+  Security,
   securityAddition,
   verdictOf,
 } from 'contract-engine'
@@ -16,6 +15,7 @@ import { contractOf } from 'contract-testing/engine'
 import { sendRaw } from 'contract-testing/send-raw'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
+import type { CookieOptions } from '../../../src/serve/security/cookie-guard.js'
 
 const securitySchemes = {
   session: { type: 'apiKey', in: 'cookie', name: '__Host-session' },
@@ -86,7 +86,7 @@ async function start(t: Test, options: CookieOptions = {}, isAdmitted = false) {
   t.teardown(() => app.close())
   app.setErrorHandler(errorHandler(contract))
   app.setNotFoundHandler(notFoundHandler(app, contract))
-  const security = createSecurity(contract, checks, options)
+  const security = new Security(contract, checks, options)
   // As an application that authenticates requests before they reach their operation.
   if (isAdmitted)
     app.addHook('onRequest', async (request) => {
@@ -226,7 +226,7 @@ t.test('what is no origin is no option', async (t) => {
     'https://App.example',
     'https://a:443',
   ])
-    t.throws(() => createSecurity(contract, checks, { cookieOrigins: [origin] }), {
+    t.throws(() => new Security(contract, checks, { cookieOrigins: [origin] }), {
       message: `cookieOrigins: ${origin} is no origin, such as https://app.example`,
     })
 })
@@ -305,7 +305,7 @@ t.test('a contract whose codes are older than the guard is served, and warned of
   })
   t.match([response.statusCode, response.json()], [403, { code: 'cross_site_request' }])
   const warned = (each: typeof contract, options?: CookieOptions) =>
-    unnamedCodes(each, createSecurity(each, checks, options)).map(({ text }) => text)
+    unnamedCodes(each, new Security(each, checks, options)).map(({ text }) => text)
   t.strictSame(warned(unnamed), [
     'ErrorCode: the enum lacks cross_site_request, which session sends with 403',
   ])
@@ -314,7 +314,7 @@ t.test('a contract whose codes are older than the guard is served, and warned of
 })
 
 t.test('its error is one of those that a start checks', async (t) => {
-  const security = createSecurity(contract, checks)
+  const security = new Security(contract, checks)
   const codes = (name: string) => {
     const operation = contract.operations.get(name)
     const errors = operation && securityAddition(security).errors?.(operation, contract)

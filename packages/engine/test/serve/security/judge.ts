@@ -4,7 +4,6 @@
 import {
   type Caller,
   type Check,
-  type CheckList,
   errorHandler,
   mount,
   notFoundHandler,
@@ -15,6 +14,7 @@ import {
 import { contractOf } from 'contract-testing/engine'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
+import type { CheckList } from '../../../src/serve/security/check.js'
 
 interface Named extends Caller {
   readonly name: string

@@ -2,14 +2,13 @@
 
 import {
   type Check,
-  type CheckList,
   type Contract,
-  createSecurity,
   errorHandler,
   mount,
   notFoundHandler,
   notImplemented,
   RequestError,
+  Security,
   verdictOf,
 } from 'contract-engine'
 import type { ReadContract } from 'contract-engine/compile'
@@ -17,6 +16,7 @@ import { contractOf, contractWith, done } from 'contract-testing/engine'
 import { sendRaw } from 'contract-testing/send-raw'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
+import type { CheckList } from '../../../src/serve/security/check.js'
 
 const bearer = { type: 'http', scheme: 'bearer' }
 const noContent = async () => ({ status: 204 })
@@ -267,7 +267,7 @@ t.test('a check is asked once, by whoever asks first, and never without a creden
       return { scopes: new Set(['write']) }
     },
   }
-  const security = createSecurity(contract, { key })
+  const security = new Security(contract, { key })
   const app = Fastify()
   t.teardown(() => app.close())
   app.addHook('onRequest', async (request) => {
@@ -296,7 +296,7 @@ t.test('without an operation, the alternatives of all are tried', async (t) => {
     caller: (credential) => (credential === 'a' ? { scopes: new Set([credential]) } : undefined),
     recall: (credential) => ({ scopes: new Set([`${credential} recalled`]) }),
   }
-  const security = createSecurity(contract, { key: check, header: check, id: check, secret: check })
+  const security = new Security(contract, { key: check, header: check, id: check, secret: check })
   const app = Fastify()
   t.teardown(() => app.close())
   app.addHook('onRequest', async (request) => {
