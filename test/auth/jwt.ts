@@ -5,6 +5,7 @@ import { apiKeys } from 'contract-service/internal/auth/api-keys'
 import { jwt } from 'contract-service/internal/auth/jwt'
 import { fixedPlans, readServiceContract } from 'contract-service/internal/auth/plans'
 import { contractFile } from 'contract-service/internal/lib/paths'
+import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
 import { contract as animals, send, startService } from '../fixtures/service.js'
@@ -83,7 +84,7 @@ t.test('a service whose issuer is down starts, is ready, and serves keys', async
   t.match(refused, { status: 503, body: { code: 'unavailable' } })
   t.equal(refused.headers.get('retry-after'), '1')
   t.equal(refused.headers.get('www-authenticate'), null)
-  t.match(await send(`${origin}/readyz`), { status: 200, body: { status: 'ok' } })
+  await until(async () => (await send(`${origin}/readyz`)).body.status === 'ok')
   t.match(await list(key), { status: 200 })
   const lines = log.filter(({ msg }) => msg === 'issuer unavailable')
   t.match(lines, [{ level: 40, issuer: issuer.url, reason: /^GET .*: socket hang up$/ }], 'said once')

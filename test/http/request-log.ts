@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import net from 'node:net'
-import { until } from 'contract-testing/until'
+import { until, untilReady } from 'contract-testing/until'
 import t from 'tap'
 import { handlers } from '../../generated/handlers.js'
 import { prefix } from '../fixtures/facts.js'
@@ -47,6 +47,8 @@ t.test('probes are logged at debug, unless they fail', async (t) => {
   const { origin, sql, log } = await startService(t)
   const lines = () =>
     log.filter(({ msg }) => msg === 'request').map(({ level, route, status }) => [level, route, status])
+  await untilReady(origin)
+  log.length = 0
   for (const path of ['/healthz', '/readyz', '/openapi.json']) await send(origin + path)
   t.strictSame(lines(), [
     [20, '/healthz', 200],

@@ -2,9 +2,7 @@
 // takes more CPU than the rest of a mount. A server that is not bundled lets glue validate.
 
 import { Validator } from '@seriousme/openapi-schema-validator'
-
-/** Marks a specification that the engine has made (serve/glue/glue-validator.ts). */
-const mark = 'x-is-valid'
+import { mark } from 'contract-engine/valid-specification'
 
 const { validate } = Validator.prototype
 Validator.prototype.validate = async function (specification) {
