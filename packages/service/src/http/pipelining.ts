@@ -20,26 +20,21 @@ type Parse = (bytes: Buffer) => void
  * which stops reading when it is full.
  */
 export function boundPipelines(server: Server): void {
-  noteResponses(server)
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) =>
+    pipelines.get(socket)?.begin(response),
+  )
   // After Node's own listener, which has made its parser the only reader.
   server.on('connection', (socket: Socket) => {
     const [parse] = socket.listeners('data') as Parse[]
     if (parse === undefined) return
     const pipeline = new Pipeline(socket, parse)
+    pipelines.set(socket, pipeline)
     socket.removeListener('data', parse)
     socket.on('data', (bytes: Buffer) => pipeline.read(bytes))
   })
 }
 
-const responses = new WeakMap<Socket, ServerResponse>()
-
-// Notes the response of each request, for as long as it is in flight.
-function noteResponses(server: Server): void {
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    responses.set(socket, response)
-    response.once('finish', () => responses.delete(socket))
-  })
-}
+const pipelines = new WeakMap<Socket, Pipeline>()
 
 /** The request in flight on a connection, if its head has arrived. */
 export function requestOn(socket: Socket): IncomingMessage | undefined {
@@ -48,7 +43,7 @@ export function requestOn(socket: Socket): IncomingMessage | undefined {
 
 /** The response to the request in flight. */
 export function responseOn(socket: Socket): ServerResponse | undefined {
-  return responses.get(socket)
+  return pipelines.get(socket)?.response
 }
 
 const endless = new WeakSet<ServerResponse>()
@@ -69,8 +64,9 @@ const nothing = Buffer.alloc(0)
 const linesMax = 128
 
 class Pipeline {
-  /** The newest request whose body was still arriving, and the bytes left of it if its length is known. */
-  #request: IncomingMessage | undefined
+  /** That of the request in flight. */
+  response: ServerResponse | undefined
+  /** Of the request's body, if its length is known. */
   #bytesLeft = 0
   /** The length so far of the line that was parsed in part. */
   #lineLength = 0
@@ -83,11 +79,20 @@ class Pipeline {
     readonly parse: Parse,
   ) {}
 
+  /** The head of a request has arrived. */
+  begin(response: ServerResponse): void {
+    this.response = response
+    this.#bytesLeft = bodyLength(response.req.headers) ?? 0
+    response.once('finish', () => {
+      this.response = undefined
+    })
+  }
+
   read(bytes: Buffer): void {
-    if (!isUnread(requestOn(this.socket))) this.#linesLeft = linesMax
+    if (!isUnread(this.response?.req)) this.#linesLeft = linesMax
     let rest = bytes
     while (rest.length > 0 && this.socket.writable) {
-      const response = responseOn(this.socket)
+      const { response } = this
       if (response?.req.complete && endless.has(response)) {
         this.#discard(response)
         return
@@ -101,7 +106,6 @@ class Pipeline {
       const isWhole = end === rest.length // mostly, so that it needs no copy of the view
       this.parse(isWhole ? rest : rest.subarray(0, end))
       rest = isWhole ? nothing : rest.subarray(end)
-      this.#noteBody()
     }
     // The rest is discarded, in turns too: libuv reads on as long as a peer fills its buffer.
     if (!this.socket.writable) this.#pauseForTurn()
@@ -139,13 +143,6 @@ class Pipeline {
   #pauseForTurn(): void {
     this.socket.pause()
     setImmediate(() => this.socket.resume())
-  }
-
-  #noteBody(): void {
-    const request = requestOn(this.socket)
-    if (request === undefined || request.complete || request === this.#request) return
-    this.#request = request
-    this.#bytesLeft = bodyLength(request.headers) ?? 0
   }
 
   // A part is a body of known length, or ends with the next empty line, which ends a header section and a
