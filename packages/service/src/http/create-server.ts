@@ -17,8 +17,7 @@ import { createClientErrorHandler } from './client-errors.js'
 import { createServiceErrorHandler } from './error-handler.js'
 import type { Lifetimes } from './lifetime.js'
 import { boundPipelines, bufferBytes } from './pipelining.js'
-import { RequestLog } from './request-log.js'
-import { createRequestLogger } from './request-logger.js'
+import { createRequestLogger, RequestLog } from './request-log.js'
 import { toOriginForm } from './request-target.js'
 
 // A peer that sends its headers more slowly wastes a connection.

@@ -1,11 +1,12 @@
-// One log line for each request: method, route, status, durations and the caller. Headers and the URL are not
-// logged, because either may contain a credential.
+// The log of requests. Each has one line: method, route, status, durations and the caller. Headers and the URL
+// are not logged, because either may contain a credential. Its other lines have the request id, too, and all
+// have the id of the client's trace.
 
-import { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { namesOf } from '../auth/client.js'
 import { clientAddress } from '../lib/address.js'
-import { isPlain } from '../lib/log-line.js'
-import { RequestLogger } from './request-logger.js'
+import { canWriteInfo, isInfoLogged, isPlain, writeInfo } from '../lib/log-line.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -30,11 +31,13 @@ export class RequestLog extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    if (!error && this.#logUsual(request, reply)) return
+    const { log } = request
+    const isOwn = !error && log instanceof RequestLogger
+    if (isOwn && (!log.isInfoLogged || this.#logUsual(log, request, reply))) return
     const line = this.#lineOf(request, reply, reply.statusCode)
-    if (error) request.log.warn({ ...line, err: error }, 'response failed')
-    else if (request.matched?.config.isProbe && reply.statusCode < 400) request.log.debug(line, 'request')
-    else request.log.info(line, 'request')
+    if (error) log.warn({ ...line, err: error }, 'response failed')
+    else if (request.matched?.config.isProbe && reply.statusCode < 400) log.debug(line, 'request')
+    else log.info(line, 'request')
   }
 
   // The engine logs what fails a stream. It ends prematurely whenever its client leaves.
@@ -48,14 +51,14 @@ export class RequestLog extends LogController {
   }
 
   // The same line as below, of what most requests are: one of a route, with an API key.
-  #logUsual(request: FastifyRequest, { statusCode, elapsedTime }: FastifyReply): boolean {
-    const { log, method, matched, client, reason, lifetime } = request
+  #logUsual(log: RequestLogger, request: FastifyRequest, { statusCode, elapsedTime }: FastifyReply): boolean {
+    const { method, matched, client, reason, lifetime } = request
     const keyId = client?.keyId
     const isUsual =
       matched !== undefined && keyId !== undefined && reason === undefined && lifetime?.isStream === false
     if (!isUsual || matched.config.isProbe || this.isAddressLogged) return false
     const route = matched.url ?? ''
-    if (!(log instanceof RequestLogger) || !isPlain(route) || !isPlain(keyId)) return false
+    if (!isPlain(route) || !isPlain(keyId)) return false
     const [ms, serviceMs] = [toMicroseconds(elapsedTime), toMicroseconds(lifetime.serviceMs)]
     const times = `"ms":${ms},"serviceMs":${serviceMs}`
     const fields = `,"method":"${method}","route":"${route}","status":${statusCode},${times},"keyId":"${keyId}"`
@@ -74,4 +77,94 @@ export class RequestLog extends LogController {
 // Rounded to whole microseconds.
 function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000
+}
+
+// W3C Trace Context, section 3.2: later versions may append fields, and an id of zeros is invalid.
+const traceparent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
+
+/** For Fastify, which calls it for each request. */
+export function createRequestLogger(
+  log: FastifyBaseLogger,
+  bindings: Readonly<Record<string, unknown>>,
+  options: object,
+  { headers }: IncomingMessage,
+): FastifyBaseLogger {
+  if (headers.traceparent === undefined) return new RequestLogger(log, bindings, options)
+  const [, traceId] = traceparent.exec(String(headers.traceparent)) ?? []
+  return new RequestLogger(log, traceId === undefined ? bindings : { ...bindings, traceId }, options)
+}
+
+type Line = Parameters<FastifyBaseLogger['info']>
+
+/** Most requests log nothing but their own line, so pino's logger is made when it is used. */
+export class RequestLogger implements FastifyBaseLogger {
+  #made: FastifyBaseLogger | undefined
+
+  constructor(
+    readonly parent: FastifyBaseLogger,
+    readonly bindings: Readonly<Record<string, unknown>>,
+    readonly options: object,
+  ) {}
+
+  get #log(): FastifyBaseLogger {
+    this.#made ??= this.parent.child(this.bindings, this.options)
+    return this.#made
+  }
+
+  /** Whether anybody reads its usual lines. */
+  get isInfoLogged(): boolean {
+    return isInfoLogged(this.parent)
+  }
+
+  /**
+   * Writes the same line as `info` would, with the request's id and trace, of fields that are JSON, each
+   * behind a comma. Returns false if it cannot, and nothing is written.
+   */
+  infoOfJson(fields: string, message: string): boolean {
+    if (!canWriteInfo(this.parent)) return false
+    let all = ''
+    for (const name in this.bindings) {
+      const value = this.bindings[name]
+      if (typeof value !== 'string' || !isPlain(value)) return false
+      all += `,"${name}":"${value}"`
+    }
+    writeInfo(this.parent, all + fields, message)
+    return true
+  }
+
+  get level(): string {
+    return this.#log.level
+  }
+
+  child(bindings: object, options: object = this.options): FastifyBaseLogger {
+    return new RequestLogger(this.parent, { ...this.bindings, ...bindings }, options)
+  }
+
+  fatal(...line: Line): void {
+    this.#log.fatal(...line)
+  }
+
+  error(...line: Line): void {
+    this.#log.error(...line)
+  }
+
+  warn(...line: Line): void {
+    this.#log.warn(...line)
+  }
+
+  info(...line: Line): void {
+    this.#log.info(...line)
+  }
+
+  debug(...line: Line): void {
+    this.#log.debug(...line)
+  }
+
+  trace(...line: Line): void {
+    this.#log.trace(...line)
+  }
+
+  silent(...line: Line): void {
+    this.#log.silent(...line)
+  }
 }

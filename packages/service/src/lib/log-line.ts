@@ -22,9 +22,14 @@ function kept<Name extends keyof Kept>(log: FastifyBaseLogger, name: Name): Kept
   return (log as unknown as Record<symbol, Kept[Name]>)[symbols[name]] as Kept[Name]
 }
 
-/** Whether lines of the level info are logged, and by pino. */
+/** Whether lines of the level info are logged. */
+export function isInfoLogged(log: FastifyBaseLogger): boolean {
+  return (log as Partial<Logger>).isLevelEnabled?.('info') !== false
+}
+
+/** Whether they are, and by pino. */
 export function canWriteInfo(log: FastifyBaseLogger): boolean {
-  return kept(log, 'streamSym') !== undefined && (log as Logger).isLevelEnabled('info')
+  return kept(log, 'streamSym') !== undefined && isInfoLogged(log)
 }
 
 /** Writes a line of the level info. Its fields are JSON, each behind a comma. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Logger, pino } from 'pino'
 import t from 'tap'
-import { createRequestLogger, type RequestLogger } from '../../src/http/request-logger.js'
+import { createRequestLogger, type RequestLogger } from '../../src/http/request-log.js'
 import { logBounds } from '../../src/lib/log-bounds.js'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
