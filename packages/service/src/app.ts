@@ -28,12 +28,11 @@ import { addAdmission } from './http/admission.js'
 import { createBodyMemory } from './http/body-memory.js'
 import { addCors } from './http/cors.js'
 import { createServer } from './http/create-server.js'
-import { deferRequests } from './http/defer-requests.js'
 import type { ErrorHandler } from './http/error-handler.js'
 import { addGracefulClose } from './http/graceful-close.js'
 import { createSecurityHeaders } from './http/headers.js'
 import { addHealth } from './http/health.js'
-import { Lifetimes, type Timeouts } from './http/lifetime.js'
+import { Lifetimes, type Timeouts, type TimeoutsByOperation } from './http/lifetime.js'
 import { stopTrials, tryNewConnections } from './http/new-connections.js'
 import { RefusedConnections } from './http/refused-connections.js'
 import { RequestContext } from './http/request-context.js'
@@ -94,7 +93,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const served: readonly Served[] = [parts, ...beside]
   const operations = served.flatMap((each) => [...each.contract.operations.values()])
   const streams = new Streams(config.shutdownTimeoutMs)
-  const lifetimes = new Lifetimes(createTimeoutsOf(config, operations), streams)
+  const lifetimes = new Lifetimes(timeoutsOf(config, operations), streams)
   const loadShedder = new LoadShedder(config.workMax, config.streamsMax)
   const bodies = createBodyMemory(config, operations)
   const isProxy = trustedProxies(config.trustProxy)
@@ -103,7 +102,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
 
   // Every request: wait for its bytes, start its timeout, let callers in, start its span, respond to a
   // preflight, then admit it.
-  deferRequests(app)
   lifetimes.add(app)
   const arrivals = acceptFirst(app)
   if (config.otlpEndpoint !== undefined) await trace(app, { config, contract, lifetimes, log })
@@ -121,13 +119,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     }),
   })
   streams.add(app)
-  const isClosing = addGracefulClose(app)
+  addGracefulClose(app, lifetimes)
 
   // The service's own routes, then the contract's, which validate request and response of the handler.
   const trials = tryNewConnections(pools, counters.redis, app.log)
   app.addHook('onClose', () => stopTrials(trials))
   const findFault = await addHealth(app, contract, {
-    ...{ pools, counters, isClosing },
+    ...{ pools, counters, isClosing: () => lifetimes.isClosing },
     connectError: () => trials.get('database')?.error,
     timeoutMs: pools.keys.options.readTimeoutMs,
   })
@@ -235,15 +233,11 @@ function schemesInUse({ operations }: ServiceContract, handlers: object): Readon
   return new Set(implemented.flatMap(({ security }) => security.flat()).map(({ name }) => name))
 }
 
-// `routeOptions` are built on each access: a contract without times of its own never needs them.
-function createTimeoutsOf(
-  config: Config,
-  operations: readonly Operation[],
-): (request: FastifyRequest) => Timeouts {
+function timeoutsOf(config: Config, operations: readonly Operation[]): TimeoutsByOperation {
   const { requestTimeoutMs, handlerTimeoutMs, uploadRateMin } = config
   const ofBody = { requestTimeoutMs, uploadRateMin }
   const ofSessions = statementTimeoutMs(handlerTimeoutMs)
-  const timeouts = { ...ofBody, handlerTimeoutMs, statementTimeoutMs: ofSessions }
+  const usual = { ...ofBody, handlerTimeoutMs, statementTimeoutMs: ofSessions }
   const own = new Map<Operation | undefined, Timeouts>()
   for (const operation of operations) {
     const { timeoutMs } = operation.limits
@@ -253,8 +247,7 @@ function createTimeoutsOf(
     const times = { handlerTimeoutMs: timeoutMs, statementTimeoutMs: ofStatement, isShort }
     own.set(operation, { ...ofBody, ...times })
   }
-  if (own.size === 0) return () => timeouts
-  return ({ routeOptions }) => own.get(routeOptions.config.operation) ?? timeouts
+  return own.size === 0 ? { usual } : { usual, own }
 }
 
 // OpenTelemetry is slow to load.

@@ -20,7 +20,7 @@ import { isToGuess } from '../middleware/unavailable.js'
 import type { RateLimiter } from '../rate-limit/rate-limiter.js'
 import { closeIfAmbiguous } from './ambiguous-requests.js'
 import { setCommonHeaders } from './headers.js'
-import { hasMalformedTarget } from './request-target.js'
+import { malformedTarget } from './request-target.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -64,10 +64,10 @@ export function addAdmission(app: FastifyInstance, { admitted, loadShedder }: Ad
   app.decorateRequest('rateLimitRefusal', undefined)
 
   app.addHook('onRequest', (request, reply, done) => {
-    const hasBadTarget = hasMalformedTarget(request)
+    const hasBadTarget = request.url === malformedTarget
     if (!hasBadTarget && !request.is404) request.matched = request.routeOptions
     setCommonHeaders(request, reply)
-    const isAmbiguous = closeIfAmbiguous(request.raw)
+    const isAmbiguous = closeIfAmbiguous(request)
     const operation = request.matched?.config.operation
     if (operation !== undefined) loadShedder.check()
     if (operation !== undefined && streaming.has(operation))

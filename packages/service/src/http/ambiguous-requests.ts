@@ -2,12 +2,12 @@
 
 import type { IncomingMessage } from 'node:http'
 import { isAuthority } from 'contract-engine/lib/origin'
-import { closeAfter } from './connections.js'
+import type { FastifyRequest } from 'fastify'
 
 /** Whether a request is ambiguous. If so, its response is the last of its connection. */
-export function closeIfAmbiguous(request: IncomingMessage): boolean {
-  if (!isAmbiguous(request)) return false
-  closeAfter(request)
+export function closeIfAmbiguous({ raw, lifetime }: FastifyRequest): boolean {
+  if (!isAmbiguous(raw)) return false
+  lifetime?.makeLast()
   return true
 }
 

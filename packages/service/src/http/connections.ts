@@ -13,7 +13,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { bodyLength } from 'contract-engine/lib/field-values'
 import { lingeringClose } from 'contract-engine/lib/last-response'
 import { afterReading } from '../lib/after-reading.js'
 import { requestOn } from './pipelining.js'
@@ -89,24 +88,4 @@ export function closeWithoutRequest(open: ReadonlySet<Socket>): { stop(): void }
   // In a busy process, bytes may have arrived and not been read yet.
   const timer = setInterval(() => afterReading(close), beginMs)
   return { stop: () => clearInterval(timer) }
-}
-
-const lastRequests = new WeakSet<IncomingMessage>()
-
-/** Makes a request the last of its connection. */
-export function closeAfter(request: IncomingMessage): void {
-  lastRequests.add(request)
-}
-
-/**
- * Whether the connection must close after the response: the request was made the last, or has not arrived
- * completely. The rest of a request that has its response is not read, so the next one cannot be found.
- */
-export function mustClose(request: IncomingMessage): boolean {
-  return lastRequests.has(request) || !hasArrived(request)
-}
-
-/** Whether the whole request has arrived. */
-export function hasArrived({ complete, headers }: IncomingMessage): boolean {
-  return complete || bodyLength(headers) === 0
 }

@@ -33,7 +33,7 @@ export function addCors(app: FastifyInstance, origins: readonly string[], all: r
   if (origins.length === 0) return
   app.addHook('onRequest', (request, reply, done) => {
     const isExpected = isPreflight(request) && isAllowed(request.headers.origin)
-    if (!isExpected || closeIfAmbiguous(request.raw))
+    if (!isExpected || closeIfAmbiguous(request))
       done() // admission refuses an ambiguous request
     else respondToPreflight(request, reply, methods)
   })

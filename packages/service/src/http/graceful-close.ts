@@ -1,7 +1,8 @@
-// Closing the server: which responses are the last of their connections, and which connections wait for none.
+// Closing the server: each response is the last of its connection, and those that wait for none are closed.
 
 import type { FastifyInstance } from 'fastify'
-import { acceptAll, closeWithoutRequest, mustClose, watchConnections } from './connections.js'
+import { acceptAll, closeWithoutRequest, watchConnections } from './connections.js'
+import type { Lifetimes } from './lifetime.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -12,26 +13,17 @@ declare module 'fastify' {
 
 /**
  * Makes `close` finish in spite of keep-alive: once closing, every response has `Connection: close`, and a
- * connection without a request is closed. A response also has it if it is sent before its whole request has
- * arrived. Added behind all that `close` must do first: Fastify stops listening after the last hook, and what
- * is not accepted by then is reset. Returns a function that reports whether the server is closing.
+ * connection without a request is closed. Added behind all that `close` must do first: Fastify stops listening
+ * after the last hook, and what is not accepted by then is reset.
  */
-export function addGracefulClose(app: FastifyInstance): () => boolean {
+export function addGracefulClose(app: FastifyInstance, lifetimes: Lifetimes): void {
   const open = watchConnections(app.server)
-  let closing = false
-  app.decorate('announceClose', () => {
-    closing = true
-  })
+  app.decorate('announceClose', () => lifetimes.close())
   let sweep: ReturnType<typeof closeWithoutRequest> | undefined
   app.addHook('preClose', async () => {
-    closing = true
+    lifetimes.close()
     sweep = closeWithoutRequest(open)
     await acceptAll(app.server)
   })
   app.addHook('onClose', async () => sweep?.stop())
-  app.addHook('onSend', (request, reply, payload, done) => {
-    if (mustClose(request.raw) || closing) reply.header('Connection', 'close')
-    done(null, payload)
-  })
-  return () => closing
 }

@@ -59,7 +59,7 @@ export function createSecurityHeaders({
 
 // Fastify's `protocol` compares the peer with the trusted networks at each request.
 function isOverTls({ raw }: FastifyRequest, isProxy: SecurityParts['isProxy']): boolean {
-  return isProxy(raw.socket.remoteAddress) && forwardedScheme(raw.headers) === 'https'
+  return forwardedScheme(raw.headers) === 'https' && isProxy(raw.socket.remoteAddress)
 }
 
 /** Sets the headers of every response. */

@@ -3,9 +3,11 @@
 // for every request, which costs as much as the rest of the routing; its onResponse hook, like Node's
 // `finish`, does not run when the connection was reset.
 
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { clientFaults, type RequestError, uploadOf } from 'contract-engine'
+import { clientFaults, type Operation, type RequestError, uploadOf } from 'contract-engine'
+import { bodyLength } from 'contract-engine/lib/field-values'
 import type {
   FastifyInstance,
   FastifyReply,
@@ -16,7 +18,6 @@ import type {
 import type { Signal } from '../database/driver/sql.js'
 import { afterReading } from '../lib/after-reading.js'
 import { unavailable } from '../middleware/unavailable.js'
-import { hasArrived } from './connections.js'
 import type { Streams } from './streams.js'
 import { type Upload, UploadPace } from './upload-pace.js'
 
@@ -42,6 +43,13 @@ export interface Timeouts {
   readonly isShort?: boolean
 }
 
+/** The timeouts of all requests. */
+export interface TimeoutsByOperation {
+  readonly usual: Timeouts
+  /** Of operations with times of their own. */
+  readonly own?: ReadonlyMap<Operation | undefined, Timeouts>
+}
+
 /** Called when a request's response is sent, or its connection closed before: then it is aborted. */
 export type OnEnd = (request: FastifyRequest, reply: FastifyReply, isAborted: boolean) => void
 
@@ -57,14 +65,19 @@ export class Lifetime implements Signal {
   #hasArrived = false
   #lastStartMs = Number.POSITIVE_INFINITY
   #hasFailed = false
+  #isLast = false
   #controller: AbortController | undefined
   /** Since when the service waits for its peer, and how long it has waited before. */
   #waitsSince: number | undefined
   #waitedMs = 0
-  /** Of a response whose body is a stream: the bytes that its connection had sent before. */
-  #bytesBefore: number | undefined
+  /** The bytes that its connection had sent before a response whose body is a stream. */
+  #bytesBefore = 0
+  /** Whether its response has begun, and its body is a stream. */
+  isStream = false
   /** How long the service took, without the waits for its peer. Known once the lifetime has ended. */
   serviceMs = 0
+  /** The bytes of a response whose body is a stream, as sent. Known once the lifetime has ended. */
+  streamedBytes: number | undefined
 
   constructor(
     readonly reply: FastifyReply,
@@ -78,6 +91,19 @@ export class Lifetime implements Signal {
   /** Whether the request has arrived: then its handler has a time limit. */
   get hasArrived(): boolean {
     return this.#hasArrived
+  }
+
+  /** Makes its response the last of its connection. */
+  makeLast(): void {
+    this.#isLast = true
+  }
+
+  /**
+   * Whether its response is the last of its connection. The rest of a request that has not arrived completely
+   * is not read, so the next one cannot be found.
+   */
+  get isLast(): boolean {
+    return this.#isLast || !hasArrived(this.reply.request.raw)
   }
 
   /** The whole request has arrived. */
@@ -127,15 +153,7 @@ export class Lifetime implements Signal {
     clearTimeout(this.#timer)
     this.#lastStartMs = Number.POSITIVE_INFINITY
     this.#bytesBefore = this.#socket.bytesWritten
-  }
-
-  get isStream(): boolean {
-    return this.#bytesBefore !== undefined
-  }
-
-  /** The bytes of a response whose body is a stream, as sent. */
-  get streamedBytes(): number | undefined {
-    return this.#bytesBefore === undefined ? undefined : this.#socket.bytesWritten - this.#bytesBefore
+    this.isStream = true
   }
 
   /** That of the response, if it was sent or, of a stream, begun. */
@@ -213,7 +231,7 @@ export class Lifetime implements Signal {
     this.#controller?.abort()
   }
 
-  /** Clears the timer, aborts the signal, and determines `serviceMs`. */
+  /** Clears the timer, aborts the signal, and determines `serviceMs` and `streamedBytes`. */
   end(): void {
     clearTimeout(this.#timer)
     this.#pace?.stop()
@@ -221,6 +239,7 @@ export class Lifetime implements Signal {
     this.#endWait()
     // The end of the last wait is read after that of the response.
     this.serviceMs = Math.max(0, this.reply.elapsedTime - this.#waitedMs)
+    if (this.isStream) this.streamedBytes = this.#socket.bytesWritten - this.#bytesBefore
   }
 }
 
@@ -248,22 +267,39 @@ class StreamSignal implements Signal {
 export class Lifetimes {
   readonly #bySocket = new WeakMap<Socket, Lifetime | undefined>()
   readonly #onEnd: OnEnd[] = []
+  #isClosing = false
 
-  /** @param timeoutsOf those of a request's operation */
   constructor(
-    readonly timeoutsOf: (request: FastifyRequest) => Timeouts,
+    readonly timeouts: TimeoutsByOperation,
     readonly streams: Streams,
   ) {}
 
+  /** Whether the server closes: then each response is the last of its connection. */
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  /** The server closes. */
+  close(): void {
+    this.#isClosing = true
+  }
+
   /**
    * Adds the hooks that track every request. One that does not arrive in time gets 408, a late response 503.
+   *
+   * Each begins in the next iteration of the event loop. Node emits a request before it has read the rest of
+   * the packet: an early response would close the connection of a request that has arrived completely, or
+   * precede a second one, for a malformed body. And libuv reads on while more than a thousand sockets are
+   * readable: peers that send again at once would keep it there for seconds.
    */
   add(app: FastifyInstance): void {
     app.decorateRequest('lifetime', undefined)
-    app.addHook('onRequest', (request, reply, done) => {
-      request.lifetime = this.#begin(request.raw.socket, reply)
-      done()
-    })
+    app.addHook('onRequest', (request, reply, done) =>
+      afterReading(() => {
+        request.lifetime = this.#begin(request, reply)
+        done()
+      }),
+    )
     app.addHook('onRoute', waitForBodies)
     // The body has been read, or is about to be.
     app.addHook('preValidation', (request, _reply, done) => {
@@ -273,6 +309,7 @@ export class Lifetimes {
       done()
     })
     app.addHook('onSend', (request, reply, payload, done) => {
+      if (this.#isClosing || request.lifetime?.isLast !== false) reply.header('Connection', 'close')
       request.lifetime?.beginWait()
       if (payload instanceof Readable && request.method !== 'HEAD') {
         request.lifetime?.beginStream()
@@ -298,8 +335,12 @@ export class Lifetimes {
     return lifetime?.reply.request.raw.complete ? undefined : lifetime
   }
 
-  #begin(socket: Socket, reply: FastifyReply): Lifetime {
-    const lifetime = new Lifetime(reply, this.timeoutsOf(reply.request), (late) => this.#timeOut(late))
+  // `routeOptions` are built on each access: a contract without times of its own never needs them.
+  #begin(request: FastifyRequest, reply: FastifyReply): Lifetime {
+    const { usual, own } = this.timeouts
+    const timeouts = own?.get(request.routeOptions.config.operation) ?? usual
+    const { socket } = request.raw
+    const lifetime = new Lifetime(reply, timeouts, this.#onTimeout)
     // The only event that covers every request of the connection.
     if (!this.#bySocket.has(socket)) socket.once('close', () => this.#abort(socket))
     this.#bySocket.set(socket, lifetime)
@@ -307,7 +348,7 @@ export class Lifetimes {
   }
 
   // The rest of the request, or the database's answer, may have arrived and not been read yet.
-  #timeOut(late: Lifetime): void {
+  readonly #onTimeout = (late: Lifetime) => {
     const { hasArrived } = late
     afterReading(() => {
       if (hasArrived) late.fail(timeoutError(late.timeouts))
@@ -336,6 +377,11 @@ function waitForBodies(route: RouteOptions): void {
     done(null, payload)
   }
   route.preParsing = [wait, ...[route.preParsing ?? []].flat()] as preParsingHookHandler[] // ours are such
+}
+
+// Whether the whole request has arrived.
+function hasArrived({ complete, headers }: IncomingMessage): boolean {
+  return complete || bodyLength(headers) === 0
 }
 
 function timeoutError({ handlerTimeoutMs }: Timeouts): RequestError {

@@ -2,10 +2,9 @@
 
 import { isAuthority } from 'contract-engine/lib/origin'
 import { requestPath } from 'contract-engine/lib/request-target'
-import type { FastifyRequest } from 'fastify'
 
-// No client can send a blank in a target.
-const malformed = '// '
+/** The target of a request that has another which cannot be read: no client can send a blank in a target. */
+export const malformedTarget = '// '
 
 /**
  * The origin form of a target: that of an absolute one is what follows its host. Fastify runs no hooks for a
@@ -17,15 +16,10 @@ export function toOriginForm({ url = '' }: { readonly url?: string | undefined }
   try {
     const target = url.startsWith('/') ? url : withoutHost(url)
     decodeURI(requestPath(target))
-    return target.includes('#') ? malformed : target
+    return target.includes('#') ? malformedTarget : target
   } catch {
-    return malformed
+    return malformedTarget
   }
-}
-
-/** Whether the target of the request cannot be read. */
-export function hasMalformedTarget({ url }: FastifyRequest): boolean {
-  return url === malformed
 }
 
 function withoutHost(url: string): string {

@@ -10,7 +10,6 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { acceptFirst, acceptTurnsMax } from '../../src/http/accept-first.js'
 import { acceptAll } from '../../src/http/connections.js'
-import { deferRequests } from '../../src/http/defer-requests.js'
 import { Lifetimes } from '../../src/http/lifetime.js'
 import { Streams } from '../../src/http/streams.js'
 
@@ -48,9 +47,8 @@ function meanwhile(app: FastifyInstance, count: number): Promise<string[]> {
 async function start(t: Test) {
   const streams = new Streams(1_000)
   const timeouts = { requestTimeoutMs: 60_000, handlerTimeoutMs: 60_000, statementTimeoutMs: 60_000 }
-  const lifetimes = new Lifetimes(() => ({ ...timeouts, uploadRateMin: 1 }), streams)
+  const lifetimes = new Lifetimes({ usual: { ...timeouts, uploadRateMin: 1 } }, streams)
   const app = Fastify({ return503OnClosing: false })
-  deferRequests(app)
   lifetimes.add(app)
   const arrivals = acceptFirst(app)
   app.addHook('preClose', () => acceptAll(app.server))

@@ -23,7 +23,7 @@ for (const [method, waits] of methods)
     async (t) => {
       const app = Fastify()
       t.teardown(() => app.close())
-      const lifetimes = new Lifetimes(() => timeouts, new Streams(1_000))
+      const lifetimes = new Lifetimes({ usual: timeouts }, new Streams(1_000))
       lifetimes.add(app)
       const phases: unknown[] = []
       app.addHook('onRoute', (route) => {
