@@ -301,11 +301,8 @@ export class Lifetimes {
       }),
     )
     app.addHook('onRoute', waitForBodies)
-    // The body has been read, or is about to be.
     app.addHook('preValidation', (request, _reply, done) => {
-      const upload = uploadOf(request)
-      if (upload === undefined) request.lifetime?.arrive()
-      else request.lifetime?.receive(upload)
+      if (request.lifetime?.hasArrived === false) awaitBody(request, request.lifetime)
       done()
     })
     app.addHook('onSend', (request, reply, payload, done) => {
@@ -377,6 +374,13 @@ function waitForBodies(route: RouteOptions): void {
     done(null, payload)
   }
   route.preParsing = [wait, ...[route.preParsing ?? []].flat()] as preParsingHookHandler[] // ours are such
+}
+
+// The body has been read, or is about to be.
+function awaitBody(request: FastifyRequest, lifetime: Lifetime): void {
+  const upload = uploadOf(request)
+  if (upload === undefined) lifetime.arrive()
+  else lifetime.receive(upload)
 }
 
 // Whether the whole request has arrived.

@@ -94,6 +94,22 @@ t.test('a client that stalls is 408, however long the whole body may take', asyn
   t.strictSame(problemsOf(service), [], 'nor is it an error of the service that its handler failed')
 })
 
+for (const [title, headers] of [
+  ['of a known length', ['Content-Length: 1', '', 'x']],
+  ['in chunks', ['Transfer-Encoding: chunked', '', '1', 'x', '0', '', '']],
+] as const)
+  t.test(`a body ${title} that arrives with its head leaves its handler no more time`, async (t) => {
+    const hang: Handler = async (request) => {
+      await count(request)
+      return new Promise(() => {})
+    }
+    const service = await startAlbums(t, { HANDLER_TIMEOUT_MS: '200' }, hang)
+    const connection = connect(t, service)
+    connection.socket.write(`${head('/open-photos').slice(0, -4)}\r\n${headers.join('\r\n')}`)
+    await until(() => connection.received !== '')
+    t.match(connection.received, /^HTTP\/1.1 503 /)
+  })
+
 // The rate is looked at after 1 s and 2 s; by then the connection has been silent for longer than both limits.
 for (const [title, url, limits] of [
   ['a short time for handlers', '/open-photos', { HANDLER_TIMEOUT_MS: '200' }],
