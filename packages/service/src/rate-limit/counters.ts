@@ -54,10 +54,10 @@ export async function createCounters(
   const local = new MemoryCounter(ban)
   const counter = config.redisUrl === undefined ? local : await openRedis(config.redisUrl)
   return {
-    count: (client, cost) => counter.count(client, cost),
-    reject: (client) => counter.reject(client),
-    lastOf: (client) => counter.lastOf(client),
-    lastOfAddress: (network) => counter.lastOfAddress(network),
+    count: counter.count.bind(counter),
+    reject: counter.reject.bind(counter),
+    lastOf: counter.lastOf.bind(counter),
+    lastOfAddress: counter.lastOfAddress.bind(counter),
     address: await createAddressCounter(app, anonymous.perMinute, counter),
     state: () => (counter instanceof FallbackCounter ? counter.state : 'memory'),
     redis: counter instanceof FallbackCounter ? counter : undefined,

@@ -6,7 +6,7 @@ import type { RequestError } from 'contract-engine'
 import type { Client } from '../auth/client.js'
 import type { ServiceContract } from '../auth/plans.js'
 import { ofAddress, type Wait, type Windows } from './headers.js'
-import { type ClientCounter, fullest, type KnownWindows, type WindowState } from './windows.js'
+import type { ClientCounter, KnownWindows, WindowState } from './windows.js'
 
 /** Why a request gets 429. */
 export interface Refusal extends Wait {
@@ -40,7 +40,12 @@ export async function decideOnRejected(
 
 /** The decision on a client's request that neither window rejects. */
 export function admitted(minute: WindowState, day: WindowState): Decision {
-  return { window: fullest([minute, day]), windows: { minute, day } }
+  return { window: fuller(minute, day), windows: { minute, day } }
+}
+
+// The window with the fewest requests remaining; of equal ones the day, which is the longer.
+function fuller(minute: WindowState, day: WindowState): WindowState {
+  return minute.remaining < day.remaining ? minute : day
 }
 
 /**
@@ -105,7 +110,7 @@ function banned(
     beginsBan,
   } as const
   return {
-    window: { ...fullest([minute, day]), remaining: 0 },
+    window: { ...fuller(minute, day), remaining: 0 },
     windows: { minute: during(minute), day: during(day) },
     refusal,
   }

@@ -115,8 +115,3 @@ export function aged(window: WindowState, ms: number): WindowState {
 export function used({ max, remaining }: WindowState): number {
   return max - remaining
 }
-
-/** The window with the fewest requests remaining; of two equal ones the later, which is the longer. */
-export function fullest(windows: readonly WindowState[]): WindowState {
-  return windows.reduce((least, each) => (least.remaining < each.remaining ? least : each))
-}
