@@ -8,13 +8,12 @@ import {
   documentation,
   type ErrorBodyOf,
   isStub,
-  mayStream,
   mount,
   type Operation,
   Security,
 } from 'contract-engine'
 import { withoutPrefix } from 'contract-engine/lib/base-url'
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { type AnyCheckFactory, createChecks } from './auth/checks.js'
 import type { Client } from './auth/client.js'
@@ -35,7 +34,7 @@ import { addHealth } from './http/health.js'
 import { Lifetimes, type Timeouts, type TimeoutsByOperation } from './http/lifetime.js'
 import { stopTrials, tryNewConnections } from './http/new-connections.js'
 import { RefusedConnections } from './http/refused-connections.js'
-import { RequestContext } from './http/request-context.js'
+import { createContexts } from './http/request-context.js'
 import { addSecurityTxt } from './http/security-txt.js'
 import { Streams } from './http/streams.js'
 import { trustedProxies } from './http/trusted-proxies.js'
@@ -134,8 +133,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const measured = { config, contract, pools, services, counters, trials, ...load }
   const isMeasured = config.metricsPort !== undefined
   app.decorate('metricsServer', isMeasured ? await measure(app, { ...measured, findFault }) : undefined)
-  const reading = createReading(operations, pools)
-  const shared = { loadShedder, bodies, pools, services, reading }
+  const shared = { loadShedder, bodies, pools, context: createContexts(operations, pools, services) }
   for (const each of secured) await serveContract(app, each, shared)
 
   const keepHours = Math.max(...served.map((each) => each.contract.idempotency.keepHours))
@@ -179,16 +177,16 @@ function publicUrlOf(contract: ServiceContract, { config, contract: own }: AppPa
   return root === undefined ? undefined : root + contract.prefix
 }
 
-interface ServingParts extends Pick<AppParts, 'pools' | 'services'> {
+interface ServingParts extends Pick<AppParts, 'pools'> {
   readonly loadShedder: LoadShedder
   readonly bodies: BodyMemory
-  readonly reading: ReturnType<typeof createReading>
+  readonly context: ReturnType<typeof createContexts>
 }
 
 async function serveContract(
   app: FastifyInstance,
   { contract, handlers, address, security, errorBody }: Secured,
-  { loadShedder, bodies, pools, services, reading }: ServingParts,
+  { loadShedder, bodies, pools, context }: ServingParts,
 ): Promise<void> {
   contractFiles(app, contract, address)
   const additions = additionsTo(contract, security)
@@ -209,21 +207,11 @@ async function serveContract(
       transactional(pools.writes, { keepHours, sharesTransactions }),
       shedStreams(loadShedder),
     ],
-    // An operation that writes has the statements of the transaction that wraps it; a safe one has no
-    // transaction, and reads.
-    context: (request, operation, transaction) =>
-      new RequestContext(request, transaction ?? reading(request, operation), services),
+    context,
     additions,
     errorBody,
     errorHandler: app.errorHandler as ErrorHandler, // that of all requests; its type allows only some errors
   })
-}
-
-// The statements of a request that only reads, on standbys if there are any, until it ends.
-function createReading(operations: readonly Operation[], { reads }: Pools) {
-  const streaming = new Set(operations.filter(mayStream))
-  return ({ lifetime }: FastifyRequest, operation: Operation): Sql =>
-    reads.sqlUntil(streaming.has(operation) ? lifetime?.ofStream : lifetime)
 }
 
 // The security schemes that operations with a handler name.

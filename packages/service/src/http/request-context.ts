@@ -1,13 +1,32 @@
 // The context of a handler, made from its request.
 
+import { mayStream, type Operation } from 'contract-engine'
 import { selfReference, selfWith } from 'contract-engine/lib/relative-references'
 import type { FastifyRequest } from 'fastify'
 import type { Client } from '../auth/client.js'
-import type { Sql } from '../database/database.js'
+import type { Pools, Sql } from '../database/database.js'
 import type { HandlerContext } from './handlers.js'
 import type { Lifetime } from './lifetime.js'
 
 type Context = HandlerContext<Client | undefined, string, object>
+
+/**
+ * Returns a function that makes the context of a handler. An operation that writes has the statements of the
+ * transaction that wraps it; a safe one has no transaction, and reads, on standbys if there are any, until its
+ * request ends.
+ */
+export function createContexts(
+  operations: readonly Operation[],
+  { reads }: Pick<Pools, 'reads'>,
+  services: object,
+): (request: FastifyRequest, operation: Operation, transaction?: Sql) => RequestContext {
+  const streaming = new Set(operations.filter(mayStream))
+  return (request, operation, transaction) => {
+    const { lifetime } = request
+    const sql = transaction ?? reads.sqlUntil(streaming.has(operation) ? lifetime?.ofStream : lifetime)
+    return new RequestContext(request, sql, services)
+  }
+}
 
 // A class, because V8 takes a microsecond to make an object with a getter of its own.
 /** The second argument of a handler. */
