@@ -69,7 +69,7 @@ function adderTo<Input, Output>(
 ): Add<Input, Output> {
   const { pool } = sql
   if (pool === undefined) return oncePerTick((inputs: readonly Input[]) => run(sql, inputs))
-  const runOn = (held: HeldConnection, inputs: readonly Input[]) => run(held.sqlUntil(undefined), inputs)
+  const runOn = (held: HeldConnection, inputs: readonly Input[]) => run(held.sql, inputs)
   const queue = new BatchQueue(pool, runOn, limits)
   return (input, signal) => queue.add(input, signal)
 }

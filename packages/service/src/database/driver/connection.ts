@@ -46,8 +46,9 @@ const pollMs = 25
 const cancelMs = 200
 
 export class Connection implements HeldConnection {
-  /** The pool that lends this connection. */
-  lender: Lender = { probes: new Set(), observer: undefined }
+  /** Statements for whoever waits until they are done. Made once, as a batch needs nothing else. */
+  sql: Sql
+  #lender: Lender = { probes: new Set(), observer: undefined }
   /** Called when the connection is given up. */
   ongivenup = () => {}
   /** Called when the server does not respond to the cancel request that follows. */
@@ -84,6 +85,7 @@ export class Connection implements HeldConnection {
       void this.#postgres.end({ timeout: 0 })
     }
     this.#postgres = make({ max: 1, onclose, socket: (target) => this.#connect(target) })
+    this.sql = this.sqlUntil(undefined)
     this.#readTimer = setTimeout(() => this.#checkResponsive(), readTimeoutMs).unref()
   }
 
@@ -130,7 +132,7 @@ export class Connection implements HeldConnection {
   }
 
   async #queryState({ stateStatement }: Servers): Promise<ServerState | undefined> {
-    const rows = await this.sqlUntil(undefined).unsafe<StateRow[]>(stateStatement)
+    const rows = await this.sql.unsafe<StateRow[]>(stateStatement)
     const [row] = rows
     this.#backend = rows.state
     return row && { ...row, isPooled: row.pid !== rows.state.pid }
@@ -144,7 +146,7 @@ export class Connection implements HeldConnection {
     this.#onlyReads = true
     if (isPooled) return
     try {
-      await this.sqlUntil(undefined).unsafe('set default_transaction_read_only = on')
+      await this.sql.unsafe('set default_transaction_read_only = on')
     } catch (error) {
       this.bury()
       throw error
@@ -209,7 +211,7 @@ export class Connection implements HeldConnection {
   #failed(statement: Statement, error: unknown): void {
     this.#settled(statement)
     if (isReadOnly(error) && !this.#onlyReads) this.#leaveReadOnly()
-    const { limitMs } = this.lender
+    const { limitMs } = this.#lender
     if (limitMs !== undefined && isTimedOut(error)) this.#cancelOverdue(limitMs)
     statement.reject(error)
   }
@@ -224,6 +226,12 @@ export class Connection implements HeldConnection {
     this.retire()
   }
 
+  /** From now on, its statements are those of the pool that lends it. */
+  lend(lender: Lender): void {
+    this.#lender = lender
+    this.sql = this.sqlUntil(undefined)
+  }
+
   sqlUntil(signal: Signal | undefined): Sql {
     return this.sqlBy((statement) => {
       if (signal?.aborted) statement.reject(abandoned())
@@ -232,10 +240,12 @@ export class Connection implements HeldConnection {
   }
 
   sqlBy(dispatch: (statement: Statement) => void): Sql {
-    const { probes, observer } = this.lender
-    return createSql(this.#postgres, observer === undefined ? dispatch : observed(dispatch, observer), {
-      probes,
-    })
+    const lender = this.#lender
+    const observing = (statement: Statement) => {
+      if (lender.observer !== undefined) observe(statement, lender.observer)
+      dispatch(statement)
+    }
+    return createSql(this.#postgres, observing, { probes: lender.probes })
   }
 
   // Pipelined statements share one write, which wakes PostgreSQL. postgres.js joins only those below 1 kB. It
@@ -341,13 +351,6 @@ export type StatementObserver = () => () => void
 export function observe(statement: Statement, observer: StatementObserver): void {
   const settled = observer()
   statement.then(settled, settled)
-}
-
-function observed(dispatch: (statement: Statement) => void, observer: StatementObserver) {
-  return (statement: Statement) => {
-    observe(statement, observer)
-    dispatch(statement)
-  }
 }
 
 /** Aborted once its work is over, or with the signal of the work's caller. */

@@ -221,15 +221,14 @@ export class Connections {
     if (connection.isClosed) throw connectionClosed()
     if (this.state === 'ended' || this.#all.size >= this.options.size) await connection.end(0)
     else this.#all.add(connection)
-    connection.lender = this.user.lender
+    connection.lend(this.user.lender)
     this.options.onopened?.()
   }
 
   // Ends the stall if the connection responds to the trial.
   async #try(connection: Connection): Promise<void> {
     this.#onTrial = connection
-    const { unsafe } = connection.sqlUntil(undefined)
-    await unsafe(this.options.trial ?? 'select 1').catch(() => {}) // an error is a response, too
+    await connection.sql.unsafe(this.options.trial ?? 'select 1').catch(() => {}) // an error is a response, too
     const hasFailed = connection.isGivenUp || connection.isClosed
     if (!hasFailed) this.#state.send('completed')
     this.#onTrial = undefined

@@ -70,6 +70,8 @@ export interface ConnectionSource {
 
 /** A slot on a connection. */
 export interface HeldConnection {
+  /** Statements on this connection, for whoever waits until they are done. */
+  readonly sql: Sql
   /** Statements on this connection, none of which is sent once `signal` is aborted. */
   sqlUntil(signal: Signal | undefined): Sql
   /** Statements on this connection, each sent by `dispatch`. */

@@ -168,7 +168,7 @@ function withTime(setting: string, ms: number | undefined): string {
 
 // Even if nobody waits any more.
 function sendAnyway(held: HeldConnection, statement: string): Promise<unknown> {
-  return held.sqlUntil(undefined).unsafe(statement)
+  return held.sql.unsafe(statement)
 }
 
 // After a failed statement PostgreSQL turns COMMIT into ROLLBACK, and says so in the command tag.
