@@ -12,10 +12,11 @@ import { type IdempotencyKey, type KeyedRequest, purgeResponses } from './stored
 /** The key of a request to an idempotent operation; undefined if it has none. */
 export function keyedRequest(request: FastifyRequest, operation: Operation): KeyedRequest | undefined {
   if (!operation.isIdempotent || request.headers[idempotencyHeader] === undefined) return undefined
+  const id = ownKey(request, readKey(request))
   const name = operationNameOf(request, operation)
   const identical = { ...requestParts(request), operation, name, mediaType: request.mediaType }
   return {
-    id: ownKey(request, readKey(request)),
+    id,
     fingerprint: fingerprintOf(identical, currentVersion) as string, // it knows its own
     fingerprintAs: (version) => fingerprintOf(identical, version),
   }

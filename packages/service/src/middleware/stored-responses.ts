@@ -109,33 +109,28 @@ function replay({ status, headers, body }: SerializedResponse): SerializedRespon
   return { status, headers: { ...headers, ...replayedHeader }, body }
 }
 
-function toJson(keys: readonly IdempotencyKey[], first: number): string {
-  return writeJson(
-    keys.map(({ apiKeyId, key }, i) => ({ number: first + i, api_key_id: String(apiKeyId), key })),
-  )
-}
-
 /** For each key, in order: tries to lock it, and looks up its response if that is at most `keepHours` old. */
 export async function claimKeys(
   sql: Sql,
   keys: readonly IdempotencyKey[],
   keepHours: number,
 ): Promise<Claim[]> {
+  const requested = writeJson(keys.map(({ apiKeyId, key }) => ({ api_key_id: String(apiKeyId), key })))
   const first = takeNumbers(keys.length)
-  const requested = toJson(keys, first)
   // Pipelined in this order: a response that was stored before its lock was released is found. The locks last
   // until the transaction ends. They are by a 64-bit hash: in the unlikely case that two keys collide, the
   // second request gets 409 and retries.
   const [locks, responses] = await Promise.all([
     sql<Numbered[]>`
-      select number
-      from json_to_recordset(${requested}::text::json)
-        as requested (number integer, api_key_id bigint, key text)
+      select (${first}::integer + ordinal - 1)::integer as number
+      from rows from (json_to_recordset(${requested}::text::json) as (api_key_id bigint, key text))
+        with ordinality as requested (api_key_id, key, ordinal)
       where pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))`,
     sql<StoredRow[]>`
-      select number, status, headers, body, encode(fingerprint, 'base64') as fingerprint, version
-      from json_to_recordset(${requested}::text::json)
-        as requested (number integer, api_key_id bigint, key text)
+      select (${first}::integer + ordinal - 1)::integer as number, status, headers, body,
+        encode(fingerprint, 'base64') as fingerprint, version
+      from rows from (json_to_recordset(${requested}::text::json) as (api_key_id bigint, key text))
+        with ordinality as requested (api_key_id, key, ordinal)
       left join lateral (
         select status, headers, body, fingerprint, fingerprint_version as version
         from idempotent_answers

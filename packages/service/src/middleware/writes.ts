@@ -9,6 +9,7 @@ import {
   RequestError,
   type SerializedResponse,
 } from 'contract-engine'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BatchQueue, refuseMore } from '../database/batch.js'
 import type { Sql } from '../database/database.js'
 import { abandoned } from '../database/driver/connection.js'
@@ -47,14 +48,15 @@ export function transactional(pool: ConnectionSource, options: WritesOptions): A
     // transaction.
     const isAlone = operation.limits.timeoutMs !== undefined || streams
     const isShared = options.sharesTransactions(operation) && !isAlone
-    const respondOnce = isShared ? together(pool, options.keepHours) : apart(pool, options.keepHours)
-    return (request, reply) =>
-      respondOnce({
-        keyed: keyedRequest(request, operation),
-        signal: request.lifetime,
-        afterwards: streams ? request.lifetime?.ofStream : undefined,
-        run: (sql) => respond(request, reply, sql),
-      })
+    const callOf: CallOf = (request, reply) => ({
+      keyed: keyedRequest(request, operation),
+      signal: request.lifetime,
+      afterwards: streams ? request.lifetime?.ofStream : undefined,
+      run: (sql) => respond(request, reply, sql),
+    })
+    const { keepHours } = options
+    if (isShared) return together(pool, keepHours, callOf)
+    return (request, reply) => apart(pool, keepHours, callOf(request, reply))
   }
 }
 
@@ -68,19 +70,16 @@ interface Call {
   readonly run: (sql: Sql) => Promise<SerializedResponse>
 }
 
-/** Responds to a call, or rejects with what is known of its key. */
-type RespondOnce = (call: Call) => Promise<SerializedResponse>
+type CallOf = (request: FastifyRequest, reply: FastifyReply) => Call
 
-// Each call in a transaction of its own.
-function apart(pool: ConnectionSource, keepHours: number): RespondOnce {
-  return async (call) => {
-    if (call.keyed === undefined) return withoutKey(pool, call)
-    const inTransaction = transactionsOn(pool, call.signal)
-    const [outcome] = await inTransaction((sql) =>
-      respondTo(sql, [call], keepHours, (claimed) => Promise.all(claimed.map((each) => runAlone(sql, each)))),
-    )
-    return responseOf(outcome as Outcome) // one for each call
-  }
+// A call in a transaction of its own. Rejects with what is known of its key.
+async function apart(pool: ConnectionSource, keepHours: number, call: Call): Promise<SerializedResponse> {
+  if (call.keyed === undefined) return withoutKey(pool, call)
+  const inTransaction = transactionsOn(pool, call.signal)
+  const [outcome] = await inTransaction((sql) =>
+    respondTo(sql, [call], keepHours, (claimed) => Promise.all(claimed.map((each) => runAlone(sql, each)))),
+  )
+  return responseOf(outcome as Outcome) // one for each call
 }
 
 async function withoutKey(
@@ -113,18 +112,19 @@ async function runAlone(sql: TransactionSql, { run }: Call): Promise<SerializedR
 
 // Calls that arrive together in one transaction. It cannot undo the work of one call without that of the
 // others: if one fails, the queue repeats each by itself, and one that is refused is repeated apart.
-function together(pool: ConnectionSource, keepHours: number): RespondOnce {
+function together(pool: ConnectionSource, keepHours: number, callOf: CallOf): ReturnType<Around<Sql>> {
   const queue = new BatchQueue<Call, Outcome>(pool, (held, calls) =>
     transact(held, undefined, (sql) =>
       respondTo(sql, calls, keepHours, (claimed) => runTogether(sql, claimed)),
     ),
   )
-  const respondApart = apart(pool, keepHours)
-  return (call) =>
-    queue.add(call, call.signal).then(responseOf, (error) => {
+  return (request, reply) => {
+    const call = callOf(request, reply)
+    return queue.add(call, call.signal).then(responseOf, (error) => {
       if (error !== refused) throw error
-      return respondApart(call)
+      return apart(pool, keepHours, call)
     })
+  }
 }
 
 const refused = new Error('a request was refused, which shared a transaction')
