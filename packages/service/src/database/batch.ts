@@ -168,9 +168,10 @@ export class BatchQueue<Input, Output> {
   }
 
   async #serve(take: () => readonly Caller<Input, Output>[]): Promise<void> {
-    const { callers, outputs } = await this.pool.hold(undefined, async (held) => {
-      const callers = take()
-      return { callers, outputs: await this.#runFor(held, callers) }
+    let callers: readonly Caller<Input, Output>[] = []
+    const outputs = await this.pool.hold(undefined, (held) => {
+      callers = take()
+      return this.#runFor(held, callers)
     })
     for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output) // one for each
   }
