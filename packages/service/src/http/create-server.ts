@@ -1,23 +1,15 @@
 // The HTTP server, with every limit and timeout of Fastify and Node.
 
-import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, Server } from 'node:http'
-import {
-  type Contract,
-  createRequestIdCheck,
-  type ErrorBodyOf,
-  type Operation,
-  withoutCompilers,
-} from 'contract-engine'
+import type { Server } from 'node:http'
+import { type Contract, type ErrorBodyOf, type Operation, withoutCompilers } from 'contract-engine'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { containsApiKey } from '../auth/api-key.js'
 import type { Config } from '../config.js'
 import { createClientErrorHandler } from './client-errors.js'
 import { createServiceErrorHandler } from './error-handler.js'
 import type { Lifetimes } from './lifetime.js'
 import { boundPipelines, bufferBytes } from './pipelining.js'
-import { createRequestLogger, RequestLog } from './request-log.js'
+import { createRequestId, createRequestLogger, RequestLog } from './request-log.js'
 import { toOriginForm } from './request-target.js'
 
 // A peer that sends its headers more slowly wastes a connection.
@@ -93,14 +85,5 @@ function limitsOf(
       connectionsCheckingInterval: timeoutCheckMs,
       requireHostHeader: false, // checked at admission, whose 400 has an error body
     },
-  }
-}
-
-// The client's id if the contract's pattern allows it and it contains no API key, else a new one.
-function createRequestId(contract: Contract): (request: IncomingMessage) => string {
-  const isValid = createRequestIdCheck(contract)
-  return ({ headers }) => {
-    const given = headers['x-request-id']
-    return typeof given === 'string' && isValid(given) && !containsApiKey(given) ? given : randomUUID()
   }
 }

@@ -2,8 +2,11 @@
 // are not logged, because either may contain a credential. Its other lines have the request id, too, and all
 // have the id of the client's trace.
 
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { type Contract, createRequestIdCheck } from 'contract-engine'
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import { containsApiKey } from '../auth/api-key.js'
 import { namesOf } from '../auth/client.js'
 import { clientAddress } from '../lib/address.js'
 import { canWriteInfo, isInfoLogged, isPlain, writeInfo } from '../lib/log-line.js'
@@ -77,6 +80,18 @@ export class RequestLog extends LogController {
 // Rounded to whole microseconds.
 function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000
+}
+
+/**
+ * Returns a function that gives a request its id: the client's if the contract's pattern allows it and it
+ * contains no API key, which no line may have; else a new one.
+ */
+export function createRequestId(contract: Contract): (request: IncomingMessage) => string {
+  const isValid = createRequestIdCheck(contract)
+  return ({ headers }) => {
+    const given = headers['x-request-id']
+    return typeof given === 'string' && isValid(given) && !containsApiKey(given) ? given : randomUUID()
+  }
 }
 
 // W3C Trace Context, section 3.2: later versions may append fields, and an id of zeros is invalid.
