@@ -5,6 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { bodyLength } from 'contract-engine/lib/field-values'
+import { responseOn } from 'contract-engine/lib/response-on'
 
 /**
  * Node's option `highWaterMark` for the server: what is received of a connection before it must wait is
@@ -20,30 +21,19 @@ type Parse = (bytes: Buffer) => void
  * which stops reading when it is full.
  */
 export function boundPipelines(server: Server): void {
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) =>
-    pipelines.get(socket)?.begin(response),
-  )
   // After Node's own listener, which has made its parser the only reader.
   server.on('connection', (socket: Socket) => {
     const [parse] = socket.listeners('data') as Parse[]
     if (parse === undefined) return
     const pipeline = new Pipeline(socket, parse)
-    pipelines.set(socket, pipeline)
     socket.removeListener('data', parse)
     socket.on('data', (bytes: Buffer) => pipeline.read(bytes))
   })
 }
 
-const pipelines = new WeakMap<Socket, Pipeline>()
-
 /** The request in flight on a connection, if its head has arrived. */
 export function requestOn(socket: Socket): IncomingMessage | undefined {
   return responseOn(socket)?.req
-}
-
-/** The response to the request in flight. */
-export function responseOn(socket: Socket): ServerResponse | undefined {
-  return pipelines.get(socket)?.response
 }
 
 const endless = new WeakSet<ServerResponse>()
@@ -64,9 +54,8 @@ const nothing = Buffer.alloc(0)
 const linesMax = 128
 
 class Pipeline {
-  /** That of the request in flight. */
-  response: ServerResponse | undefined
-  /** Of the request's body, if its length is known. */
+  /** The newest request whose body has begun to arrive, and the bytes left of it if its length is known. */
+  #request: IncomingMessage | undefined
   #bytesLeft = 0
   /** The length so far of the line that was parsed in part. */
   #lineLength = 0
@@ -79,20 +68,11 @@ class Pipeline {
     readonly parse: Parse,
   ) {}
 
-  /** The head of a request has arrived. */
-  begin(response: ServerResponse): void {
-    this.response = response
-    this.#bytesLeft = bodyLength(response.req.headers) ?? 0
-    response.once('finish', () => {
-      this.response = undefined
-    })
-  }
-
   read(bytes: Buffer): void {
-    if (!isUnread(this.response?.req)) this.#linesLeft = linesMax
+    if (!isUnread(requestOn(this.socket))) this.#linesLeft = linesMax
     let rest = bytes
     while (rest.length > 0 && this.socket.writable) {
-      const { response } = this
+      const response = responseOn(this.socket)
       if (response?.req.complete && endless.has(response)) {
         this.#discard(response)
         return
@@ -102,7 +82,7 @@ class Pipeline {
         this.socket.unshift(rest)
         return
       }
-      const end = this.#partEnd(rest)
+      const end = this.#partEnd(rest, response?.req)
       const isWhole = end === rest.length // mostly, so that it needs no copy of the view
       this.parse(isWhole ? rest : rest.subarray(0, end))
       rest = isWhole ? nothing : rest.subarray(end)
@@ -147,7 +127,11 @@ class Pipeline {
 
   // A part is a body of known length, or ends with the next empty line, which ends a header section and a
   // chunked body: at most one request begins in it.
-  #partEnd(bytes: Buffer): number {
+  #partEnd(bytes: Buffer, arriving: IncomingMessage | undefined): number {
+    if (arriving !== undefined && arriving !== this.#request) {
+      this.#request = arriving
+      this.#bytesLeft = bodyLength(arriving.headers) ?? 0
+    }
     if (this.#bytesLeft > 0) {
       const end = Math.min(this.#bytesLeft, bytes.length)
       this.#bytesLeft -= end

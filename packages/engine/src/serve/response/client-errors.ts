@@ -2,12 +2,12 @@
 // no request then, and runs neither hooks nor handlers of errors: the response is written to the socket.
 
 import { randomUUID } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { ownError, RequestError } from '../../document/request-error.js'
 import { lastResponse, lingeringClose } from '../../lib/last-response.js'
+import { responseOn } from '../../lib/response-on.js'
 import { type ErrorHandlerOptions, errorResponses } from './error-response.js'
 
 export interface ClientErrorOptions extends Pick<ErrorHandlerOptions, 'errorBody'> {
@@ -48,9 +48,9 @@ export function clientErrorHandler(
   }
 }
 
-// Writing into a response that has started would corrupt it. Node has no other way to know it.
-function hasResponse(socket: Socket & { readonly _httpMessage?: ServerResponse }): boolean {
-  return socket._httpMessage?.headersSent === true
+// Writing into a response that has started would corrupt it.
+function hasResponse(socket: Socket): boolean {
+  return responseOn(socket)?.headersSent === true
 }
 
 function faultOf(error: NodeJS.ErrnoException, contract: Contract): RequestError {
