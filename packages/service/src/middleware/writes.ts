@@ -173,7 +173,7 @@ async function respondTo(
   // A request that timed out has its 503 already: it must not be committed, but the others may be repeated.
   if (calls.some(({ signal }) => signal?.aborted))
     throw calls.length === 1 ? abandoned() : new Error('a client has gone')
-  store(sql, claimed, responses)
+  if (hasKeys) store(sql, claimed, responses)
   for (const [i, call] of claimed.entries()) outcomes.set(call, responses[i] as Outcome) // one for each
   return calls.map((call) => outcomes.get(call) as Outcome) // known, or claimed
 }
