@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Logger, pino } from 'pino'
 import t from 'tap'
-import { createRequestLogger, type RequestLogger } from '../../src/http/request-log.js'
+import { createRequestLogger, RequestLog, type RequestLogger } from '../../src/http/request-log.js'
 import { logBounds } from '../../src/lib/log-bounds.js'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -87,3 +87,29 @@ t.test('a request that logs nothing but its own line has no logger of pino', asy
     ],
   )
 })
+
+t.test(
+  'of a request whose line nobody reads none is made, nor a logger; what fails a response is told',
+  async (t) => {
+    const lines: string[] = []
+    const log = logTo(lines, { level: 'warn' })
+    const made: object[] = []
+    const parent = Object.assign(Object.create(log), {
+      child: (bindings: object) => {
+        made.push(bindings)
+        return log.child(bindings)
+      },
+    })
+    const requestLog = new RequestLog(false)
+    const request = { log: loggerOf(parent, 'a5f4'), method: 'GET' } as never // the properties that are read
+    const reply = { statusCode: 200, elapsedTime: 1 } as never
+    requestLog.requestCompleted(undefined, request, reply)
+    t.strictSame([made, lines], [[], []])
+    requestLog.requestCompleted(new Error('it broke'), request, reply)
+    t.equal(made.length, 1)
+    t.match(
+      lines.map((line) => JSON.parse(line)),
+      [{ level: 40, requestId: 'a5f4', method: 'GET', status: 200, msg: 'response failed' }],
+    )
+  },
+)
