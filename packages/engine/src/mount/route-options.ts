@@ -10,29 +10,18 @@ import { isStub } from '../document/stubs.js'
 import { takesUploads } from '../document/uploads.js'
 import { isStream } from '../kinds/index.js'
 import type { Address } from '../serve/paths/address.js'
+import { routeCheck } from '../serve/paths/not-found.js'
 import { itemsReceiver } from '../serve/request/arriving-items.js'
 import { createParameterReader } from '../serve/request/parameter-styles.js'
-import { parseBody } from '../serve/request/request-validation.js'
+import { bodyCheck, hasNoBody, parseBody, requestCheck } from '../serve/request/request-validation.js'
 import { uploadOf } from '../serve/request/upload.js'
 import { ownAddition, provedHeaders } from '../serve/response/additions.js'
-import { deprecationHeaders, sunsetCheck } from '../serve/response/deprecation.js'
+import { deprecationCheck, deprecationHeaders, sunsetCheck } from '../serve/response/deprecation.js'
 import type { ErrorForm } from '../serve/response/error-forms.js'
 import { createJsonWriters } from '../serve/response/response-serialization.js'
 import type { ResponseCheck } from '../serve/response/response-validation.js'
 import { type AnyHandler, createRouteHandler, type ResponseParts } from '../serve/route-handler.js'
-import {
-  acceptCheck,
-  bodyCheck,
-  type Check,
-  deprecationCheck,
-  hasNoBody,
-  hook,
-  ignoreRange,
-  renamePathParameters,
-  requestCheck,
-  routeCheck,
-  securityCheck,
-} from './checks.js'
+import { acceptCheck, type Check, hook, ignoreRange, renamePathParameters } from './checks.js'
 import { handlerOf, type Shared } from './parts.js'
 import { collect, note } from './problems.js'
 import { additionFaults, missingCodes, placeOf } from './prove-additions.js'
@@ -51,15 +40,13 @@ export function routeOptions<Resource>(operation: Operation, shared: Shared<Reso
   const errorForm = responseCheck && shared.errorForms.of(operation, responseCheck)
   if (responseCheck && errorForm) checkAdditions(operation, responseCheck, errorForm, isImplemented, shared)
   const proved = provedHeaders(operation, contract, shared.additions)
-  const deprecation = deprecationHeaders(operation, contract)
   const address = addressFor(operation, shared)
-  const check = routeCheck(operation, contract, shared.refuseUnknown)
-  const authorize = securityCheck(operation, unmet[0]?.text, security)
+  const deprecation = deprecationHeaders(operation, contract, address)
   const first = [
-    check,
-    authorize,
-    ...(deprecation ? [deprecationCheck(deprecation, address)] : []), // errors have them from `config`
-  ]
+    routeCheck(operation, contract, shared.refuseUnknown),
+    security.checkOf(operation, unmet[0]?.text),
+    deprecation && deprecationCheck(deprecation), // errors have them from `config`
+  ].filter((each) => each !== undefined)
   return {
     config: { operation, mounted: shared.mounted, address, deprecation, responseCheck, errorForm },
     bodyLimit: operation.limits.body,
@@ -103,7 +90,7 @@ function implemented<Resource>(
     attachValidation: true, // checkRequest reports what it found
     onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), bodyCheck(operation)),
     ...(reading.length > 0 && { preValidation: hook(...reading) }),
-    preHandler: hook(requestCheck(operation)),
+    preHandler: requestCheck(operation),
     ...(takesUploads(operation) && { onSend: closeIfUnread }),
     handler: createRouteHandler(
       operation,

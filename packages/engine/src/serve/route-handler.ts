@@ -1,7 +1,6 @@
 // Runs the handler of an operation, inside whatever wraps it: serializes the response, validates it against
 // the contract, and sends it.
 
-import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
 import { RequestError } from '../document/request-error.js'
@@ -11,12 +10,11 @@ import type { Address } from './paths/address.js'
 import { createChoice } from './request/accept.js'
 import { handing } from './request/body-memory.js'
 import { type ErrorFacts, factsOf } from './request/errors.js'
-import { type RequestParts, requestParts } from './request/request-parts.js'
+import { type RequestParts, readCookies } from './request/request-parts.js'
 import { receiving, untilRefused, uploadOf } from './request/upload.js'
 import { withAbsoluteLinks } from './response/absolute-links.js'
-import { entityHeaders, hasEntityTags, isKnownTo } from './response/entity-tags.js'
+import { entityHeaders, hasEntityTags } from './response/entity-tags.js'
 import type { ErrorForm, ErrorResponse } from './response/error-forms.js'
-import { addHeaders } from './response/list-headers.js'
 import { refusedChange } from './response/refused-change.js'
 import {
   createSerializer,
@@ -24,9 +22,9 @@ import {
   type JsonWriters,
   type SerializedResponse,
 } from './response/response-serialization.js'
-import { isOver, mayStream, sendStream } from './response/response-stream.js'
+import { mayStream } from './response/response-stream.js'
 import type { ProvedHeaders, ResponseCheck } from './response/response-validation.js'
-import { isToldOf, type Send, Sending } from './sending.js'
+import { createSend, isToldOf, Sending } from './sending.js'
 
 /**
  * Responds to a request.
@@ -164,24 +162,10 @@ function createErrorResponse({ id }: Operation, contract: Contract, errorForm: E
   }
 }
 
-function createSend(operation: Operation, address: Address): Send {
-  const isConditional = hasEntityTags(operation)
-  const streams = mayStream(operation)
-  return (request, reply, response) => {
-    const { status, body } = response
-    const headers = response.sent ?? withAbsoluteLinks(response.headers, request, address)
-    if (streams && body instanceof Readable)
-      return sendStream(request, reply, { status, headers, body }, operation.id)
-    if (isOver(request, reply)) return undefined
-    addHeaders(reply, headers)
-    if (!isConditional || !isKnownTo(request.headers['if-none-match'], response))
-      return reply.code(status).send(body)
-    // For HEAD, Fastify derives Content-Length from the body: that of a 200 (RFC 9110, section 8.6).
-    return reply
-      .code(304)
-      .removeHeader('content-type')
-      .send(request.method === 'HEAD' ? body : undefined)
-  }
+/** The parts of a request that has been validated, as handlers receive them. */
+export function requestParts(request: FastifyRequest): RequestParts {
+  const { params, query, headers, body } = request
+  return { params, query, headers, cookies: request[readCookies] ?? {}, body }
 }
 
 // With the media type that the client prefers, or else the first, if successes declare several.

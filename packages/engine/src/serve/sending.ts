@@ -2,11 +2,18 @@
 // waits for the reply that it resolves with until its connection has taken all of it: a response that is sent
 // at once needs neither.
 
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Operation } from '../document/contract.js'
+import type { Address } from './paths/address.js'
+import { withAbsoluteLinks } from './response/absolute-links.js'
+import { hasEntityTags, isKnownTo } from './response/entity-tags.js'
+import { addHeaders } from './response/list-headers.js'
 import type { SerializedResponse } from './response/response-serialization.js'
+import { isOver, mayStream, sendStream } from './response/response-stream.js'
 
 /** Sends a response. Returns the reply, or a promise of it. */
-export type Send = (request: FastifyRequest, reply: FastifyReply, response: SerializedResponse) => unknown
+type Send = (request: FastifyRequest, reply: FastifyReply, response: SerializedResponse) => unknown
 
 type Next<Value> = (value: Value) => unknown
 
@@ -45,4 +52,25 @@ export class Sending {
 export function isToldOf(request: FastifyRequest, reply: FastifyReply, error: unknown): boolean {
   if (reply.sent) request.log.debug({ err: error }, 'failed after its response')
   return reply.sent
+}
+
+/** Creates what sends the responses of an operation. */
+export function createSend(operation: Operation, address: Address): Send {
+  const isConditional = hasEntityTags(operation)
+  const streams = mayStream(operation)
+  return (request, reply, response) => {
+    const { status, body } = response
+    const headers = response.sent ?? withAbsoluteLinks(response.headers, request, address)
+    if (streams && body instanceof Readable)
+      return sendStream(request, reply, { status, headers, body }, operation.id)
+    if (isOver(request, reply)) return undefined
+    addHeaders(reply, headers)
+    const known = isConditional ? request.headers['if-none-match'] : undefined
+    if (known === undefined || !isKnownTo(known, response)) return reply.code(status).send(body)
+    // For HEAD, Fastify derives Content-Length from the body: that of a 200 (RFC 9110, section 8.6).
+    return reply
+      .code(304)
+      .removeHeader('content-type')
+      .send(request.method === 'HEAD' ? body : undefined)
+  }
 }

@@ -1,10 +1,10 @@
-// Requests without a route: 404 and 405.
+// Requests without a route, 404 and 405, and with a URL that no route takes.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Contract } from '../../document/contract.js'
+import type { Contract, Operation } from '../../document/contract.js'
 import { ownError } from '../../document/request-error.js'
 import { requestPath } from '../../lib/request-target.js'
-import { checkUrl } from '../request/errors.js'
+import { malformedRequest } from '../request/errors.js'
 import { mountedBelow } from './mounted.js'
 import { type Segment, segmentsOf } from './route-segments.js'
 
@@ -59,6 +59,30 @@ function collectMethods(app: FastifyInstance): AllowedMethods {
     const allowed = [...methods.values()].filter(({ segments }) => isAt(segments))
     return [...new Set(allowed.flatMap(({ names }) => [...names]))].sort()
   }
+}
+
+/** The check of an operation's requests. A path with an empty parameter is no path of the contract. */
+export function routeCheck(
+  { path }: Operation,
+  contract: Contract,
+  refuseUnknown: (request: FastifyRequest) => never,
+): (request: FastifyRequest) => void {
+  if (!path.includes('{')) return (request) => checkUrl(request, contract)
+  return (request) => {
+    if (hasRoute(request)) checkUrl(request, contract)
+    else refuseUnknown(request)
+  }
+}
+
+/**
+ * Refuses a request whose path and query are longer than the contract's limit, or that have a fragment: the
+ * router would take it for a query, which nothing else does (RFC 9112, section 3.2).
+ * @throws {RequestError} `uri_too_long`, `malformed_request`
+ */
+function checkUrl({ url }: FastifyRequest, { limits }: Contract): void {
+  if (url.includes('#')) throw ownError('malformed_request', malformedRequest)
+  if (url.length > limits.url)
+    throw ownError('uri_too_long', `The path and query are longer than ${limits.url} bytes.`)
 }
 
 /**

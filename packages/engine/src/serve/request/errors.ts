@@ -1,7 +1,6 @@
 // Errors as they are reported to clients: what becomes a RequestError, and what its body is made of.
 
 import { STATUS_CODES } from 'node:http'
-import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { type OwnErrorCode, ownError, RequestError, type Violation } from '../../document/request-error.js'
 import { tryAgain } from '../../lib/texts.js'
@@ -66,22 +65,13 @@ function requestFault(
 ): RequestError {
   const messages: Partial<Record<OwnErrorCode, string>> = {
     body_too_large: tooLong(limits.body), // of a parser of the application's own
-    uri_too_long: `The path and query are longer than ${limits.url} bytes.`,
     unsupported_media_type: 'The body is not of a type that the operation takes.',
-    malformed_request: 'The request is not valid HTTP, or its path is not a valid URL.',
+    malformed_request: malformedRequest,
   }
   return ownError(code, messages[code] ?? message, { cause })
 }
 
-/**
- * Refuses a request whose path and query are longer than the contract's limit, or that have a fragment: the
- * router would take it for a query, which nothing else does (RFC 9112, section 3.2).
- * @throws {RequestError} `uri_too_long`, `malformed_request`
- */
-export function checkUrl({ url }: FastifyRequest, contract: Contract): void {
-  if (url.includes('#')) throw requestFault('malformed_request', '', contract, undefined)
-  if (url.length > contract.limits.url) throw requestFault('uri_too_long', '', contract, undefined)
-}
+export const malformedRequest = 'The request is not valid HTTP, or its path is not a valid URL.'
 
 /** The error of a body that is longer than the limit of its operation. */
 export function bodyTooLarge(max: number): RequestError {

@@ -3,7 +3,7 @@
 
 import type { ServerResponse } from 'node:http'
 import type { ErrorObject } from 'ajv'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
 
 /** The cookies that the operation declares. */
@@ -78,10 +78,4 @@ export function decorateRequests(app: FastifyInstance): void {
     upload,
   ]
   for (const key of keys) app.decorateRequest(key, undefined)
-}
-
-/** The parts of a request that has been validated, as handlers receive them. */
-export function requestParts(request: FastifyRequest): RequestParts {
-  const { params, query, headers, body } = request
-  return { params, query, headers, cookies: request[readCookies] ?? {}, body }
 }

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { ErrorObject } from 'ajv'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
 import { isExplodedObject } from '../../document/exploded-object.js'
 import type { Validator } from '../../document/functions.js'
@@ -17,15 +17,40 @@ import { beforeFile, errorAt, withPath } from '../../runtime/messages.js'
 import { isTooComplex } from '../../runtime/steps.js'
 import { needlessNulls } from './needless-nulls.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
-import { declaredAs, parts, type RequestPart, readErrors, upload } from './request-parts.js'
+import {
+  declaredAs,
+  parts,
+  type RequestPart,
+  readErrors,
+  receivedBy,
+  responseTo,
+  upload,
+} from './request-parts.js'
 import { invalid, violation, violationsIn } from './violations.js'
+
+/** Whether Fastify reads no body for an operation (GET and HEAD), which declares none either. */
+export function hasNoBody({ body, isSafe }: Operation): boolean {
+  return body === undefined && isSafe
+}
+
+/** The check of a body before it is read. Of a GET, Fastify reads no type either. */
+export function bodyCheck(
+  operation: Operation,
+): (request: FastifyRequest, reply: FastifyReply) => void | Promise<void> {
+  const mayHaveBody = !hasNoBody(operation)
+  return (request, reply) => {
+    request[receivedBy] = operation
+    request[responseTo] = reply.raw
+    return mayHaveBody || bodyLength(request.headers) !== 0 ? checkMediaType(request, operation) : undefined
+  }
+}
 
 /**
  * Refuses a body before it is read: one that the operation does not declare, or of another media type or
  * content coding. A body in chunks is one if it has bytes.
  * @throws {RequestError} `invalid_request` and `unsupported_media_type`
  */
-export function checkMediaType(request: FastifyRequest, operation: Operation): void | Promise<void> {
+function checkMediaType(request: FastifyRequest, operation: Operation): void | Promise<void> {
   const length = bodyLength(request.headers)
   if (length === 0) return forgetType(request)
   const content = declaredContent(request, operation)
@@ -128,11 +153,19 @@ export function noteErrors(request: FastifyRequest, part: RequestPart, errors: r
   if (errors.length > 0) request[readErrors] = { ...request[readErrors], [part]: errors }
 }
 
+/** The check of all that has been read: a hook that need not wait. */
+export function requestCheck(operation: Operation): preHandlerHookHandler {
+  return (request, _reply, done) => {
+    checkRequest(request, operation)
+    done()
+  }
+}
+
 /**
  * Reports all violations of a request. Fastify's validation stops at the first part, and sees decoded text.
  * @throws {RequestError} `invalid_request`, naming every violation; `request_too_complex`
  */
-export function checkRequest(request: FastifyRequest, operation: Operation): void {
+function checkRequest(request: FastifyRequest, operation: Operation): void {
   const bodyMissing = operation.body?.required === true && request.body === undefined
   refuseIfTooComplex(request.validationError?.validation)
   const isRead = request.validationError === undefined && request[readErrors] === undefined

@@ -8,7 +8,8 @@ import { type OwnErrorCode, ownError, type RequestError } from '../../document/r
 import { dependsOnAccept, refusesUnacceptable } from '../../document/responses.js'
 import { statusOf } from '../request/errors.js'
 import { deprecationHeaders } from './deprecation.js'
-import { hasEntityTags, revalidated } from './entity-tags.js'
+import { entityHeaderNames, hasEntityTags, revalidated } from './entity-tags.js'
+import { mayStream } from './response-stream.js'
 import { byStatus, type ProvedHeaders } from './response-validation.js'
 
 /** By their names. */
@@ -32,7 +33,7 @@ export const ownAddition: Addition = {
   headers: ['deprecation', 'sunset', 'link', 'accept-encoding', 'etag', 'cache-control', 'vary'],
   always: (operation, contract) => [
     {
-      ...deprecationHeaders(operation, contract)?.(anyUrl(contract)),
+      ...deprecationHeaders(operation, contract, anyAddress)?.(contract),
       ...(hasEntityTags(operation) && { ETag: '"any"', 'Cache-Control': revalidated }),
       ...(dependsOnAccept(operation) && { Vary: 'Accept' }),
     },
@@ -45,9 +46,7 @@ export const ownAddition: Addition = {
   ],
 }
 
-function anyUrl({ prefix }: Contract): string {
-  return `http://localhost${prefix}`
-}
+const anyAddress = { operationsFor: ({ prefix }: Contract) => `http://localhost${prefix}` }
 
 const ofAny = [
   'invalid_request',
@@ -105,8 +104,8 @@ export function undeclaredErrors(
 }
 
 /**
- * The headers of an operation that the additions prove, where `additionFaults` (mount/) finds none: the
- * engine's own are not in every response.
+ * The headers of an operation that the additions prove, where `additionFaults` (mount/) finds none: of the
+ * engine's own, those of entity tags are in every 200 that is no stream.
  * @param additions those of other parts than the engine
  */
 export function provedHeaders(
@@ -118,8 +117,10 @@ export function provedHeaders(
   const names = variants.flatMap((each) => Object.keys(each))
   const own = variantsOf(operation, contract, [ownAddition]).flatMap((each) => Object.keys(each))
   const isAlways = (name: string) => variants.every((each) => each[name] !== undefined)
+  const always = names.filter(isAlways)
+  const read = hasEntityTags(operation) && !mayStream(operation) ? entityHeaderNames : []
   return {
-    always: new Set(names.filter(isAlways)),
+    alwaysIn: (status) => (status === '200' ? [...always, ...read] : always),
     sometimes: new Set([...own, ...names.filter((name) => !isAlways(name))]),
   }
 }

@@ -1,23 +1,25 @@
 // What the dates in the contract do to a deprecated operation: its headers, its end, and warnings to the
 // operator.
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../../document/contract.js'
 import { sunsets } from '../../document/deprecation.js'
 import { ownError } from '../../document/request-error.js'
 import { encoded } from '../../lib/relative-references.js'
 
-/** The headers of a deprecated operation, with the URL of the operations. */
-export type DeprecationHeaders = (operations: string) => Readonly<Record<string, string>>
+/** The headers of a deprecated operation: its `Link` depends on where the operations are. */
+export type DeprecationHeaders<From = FastifyRequest> = (from: From) => Readonly<Record<string, string>>
 
 /**
  * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined
  * if the operation is not deprecated.
+ * @param at where callers reach the operations
  */
-export function deprecationHeaders(
+export function deprecationHeaders<From>(
   { deprecation, prefix }: Operation,
   { operations }: Pick<Contract, 'operations'>,
-): DeprecationHeaders | undefined {
+  at: { operationsFor(from: From): string },
+): DeprecationHeaders<From> | undefined {
   if (deprecation === undefined) return undefined
   const { deprecatedAt, sunset, successor } = deprecation
   const headers: Record<string, string> = { Deprecation: `@${deprecatedAt.getTime() / 1000}` }
@@ -29,7 +31,8 @@ export function deprecationHeaders(
   // Most callers reach the operations at one URL.
   let last: string | undefined
   let withLink = headers
-  return (url) => {
+  return (from) => {
+    const url = at.operationsFor(from)
     if (url !== last) withLink = { ...headers, Link: `<${baseOf(url)}${path}>; rel="successor-version"` }
     last = url
     return withLink
@@ -39,6 +42,16 @@ export function deprecationHeaders(
 // The URL of operations with another prefix, unless a gateway has replaced both.
 function rebased(prefix: string, other: string): (url: string) => string {
   return (url) => (url.endsWith(prefix) ? url.slice(0, url.length - prefix.length) : url) + other
+}
+
+/** Sets the headers of a deprecated operation before anything may fail. */
+export function deprecationCheck(
+  headersFor: DeprecationHeaders,
+): (request: FastifyRequest, reply: FastifyReply) => void {
+  return (request, reply) => {
+    const headers = headersFor(request)
+    for (const name in headers) reply.header(name, headers[name])
+  }
 }
 
 /**

@@ -18,6 +18,8 @@ export function hasEntityTags({ method, responses }: Operation): boolean {
  */
 export const revalidated = 'private, no-cache, must-revalidate'
 
+export const entityHeaderNames: readonly string[] = ['cache-control', 'etag']
+
 /**
  * The `ETag` and `Cache-Control` of a 200; undefined for other responses. Those of two media types differ,
  * even if their bytes do not (RFC 9110, section 8.8.1). A stream has none: its bytes are not known before
@@ -44,6 +46,6 @@ function bodyText(body: string | Buffer): string {
 }
 
 /** Whether a client knows a response: its `If-None-Match` names the tag. */
-export function isKnownTo(ifNoneMatch: string | undefined, { status, headers }: SerializedResponse): boolean {
-  return ifNoneMatch !== undefined && status === 200 && namesTag(ifNoneMatch, String(headers.etag), true)
+export function isKnownTo(ifNoneMatch: string, { status, headers }: SerializedResponse): boolean {
+  return status === 200 && namesTag(ifNoneMatch, String(headers.etag), true)
 }

@@ -155,7 +155,7 @@ function sendError(
   { contract, ofDocument, config }: DocumentForm & { readonly config: FastifyContextConfig },
 ): void {
   const { address, deprecation, responseCheck, errorForm = ofDocument } = config
-  if (deprecation && address) addHeaders(reply, deprecation(address.operationsFor(request)))
+  if (deprecation) addHeaders(reply, deprecation(request))
   const headers = address ? withAbsoluteLinks(error.headers, request, address) : error.headers
   const about = { requestId: request.id, operation: config.operation?.id }
   const respond = (each: RequestError) => responseOf(factsOf(each, contract, about), errorForm, request.log)

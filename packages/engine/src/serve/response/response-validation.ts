@@ -74,8 +74,8 @@ export interface ResponseCheck {
  * again, unless a response has its own.
  */
 export interface ProvedHeaders {
-  /** Those that were set before a handler begins: no response lacks them. */
-  readonly always: ReadonlySet<string>
+  /** Those that no response of a status lacks. */
+  readonly alwaysIn: (status: string) => readonly string[]
   readonly sometimes: ReadonlySet<string>
 }
 
@@ -216,11 +216,12 @@ interface BesideCheck extends HeaderCheck {
 }
 
 // Of a range of statuses nothing is proved: which of them is sent was not known.
-function besideCheck(header: HeaderCheck, status: string, { always, sometimes }: ProvedHeaders): BesideCheck {
+function besideCheck(header: HeaderCheck, status: string, proved: ProvedHeaders): BesideCheck {
   const { key, required } = header
+  const isAlways = proved.alwaysIn(status).includes(key)
   const isExact = /^\d{3}$/.test(status)
-  const isProved = isExact && (always.has(key) || sometimes.has(key))
-  return { ...header, isProved, isAsked: !isProved || (required && !always.has(key)) }
+  const isProved = isExact && (isAlways || proved.sometimes.has(key))
+  return { ...header, isProved, isAsked: !isProved || (required && !isAlways) }
 }
 
 type Judge = Functions['judge']

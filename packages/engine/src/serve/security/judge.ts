@@ -4,6 +4,7 @@
 import type { FastifyRequest } from 'fastify'
 import { RequestError } from '../../document/request-error.js'
 import { statusOf } from '../request/errors.js'
+import { judgedAs, judgedBy } from '../request/request-parts.js'
 import type { Caller, Credential, Verdict } from './check.js'
 import { malformed } from './credentials.js'
 import type { Alternative, Plan, Step } from './plan.js'
@@ -14,7 +15,7 @@ type Outcome<C> = C | RequestError | null
 type Outcomes<C> = (Outcome<C> | undefined)[]
 
 /**
- * The verdict on a request: at once, unless a check has to wait.
+ * The verdict on a request, which remembers it: at once, unless a check has to wait.
  * @param outcomes of the checks that were asked, by the index of their step
  * @throws what a check throws beside RequestErrors: a fault, which is nobody's refusal
  */
@@ -36,10 +37,16 @@ export function judge<C extends Caller>(
       if (!areKnown) break
     }
     if (!areKnown || !haveScopes(alternative, outcomes)) continue
-    if (!alternative.guard?.isForeign(request)) return new Met(alternative, outcomes)
+    if (!alternative.guard?.isForeign(request)) return remember(plan, request, new Met(alternative, outcomes))
     foreign ??= alternative
   }
-  return refused(plan, outcomes, foreign)
+  return remember(plan, request, refused(plan, outcomes, foreign))
+}
+
+function remember<C extends Caller>(plan: Plan<C>, request: FastifyRequest, verdict: Verdict<C>): Verdict<C> {
+  request[judgedBy] = plan
+  request[judgedAs] = verdict
+  return verdict
 }
 
 function withOne<C>(outcomes: Outcomes<C>, index: number, outcome: Outcome<C>): Outcomes<C> {

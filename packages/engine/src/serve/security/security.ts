@@ -3,6 +3,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../../document/contract.js'
 import type { RequestError } from '../../document/request-error.js'
+import { ownError } from '../../document/request-error.js'
 import { queryKeyNames, takeQueryKeys } from '../request/query-keys.js'
 import { judgedAs, judgedBy } from '../request/request-parts.js'
 import type { AnyCheck, Caller, CheckList, Verdict } from './check.js'
@@ -43,15 +44,34 @@ export class Security<C extends Caller = Caller> {
   authenticate(request: FastifyRequest, operation?: Operation): Verdict<C> | Promise<Verdict<C>> {
     const plan = this.#planOf(operation)
     if (request[judgedBy] === plan) return request[judgedAs] as Verdict<C>
-    this.takeQueryKeys(request)
-    const verdict = judge(plan, request)
-    if (verdict instanceof Promise) return verdict.then((settled) => remember(request, plan, settled))
-    return remember(request, plan, verdict)
+    this.#takeQueryKeys(request)
+    return judge(plan, request)
+  }
+
+  /**
+   * The check of an operation's requests. A key in the query is taken out, whatever the operation requires.
+   * @param unmet of its requirements, what the server cannot check: 501; with a handler, startup has failed
+   */
+  checkOf(
+    operation: Operation,
+    unmet: string | undefined,
+  ): (request: FastifyRequest) => void | Promise<void> {
+    if (unmet !== undefined) {
+      return (request) => {
+        this.#takeQueryKeys(request)
+        throw ownError('not_implemented', unmet)
+      }
+    }
+    if (operation.security.length === 0) return (request) => this.#takeQueryKeys(request)
+    return (request) => {
+      const verdict = this.authenticate(request, operation)
+      return verdict instanceof Promise ? verdict.then(pass) : pass(verdict)
+    }
   }
 
   /** The caller as last known, without a look-up, for what needs no valid credential. */
   recall(request: FastifyRequest, operation?: Operation): C | undefined {
-    this.takeQueryKeys(request)
+    this.#takeQueryKeys(request)
     for (const { read, check } of this.#planOf(operation).steps) {
       const credential = read(request)
       if (credential === undefined || credential === malformed) continue
@@ -61,8 +81,8 @@ export class Security<C extends Caller = Caller> {
     return undefined
   }
 
-  /** Takes the keys that a request has in its query out of its URL. What authenticates it does so itself. */
-  takeQueryKeys(request: FastifyRequest): void {
+  // Takes the keys that a request has in its query out of its URL.
+  #takeQueryKeys(request: FastifyRequest): void {
     if (this.#queryKeys.size > 0) takeQueryKeys(request, this.#queryKeys)
   }
 
@@ -109,8 +129,6 @@ export function verdictOf(request: FastifyRequest): Verdict | undefined {
   return request[judgedAs]
 }
 
-function remember<V extends Verdict>(request: FastifyRequest, plan: object, verdict: V): V {
-  request[judgedBy] = plan
-  request[judgedAs] = verdict
-  return verdict
+function pass({ refusal }: Verdict): void {
+  if (refusal !== undefined) throw refusal
 }

@@ -11,8 +11,10 @@ const [old, listToys] = [...contract.operations.values()] as [Operation, Operati
 const deprecatedAt = new Date('2026-11-20T00:00:00Z')
 const dates = { deprecatedAt, sunset: undefined, afterSunset: 'serve', successor: undefined } as const
 
+const address = { operationsFor: (url: string) => url }
+
 t.test('an operation that is not deprecated has no such headers', async (t) => {
-  t.equal(deprecationHeaders(listToys, contract), undefined)
+  t.equal(deprecationHeaders(listToys, contract, address), undefined)
 })
 
 const Link = '<https://a.example/v1/listToys>; rel="successor-version"'
@@ -34,7 +36,7 @@ const cases: [title: string, deprecation: Deprecation | undefined, headers: Reco
 
 for (const [title, deprecation, headers] of cases) {
   t.test(`a deprecation ${title} has only those headers`, async (t) => {
-    const headersFor = deprecationHeaders({ ...old, deprecation }, contract)
+    const headersFor = deprecationHeaders({ ...old, deprecation }, contract, address)
     t.strictSame(headersFor?.('https://a.example/v1'), headers)
   })
 }
