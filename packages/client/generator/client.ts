@@ -314,7 +314,7 @@ function errorAnswers({ responses }: Operation): Response[] {
 
 function tableEntry(operation: Operation, contract: Contract, places: NumberPlaces): ClientOperation {
   const { method, prefix, path, parameters: declared, deprecation } = operation
-  const formed = declared.flatMap((each) => parameterOf(each, operation, contract, places) ?? [])
+  const formed = declared.flatMap((each) => parameterOf(each, contract, places) ?? [])
   const divided = dividedPath(operation)
   const rivals = rivalsOf(operation, contract, Object.values(documentPaths))
   const errors = errorAnswers(operation)
@@ -345,13 +345,11 @@ function tableEntry(operation: Operation, contract: Contract, places: NumberPlac
 
 function parameterOf(
   { name, in: location, form, schema, hasDefault: isFilled }: Parameter,
-  operation: Operation,
   contract: Contract,
   places: NumberPlaces,
 ): ClientParameter | undefined {
   const numbers = places.of(schema)
   if (form === undefined && numbers === undefined && !isFilled) return undefined
-  const names = form && isFieldsAlone(form) ? namesAround(name, location, form, operation, contract) : {}
   return {
     name,
     in: location,
@@ -359,8 +357,8 @@ function parameterOf(
       form: {
         style: form.style,
         explode: form.explode,
-        ...(form.shape === 'primitiveOrArray' && { isOneOrList: true as const }),
-        ...names,
+        ...(form.read === 'oneOrRepeated' && { isOneOrList: true as const }),
+        ...(form.read === 'fields' && namesAround(location, form, contract)),
         ...bodyOf(form.content, places, contract.document),
       },
     }),
@@ -369,25 +367,14 @@ function parameterOf(
   }
 }
 
-// An object whose fields are parameters of their own.
-function isFieldsAlone({ style, explode, shape }: ParameterForm): boolean {
-  return shape === 'object' && explode && (style === 'form' || style === 'cookie')
-}
-
-// Which names such a field can have, or cannot, because they are those of other parameters or keys.
+// Which names a field that is a parameter of its own can have, or cannot, because they are those of others or keys.
 function namesAround(
-  name: string,
   location: string,
-  { names }: ParameterForm,
-  { parameters }: Operation,
+  { names, taken }: ParameterForm,
   contract: Contract,
 ): Partial<ClientForm> {
   if (location === 'cookie') return { names }
-  const others = parameters.filter((each) => each.in === location && each.name !== name)
-  const taken = others.flatMap(({ name: other, form }) => {
-    if (form?.style === 'deepObject') return `${other}[`
-    return form !== undefined && isFieldsAlone(form) ? form.names : other
-  })
+  if (location === 'path') return {}
   const keys = [...contract.securitySchemes.values()].map(credentialPlace)
   return { taken: [...taken, ...keys.flatMap((key) => (key?.in === 'query' ? key.name : []))] }
 }

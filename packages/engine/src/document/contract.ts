@@ -2,6 +2,7 @@
 
 import type { Problem } from './contract-error.js'
 import type { FunctionName, Functions } from './functions.js'
+import type { RequestPart } from './part-names.js'
 import type { UrlPart } from './runtime-expressions.js'
 
 /** A JSON Schema. */
@@ -116,7 +117,7 @@ export interface Response {
 
 /**
  * How a parameter's value is serialized, unless the router or the query parser already reads it as a plain
- * string.
+ * string. A client writes it by its style, and the server reads it as `read` says.
  */
 export interface ParameterForm {
   /** OpenAPI's `style`; `json` for a parameter with `content`; `whole` for one that is the whole query. */
@@ -132,13 +133,26 @@ export interface ParameterForm {
     | 'json'
     | 'whole'
   readonly explode: boolean
-  readonly shape: 'primitive' | 'array' | 'primitiveOrArray' | 'object'
-  /** For an object: the names of its properties. */
+  /**
+   * From one text: JSON, the text itself, a list, that of a header, or an object, either `name=value` or names
+   * and values in turn. From a text for each element: a list, or a single value if there is one. From texts
+   * with names of their own: an object, of `fields` or in brackets. Or from the whole query.
+   */
+  readonly read:
+    | ('json' | 'text' | 'list' | 'headerList' | 'pairs' | 'turns')
+    | ('repeated' | 'oneOrRepeated')
+    | ('fields' | 'deepFields')
+    | 'whole'
+  /** Between the parts of one text. */
+  readonly separator?: ',' | '.' | ' ' | '|'
+  /** Of an object: the names of its properties. */
   readonly names: readonly string[]
-  /** For an object: whether it allows other properties. */
-  readonly allowsAdditional: boolean
+  /** Of `fields`: whether any other name may be one. */
+  readonly isOpen?: boolean
+  /** Of `fields` in a query: the names that are none, or how they begin, with `[` at the end. */
+  readonly taken: readonly string[]
   /** `allowEmptyValue`: an empty value counts as absent. */
-  readonly allowEmptyValue: boolean
+  readonly allowEmptyValue?: boolean
   /** Of the whole query (`in: querystring`): what it is. */
   readonly content?: Content
 }
@@ -146,6 +160,8 @@ export interface ParameterForm {
 /** A Parameter Object of an operation. */
 export interface Parameter {
   readonly name: string
+  /** Its name among the values of a request: that of a header in lower case. */
+  readonly key: string
   /** `path`, `query`, also for the whole query, `header` or `cookie`. */
   readonly in: string
   readonly required: boolean
@@ -158,10 +174,8 @@ export interface Parameter {
   readonly judge?: FunctionName
 }
 
-/** The judges of a request's parameters, by Fastify's name for their location. Query parameters have one always. */
-export type PartJudges = Readonly<
-  Partial<Record<'params' | 'querystring' | 'headers' | 'cookies', FunctionName>>
->
+/** The judges of a request's parameters. Query parameters have one always. */
+export type PartJudges = Readonly<Partial<Record<Exclude<RequestPart, 'body'>, FunctionName>>>
 
 /** When an operation was deprecated, when it is removed, and the operation that replaces it. */
 export interface Deprecation {

@@ -13,6 +13,11 @@ export interface Validator extends ValidateFunction {
 /** Writes a value that its schema allows as JSON; undefined of what JSON does not have. */
 export type WriteJson = (value: unknown) => string | undefined
 
+/** Functions, of which the validators are judges. */
+export function withValidators({ judge, writer }: Omit<Functions, 'validator'>): Functions {
+  return { judge, writer, validator: (name) => judge(name) as Validator } // those of requests explain what they refuse
+}
+
 /** By name. Each method throws if the schema does not compile. */
 export interface Functions {
   readonly judge: (name: FunctionName) => ValidateFunction

@@ -21,6 +21,19 @@ export function quote(text: string): string {
   return `'${escaped.replaceAll("'", "\\'")}'`
 }
 
+/** The texts of each name, in the order in which they were sent. */
+export function textsByName(
+  pairs: readonly (readonly [name: string, text: string])[],
+): Map<string, string[]> {
+  const texts = new Map<string, string[]>()
+  for (const [name, text] of pairs) {
+    const others = texts.get(name)
+    if (others === undefined) texts.set(name, [text])
+    else others.push(text)
+  }
+  return texts
+}
+
 /** Splits `name=value`. Without an equals sign, the value is empty. */
 export function splitPair(pair: string): [name: string, value: string] {
   const at = pair.indexOf('=')

@@ -65,7 +65,7 @@ export function renamePathParameters({ parameters }: Operation): Check | undefin
 
 /** For HEAD no range is defined (RFC 9110, section 14.2): its head is that of the whole. */
 export function ignoreRange({ parameters }: Operation): Check | undefined {
-  const range = parameters.find((each) => each.in === 'header' && each.name.toLowerCase() === 'range')
+  const range = parameters.find((each) => each.in === 'header' && each.key === 'range')
   if (range === undefined || range.required) return undefined
   return ({ method, headers }) => {
     if (method !== 'HEAD') return

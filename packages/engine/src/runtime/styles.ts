@@ -1,14 +1,17 @@
-// Reads texts that are written in a parameter's style: `style` and `explode` of OpenAPI 3.1.1 (sections
-// 4.8.12.2 to 4.8.12.6, after RFC 6570). They are split as they were sent and decoded afterwards, because an
-// encoded delimiter belongs to a value.
+// Reads parameters that are written in a style: `style` and `explode` of OpenAPI 3.1.1 (sections 4.8.12.2 to
+// 4.8.12.6, after RFC 6570). Texts are split as they were sent and decoded afterwards, because an encoded
+// delimiter belongs to a value.
 
 import type { ParameterForm } from '../document/contract.js'
 import { RequestError } from '../document/request-error.js'
-import { splitPair } from '../lib/texts.js'
+import { splitPair, textsByName } from '../lib/texts.js'
 import { parseJson } from './json.js'
 
 /** Decodes one value. */
 export type Decode = (text: string) => string
+
+/** What was sent of each name, undecoded. */
+export type Sent = Map<string, string[]>
 
 /** A parameter that is not written in its style. */
 export class StyleError extends Error {
@@ -20,60 +23,63 @@ export class StyleError extends Error {
   }
 }
 
-/** The message for what was sent more than once. */
-export const once = 'must be given once'
+const once = 'must be given once'
 
 /**
- * The value of a parameter that is sent as one text.
- * @param isHeader whether empty elements of its list are ignored (RFC 9110, section 5.6.1.2)
+ * The value of a parameter, whose texts are removed from `sent`; undefined if it has none.
  * @throws {StyleError}
  */
-export function readStyled(
-  text: string,
-  name: string,
-  form: ParameterForm,
-  decode: Decode,
-  isHeader = false,
-): unknown {
-  const { style, explode, shape } = form
-  switch (style) {
-    case 'json':
-      return parsed(decode(text), parseJson)
-    case 'label':
-      if (!text.startsWith('.')) throw new StyleError('must begin with a dot')
-      return readParts(text.slice(1), explode ? '.' : ',', form, decode)
-    case 'matrix':
-      return readMatrix(text, name, form, decode)
-    case 'spaceDelimited':
-      return readParts(text, /%20|\+/, form, decode)
-    case 'pipeDelimited':
-      return readParts(text, /\||%7C/i, form, decode)
-    default:
-      if (isHeader && shape === 'array')
-        return text
-          .split(',')
-          .map(decode)
-          .filter((each) => each !== '')
-      return readParts(text, ',', form, decode)
-  }
+export function readStyled(sent: Sent, name: string, form: ParameterForm, decode: Decode): unknown {
+  const { style, read, separator = ',', allowEmptyValue } = form
+  const from = style === 'matrix' ? inMatrix(sent, name, form, decode) : sent
+  if (read === 'fields' || read === 'deepFields') return readFields(from, name, form, decode)
+  const texts = from.get(name)
+  from.delete(name)
+  if (texts === undefined || (allowEmptyValue && texts.every((each) => each === ''))) return undefined
+  if (read === 'repeated') return texts.map(decode)
+  if (read === 'oneOrRepeated') return oneOrList(texts.map(decode))
+  const [text = '', ...others] = texts
+  if (others.length > 0) throw new StyleError(once)
+  if (style === 'label' && !text.startsWith('.')) throw new StyleError('must begin with a dot')
+  const readText = readers[read as OneText] // a whole query has no name
+  return readText(style === 'label' ? text.slice(1) : text, decode, separators[separator])
 }
 
-// Splits a text into the elements of a list, or the fields of an object: `name=value` if exploded, else names
-// and values in turn.
-function readParts(
-  text: string,
-  delimiter: string | RegExp,
-  { shape, explode }: ParameterForm,
-  decode: Decode,
-): unknown {
-  if (shape === 'primitive') return decode(text)
-  const parts = text.split(delimiter)
-  if (shape === 'array') return parts.map(decode)
-  if (text === '') return toObject([])
-  return toObject(explode ? parts.map((part) => readField(part, decode)) : pairsOf(parts.map(decode)))
+/** Like Fastify's query parser. */
+export function oneOrList(texts: readonly string[]): unknown {
+  return texts.length === 1 ? texts[0] : texts
 }
 
-function readField(text: string, decode: Decode): [name: string, value: string] {
+// Blanks and bars may be encoded.
+const separators = { ',': ',', '.': '.', ' ': /%20|\+/, '|': /\||%7C/i } as const
+
+type ReadText = (text: string, decode: Decode, separator: string | RegExp) => unknown
+
+type OneText = Exclude<
+  ParameterForm['read'],
+  'repeated' | 'oneOrRepeated' | 'fields' | 'deepFields' | 'whole'
+>
+
+const readers: Readonly<Record<OneText, ReadText>> = {
+  json: (text, decode) => parsed(decode(text), parseJson),
+  text: (text, decode) => decode(text),
+  list: (text, decode, separator) => text.split(separator).map(decode),
+  // Empty elements are ignored (RFC 9110, section 5.6.1.2).
+  headerList: (text, decode) =>
+    text
+      .split(',')
+      .map(decode)
+      .filter((each) => each !== ''),
+  pairs: (text, decode, separator) =>
+    toObject(partsOf(text, separator).map((part) => readPair(part, decode))),
+  turns: (text, decode, separator) => toObject(pairsOf(partsOf(text, separator).map(decode))),
+}
+
+function partsOf(text: string, separator: string | RegExp): string[] {
+  return text === '' ? [] : text.split(separator)
+}
+
+function readPair(text: string, decode: Decode): [name: string, value: string] {
   if (!text.includes('=')) throw new StyleError('must be fields, each written name=value')
   const [name, value] = splitPair(text)
   return [decode(name), decode(value)]
@@ -85,22 +91,41 @@ function pairsOf(texts: readonly string[]): [name: string, value: string][] {
 }
 
 // RFC 6570, section 3.2.7: each part has a name, and no equals sign if its value is empty.
-function readMatrix(text: string, name: string, form: ParameterForm, decode: Decode): unknown {
-  const { explode, shape } = form
-  const fields = text
-    .split(';')
-    .slice(1)
-    .map(splitPair)
-    .map(([field, value]) => [decode(field), value] as const)
-  if (explode && shape === 'object' && text.startsWith(';')) {
-    return toObject(fields.map(([field, value]) => [field, decode(value)]))
+function inMatrix(sent: Sent, name: string, { read }: ParameterForm, decode: Decode): Sent {
+  const [text = ''] = sent.get(name) ?? []
+  const pairs = text.slice(1).split(';').map(splitPair)
+  const parts = textsByName(pairs.map(([each, value]) => [decode(each), value]))
+  const areOwn = read === 'fields' || [...parts.keys()].every((each) => each === name)
+  if (!text.startsWith(';') || !areOwn) throw new StyleError(`must be written ;${name}=…`)
+  return parts
+}
+
+function readFields(
+  sent: Sent,
+  name: string,
+  form: ParameterForm,
+  decode: Decode,
+): Record<string, unknown> | undefined {
+  const fields: [name: string, value: string][] = []
+  for (const [sentName, [text = '', ...others]] of sent) {
+    const field = form.read === 'deepFields' ? inBrackets(sentName, name) : fieldOf(sentName, form)
+    if (field === undefined) continue
+    sent.delete(sentName)
+    if (others.length > 0) throw new StyleError(once, [field])
+    fields.push([field, decode(text)])
   }
-  if (!text.startsWith(';') || fields.some(([field]) => field !== name)) {
-    throw new StyleError(`must be written ;${name}=…`)
-  }
-  if (explode && shape === 'array') return fields.map(([, value]) => decode(value))
-  if (fields.length > 1) throw new StyleError(once)
-  return readParts(fields[0]?.[1] ?? '', ',', form, decode)
+  return fields.length > 0 ? toObject(fields) : undefined
+}
+
+function inBrackets(sentName: string, name: string): string | undefined {
+  return sentName.startsWith(`${name}[`)
+    ? /^\[([^[\]]+)\]$/.exec(sentName.slice(name.length))?.[1]
+    : undefined
+}
+
+function fieldOf(sentName: string, { names, isOpen, taken }: ParameterForm): string | undefined {
+  const isTaken = (other: string) => (other.endsWith('[') ? sentName.startsWith(other) : sentName === other)
+  return names.includes(sentName) || (isOpen && !taken.some(isTaken)) ? sentName : undefined
 }
 
 /**

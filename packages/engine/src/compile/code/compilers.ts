@@ -2,9 +2,14 @@
 
 import { compileFunction } from 'node:vm'
 import type { Ajv, CodeOptions, Options, ValidateFunction } from 'ajv'
-import type { Schema } from '../../document/contract.js'
 import { ContractError } from '../../document/contract-error.js'
-import type { FunctionName, Functions, Validator, WriteJson } from '../../document/functions.js'
+import {
+  type FunctionName,
+  type Functions,
+  type Validator,
+  type WriteJson,
+  withValidators,
+} from '../../document/functions.js'
 import type { AnySchema } from '../../document/keywords.js'
 import { Reader } from '../../document/reader.js'
 import type { NumberMode } from '../../runtime/exact-numbers.js'
@@ -73,15 +78,13 @@ export function createFunctions(
   named: NamedSchemas,
   judge = createJudge(document),
 ): Functions {
-  const judgeOf: Functions['judge'] = (name) => {
-    const { how, schema } = known(named.judges, name)
-    return judge(how, schema)
-  }
-  return {
-    judge: judgeOf,
-    validator: (name) => judgeOf(name) as Validator, // those of requests explain what they refuse
+  return withValidators({
+    judge: (name) => {
+      const { how, schema } = known(named.judges, name)
+      return judge(how, schema)
+    },
     writer: (name) => createWriter(known(named.writers, name), document),
-  }
+  })
 }
 
 function known<Found>(all: ReadonlyMap<FunctionName, Found>, name: FunctionName): Found {
@@ -194,8 +197,7 @@ function createValidators(
     const exact = withEvaluations(compilable(excused, 'text'))
     // Proxies and browsers add headers and cookies, and the application's prefix may have parameters. The
     // contract declares all of a query.
-    if (how === 'querystring') return compileParameters({ ...exact, additionalProperties: false })
-    return compileParameters(how === 'headers' ? withLowerCaseNames(exact) : exact)
+    return compileParameters(how === 'querystring' ? { ...exact, additionalProperties: false } : exact)
   }
 }
 
@@ -205,17 +207,6 @@ function explained(
 ): (schema: AnySchema) => Validator {
   const explain = createExplain(ajv, compiler.mode, () => compiler.assertions as Ajv) // as it is explained
   return compileOnce((schema) => explaining(compile(prepare(schema)), explain))
-}
-
-// Like Node's header names. Fastify does this only for its own compiler.
-function withLowerCaseNames(schema: Schema): Schema {
-  const { properties = {}, required = [] } = schema as { properties?: object; required?: string[] }
-  const entries = Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value])
-  return {
-    ...schema,
-    properties: Object.fromEntries(entries),
-    required: required.map((name) => name.toLowerCase()),
-  }
 }
 
 function lazily<Made>(make: () => Made): () => Made {

@@ -16,17 +16,11 @@ import type {
 } from '../../document/contract.js'
 import type { FunctionName } from '../../document/functions.js'
 import type { AnySchema } from '../../document/keywords.js'
+import { partNames, requestParts } from '../../document/part-names.js'
 import { isStream, kindOf } from '../../kinds/index.js'
 
-/** The parts of a request, by Fastify's names, and a value in JSON within a parameter: what messages call each. */
-export const requestPlaces = {
-  params: 'path',
-  querystring: 'query',
-  headers: 'header',
-  cookies: 'cookie',
-  body: 'body',
-  json: 'content',
-} as const
+/** The parts of a request, and a value in JSON within a parameter: what messages call each. */
+export const requestPlaces = { ...partNames, json: 'content' } as const
 
 export type RequestHow = keyof typeof requestPlaces
 
@@ -110,12 +104,10 @@ function namedOperation(operation: Operation, names: Names): Operation {
   }
 }
 
-const locations = ['params', 'querystring', 'headers', 'cookies'] as const
-
 // An operation without query parameters accepts none.
 function partJudges(parameters: readonly Parameter[], names: Names): Operation['judges'] {
-  const judges = locations.flatMap((part) => {
-    const own = parametersSchema(parameters.filter((each) => each.in === requestPlaces[part]))
+  const judges = requestParts.flatMap((part) => {
+    const own = parametersSchema(parameters.filter((each) => each.in === partNames[part]))
     const schema = own ?? (part === 'querystring' ? { type: 'object' } : undefined)
     return schema === undefined ? [] : [[part, names.judge(part, schema)]]
   })
@@ -125,16 +117,16 @@ function partJudges(parameters: readonly Parameter[], names: Names): Operation['
 // JSON, and a whole query, are judged separately.
 function parametersSchema(here: readonly Parameter[]): Schema | undefined {
   if (here.length === 0) return undefined
-  const properties = here.map(({ name, form, schema }) => [name, isSeparate(form) ? {} : schema])
+  const properties = here.map(({ key, form, schema }) => [key, isSeparate(form) ? {} : schema])
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
-    required: here.filter(({ required }) => required).map(({ name }) => name),
+    required: here.filter(({ required }) => required).map(({ key }) => key),
   }
 }
 
 function isSeparate(form: ParameterForm | undefined): boolean {
-  return form?.style === 'json' || form?.style === 'whole'
+  return form?.read === 'json' || form?.read === 'whole'
 }
 
 function namedParameter(parameter: Parameter, names: Names): Parameter {

@@ -135,9 +135,7 @@ function readOperation(
 // The header and responses that clients of an idempotent operation need, and a client to store its keys for.
 function checkIdempotency(reader: Reader, place: string, mark: unknown, operation: Operation): void {
   const { method, parameters, responses } = operation
-  const hasKey = parameters.some(
-    (each) => each.in === 'header' && each.name.toLowerCase() === 'idempotency-key',
-  )
+  const hasKey = parameters.some((each) => each.in === 'header' && each.key === 'idempotency-key')
   if (mark === undefined || mark === false) {
     if (hasKey)
       reader.warn(`${place}: the header parameter Idempotency-Key has no effect without x-idempotent`)

@@ -3,7 +3,6 @@
 
 import { typesOf } from '../../document/allowed-types.js'
 import type { Parameter, ParameterForm } from '../../document/contract.js'
-import { isExplodedObject } from '../../document/exploded-object.js'
 import { partsOf, schemasIn, subschemasOf } from '../../document/keywords.js'
 import { isJson } from '../../document/media-types.js'
 import { pathParameterNames } from '../../document/names.js'
@@ -56,7 +55,7 @@ export function readParameters(
     if (!parameters.some((each) => each.in === 'path' && each.name === name))
       reader.problem(`${place}: the path parameter ${name} is not declared`)
   }
-  return parameters
+  return parameters.map((each) => withTaken(each, parameters))
 }
 
 /** The Parameter Objects of an operation: its own, and those of its path item that it does not override. */
@@ -69,7 +68,11 @@ export function effectiveParameters(reader: Reader, item: Node, node: Node): Nod
 
 // Header names are case-insensitive.
 function identity({ name, in: location }: Node): string {
-  return `${location}.${location === 'header' ? String(name).toLowerCase() : name}`
+  return `${location}.${keyOf(String(name), String(location))}`
+}
+
+function keyOf(name: string, location: string): string {
+  return location === 'header' ? name.toLowerCase() : name
 }
 
 // OpenAPI 3.2, Parameter Object: the whole query is one parameter.
@@ -103,6 +106,7 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
   ) as Node
   return {
     name,
+    key: keyOf(name, location),
     in: location,
     required: node.required === true,
     hasDefault: schema.default !== undefined,
@@ -121,9 +125,11 @@ function readQuerystring(reader: Reader, place: string, node: Node): Parameter {
       `${place} has content of type ${content.mediaType}: only JSON, forms and text are supported`,
     )
   const schema = nodeOf(content?.schema)
-  const form = content && { ...jsonForm, style: 'whole' as const, content }
+  const form = content && { ...jsonForm, style: 'whole' as const, read: 'whole' as const, content }
+  const name = String(node.name)
   return {
-    name: String(node.name),
+    name,
+    key: name,
     in: 'query',
     required: node.required === true,
     hasDefault: false,
@@ -132,14 +138,7 @@ function readQuerystring(reader: Reader, place: string, node: Node): Parameter {
   }
 }
 
-const jsonForm: ParameterForm = {
-  style: 'json',
-  explode: false,
-  shape: 'primitive',
-  names: [],
-  allowsAdditional: false,
-  allowEmptyValue: false,
-}
+const jsonForm: ParameterForm = { style: 'json', explode: false, read: 'json', names: [], taken: [] }
 
 type Note = (text: string) => void
 
@@ -167,7 +166,7 @@ function readForm(unsupported: Note, path: string, node: Node, schema: Node): Pa
     [hasNested(schema), 'contains nested arrays or objects, for which OpenAPI has no style: use content'],
     [namesOf(schema).includes('__proto__'), 'has the property __proto__, a name that JavaScript reserves'],
     [
-      allowEmptyValue && node.required === true,
+      allowEmptyValue === true && node.required === true,
       'cannot be both required and allowEmptyValue: an empty value counts as absent',
     ],
     ...undefinedCombinations(location, form),
@@ -181,65 +180,81 @@ function formOf(
   location: string,
   node: Node,
   schema: Node,
-  shape: ParameterForm['shape'] = 'primitive',
+  shape: Shape | 'primitiveOrArray' = 'primitive',
 ): ParameterForm {
   const [ownStyle = 'simple'] = styles[location] ?? []
   const style = (node.style ?? ownStyle) as ParameterForm['style']
+  const explode = (node.explode ?? ['form', 'cookie', 'deepObject'].includes(style)) as boolean
   return {
     style,
-    explode: (node.explode ?? ['form', 'cookie', 'deepObject'].includes(style)) as boolean,
-    shape,
+    explode,
+    read: readingOf(location, style, explode, shape),
+    separator: style === 'label' && explode ? '.' : (separators[style as keyof typeof separators] ?? ','),
     names: shape === 'object' ? namesOf(schema) : [],
-    allowsAdditional: shape === 'object' && allowsAdditional(schema),
+    taken: [],
+    isOpen: style === 'matrix' || (location === 'query' && allowsAdditional(schema)),
     allowEmptyValue: location === 'query' && node.allowEmptyValue === true,
   }
 }
 
+const separators = { spaceDelimited: ' ', pipeDelimited: '|' } as const
+
+function readingOf(
+  location: string,
+  style: ParameterForm['style'],
+  explode: boolean,
+  shape: Shape | 'primitiveOrArray',
+): ParameterForm['read'] {
+  const areApart = explode && ['form', 'cookie', 'matrix'].includes(style)
+  if (shape === 'array') return areApart ? 'repeated' : location === 'header' ? 'headerList' : 'list'
+  if (shape === 'primitiveOrArray') return 'oneOrRepeated'
+  if (shape !== 'object') return 'text'
+  if (style === 'deepObject') return 'deepFields'
+  return areApart ? 'fields' : explode ? 'pairs' : 'turns'
+}
+
 // Combinations without an example in OpenAPI 3.1.1, section 4.8.12.6.
-function undefinedCombinations(location: string, { style, explode, shape, names }: ParameterForm): Faults {
+function undefinedCombinations(location: string, { style, explode, read, names }: ParameterForm): Faults {
   const isDelimited = style === 'spaceDelimited' || style === 'pipeDelimited'
   const isExplodedForm = (style === 'form' || style === 'cookie') && explode
   return [
     [isDelimited && explode, `cannot have the style ${style} with explode: true`],
-    [isDelimited && shape === 'primitive', `has the style ${style}, which is for arrays and objects`],
+    [isDelimited && read === 'text', `has the style ${style}, which is for arrays and objects`],
     [style === 'deepObject' && !explode, 'cannot have the style deepObject with explode: false'],
-    [style === 'deepObject' && shape !== 'object', 'has the style deepObject, which is for objects'],
+    [style === 'deepObject' && read !== 'deepFields', 'has the style deepObject, which is for objects'],
     [
-      location === 'cookie' && style === 'form' && explode && shape !== 'primitive',
+      location === 'cookie' && style === 'form' && explode && read !== 'text',
       'must have explode: false or style: cookie, because a cookie has a single value',
     ],
     [
-      style === 'cookie' && explode && shape === 'object' && names.length === 0,
+      style === 'cookie' && read === 'fields' && names.length === 0,
       'must name its properties, because browsers send other cookies',
     ],
     [
-      shape === 'primitiveOrArray' && !isExplodedForm,
+      read === 'oneOrRepeated' && !isExplodedForm,
       'allows an array and a primitive, which its text does not distinguish: use content',
     ],
   ]
 }
 
 // Delimiters of a styled value could not be told from the rest of its path segment.
-function undefinedPlaces(path: string, name: string, { style, shape }: ParameterForm): Faults {
+function undefinedPlaces(path: string, name: string, { style, read }: ParameterForm): Faults {
   const segment = path.split('/').find((each) => each.includes(`{${name}}`)) ?? ''
-  const isStyled = style !== 'simple' || shape !== 'primitive'
+  const isStyled = style !== 'simple' || read !== 'text'
   return [[isStyled && segment.split('{').length > 2, 'must be the only parameter in its path segment']]
 }
 
 // Whether the router or the query parser reads the value as is. The query parser would make an array of a
 // repeated value of any type.
 function isPlain(location: string, form: ParameterForm, shapes: ReadonlySet<Shape>): boolean {
-  if (location === 'cookie' || form.shape !== 'primitive' || form.allowEmptyValue) return false
+  if (location === 'cookie' || form.read !== 'text' || form.allowEmptyValue) return false
   return location === 'query' ? !shapes.has('any') : form.style === 'simple'
 }
 
 // Undefined if the shapes cannot be told apart. A primitive and an array can, if each element is a pair of
 // its own (exploded form).
-function shapeOf(shapes: ReadonlySet<Shape>): ParameterForm['shape'] | undefined {
-  if (shapes.size === 1) {
-    const [only] = shapes
-    return only === 'any' ? 'primitive' : only
-  }
+function shapeOf(shapes: ReadonlySet<Shape>): Shape | 'primitiveOrArray' | undefined {
+  if (shapes.size === 1) return [...shapes][0]
   return shapes.has('object') ? undefined : shapes.has('array') ? 'primitiveOrArray' : 'primitive'
 }
 
@@ -284,24 +299,34 @@ function allowsAdditional(schema: Node): boolean {
 function checkNames(reader: Reader, place: string, parameters: readonly Parameter[]): void {
   const query = parameters.filter((each) => each.in === 'query')
   const owners = new Map<string, string>()
-  const deep = query.filter(({ form }) => form?.style === 'deepObject')
+  const deep = query.filter(({ form }) => form?.read === 'deepFields')
   for (const { name, form } of query) {
     const other = deep.find((each) => name.startsWith(`${each.name}[`))
     if (other)
       reader.unsupported(`${place}: the query parameters ${other.name} and ${name} both match ${name}`)
-    for (const each of isExplodedObject(form) ? form.names : [name]) {
+    for (const each of form?.read === 'fields' ? form.names : [name]) {
       const other = owners.get(each)
       if (other !== undefined)
         reader.unsupported(`${place}: the query parameters ${other} and ${name} both match ${each}`)
       owners.set(each, name)
     }
   }
-  const open = query
-    .filter(({ form }) => isExplodedObject(form) && form.allowsAdditional)
-    .map(({ name }) => name)
+  const open = query.filter(({ form }) => form?.read === 'fields' && form.isOpen).map(({ name }) => name)
   if (open.length > 1) {
     reader.unsupported(
       `${place}: the query parameters ${open.join(' and ')} each match any name: use the style deepObject`,
     )
   }
+}
+
+// Of fields in a query: what is of the other parameters, so that it is no field.
+function withTaken(parameter: Parameter, all: readonly Parameter[]): Parameter {
+  const { in: location, form } = parameter
+  if (form?.read !== 'fields' || location !== 'query') return parameter
+  const others = all.filter((each) => each.in === 'query' && each !== parameter)
+  const taken = others.flatMap(({ name, form: other }) => {
+    if (other?.read === 'deepFields') return `${name}[`
+    return other?.read === 'fields' ? other.names : name
+  })
+  return { ...parameter, form: { ...form, taken } }
 }

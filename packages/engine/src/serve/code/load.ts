@@ -4,7 +4,7 @@ import { compileFunction } from 'node:vm'
 import type { ValidateFunction } from 'ajv'
 import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
 import { ContractError } from '../../document/contract-error.js'
-import type { FunctionName, Functions, Validator } from '../../document/functions.js'
+import { type FunctionName, type Functions, withValidators } from '../../document/functions.js'
 import type { AnySchema } from '../../document/keywords.js'
 import type { Code, PrintedCompiler, PrintedFunctions } from '../../plan/code.js'
 import { schemaDigest } from '../../plan/code.js'
@@ -34,14 +34,13 @@ export function loadFunctions(code: Code): Functions {
     loaded.set(compiler, compiled)
     return compiled(key)
   }
-  return {
+  return withValidators({
     judge,
-    validator: (name) => judge(name) as Validator, // those of requests explain what they refuse
     writer: (name) => {
       writers ??= code.writers(runtime)
       return printedOf(writers, name)
     },
-  }
+  })
 }
 
 function printedOf<Printed>(all: Readonly<Record<FunctionName, Printed>>, name: FunctionName): Printed {

@@ -1,7 +1,7 @@
 // The cookies of a request, for parameters and for the schemes of security alike (RFC 6265, section 4.2).
 
 import type { FastifyRequest } from 'fastify'
-import { splitPair } from '../../lib/texts.js'
+import { splitPair, textsByName } from '../../lib/texts.js'
 import { withoutBlanks } from './parameter-text.js'
 
 /**
@@ -12,15 +12,8 @@ import { withoutBlanks } from './parameter-text.js'
  */
 export function sentCookies({ raw }: FastifyRequest): Map<string, string[]> {
   const { cookie = '' } = raw.headers // a parameter may have changed those of the request
-  const sent = new Map<string, string[]>()
-  for (const pair of cookie.split(';')) {
-    if (!pair.includes('=')) continue
-    const [name, value] = splitPair(pair).map(withoutBlanks) as [string, string] // a pair stays a pair
-    const others = sent.get(name)
-    if (others === undefined) sent.set(name, [value])
-    else others.push(value)
-  }
-  return sent
+  const pairs = cookie.split(';').filter((pair) => pair.includes('='))
+  return textsByName(pairs.map((pair) => splitPair(pair).map(withoutBlanks) as [string, string])) // still a pair
 }
 
 /** The text of a cookie, or of an element of one. Undefined if it is not UTF-8, or has NUL. */

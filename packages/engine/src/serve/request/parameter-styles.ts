@@ -4,29 +4,34 @@
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
 import type { Content, Operation, Parameter, ParameterForm } from '../../document/contract.js'
-import { isExplodedObject } from '../../document/exploded-object.js'
 import type { Functions, Validator } from '../../document/functions.js'
+import { partNames, type RequestPart, requestParts } from '../../document/part-names.js'
 import { jsonPointer } from '../../document/pointer.js'
 import { kindOf } from '../../kinds/index.js'
-import type { Parsed, Received } from '../../kinds/kind.js'
+import { noFaults, type Parsed } from '../../kinds/kind.js'
 import { decode, decodedOrSent, nameIn, pairsOf, requestPath } from '../../lib/request-target.js'
-import { literalPattern, splitPair } from '../../lib/texts.js'
+import { literalPattern, splitPair, textsByName } from '../../lib/texts.js'
 import { errorAt, withPath } from '../../runtime/messages.js'
-import { type Decode, once, parsed, readStyled, StyleError, toObject } from '../../runtime/styles.js'
+import {
+  type Decode,
+  oneOrList,
+  parsed,
+  readStyled,
+  type Sent,
+  StyleError,
+  toObject,
+} from '../../runtime/styles.js'
 import { decodeCookie, sentCookies } from './cookies.js'
 import { exceptFor, invalidText, withoutBlanks } from './parameter-text.js'
 import { queryOfParameters } from './query-keys.js'
-import { type RequestPart, readCookies } from './request-parts.js'
+import { readCookies } from './request-parts.js'
 import { noteErrors } from './request-validation.js'
 
 type Values = Record<string, unknown>
-type Sent = Map<string, string[]>
 type StyledParameter = Parameter & { readonly form: ParameterForm }
 
-/** A location of parameters (OpenAPI's `in`), and how to read them from a request. */
-interface Location {
-  readonly in: string
-  readonly httpPart: RequestPart
+/** How to read the parameters of a part of a request. */
+interface Part {
   readonly decode: Decode
   /**
    * Returns a function that reads the undecoded values of each name, in a path those of the given parameters.
@@ -36,24 +41,18 @@ interface Location {
   values(request: FastifyRequest): Values
 }
 
-const locations: readonly Location[] = [
-  {
-    in: 'path',
-    httpPart: 'params',
+const parts: Readonly<Record<Exclude<RequestPart, 'body'>, Part>> = {
+  params: {
     decode: decodeURIComponent, // the router has refused a path that is not UTF-8
     sent: createSentInPath,
     values: ({ params }) => params as Values,
   },
-  {
-    in: 'query',
-    httpPart: 'querystring',
+  querystring: {
     decode: decodedOrSent,
     sent: () => (request) => queryPairs(queryOfParameters(request)),
     values: (request) => Object.assign(request, { query: Object.create(null) as Values }).query,
   },
-  {
-    in: 'header',
-    httpPart: 'headers',
+  headers: {
     decode: withoutBlanks,
     sent:
       () =>
@@ -66,15 +65,13 @@ const locations: readonly Location[] = [
       return value
     },
   },
-  {
-    in: 'cookie',
-    httpPart: 'cookies',
+  cookies: {
     decode: cookieText,
     sent: () => sentCookies,
     values: (request) =>
       Object.assign(request, { [readCookies]: Object.create(null) as Values })[readCookies],
   },
-]
+}
 
 /**
  * Creates the function that deserializes the parameters of a request, in place of what Fastify has parsed.
@@ -83,105 +80,96 @@ const locations: readonly Location[] = [
  * @param prefix of the operation's path in the URL: that of the application, and that of the contract
  */
 export function createParameterReader(
-  operation: Operation,
+  { parameters, judges, path }: Operation,
   prefix: string,
   functions: Functions,
 ): ((request: FastifyRequest) => void) | undefined {
-  const styled = operation.parameters.filter((each): each is StyledParameter => each.form !== undefined)
+  const styled = parameters.filter((each): each is StyledParameter => each.form !== undefined)
   if (styled.length === 0) return undefined
-  const { cookies } = operation.judges
+  const { cookies } = judges
   const validateCookies = cookies === undefined ? undefined : functions.validator(cookies)
-  const readers = locations.flatMap((location) => {
-    const here = styled.filter((each) => each.in === location.in)
-    if (here.length === 0) return []
-    const reads = here.map((each) => createRead(each, operation, location, functions))
-    return { location, reads, sentIn: location.sent(here, prefix + operation.path) }
+  const readers = requestParts.flatMap((httpPart) => {
+    const here = styled.filter((each) => each.in === partNames[httpPart])
+    if (httpPart === 'body' || here.length === 0) return []
+    const { decode, sent, values } = parts[httpPart]
+    const reads = here.map((each) => createRead(each, decode, functions))
+    return { httpPart, reads, sentIn: sent(here, prefix + path), valuesOf: values }
   })
   return (request) => {
-    for (const { location, reads, sentIn } of readers) {
+    for (const { httpPart, reads, sentIn, valuesOf } of readers) {
       const sent = sentIn(request)
-      const values = location.values(request)
+      const values = valuesOf(request)
       const errors = reads.flatMap((read) => read(sent, values, request))
       // The rest are simple parameters, and unknown ones.
-      if (location.in === 'query')
+      if (httpPart === 'querystring')
         for (const [name, texts] of sent) values[name] = oneOrList(texts.map(decodedOrSent))
-      if (location.in === 'cookie' && validateCookies?.(values) === false) {
+      if (httpPart === 'cookies' && validateCookies?.(values) === false) {
         errors.push(...exceptFor(validateCookies.explain(values), errors))
       }
-      noteErrors(request, location.httpPart, errors)
+      noteErrors(request, httpPart, errors)
     }
   }
-}
-
-// Like Fastify's query parser.
-function oneOrList(texts: readonly string[]): unknown {
-  return texts.length === 1 ? texts[0] : texts
 }
 
 type Read = (sent: Sent, values: Values, request: FastifyRequest) => ErrorObject[]
 
 // Removes a parameter's texts from `sent`, and adds its value to `values`.
 function createRead(
-  parameter: StyledParameter,
-  { parameters }: Operation,
-  location: Location,
+  { key, judge, ...parameter }: StyledParameter,
+  decode: Decode,
   functions: Functions,
 ): Read {
-  const { form, judge } = parameter
   const validate = judge === undefined ? undefined : functions.validator(judge)
-  if (form.content !== undefined) return createReadWhole(parameter, form.content, validate)
-  const name = location.in === 'header' ? parameter.name.toLowerCase() : parameter.name
-  const fieldOf = createFieldOf(parameter, parameters)
-  const coded = form.style === 'cookie' ? { ...location, decode: withoutBlanks } : location
-  return (sent, values) => {
+  const read = createReadValue(key, parameter, decode)
+  return (sent, values, request) => {
     try {
-      const given = fieldOf ? readFields(sent, fieldOf, coded.decode) : readOne(sent, name, form, coded)
-      const value = given === undefined ? absentValue(parameter) : given
+      const { value, faults } = read(sent, request)
       if (value === undefined) return []
-      values[name] = value
+      values[key] = value
+      const found = faults.map((each) => withPath(each, (path) => jsonPointer([key]) + path))
+      return [...found, ...(validate === undefined ? [] : exceptFor(errorsOf(validate, key, values), found))]
     } catch (error) {
       if (!(error instanceof StyleError)) throw error
-      values[name] = '' // present, so that it is not reported as missing, too
-      return [errorAt([name, ...error.path], error.message)]
+      values[key] = '' // present, so that it is not reported as missing, too
+      return [errorAt([key, ...error.path], error.message)]
     }
-    return validate === undefined ? [] : errorsOf(validate, name, values)
   }
 }
 
-// The whole query, with nothing of it left to other parameters.
-function createReadWhole({ name }: Parameter, content: Content, validate: Validator | undefined): Read {
+function createReadValue(
+  key: string,
+  { form, required, schema }: Omit<StyledParameter, 'key' | 'judge'>,
+  decode: Decode,
+): (sent: Sent, request: FastifyRequest) => Parsed {
+  const { content, read, style } = form
+  if (content !== undefined) return createReadWhole(content)
+  const decodeOne = style === 'cookie' ? withoutBlanks : decode
+  return (sent) => {
+    const given = readStyled(sent, key, form, decodeOne)
+    return { value: given === undefined ? absent() : given, faults: noFaults }
+  }
+
+  // The schema of a JSON parameter is not part of the schema that Ajv takes defaults from.
+  function absent(): unknown {
+    if (read === 'json') return structuredClone(schema.default)
+    return read === 'fields' && required ? toObject([]) : undefined
+  }
+}
+
+// The whole query, with nothing of it left to other parameters. Of a form, `+` is a blank (OpenAPI 3.2, URL
+// Percent-Encoding).
+function createReadWhole(content: Content): (sent: Sent, request: FastifyRequest) => Parsed {
   const { received } = kindOf(content)
-  if (received === undefined) throw new Error(`${name}: ${content.mediaType} is not received`)
-  return (sent, values, request) => {
+  if (received === undefined) throw new Error(`${content.mediaType} is not received`)
+  return (sent, request) => {
     sent.clear()
     const text = queryOfParameters(request)
-    if (text === '') return []
-    try {
-      const { value, faults } = readWhole(text, received, content)
-      values[name] = value
-      const found = faults.map((each) => withPath(each, (path) => jsonPointer([name]) + path))
-      return [...found, ...(validate === undefined ? [] : exceptFor(errorsOf(validate, name, values), found))]
-    } catch (error) {
-      if (!(error instanceof StyleError)) throw error
-      values[name] = ''
-      return [errorAt([name], error.message)]
-    }
+    if (text === '') return { value: undefined, faults: noFaults }
+    const whole = received.query === 'encoded' ? text : decode(text.replaceAll('+', '%2B'))
+    if (whole === undefined || (received.query !== 'encoded' && whole.includes('\0')))
+      throw new StyleError(invalidText)
+    return parsed(whole, (bytes) => received.read(bytes, content, content.mediaType))
   }
-}
-
-// Of a form, `+` is a blank (OpenAPI 3.2, URL Percent-Encoding).
-function readWhole(text: string, { read, query }: Received, content: Content): Parsed {
-  const readText = (whole: string) => parsed(whole, (bytes) => read(bytes, content, content.mediaType))
-  if (query === 'encoded') return readText(text)
-  const decoded = decode(text.replaceAll('+', '%2B'))
-  if (decoded === undefined || decoded.includes('\0')) throw new StyleError(invalidText)
-  return readText(decoded)
-}
-
-// The schema of a JSON parameter is not part of the schema that Ajv takes defaults from.
-function absentValue({ form, required, schema }: StyledParameter): unknown {
-  if (form.style === 'json') return structuredClone(schema.default)
-  return isExplodedObject(form) && required ? toObject([]) : undefined
 }
 
 // With its parent: the validator replaces numbers by exact ones there.
@@ -189,56 +177,6 @@ function errorsOf(validate: Validator, name: string, values: Values): ErrorObjec
   const parent = { parentData: values, parentDataProperty: name, rootData: values }
   if (validate(values[name], { ...parent, instancePath: '', dynamicAnchors: {} })) return []
   return validate.explain(values[name]).map((each) => withPath(each, (path) => jsonPointer([name]) + path))
-}
-
-// For an object whose fields are sent as separate parameters: returns the field of a parameter's name.
-function createFieldOf(
-  { name, in: location, form }: StyledParameter,
-  parameters: readonly Parameter[],
-): ((sentName: string) => string | undefined) | undefined {
-  if (form.style === 'deepObject') {
-    return (sentName) =>
-      sentName.startsWith(`${name}[`) ? /^\[([^[\]]+)\]$/.exec(sentName.slice(name.length))?.[1] : undefined
-  }
-  if (!isExplodedObject(form)) return undefined
-  const others = parameters.filter((each) => each.in === location && each.name !== name)
-  const taken = new Set(
-    others.flatMap((each) => (isExplodedObject(each.form) ? each.form.names : [each.name])),
-  )
-  return (sentName) => {
-    const isOther = location === 'query' && form.allowsAdditional && !taken.has(sentName)
-    const isField = form.names.includes(sentName) || isOther
-    return isField ? sentName : undefined
-  }
-}
-
-function readFields(
-  sent: Sent,
-  fieldOf: (sentName: string) => string | undefined,
-  decode: Decode,
-): Values | undefined {
-  const fields: [name: string, value: string][] = []
-  for (const [sentName, [text = '', ...others]] of sent) {
-    const name = fieldOf(sentName)
-    if (name === undefined) continue
-    sent.delete(sentName)
-    if (others.length > 0) throw new StyleError(once, [name])
-    fields.push([name, decode(text)])
-  }
-  return fields.length > 0 ? toObject(fields) : undefined
-}
-
-function readOne(sent: Sent, name: string, form: ParameterForm, location: Location): unknown {
-  const texts = sent.get(name)
-  sent.delete(name)
-  if (texts === undefined || (form.allowEmptyValue && texts.every((each) => each === ''))) return undefined
-  const { style, explode, shape } = form
-  const isExploded = (style === 'form' || style === 'cookie') && explode
-  if (isExploded && shape === 'array') return texts.map(location.decode)
-  if (isExploded && shape === 'primitiveOrArray') return oneOrList(texts.map(location.decode))
-  const [text = '', ...others] = texts
-  if (others.length > 0) throw new StyleError(once)
-  return readStyled(text, name, form, location.decode, location.in === 'header')
 }
 
 // Finds each parameter in its path segment, without the text around it, any character of which may be
@@ -270,15 +208,7 @@ function encodable(text: string): string {
 }
 
 function queryPairs(query: string): Sent {
-  const sent: Sent = new Map()
-  for (const pair of pairsOf(query)) {
-    const [, value] = splitPair(pair)
-    const name = nameIn(pair)
-    const others = sent.get(name)
-    if (others === undefined) sent.set(name, [value])
-    else others.push(value)
-  }
-  return sent
+  return textsByName(pairsOf(query).map((pair) => [nameIn(pair), splitPair(pair)[1]]))
 }
 
 function cookieText(sent: string): string {

@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http'
 import type { ErrorObject } from 'ajv'
 import type { FastifyInstance } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
+import type { RequestPart } from '../../document/part-names.js'
 
 /** The cookies that the operation declares. */
 export const readCookies: unique symbol = Symbol('openapi.cookies')
@@ -39,18 +40,6 @@ declare module 'fastify' {
 export interface BodyInHand {
   release(): void
 }
-
-/** The parts of a request, and Fastify's names for them. */
-export const parts = [
-  { name: 'path', httpPart: 'params' },
-  { name: 'query', httpPart: 'querystring' },
-  { name: 'header', httpPart: 'headers' },
-  { name: 'cookie', httpPart: 'cookies' },
-  { name: 'body', httpPart: 'body' },
-] as const
-
-/** Fastify's name for a part of a request; it has none for cookies. */
-export type RequestPart = 'params' | 'querystring' | 'headers' | 'cookies' | 'body'
 
 /** The parts of a request, as the contract describes them. */
 export interface RequestParts {

@@ -5,9 +5,9 @@ import type { IncomingMessage } from 'node:http'
 import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'
-import { isExplodedObject } from '../../document/exploded-object.js'
 import type { Validator } from '../../document/functions.js'
 import { ambiguityOf, contentFor, isUtf8 } from '../../document/media-types.js'
+import { partNames, type RequestPart, requestParts } from '../../document/part-names.js'
 import { jsonPointer } from '../../document/pointer.js'
 import { ownError, type RequestError } from '../../document/request-error.js'
 import { kindOf } from '../../kinds/index.js'
@@ -17,15 +17,7 @@ import { beforeFile, errorAt, withPath } from '../../runtime/messages.js'
 import { isTooComplex } from '../../runtime/steps.js'
 import { needlessNulls } from './needless-nulls.js'
 import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text.js'
-import {
-  declaredAs,
-  parts,
-  type RequestPart,
-  readErrors,
-  receivedBy,
-  responseTo,
-  upload,
-} from './request-parts.js'
+import { declaredAs, readErrors, receivedBy, responseTo, upload } from './request-parts.js'
 import { invalid, violation, violationsIn } from './violations.js'
 
 /** Whether Fastify reads no body for an operation (GET and HEAD), which declares none either. */
@@ -172,7 +164,7 @@ function checkRequest(request: FastifyRequest, operation: Operation): void {
   const isSuspect = bodyMissing || mayContainInvalidText(request.url)
   if (isRead && !isSuspect) return
   let areAll = true
-  const violations = parts.flatMap(({ name, httpPart }) => {
+  const violations = requestParts.flatMap((httpPart) => {
     if (httpPart === 'body' && request.body === undefined)
       return bodyMissing ? [violation('body', 'is required')] : []
     const repeated = httpPart === 'querystring' ? repetitions(request, operation) : []
@@ -184,7 +176,7 @@ function checkRequest(request: FastifyRequest, operation: Operation): void {
     const errors = all.slice(0, errorsMax)
     if (all.length >= errorsMax) areAll = false
     const needless = httpPart === 'body' ? needlessIn(request, errors) : none
-    return violationsIn(name, toldOf(request, operation, httpPart, errors), needless)
+    return violationsIn(partNames[httpPart], toldOf(request, operation, httpPart, errors), needless)
   })
   if (violations.length > 0) throw invalid(violations, areAll)
 }
@@ -230,7 +222,7 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   )
   const path = ofField ? `${error.instancePath}/` : error.instancePath
   const object = parameters
-    .filter(({ form }) => form?.style === 'whole' || isExplodedObject(form))
+    .filter((each) => each.in === 'query' && ['whole', 'fields'].includes(each.form?.read ?? ''))
     .map(({ name }) => jsonPointer([name]))
     .find((each) => path.startsWith(`${each}/`))
   return object === undefined ? error : withPath(error, (at) => at.slice(object.length))

@@ -155,6 +155,22 @@ const inQuery: readonly Group[] = [
     ],
   },
   {
+    title: 'a deepObject behind an object of any other parameters',
+    parameters: [
+      { name: 'others', in: 'query', schema: { type: 'object', additionalProperties: { type: 'integer' } } },
+      { name: 'filter', in: 'query', style: 'deepObject', schema: color },
+    ],
+    cases: [['?a=1&filter[R]=2', { others: { a: 1 }, filter: { R: 2n } }]],
+  },
+  {
+    title: 'a deepObject with the name of an object of cookies',
+    parameters: [
+      { name: 'color', in: 'query', style: 'deepObject', schema: color },
+      { name: 'color', in: 'cookie', style: 'cookie', schema: color },
+    ],
+    cases: [['?color[R]=x', 'query.color.R must be an integer']],
+  },
+  {
     title: 'JSON',
     parameters: [
       {

@@ -111,9 +111,10 @@ function queryOf({ parameters }: Operation, { filter: { parameter, field }, valu
   if (value === undefined)
     return `${name}=\${encodeURIComponent(String(all[${row}]?.${memberText(field.name).replace(/^\./, '')}))}`
   if (!Array.isArray(value)) return `${name}=${encoded(value)}`
-  const { style, explode } = parameters.find((each) => each.name === parameter)?.form ?? {}
-  if (style === 'form' && explode) return value.map((each) => `${name}=${encoded(each)}`).join('&')
-  const between = { spaceDelimited: '%20', pipeDelimited: '%7C' }[String(style)] ?? ','
+  const { read, separator = ',' } = parameters.find((each) => each.name === parameter)?.form ?? {}
+  if (read === 'repeated' || read === 'oneOrRepeated')
+    return value.map((each) => `${name}=${encoded(each)}`).join('&')
+  const between = separator === ',' ? separator : encodeURIComponent(separator)
   return `${name}=${value.map(encoded).join(between)}`
 }
 

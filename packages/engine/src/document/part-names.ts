@@ -1,0 +1,14 @@
+// The parts of a request.
+
+/** What the contract calls each, by Fastify's name; Fastify has none for cookies. */
+export const partNames = {
+  params: 'path',
+  querystring: 'query',
+  headers: 'header',
+  cookies: 'cookie',
+  body: 'body',
+} as const
+
+export type RequestPart = keyof typeof partNames
+
+export const requestParts = Object.keys(partNames) as RequestPart[] // the keys above
