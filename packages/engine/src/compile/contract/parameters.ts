@@ -12,6 +12,7 @@ import { isToken } from '../../lib/field-values.js'
 import { readContents } from './content.js'
 
 type Shape = 'primitive' | 'array' | 'object' | 'any'
+type ReadShape = Shape | 'primitiveOrArray'
 
 // The styles of each location; the first is the default.
 const styles: Readonly<Record<string, readonly ParameterForm['style'][]>> = {
@@ -176,12 +177,7 @@ function readForm(unsupported: Note, path: string, node: Node, schema: Node): Pa
   return isPlain(location, form, shapes) ? undefined : form
 }
 
-function formOf(
-  location: string,
-  node: Node,
-  schema: Node,
-  shape: Shape | 'primitiveOrArray' = 'primitive',
-): ParameterForm {
+function formOf(location: string, node: Node, schema: Node, shape: ReadShape = 'primitive'): ParameterForm {
   const [ownStyle = 'simple'] = styles[location] ?? []
   const style = (node.style ?? ownStyle) as ParameterForm['style']
   const explode = (node.explode ?? ['form', 'cookie', 'deepObject'].includes(style)) as boolean
@@ -203,7 +199,7 @@ function readingOf(
   location: string,
   style: ParameterForm['style'],
   explode: boolean,
-  shape: Shape | 'primitiveOrArray',
+  shape: ReadShape,
 ): ParameterForm['read'] {
   const areApart = explode && ['form', 'cookie', 'matrix'].includes(style)
   if (shape === 'array') return areApart ? 'repeated' : location === 'header' ? 'headerList' : 'list'
@@ -253,7 +249,7 @@ function isPlain(location: string, form: ParameterForm, shapes: ReadonlySet<Shap
 
 // Undefined if the shapes cannot be told apart. A primitive and an array can, if each element is a pair of
 // its own (exploded form).
-function shapeOf(shapes: ReadonlySet<Shape>): Shape | 'primitiveOrArray' | undefined {
+function shapeOf(shapes: ReadonlySet<Shape>): ReadShape | undefined {
   if (shapes.size === 1) return [...shapes][0]
   return shapes.has('object') ? undefined : shapes.has('array') ? 'primitiveOrArray' : 'primitive'
 }

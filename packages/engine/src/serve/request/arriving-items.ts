@@ -13,7 +13,7 @@ import type { HeldBytes } from './body-memory.js'
 import { InvalidItem, type ItemError, ItemReader, type ItemRules, inBody, type Place } from './item-reader.js'
 import { ItemTexts } from './item-texts.js'
 import { itemTurn } from './item-turns.js'
-import { contentOf } from './request-validation.js'
+import { declaredAs } from './request-parts.js'
 import { Upload } from './upload.js'
 import { invalid, type WordedViolation } from './violations.js'
 
@@ -170,7 +170,7 @@ export function itemsReceiver(
   if (streams.length === 0) return undefined
   const rules = new Map(streams.map((each) => [each, rulesOf(each, operation, functions)]))
   return (request) => {
-    const content = request.body instanceof Upload ? contentOf(request) : undefined
+    const content = request.body instanceof Upload ? request[declaredAs] : undefined
     const own = content && rules.get(content)
     if (own !== undefined) request.body = new ArrivingItems(request.body as Upload, own)
   }

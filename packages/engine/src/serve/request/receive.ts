@@ -4,13 +4,12 @@ import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { Operation } from '../../document/contract.js'
 import type { RequestError } from '../../document/request-error.js'
-import { takesUploads } from '../../document/uploads.js'
 import { bodyLength } from '../../lib/field-values.js'
 import { readBody } from './body.js'
 import { type BodyMemory, HeldBytes, putInHand } from './body-memory.js'
 import { bodyTooLarge } from './errors.js'
-import { receivedBy, responseTo, upload as uploadKey } from './request-parts.js'
-import { contentOf, noteErrors } from './request-validation.js'
+import { declaredAs, receivedBy, responseTo, upload as uploadKey } from './request-parts.js'
+import { noteErrors } from './request-validation.js'
 import { Upload, type UploadLimits, uploadBytes } from './upload.js'
 import type { UploadForm } from './upload-files.js'
 import { readUploadForm } from './upload-form.js'
@@ -29,8 +28,7 @@ export function receiveBody(
   const operation = request[receivedBy] as Operation // set before its body is read
   const max = operation.limits.body
   const length = bodyLength(request.headers)
-  const mayStream = takesUploads(operation) && length !== 0
-  const content = mayStream ? contentOf(request) : undefined
+  const content = request[declaredAs]
   if (content?.upload !== undefined) {
     const { minLength, maxLength, files } = content.upload
     const limits = { max, isRequired: operation.body?.required === true, minLength, maxLength }

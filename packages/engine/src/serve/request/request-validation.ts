@@ -97,7 +97,7 @@ function bodyRefusal(
   if (operation.body === undefined) return invalid([violation('body', 'must be absent')])
   const type = request.headers['content-type'] ?? ''
   const ambiguity = ambiguityOf(type)
-  if (ambiguity !== undefined || content === undefined || (isText(content) && !isUtf8(type))) {
+  if (ambiguity !== undefined || content === undefined || (!isUtf8(type) && isText(content))) {
     const { contents } = operation.body
     const encoding = contents.some(isText) ? ', in UTF-8' : ''
     const types = contents.map(({ mediaType }) => mediaType)
@@ -116,11 +116,6 @@ function isText(content: Content): boolean {
   return kindOf(content).isText
 }
 
-/** How the contract declares a body that checkMediaType has accepted; undefined if there is none. */
-export function contentOf(request: FastifyRequest): Content | undefined {
-  return request[declaredAs]
-}
-
 /**
  * Parses a body by its media type. Not in a content-type parser: Fastify closes the connection if one fails.
  * @throws {RequestError} `invalid_json`; `invalid_request` for a malformed form
@@ -131,7 +126,7 @@ export function parseBody(request: FastifyRequest): void {
     request.body = undefined
     return
   }
-  const content = contentOf(request)
+  const content = request[declaredAs]
   if (content === undefined) return
   const { received } = kindOf(content)
   if (received === undefined) return

@@ -2,8 +2,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../../document/contract.js'
-import type { RequestError } from '../../document/request-error.js'
-import { ownError } from '../../document/request-error.js'
+import { ownError, type RequestError } from '../../document/request-error.js'
 import { queryKeyNames, takeQueryKeys } from '../request/query-keys.js'
 import { judgedAs, judgedBy } from '../request/request-parts.js'
 import type { AnyCheck, Caller, CheckList, Verdict } from './check.js'
