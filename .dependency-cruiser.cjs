@@ -1,4 +1,5 @@
-// Layers of packages/service/src/, lowest first: a folder imports only from lower layers, and not from its own layer's other folders.
+// Layers of packages/service/src/, lowest first: a folder imports only from lower layers, and not from its
+// own layer's other folders.
 
 const layers = [
   ['lib'],

@@ -1,6 +1,7 @@
-// Compiles the packages of packages/, incrementally, for what imports them by their names: the service, its tools and
-// tests. One that is installed instead is not there, and needs no build. With --tests their tests, too. Where nothing
-// has changed no compiler starts, which would take longer to say so than a contract takes to read.
+// Compiles the packages of packages/, incrementally, for what imports them by their names: the service, its
+// tools and tests. One that is installed instead is not there, and needs no build. With --tests their tests,
+// too. Where nothing has changed no compiler starts, which would take longer to say so than a contract takes
+// to read.
 'use strict'
 
 const { spawnSync } = require('node:child_process')
@@ -12,11 +13,14 @@ const { compilerOf } = require('../packages/service/project/compiler.cjs')
 
 const root = path.join(__dirname, '..')
 
-// What a package has beside its src/, by the option that compiles it: `--tests` is test/, by tsconfig.tests.json.
+// What a package has beside its src/, by the option that compiles it: `--tests` is test/, by
+// tsconfig.tests.json.
 const folderOf = { tools: 'tools', generator: 'generator', tests: 'test' }
 const partsOf = (options) => Object.keys(folderOf).filter((part) => options.includes(`--${part}`))
 
-/** Compiles a package into its dist/: what the build.cjs of each calls. The exit code is that of the compiler. */
+/**
+ * Compiles a package into its dist/: what the build.cjs of each calls. The exit code is that of the compiler.
+ */
 function compilePackage(folder, options = process.argv.slice(2)) {
   const projects = ['.', ...partsOf(options).map((part) => `tsconfig.${part}.json`)]
   const { program, env } = compilerOf(folder)
@@ -51,7 +55,8 @@ function buildPackage(name, args = []) {
   return status
 }
 
-// Of the names and of the texts. Undefined without the list of packages, which npm writes with each change of one.
+// Of the names and of the texts. Undefined without the list of packages, which npm writes with each change of
+// one.
 function digestsOfSources(folder, folders) {
   const packages = textOf(path.join(root, 'node_modules/.package-lock.json'))
   if (packages === undefined) return undefined

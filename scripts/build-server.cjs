@@ -1,4 +1,5 @@
-// Builds the packages that the service imports, and the service. A production install runs the build that it finds there.
+// Builds the packages that the service imports, and the service. A production install runs the build that it
+// finds there.
 'use strict'
 
 require('./check-setup.cjs')

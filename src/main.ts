@@ -1,4 +1,5 @@
-// The service: what the team writes, run by the process. The contract and the migrations it finds in the project.
+// The service: what the team writes, run by the process. The contract and the migrations it finds in the
+// project.
 
 import { start } from 'contract-service'
 import { handlers } from '../generated/handlers.js'

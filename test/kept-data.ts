@@ -10,7 +10,9 @@ import { handlers } from '../generated/handlers.js'
 import { fieldsOf, isReadOnly, isWriteOnly, listOf, requestSample, sample } from './fixtures/sample.js'
 import { type Answer, contract, type Service, send, startService } from './fixtures/service.js'
 
-/** Fields that a handler sets whatever was sent, and lists that may lack what was added, each with its reason. */
+/**
+ * Fields that a handler sets whatever was sent, and lists that may lack what was added, each with its reason.
+ */
 const excluded: Readonly<Record<`${string}.${string}` | `list of ${string}`, string>> = {
   // 'createOrder.status': 'an order begins as placed',
 }

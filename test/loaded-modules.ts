@@ -1,4 +1,5 @@
-// What a running service has loaded: nothing that reads a contract, or compiles a schema, which its build has done.
+// What a running service has loaded: nothing that reads a contract, or compiles a schema, which its build has
+// done.
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,5 +1,5 @@
-// Compiles the package into dist/, with --generator its generator, with --tests its tests, too, and with --cjs a copy
-// in CommonJS.
+// Compiles the package into dist/, with --generator its generator, with --tests its tests, too, and with
+// --cjs a copy in CommonJS.
 'use strict'
 
 const { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } = require('node:fs')

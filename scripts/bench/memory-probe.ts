@@ -9,7 +9,9 @@ const rounds = 6
 /** What the bench reads within: what the processor's caches hold, and what they do not. */
 export const probedMegabytes: readonly number[] = [8, 512]
 
-/** The time of one random read within so many MB (a power of two), in nanoseconds: the best of some rounds. */
+/**
+ * The time of one random read within so many MB (a power of two), in nanoseconds: the best of some rounds.
+ */
 export function randomReadNs(megabytes: number): number {
   const links = cycle((megabytes * 2 ** 20) / bytesPerLine)
   let index = 0

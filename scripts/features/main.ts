@@ -1,5 +1,5 @@
-// Writes packages/engine/openapi-features.md from features.yaml, whose rows the tests try. With `--check` it writes
-// nothing, and exits with 1 if the page is stale.
+// Writes packages/engine/openapi-features.md from features.yaml, whose rows the tests try. With `--check` it
+// writes nothing, and exits with 1 if the page is stale.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'

@@ -1,5 +1,5 @@
-// The client's package: ES modules and CommonJS with types. It contains what runs it, contract-client, so that callers
-// install one package.
+// The client's package: ES modules and CommonJS with types. It contains what runs it, contract-client, so
+// that callers install one package.
 
 import { cpSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'

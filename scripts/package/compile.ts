@@ -1,5 +1,5 @@
-// What the packages of this project have in common: their sources are compiled by themselves, with source maps that
-// include the sources, and their pages are copied beside.
+// What the packages of this project have in common: their sources are compiled by themselves, with source
+// maps that include the sources, and their pages are copied beside.
 
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -49,7 +49,9 @@ export function write(file: string, text: string): void {
   writeFileSync(file, text)
 }
 
-/** Copies the manifest and the page of a package, and the license, to its root. @param beside its other pages */
+/**
+ * Copies the manifest and the page of a package, and the license, to its root. @param beside its other pages
+ */
 export function copyPages(
   root: string,
   source: string,
@@ -61,7 +63,9 @@ export function copyPages(
   copyPage(path.join(root, source, 'README.md'), folder, beside)
 }
 
-/** Copies a page to the root of a package: links to the project's other pages lead beside it, or become text. */
+/**
+ * Copies a page to the root of a package: links to the project's other pages lead beside it, or become text.
+ */
 export function copyPage(file: string, folder: string, beside: readonly string[] = []): void {
   const text = readFileSync(file, 'utf8').replace(
     /\[([^\]]*)\]\((?!\w+:|#)([^)]*)\)/g,

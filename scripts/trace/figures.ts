@@ -30,7 +30,9 @@ export function figuresOf(trace: readonly Entry[]): Figures {
   return { functions: trace.length, changes, modules: new Set(trace.map(({ module }) => module)).size }
 }
 
-/** The entries of a creation from its route handler to the statement that inserts; none of another request. */
+/**
+ * The entries of a creation from its route handler to the statement that inserts; none of another request.
+ */
 export function toInsert(trace: readonly Entry[]): readonly Entry[] {
   const start = trace.findIndex(({ module }) => module === 'engine/serve/route-handler')
   const insert = trace.findIndex(({ name }) => name === 'writeRow')

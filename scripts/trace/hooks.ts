@@ -1,4 +1,5 @@
-// A loader hook: each function of the built service first calls `globalThis.entered` with its module and name.
+// A loader hook: each function of the built service first calls `globalThis.entered` with its module and
+// name.
 
 import type { LoadFnOutput, LoadHook } from 'node:module'
 import ts from 'typescript'

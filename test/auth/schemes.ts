@@ -1,5 +1,5 @@
-// Several security schemes side by side, from outside: the keys of the service in a header, and the tokens of a
-// partner whom a team's own check knows.
+// Several security schemes side by side, from outside: the keys of the service in a header, and the tokens of
+// a partner whom a team's own check knows.
 
 import type { UsernamePassword } from 'contract-engine'
 import { clientOf } from 'contract-service/fixtures/clients'
@@ -21,7 +21,8 @@ import { contract as animals, send, startService } from '../fixtures/service.js'
 const read = 'animals:read'
 const write = 'animals:write'
 
-// The animals, whose lists take a key or a partner's token, creations both, and reading one neither or either.
+// The animals, whose lists take a key or a partner's token, creations both, and reading one neither or
+// either.
 const textWith = (creations: readonly object[]) => {
   const document = parseDocument(animals.text)
   document.setIn(['components', 'securitySchemes'], {

@@ -194,9 +194,9 @@ for (const [name, compiler, resolution] of isNightly ? resolutions : resolutions
   })
 }
 
-// As in projects of callers: with the types of Node or of browsers, or both, and whatever generators are there. A
-// program without skipLibCheck has all errors of one with it. The older compiler takes ten times as long: it has
-// those projects that differ most, and its resolutions above, in browsers.
+// As in projects of callers: with the types of Node or of browsers, or both, and whatever generators are
+// there. A program without skipLibCheck has all errors of one with it. The older compiler takes ten times as
+// long: it has those projects that differ most, and its resolutions above, in browsers.
 const dom = 'dom,dom.iterable'
 const ofNode = ['--types', 'node', '--typeRoots', path.join(projectRoot, 'node_modules/@types')]
 const both = ['--lib', `esnext,${dom}`, ...ofNode]

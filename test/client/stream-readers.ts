@@ -156,9 +156,9 @@ t.test('an EventSource reads each event once', { skip: browserIsMissing }, async
   t.strictSame(await page.evaluate('window.read'), expected)
 })
 
-// A feed that has 10 items, and sends where its reader begins. A reader is cut behind so many bytes of its first
-// connection, of which the feed has sent the eleventh item; while it is away the twelfth is added; then it gets the
-// thirteenth.
+// A feed that has 10 items, and sends where its reader begins. A reader is cut behind so many bytes of its
+// first connection, of which the feed has sent the eleventh item; while it is away the twelfth is added; then
+// it gets the thirteenth.
 const cutContract = await contractOf({
   openapi: '3.2.0',
   paths: {

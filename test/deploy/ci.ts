@@ -1,5 +1,5 @@
-// The hosts' CI calls .ci/run on the image's Node, what it uses is pinned, and the update bot keeps the pins and holds back
-// what CONTRIBUTING.md says.
+// The hosts' CI calls .ci/run on the image's Node, what it uses is pinned, and the update bot keeps the pins
+// and holds back what CONTRIBUTING.md says.
 
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// The files of deploy/nginx and deploy/haproxy keep entity tags where compression is on: what a client has read
-// with a tag, it changes with that.
+// The files of deploy/nginx and deploy/haproxy keep entity tags where compression is on: what a client has
+// read with a tag, it changes with that.
 
 import { startNotes } from 'contract-service/fixtures/notes'
 import t, { type Test } from 'tap'

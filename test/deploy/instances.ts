@@ -1,5 +1,5 @@
-// Several instances, with the files of deploy/ for a machine of several cores: quotas are exact over all of them, and
-// an instance can be replaced, or killed, without a failed request.
+// Several instances, with the files of deploy/ for a machine of several cores: quotas are exact over all of
+// them, and an instance can be replaced, or killed, without a failed request.
 
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'

@@ -1,4 +1,5 @@
-// The files of deploy/nginx and deploy/haproxy let through what the service takes, up to its documented limits.
+// The files of deploy/nginx and deploy/haproxy let through what the service takes, up to its documented
+// limits.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

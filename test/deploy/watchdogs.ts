@@ -1,4 +1,5 @@
-// What the files of deploy/ do about a process that hangs: systemd's watchdog, and the health check of Compose.
+// What the files of deploy/ do about a process that hangs: systemd's watchdog, and the health check of
+// Compose.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

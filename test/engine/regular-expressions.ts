@@ -1,5 +1,5 @@
-// The project's own regular expressions, in what reads the bytes of strangers, take no longer than their text: as
-// recheck judges them.
+// The project's own regular expressions, in what reads the bytes of strangers, take no longer than their
+// text: as recheck judges them.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -68,7 +68,8 @@ t.test('no literal of the sources backtracks', async (t) => {
   t.strictSame(gone, [], 'each exception is there')
 })
 
-// Those of ajv-formats that are used. The two of URIs, which take recheck 30 s, are judged by texts, in formats.ts.
+// Those of ajv-formats that are used. The two of URIs, which take recheck 30 s, are judged by texts, in
+// formats.ts.
 const borrowed = ['hostname', 'ipv4', 'ipv6'] as const
 
 t.test('no format backtracks', async (t) => {
@@ -78,7 +79,8 @@ t.test('no format backtracks', async (t) => {
     if (each instanceof RegExp) t.equal(statusOf(each.source, each.flags), 'safe', name)
 })
 
-// V8 keeps a state for each repetition of a group, so one over a text of some megabytes may overflow the stack.
+// V8 keeps a state for each repetition of a group, so one over a text of some megabytes may overflow the
+// stack.
 const fillers = ['a', '1', '%41', '\\u0041', '.', ' ', '/', 'a.', '-', '=', ',a', '\n']
 const starts = ['', '"', 'a:']
 const engine = path.join(projectRoot, 'packages/engine/src')

@@ -99,7 +99,8 @@ t.test('a package that is imported late has its names', async (t) => {
     [],
   )
   t.ok(imported.length > 0)
-  // A chunk of one would have `default` alone. What asks for a machine's id is of a detector that is not used.
+  // A chunk of one would have `default` alone. What asks for a machine's id is of a detector that is not
+  // used.
   const withoutNames = programs.filter(({ text }) => text.includes('export default require_'))
   for (const { file } of withoutNames) t.match(file, /^getMachineId-/)
 })

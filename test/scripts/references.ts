@@ -1,4 +1,5 @@
-// One contract, inline and by every kind of `$ref`: neither contract:diff nor the client tells one from the other.
+// One contract, inline and by every kind of `$ref`: neither contract:diff nor the client tells one from the
+// other.
 
 import { clientTable } from 'contract-client/generate'
 import { diffContracts, lineOf } from 'contract-diff'

@@ -53,7 +53,10 @@ import { NumberPlaces } from './number-places.js'
 
 /** What of the client's package is in its code. */
 export interface ClientPackage {
-  /** The product that its requests name in `User-Agent` (RFC 9110, section 10.1.5): `animal-store-client/1.0.0`. */
+  /**
+   * The product that its requests name in `User-Agent` (RFC 9110, section 10.1.5):
+   * `animal-store-client/1.0.0`.
+   */
   readonly agent?: string
 }
 
@@ -367,7 +370,8 @@ function parameterOf(
   }
 }
 
-// Which names a field that is a parameter of its own can have, or cannot, because they are those of others or keys.
+// Which names a field that is a parameter of its own can have, or cannot, because they are those of others or
+// keys.
 function namesAround(
   location: string,
   { names, taken }: ParameterForm,

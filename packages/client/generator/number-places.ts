@@ -38,7 +38,8 @@ export class NumberPlaces {
   of(schema: unknown): Place | undefined {
     const read = new Set<string>()
     const place = this.#read(schema, read)
-    // A Set iterates over what is added meanwhile, too. Without recursion: a chain of references has any length.
+    // A Set iterates over what is added meanwhile, too. Without recursion: a chain of references has any
+    // length.
     for (const ref of read) {
       if (this.#raw.has(ref)) continue
       this.#raw.set(ref, this.#read(this.#schemaAt(ref), read))

@@ -1,5 +1,5 @@
-// The typed client of the contract: `import { createClient } from './index.js'`. It uses code generated from the
-// contract, and no code of the server.
+// The typed client of the contract: `import { createClient } from './index.js'`. It uses code generated from
+// the contract, and no code of the server.
 
 import {
   ApiError as AnyApiError,

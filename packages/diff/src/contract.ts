@@ -13,7 +13,8 @@
 // - oasdiff, which supports 3.1 since its 1.15, is a Go program; its name on npm is an empty placeholder.
 //   scripts/comparisons/diff compares its results with these.
 // - @netcracker/qubership-apihub-api-diff and openapi-changes are not on the registry.
-// None of them knows plans, sunsets and the status of an error code, which contracts of contract-engine promise.
+// None of them knows plans, sunsets and the status of an error code, which contracts of contract-engine
+// promise.
 
 import { addOmitted, resolved, withDecisions } from 'contract-engine/tools'
 import { compareWebhooks } from './callbacks.js'

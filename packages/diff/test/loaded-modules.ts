@@ -1,4 +1,5 @@
-// What a comparison loads: nothing that serves requests, because who compares contracts may have another server.
+// What a comparison loads: nothing that serves requests, because who compares contracts may have another
+// server.
 
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Compiles a project into dist/, incrementally, and bundles its programs. Where what builds it is not installed, as in
-// production, the build that is there runs.
+// Compiles a project into dist/, incrementally, and bundles its programs. Where what builds it is not
+// installed, as in production, the build that is there runs.
 'use strict'
 
 const { spawnSync } = require('node:child_process')

@@ -1,5 +1,6 @@
-// Bundles the programs of the service, each with all that it imports, in dist/service/: finding, reading and linking
-// 900 modules took half of the CPU of a start. Programs run the bundle; tests and tools, what the compiler writes.
+// Bundles the programs of the service, each with all that it imports, in dist/service/: finding, reading and
+// linking 900 modules took half of the CPU of a start. Programs run the bundle; tests and tools, what the
+// compiler writes.
 'use strict'
 
 const { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs')
@@ -7,7 +8,8 @@ const { createRequire } = require('node:module')
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 
-// Where a project, and what of packages is in its bundle, is. They are built in this repository, or installed.
+// Where a project, and what of packages is in its bundle, is. They are built in this repository, or
+// installed.
 function placesOf(root) {
   const from = createRequire(path.join(root, 'package.json'))
   const [engine, service] = ['contract-engine', 'contract-service'].map((name) =>
@@ -37,8 +39,8 @@ const options = {
 }
 
 /**
- * Bundles the programs of the project in a folder, if anything has changed. Rejects if one cannot be bundled; esbuild has
- * printed why.
+ * Bundles the programs of the project in a folder, if anything has changed. Rejects if one cannot be bundled;
+ * esbuild has printed why.
  */
 async function bundle(root) {
   const places = placesOf(root)
@@ -52,8 +54,8 @@ async function bundle(root) {
   const define = { bundledEngineVersion: JSON.stringify(version) } // the plan is of this engine
   const project = { absWorkingDir: root, outdir: folder, entryPoints: programs(places) }
   const { metafile } = await build({ ...options, ...project, plugins, define })
-  // New files, and those of the bundle before stay: running instances have the old ones open, or load them when they are
-  // asked for something.
+  // New files, and those of the bundle before stay: running instances have the old ones open, or load them
+  // when they are asked for something.
   rmSync(path.join(folder, 'static'), { recursive: true, force: true })
   cpSync(staticFiles, path.join(folder, 'static'), { recursive: true })
   cpSync(migrations, path.join(folder, 'migrations'), { recursive: true })
@@ -71,7 +73,8 @@ async function engineVersion({ engine }) {
   return built.engineVersion()
 }
 
-// The service, the commands of operators, and what else package.json starts: the project's own, and the package's.
+// The service, the commands of operators, and what else package.json starts: the project's own, and the
+// package's.
 function programs({ root, service }) {
   const { scripts = {} } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
   const started = Object.values(scripts).map((script) => /dist\/service\/(\S+)\.js/.exec(script)?.[1])
@@ -119,8 +122,8 @@ function removeAllBut({ root, folder }, outputs) {
       rmSync(path.join(folder, file))
 }
 
-// What is imported when it is needed stays a package: bundled, one in CommonJS would lose all its names but `default`. So
-// does what not every service installs.
+// What is imported when it is needed stays a package: bundled, one in CommonJS would lose all its names but
+// `default`. So does what not every service installs.
 const latePackages = ({ optional }) => ({
   name: 'late-packages',
   setup({ onResolve }) {
@@ -130,8 +133,8 @@ const latePackages = ({ optional }) => ({
   },
 })
 
-// What Fastify requires once it compiles a schema or injects a request, of which the service does neither: Ajv's compiler,
-// and a second one of serializers, a third of all text that each start would read.
+// What Fastify requires once it compiles a schema or injects a request, of which the service does neither:
+// Ajv's compiler, and a second one of serializers, a third of all text that each start would read.
 const unneededOfFastify = {
   name: 'unneeded-of-fastify',
   setup({ onResolve }) {
@@ -140,8 +143,8 @@ const unneededOfFastify = {
   },
 }
 
-// A stack trace names the file of a package, and its first line. Maps with the right ones are six times the size, and pino
-// has Node 22 and newer read them at each start, into 50 MB.
+// A stack trace names the file of a package, and its first line. Maps with the right ones are six times the
+// size, and pino has Node 22 and newer read them at each start, into 50 MB.
 const mapsOfPackages = {
   name: 'maps-of-packages',
   setup({ onLoad }) {

@@ -1,5 +1,5 @@
-// Bundles a tool with all that it imports into one script, of which V8 can keep what it has compiled; of modules
-// Node 20 cannot.
+// Bundles a tool with all that it imports into one script, of which V8 can keep what it has compiled; of
+// modules Node 20 cannot.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,4 +1,5 @@
-// The compiler of a project: that of TypeScript 7, if it is installed as `@typescript/native`, else that of `typescript`.
+// The compiler of a project: that of TypeScript 7, if it is installed as `@typescript/native`, else that of
+// `typescript`.
 'use strict'
 
 const { createRequire } = require('node:module')
@@ -25,7 +26,10 @@ function folderOf(from, name) {
   }
 }
 
-/** What of the dependencies that build a project is not installed, and the option that installs it; undefined if all is. */
+/**
+ * What of the dependencies that build a project is not installed, and the option that installs it; undefined
+ * if all is.
+ */
 function missingOf(root) {
   // `npm ci` omits development dependencies with NODE_ENV=production or --omit=dev. The native compiler's
   // program is an optional one, for this platform, which --omit=optional omits.

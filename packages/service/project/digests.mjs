@@ -1,5 +1,5 @@
-// Whether files are as they were, by what they contain: times differ between checkouts, and may be equal where
-// contents differ.
+// Whether files are as they were, by what they contain: times differ between checkouts, and may be equal
+// where contents differ.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'

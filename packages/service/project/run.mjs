@@ -1,6 +1,6 @@
-// Runs a tool of this package: node run.mjs generate [arguments]. It is bundled in the project's dist/tools/ when
-// one of its modules has changed, and what V8 has compiled of the bundle is kept: to find, translate and compile the 1,100 modules
-// of `generate` takes twice the processor of its work.
+// Runs a tool of this package: node run.mjs generate [arguments]. It is bundled in the project's dist/tools/
+// when one of its modules has changed, and what V8 has compiled of the bundle is kept: to find, translate and
+// compile the 1,100 modules of `generate` takes twice the processor of its work.
 
 import { isAscii } from 'node:buffer'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,9 @@ import { digestOf, digestOfFile, isCurrent, packageList, root } from './digests.
 
 const folder = path.join(root, 'dist/tools')
 
-/** The bundle of a tool and its text, made again unless it is that of its sources and packages as they are. */
+/**
+ * The bundle of a tool and its text, made again unless it is that of its sources and packages as they are.
+ */
 async function bundleOf(name) {
   const files = { bundle: path.join(folder, `${name}.cjs`), record: path.join(folder, `${name}.json`) }
   const { packages, inputs = {}, digest } = readRecord(files.record)

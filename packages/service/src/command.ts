@@ -1,5 +1,5 @@
-// What a command of a team's own is made of, such as one that fills its tables: run as a process with a usage, on
-// the service's database, whether the service runs or not.
+// What a command of a team's own is made of, such as one that fills its tables: run as a process with a
+// usage, on the service's database, whether the service runs or not.
 
 export { print, type Stream } from 'contract-engine/lib/terminal'
 export {

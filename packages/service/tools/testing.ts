@@ -1,4 +1,5 @@
-// For the tests of a project: its service as it is built, on a database of its own, and what its contract says.
+// For the tests of a project: its service as it is built, on a database of its own, and what its contract
+// says.
 
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -34,8 +35,8 @@ export interface TestService {
   /** Calls an operation by its path below the prefix, with the key as the contract has it sent. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
   /**
-   * Sends a request of an operation: with the values that the contract gives as examples, or with others that its
-   * schemas allow, and with the key.
+   * Sends a request of an operation: with the values that the contract gives as examples, or with others that
+   * its schemas allow, and with the key.
    */
   send(operation: Operation): Promise<Response>
 }
@@ -48,8 +49,8 @@ interface Test {
 type Environment = Readonly<Record<string, string>>
 
 /**
- * Starts the service of the project, as `contract-service build` has made it. The end of the test stops it, and
- * removes its database.
+ * Starts the service of the project, as `contract-service build` has made it. The end of the test stops it,
+ * and removes its database.
  * @param environment variables beside those for a database of its own
  * @throws {Error} with what the service says, if it does not start
  */

@@ -9,8 +9,9 @@ import t from 'tap'
 import { isNightly } from './nightly.js'
 import { collectWarnings } from './warnings.js'
 
-// Seconds of CPU of a program, with those of what it starts: three times what the longest takes on two busy cores of
-// a server, since machines differ by as much. What takes more goes to `slow/`, or a tenth of it by day (nightly.ts).
+// Seconds of CPU of a program, with those of what it starts: three times what the longest takes on two busy
+// cores of a server, since machines differ by as much. What takes more goes to `slow/`, or a tenth of it by
+// day (nightly.ts).
 const cpuMax = 300
 const slowCpuMax = 700
 

@@ -1,5 +1,5 @@
-// Spares glue its validator in tests, which mount a contract hundreds of times: compiling the schema of OpenAPI
-// takes more CPU than the rest of a mount. A server that is not bundled lets glue validate.
+// Spares glue its validator in tests, which mount a contract hundreds of times: compiling the schema of
+// OpenAPI takes more CPU than the rest of a mount. A server that is not bundled lets glue validate.
 
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { mark } from 'contract-engine/valid-specification'

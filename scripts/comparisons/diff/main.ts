@@ -1,5 +1,5 @@
-// Compares contract:diff with oasdiff, if installed: the breaking edits each finds, and its false alarms. With
-// `--all` it lists each edit, with `--only TEXT` it has those whose description contains the text.
+// Compares contract:diff with oasdiff, if installed: the breaking edits each finds, and its false alarms.
+// With `--all` it lists each edit, with `--only TEXT` it has those whose description contains the text.
 
 import { parseArgs } from 'node:util'
 import { contractDiff, isOasdiffInstalled, type Kind, oasdiff, readEdits, type Tool } from './comparison.js'

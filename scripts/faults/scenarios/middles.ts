@@ -1,5 +1,5 @@
-// Statements that fail in their middle, behind rows that are sent already. Each response is compared with what
-// its request asked for.
+// Statements that fail in their middle, behind rows that are sent already. Each response is compared with
+// what its request asked for.
 
 import { createApiKey, hashApiKey } from 'contract-service/internal/auth/api-key'
 import { customPlan, readServiceContract } from 'contract-service/internal/auth/plans'

@@ -39,7 +39,8 @@ async function statementOf(run: (sql: Sql) => Promise<unknown>): Promise<Stateme
     Object.assign(statement, { text, values })
     return []
   }
-  // The functions use only the tagged template of postgres.js, constant parts of it, and whole texts with values.
+  // The functions use only the tagged template of postgres.js, constant parts of it, and whole texts with
+  // values.
   await run(note as unknown as Sql).catch(() => {}) // it has no page
   return statement
 }

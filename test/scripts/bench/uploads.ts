@@ -1,4 +1,5 @@
-// The memory of many uploads at once, in a process of its own: a small version of scripts/bench/uploads/main.ts.
+// The memory of many uploads at once, in a process of its own: a small version of
+// scripts/bench/uploads/main.ts.
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -6,7 +7,8 @@ import { isNightly } from 'contract-testing/nightly'
 import t from 'tap'
 import { measureUploads, startUploadServer } from '../../../scripts/bench/uploads/measure.js'
 
-// All of the bodies would take 400 MB. What one run uses more than another, as V8 collects, is far less than this.
+// All of the bodies would take 400 MB. What one run uses more than another, as V8 collects, is far less than
+// this.
 const uploads = { count: 40, bytes: 10_000_000 }
 const moreMax = 150_000_000
 

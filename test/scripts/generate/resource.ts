@@ -170,7 +170,8 @@ components:
       lid: { type: object }
 `)
 
-// Forms that others choose: bodies without a name, a page without a default, a change that responds with nothing.
+// Forms that others choose: bodies without a name, a page without a default, a change that responds with
+// nothing.
 const shelves = adding(`
 codes: { shelf_not_found: 404 }
 paths:

@@ -1,5 +1,5 @@
-// contract-diff as its users get it: the tarballs, installed by npm in a folder without a server, where the blocks of
-// its page run as printed; and what its manifest declares.
+// contract-diff as its users get it: the tarballs, installed by npm in a folder without a server, where the
+// blocks of its page run as printed; and what its manifest declares.
 
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'

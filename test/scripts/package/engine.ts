@@ -1,5 +1,5 @@
-// The engine as its users get it: the tarball, installed by npm in an empty folder, where the example of its page runs
-// as printed; and what its manifest declares.
+// The engine as its users get it: the tarball, installed by npm in an empty folder, where the example of its
+// page runs as printed; and what its manifest declares.
 
 import { execFile, spawn } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,8 @@ const run = promisify(execFile)
 const built = path.join(projectRoot, 'packages/engine')
 
 const readme = readFileSync(path.join(built, 'README.md'), 'utf8')
-// By day the compiler of TypeScript 7 in the place of the one that the pages install, which takes ten times as long.
+// By day the compiler of TypeScript 7 in the place of the one that the pages install, which takes ten times
+// as long.
 const native = path.join(projectRoot, 'node_modules/@typescript/native/lib/tsc.js')
 const asTried = (text: string) => (isNightly ? text : text.replace('npx tsc', `node '${native}'`))
 // Commands, and files, which begin with their name.
@@ -305,8 +306,8 @@ function compile(texts: readonly string[]): string[][] {
   return files.map((file) => problems.filter((problem) => problem.startsWith(`${file}:`)))
 }
 
-// A program without skipLibCheck has all errors of one with it; the pages compile the first example with the types
-// of browsers, too.
+// A program without skipLibCheck has all errors of one with it; the pages compile the first example with the
+// types of browsers, too.
 const ofNode = ['--types', 'node']
 const withNode: readonly [compiler: string, ...options: string[]][] = [
   ['5', '--lib', 'es2023', ...ofNode],

@@ -1,5 +1,5 @@
-// References, and what they must refer to: of another kind, what stands there would be read as an object without
-// fields, and nothing would be validated.
+// References, and what they must refer to: of another kind, what stands there would be read as an object
+// without fields, and nothing would be validated.
 
 import type { Pointer, Problem } from './contract-error.js'
 import { pointerKeys } from './pointer.js'

@@ -134,9 +134,9 @@ export interface ParameterForm {
     | 'whole'
   readonly explode: boolean
   /**
-   * From one text: JSON, the text itself, a list, that of a header, or an object, either `name=value` or names
-   * and values in turn. From a text for each element: a list, or a single value if there is one. From texts
-   * with names of their own: an object, of `fields` or in brackets. Or from the whole query.
+   * From one text: JSON, the text itself, a list, that of a header, or an object, either `name=value` or
+   * names and values in turn. From a text for each element: a list, or a single value if there is one. From
+   * texts with names of their own: an object, of `fields` or in brackets. Or from the whole query.
    */
   readonly read:
     | ('json' | 'text' | 'list' | 'headerList' | 'pairs' | 'turns')

@@ -263,8 +263,8 @@ export function asksForUnevaluated(schema: Schema): boolean {
 }
 
 /**
- * An object or array with `change` applied to each member or item: a copy, or the same one if nothing in it is
- * replaced.
+ * An object or array with `change` applied to each member or item: a copy, or the same one if nothing in it
+ * is replaced.
  */
 export function changedMembers(
   value: object,

@@ -1,5 +1,5 @@
-// Where a value stands in a document, which decides how it is read (as a schema, a map, data), and the one walk
-// over a document, of which every pass that reads or changes all of it is a visitor.
+// Where a value stands in a document, which decides how it is read (as a schema, a map, data), and the one
+// walk over a document, of which every pass that reads or changes all of it is a visitor.
 
 import type { Pointer } from './contract-error.js'
 import { changedMembers, schemaKeywords } from './keywords.js'
@@ -126,16 +126,22 @@ export function placeAt(document: object, at: Pointer): Place {
   }, wholeDocument)
 }
 
-/** Goes into an object or array: it with what stands in place of its members; itself, if nothing is replaced. */
+/**
+ * Goes into an object or array: it with what stands in place of its members; itself, if nothing is replaced.
+ */
 export type Within = (value: object, place: Place) => object
 
-/** What stands in place of an object or array: `within` of it, changed before or after; or it is not entered. */
+/**
+ * What stands in place of an object or array: `within` of it, changed before or after; or it is not entered.
+ */
 export type Visit = (value: object, place: Place, within: Within) => unknown
 
 export interface WalkOptions {
   /** Of the value that is walked over. */
   readonly place?: Place
-  /** What stands in place of any other value: of a text, a number, `true`; and of data, unless it is entered. */
+  /**
+   * What stands in place of any other value: of a text, a number, `true`; and of data, unless it is entered.
+   */
   readonly other?: (value: unknown, place: Place) => unknown
   readonly entersData?: boolean
 }

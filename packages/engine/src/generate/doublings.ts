@@ -1,6 +1,7 @@
-// Schemas that apply themselves to a part of a value twice: by alternatives that nothing tells apart, or by two
-// parts of an `allOf`. Each level of a value then doubles the work. The server bounds it in steps
-// (runtime/steps.ts), so it would refuse a deep value: without a warning, a client would be the first to know.
+// Schemas that apply themselves to a part of a value twice: by alternatives that nothing tells apart, or by
+// two parts of an `allOf`. Each level of a value then doubles the work. The server bounds it in steps
+// (runtime/steps.ts), so it would refuse a deep value: without a warning, a client would be the first to
+// know.
 
 import { referencesIn } from '../document/component-kinds.js'
 import type { Schema } from '../document/contract.js'

@@ -1,6 +1,6 @@
-// Helper types that go through all of a value, such as `Readable`, and lists: TypeScript resolves the items of
-// an array when they are looked into, but those of a tuple, and what a mapped type makes of an array, at once,
-// which for a list of itself has no end.
+// Helper types that go through all of a value, such as `Readable`, and lists: TypeScript resolves the items
+// of an array when they are looked into, but those of a tuple, and what a mapped type makes of an array, at
+// once, which for a list of itself has no end.
 
 // Of tuples that have themselves with nothing around: what is deeper is as in the schema.
 const tupleDepthMax = 6

@@ -135,7 +135,10 @@ export interface ArrivingFile<Name extends string> {
   readonly file: ByteStream
 }
 
-/** The fields of a form, and its files in the order in which they arrive: \`for await (const { name, type, file } of body)\`. */
+/**
+ * The fields of a form, and its files in the order in which they arrive: \`for await (const { name, type,
+ * file } of body)\`.
+ */
 export type WithArrivingFiles<Form, Names extends string> = {
   [Name in keyof Form as Name extends Names ? never : Name]: Form[Name]
 } & AsyncIterable<ArrivingFile<Names>>
@@ -161,9 +164,13 @@ export interface CountedItems<Item> extends AsyncIterable<Item> {
   readonly error: Error | undefined
 }
 
-/** The items of a body while they arrive, to be read once: at the first that is invalid, the request fails. */
+/**
+ * The items of a body while they arrive, to be read once: at the first that is invalid, the request fails.
+ */
 export interface ArrivingItems<Item> extends AsyncIterable<Item> {
-  /** Goes on behind those that are invalid, and keeps the first of what is wrong with them (by default 20). */
+  /**
+   * Goes on behind those that are invalid, and keeps the first of what is wrong with them (by default 20).
+   */
   counted(options?: { readonly errorsMax?: number }): CountedItems<Item>
 }
 

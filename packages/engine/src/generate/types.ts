@@ -381,8 +381,8 @@ function withConditional(reader: Reader, schema: SchemaNode): SchemaNode {
 }
 
 // What requires a field which another part declares has the type of that one: with any value, their
-// intersection would be a type that is not assignable to itself. For a field of an `allOf`, openapi-typescript
-// would have a type of all its fields, which may not have itself.
+// intersection would be a type that is not assignable to itself. For a field of an `allOf`,
+// openapi-typescript would have a type of all its fields, which may not have itself.
 function withRequiredParts(reader: Reader, schema: SchemaNode): SchemaNode {
   const inherited = Object.assign({}, ...nodesOf(schema.allOf).map((each) => fieldsOf(reader, each)))
   const declared: Fields = { ...inherited, ...nodeOf(schema.properties) }

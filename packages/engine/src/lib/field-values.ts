@@ -1,5 +1,6 @@
-// The values of header fields: their lists, their parameters and their entity tags (RFC 9110, sections 5.6 and
-// 8.8.3). Whoever reads one reads it here, so that no two parts of a server take a text for different things.
+// The values of header fields: their lists, their parameters and their entity tags (RFC 9110, sections 5.6
+// and 8.8.3). Whoever reads one reads it here, so that no two parts of a server take a text for different
+// things.
 
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -8,8 +9,8 @@ export interface Parameters {
   /** As they are written, without quotes, by their names in lower case. */
   readonly values: ReadonlyMap<string, string>
   /**
-   * What is wrong with one, the worst first: it is there twice; it has a quotation mark in the wrong place, so
-   * that its end is unknown; it has no name or no value, and is left out.
+   * What is wrong with one, the worst first: it is there twice; it has a quotation mark in the wrong place,
+   * so that its end is unknown; it has no name or no value, and is left out.
    */
   readonly fault: 'repeated' | 'quotes' | 'incomplete' | undefined
 }
@@ -95,8 +96,8 @@ export function splitAt(text: string, separator: ',' | ';'): string[] {
 }
 
 /**
- * How many bytes the body of a request has: 0 if it has none (RFC 9112, section 6.3). Undefined if it comes in
- * chunks: as many as arrive.
+ * How many bytes the body of a request has: 0 if it has none (RFC 9112, section 6.3). Undefined if it comes
+ * in chunks: as many as arrive.
  */
 export function bodyLength(headers: IncomingHttpHeaders): number | undefined {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined

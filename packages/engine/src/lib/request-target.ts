@@ -1,5 +1,5 @@
-// A request target: its path, and its query, as forms write it: `+` is a blank. Validation, keys and links read
-// it here.
+// A request target: its path, and its query, as forms write it: `+` is a blank. Validation, keys and links
+// read it here.
 
 import { splitPair } from './texts.js'
 
@@ -35,7 +35,9 @@ export function decode(text: string): string | undefined {
   }
 }
 
-/** The same, but for what is not UTF-8, which validation refuses: that stays encoded, as Fastify leaves it. */
+/**
+ * The same, but for what is not UTF-8, which validation refuses: that stays encoded, as Fastify leaves it.
+ */
 export function decodedOrSent(text: string): string {
   return decode(text) ?? spaced(text)
 }

@@ -1,4 +1,5 @@
-// The checks of a request before its handler runs, as hooks of its operation's route, and those of mount's own.
+// The checks of a request before its handler runs, as hooks of its operation's route, and those of mount's
+// own.
 
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Operation } from '../document/contract.js'

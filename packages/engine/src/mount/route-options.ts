@@ -112,8 +112,8 @@ interface Judged {
   readonly judge: FunctionName
 }
 
-// The parts that Fastify validates: of a body, it compares these types with the one that checkMediaType gives it.
-// Cookies are validated where they are read, and items one by one.
+// The parts that Fastify validates: of a body, it compares these types with the one that checkMediaType gives
+// it. Cookies are validated where they are read, and items one by one.
 function judgedParts({ judges: { cookies: _, ...judges }, body }: Operation) {
   const parts = Object.entries(judges).map(([part, judge]): [string, Judged] => [part, { judge }])
   const content = bodyJudges(body).map(([mediaType, judge]) => [mediaType, { schema: { judge } }])

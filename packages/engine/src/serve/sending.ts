@@ -1,6 +1,6 @@
-// Sends responses, and what the handler of a route gives Fastify to wait for. Of a promise, Fastify (5.12) makes another, and
-// waits for the reply that it resolves with until its connection has taken all of it: a response that is sent
-// at once needs neither.
+// Sends responses, and what the handler of a route gives Fastify to wait for. Of a promise, Fastify (5.12)
+// makes another, and waits for the reply that it resolves with until its connection has taken all of it: a
+// response that is sent at once needs neither.
 
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'

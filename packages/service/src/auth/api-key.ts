@@ -1,5 +1,6 @@
-// The format of API keys: the project's prefix, 30 random base62 characters, and a CRC-32 of both in 6 more. The checksum
-// rejects a mistyped key without a query, and lets secret scanners recognize a key with certainty.
+// The format of API keys: the project's prefix, 30 random base62 characters, and a CRC-32 of both in 6 more.
+// The checksum rejects a mistyped key without a query, and lets secret scanners recognize a key with
+// certainty.
 
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'

@@ -1,6 +1,6 @@
-// A feed: what is added to a table, for any number of readers, who miss nothing. Once a second an instance reads
-// what is new for all its readers, and behind a full page as soon as one of them has taken it; each instance asks
-// by itself, and a reader may go on at another one.
+// A feed: what is added to a table, for any number of readers, who miss nothing. Once a second an instance
+// reads what is new for all its readers, and behind a full page as soon as one of them has taken it; each
+// instance asks by itself, and a reader may go on at another one.
 //
 // By polls, not LISTEN: that takes a connection of its own, which a pooler has none of, and NOTIFY has all
 // commits wait for each other.

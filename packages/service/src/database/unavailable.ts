@@ -77,8 +77,8 @@ export function isDataException(error: unknown): boolean {
 }
 
 /**
- * A text that PostgreSQL cannot have: with NUL, or with half of a surrogate pair, of which the driver would send
- * another character. The code is the one PostgreSQL has for the former.
+ * A text that PostgreSQL cannot have: with NUL, or with half of a surrogate pair, of which the driver would
+ * send another character. The code is the one PostgreSQL has for the former.
  */
 export class UnstorableText extends Error {
   override name = 'UnstorableText'

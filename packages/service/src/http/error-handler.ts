@@ -38,7 +38,8 @@ export function createServiceErrorHandler(
 // Someone has to make room: until then, a client would send its file in vain.
 const fullDiskSeconds = 600
 
-// What a handler hands on to the database that has no name of its own in the request, such as a part of a text.
+// What a handler hands on to the database that has no name of its own in the request, such as a part of a
+// text.
 function refusal(error: unknown, request: FastifyRequest): unknown {
   if (error instanceof UnstorableText) return unstorable(error)
   if (error instanceof StorageError && error.isFull) return unavailable(error, fullDiskSeconds)

@@ -13,8 +13,8 @@ declare module 'fastify' {
 
 /**
  * Makes `close` finish in spite of keep-alive: once closing, every response has `Connection: close`, and a
- * connection without a request is closed. Added behind all that `close` must do first: Fastify stops listening
- * after the last hook, and what is not accepted by then is reset.
+ * connection without a request is closed. Added behind all that `close` must do first: Fastify stops
+ * listening after the last hook, and what is not accepted by then is reset.
  */
 export function addGracefulClose(app: FastifyInstance, lifetimes: Lifetimes): void {
   const open = watchConnections(app.server)

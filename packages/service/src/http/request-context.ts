@@ -12,8 +12,8 @@ type Context = HandlerContext<Client | undefined, string, object>
 
 /**
  * Returns a function that makes the context of a handler. An operation that writes has the statements of the
- * transaction that wraps it; a safe one has no transaction, and reads, on standbys if there are any, until its
- * request ends.
+ * transaction that wraps it; a safe one has no transaction, and reads, on standbys if there are any, until
+ * its request ends.
  */
 export function createContexts(
   operations: readonly Operation[],

@@ -1,6 +1,6 @@
-// The log of requests. Each has one line: method, route, status, durations and the caller. Headers and the URL
-// are not logged, because either may contain a credential. Its other lines have the request id, too, and all
-// have the id of the client's trace.
+// The log of requests. Each has one line: method, route, status, durations and the caller. Headers and the
+// URL are not logged, because either may contain a credential. Its other lines have the request id, too, and
+// all have the id of the client's trace.
 
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'

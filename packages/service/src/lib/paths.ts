@@ -16,7 +16,9 @@ const here = findRoot(import.meta.dirname)
 const isBundled =
   JSON.parse(readFileSync(path.join(here, 'package.json'), 'utf8')).name !== 'contract-service'
 
-/** The project's root: that of the bundle, or the nearest folder with a package.json, from the working one. */
+/**
+ * The project's root: that of the bundle, or the nearest folder with a package.json, from the working one.
+ */
 export const projectRoot: string = isBundled ? here : findRoot(process.cwd())
 
 const written = path.join(projectRoot, contractName)

@@ -3,8 +3,8 @@
 import { RequestError } from 'contract-engine'
 
 /**
- * What the client has seen is no longer so, or cannot be told from what it sends, if a proxy has rewritten its
- * entity tag: 412 (RFC 9110, section 15.5.13).
+ * What the client has seen is no longer so, or cannot be told from what it sends, if a proxy has rewritten
+ * its entity tag: 412 (RFC 9110, section 15.5.13).
  */
 export function preconditionFailed(isRewritten = false): RequestError {
   const message = isRewritten

@@ -1,5 +1,5 @@
-// The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): what a request with one has to have in
-// common with its repetitions, and for how long.
+// The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): what a request with one has to have
+// in common with its repetitions, and for how long.
 
 import { type Operation, requestParts } from 'contract-engine'
 import type { FastifyRequest } from 'fastify'

@@ -1,5 +1,5 @@
-// Idempotency keys and the responses stored for them, in PostgreSQL: the transaction of a request also claims its
-// key and stores the response, which a request with the same key gets again.
+// Idempotency keys and the responses stored for them, in PostgreSQL: the transaction of a request also claims
+// its key and stores the response, which a request with the same key gets again.
 
 import type { RequestError, SerializedResponse } from 'contract-engine'
 import type { Sql } from '../database/database.js'
@@ -81,15 +81,15 @@ function outcomeOf(stored: StoredResponse, request: KeyedRequest): Outcome {
   return fingerprint === stored.fingerprint ? replay(stored) : reused()
 }
 
-// Nothing was done, because the client had to read again first (RFC 9110, section 13.2.1): with what it has read
-// since, the key is that of the same request. The release before has stored such responses.
+// Nothing was done, because the client had to read again first (RFC 9110, section 13.2.1): with what it has
+// read since, the key is that of the same request. The release before has stored such responses.
 function isPrecondition({ status }: SerializedResponse): boolean {
   return status === 412 || status === 428
 }
 
 /**
- * Stores the responses of calls that have claimed their keys with the COMMIT of the transaction, unless they are
- * of status 5xx, or a precondition was not met.
+ * Stores the responses of calls that have claimed their keys with the COMMIT of the transaction, unless they
+ * are of status 5xx, or a precondition was not met.
  * @param responses one for each call
  */
 export function store(

@@ -1,4 +1,5 @@
-// The process of a service: reads the configuration, opens the database, serves until asked to stop, and exits.
+// The process of a service: reads the configuration, opens the database, serves until asked to stop, and
+// exits.
 
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'

@@ -68,7 +68,9 @@ export function windowState(current: number, ttl: number, max: number): WindowSt
   return { max, remaining: Math.max(0, max - current), ttl, isExceeded: current > max }
 }
 
-/** A fixed window in memory, which opens with its first request. All its methods take the time of the request. */
+/**
+ * A fixed window in memory, which opens with its first request. All its methods take the time of the request.
+ */
 export class Window {
   #count = 0
   #endsAt = 0

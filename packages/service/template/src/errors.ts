@@ -1,4 +1,5 @@
-// An own form of errors, for a contract that declares neither { code, message, status } nor problems (RFC 9457).
+// An own form of errors, for a contract that declares neither { code, message, status } nor problems (RFC
+// 9457).
 
 import type { ErrorBodyOf } from 'contract-engine'
 import type { ErrorBody } from '../generated/operations.js'

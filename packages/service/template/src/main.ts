@@ -1,5 +1,5 @@
-// The service: what this team writes, run by contract-service. It finds the contract and the migrations in the
-// project.
+// The service: what this team writes, run by contract-service. It finds the contract and the migrations in
+// the project.
 
 import { start } from 'contract-service'
 import { handlers } from '../generated/handlers.js'

@@ -1,5 +1,5 @@
-// A request of each operation, made of the contract's examples, gets a response that the contract allows, or 501
-// while its handler is a stub. A handler that returns anything else fails with 500.
+// A request of each operation, made of the contract's examples, gets a response that the contract allows, or
+// 501 while its handler is a stub. A handler that returns anything else fails with 500.
 
 import { startService } from 'contract-service/testing'
 import t from 'tap'

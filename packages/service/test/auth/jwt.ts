@@ -13,7 +13,9 @@ import { LoadShedder } from '../../src/middleware/load-shedding.js'
 import { callerOf, contractOfPartner, createCheck, createJwtCheck, demand } from '../fixtures/checks.js'
 import { audience, createSigningKey, startIssuer } from '../fixtures/issuer.js'
 
-/** A check of an issuer's tokens, with the environment's variables, and clocks that only move when told to. */
+/**
+ * A check of an issuer's tokens, with the environment's variables, and clocks that only move when told to.
+ */
 async function setUp(t: Test, options: JwtOptions = {}) {
   const issuer = await startIssuer(t)
   const clocks = stopClocks(t)

@@ -1,4 +1,5 @@
-// Tokens of a real OpenID provider, over TLS: logins by client credentials, its rotation of keys, its outages.
+// Tokens of a real OpenID provider, over TLS: logins by client credentials, its rotation of keys, its
+// outages.
 
 import https from 'node:https'
 import { stopClocks } from 'contract-testing/clocks'

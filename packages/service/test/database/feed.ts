@@ -1,4 +1,5 @@
-// A feed on a table of its own: who reads it misses nothing, whatever is committed late, at whichever instance.
+// A feed on a table of its own: who reads it misses nothing, whatever is committed late, at whichever
+// instance.
 
 import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'

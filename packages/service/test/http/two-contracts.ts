@@ -1,5 +1,5 @@
-// A service of two contracts: each admits and counts its callers by itself, and nothing of one is taken for what the
-// other calls by the same name.
+// A service of two contracts: each admits and counts its callers by itself, and nothing of one is taken for
+// what the other calls by the same name.
 
 import { mount, RequestError } from 'contract-engine'
 import { stopClocks } from 'contract-testing/clocks'

@@ -110,7 +110,8 @@ for (const [title, headers] of [
     t.match(connection.received, /^HTTP\/1.1 503 /)
   })
 
-// The rate is looked at after 1 s and 2 s; by then the connection has been silent for longer than both limits.
+// The rate is looked at after 1 s and 2 s; by then the connection has been silent for longer than both
+// limits.
 for (const [title, url, limits] of [
   ['a short time for handlers', '/open-photos', { HANDLER_TIMEOUT_MS: '200' }],
   ['no rate', '/open-photos', { HANDLER_TIMEOUT_MS: '200', UPLOAD_RATE_MIN: '0' }],

@@ -170,8 +170,8 @@ async function copyTo(folder: string, places: Places): Promise<void> {
   }
 }
 
-// What the modules of the service know of a project is that of the working folder, when they are loaded. Errors name
-// the files as they were given, warnings as they are in the project from now on.
+// What the modules of the service know of a project is that of the working folder, when they are loaded.
+// Errors name the files as they were given, warnings as they are in the project from now on.
 async function generateIn(
   stage: string,
   places: Places,

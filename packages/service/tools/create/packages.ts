@@ -1,4 +1,5 @@
-// The packages that a project installs. Those of a checkout, which no registry has, are tarballs in its folder.
+// The packages that a project installs. Those of a checkout, which no registry has, are tarballs in its
+// folder.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readFile } from 'node:fs/promises'

@@ -63,8 +63,8 @@ function isOther(line: string): boolean {
   return /^(test|scripts)\//.test(line)
 }
 
-// Outside the terminal's process group, which gets Ctrl-C. What runs starts the compiler itself: both are of a
-// group of their own.
+// Outside the terminal's process group, which gets Ctrl-C. What runs starts the compiler itself: both are of
+// a group of their own.
 async function compile(root: string, args: readonly string[], stopping?: AbortSignal): Promise<string> {
   stopping?.throwIfAborted()
   const { program, isNative, env } = compilerOf(root)

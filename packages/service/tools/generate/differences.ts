@@ -74,8 +74,8 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
       const isWritten = (operation: Operation) => {
         const text = handlers.get(operation.name)
         if (text !== undefined) return !isStubText(text)
-        // An operation may be added without responses, and with a declared security scheme that the server does
-        // not check yet.
+        // An operation may be added without responses, and with a declared security scheme that the server
+        // does not check yet.
         if (operation.responses.size === 0) return false
         const isMistaken = operation.security.flat().some(({ name }) => !contract.securitySchemes.has(name))
         return !isAdopted && (isMistaken || unmetIn(operation, contract, listed).length === 0)

@@ -7,7 +7,9 @@ import type { ErrorBodyOf } from 'contract-engine'
 
 const require = createRequire(import.meta.url)
 
-/** What src/errors.ts exports as `errorBody`. Undefined without the file. @throws {Error} what its code throws */
+/**
+ * What src/errors.ts exports as `errorBody`. Undefined without the file. @throws {Error} what its code throws
+ */
 export function readErrorBody(root: string): ErrorBodyOf | undefined {
   const file = path.join(root, 'src/errors.ts')
   if (!existsSync(file)) return undefined

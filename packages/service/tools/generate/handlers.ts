@@ -45,7 +45,8 @@ export function generateStub({ name, method, path, summary }: Operation): string
   return `import { notImplemented } from './handler.js'
 
 // To implement it, replace the constant by a function, with these types of './handler.js': export async
-// function ${name}(request: Request<'${name}'>, context: Context<'${name}'>): Promise<Response<'${name}'>> { … }
+// function ${name}(request: Request<'${name}'>, context: Context<'${name}'>): Promise<Response<'${name}'>> {
+// … }
 
 /** ${title}. */
 export const ${name} = notImplemented('${name}')

@@ -1,6 +1,7 @@
 // openapi.yaml -> generated/: the types of its schemas, the request and response types of each operation, the
 // map of handlers, the client, and the contract in one file; and a stub in src/handlers/ for each operation
-// without a handler. `--check` writes nothing and fails if anything differs, `--resource` proposes a resource.
+// without a handler. `--check` writes nothing and fails if anything differs, `--resource` proposes a
+// resource.
 
 import { parseArgs } from 'node:util'
 import { unjudged } from 'contract-engine/generate'

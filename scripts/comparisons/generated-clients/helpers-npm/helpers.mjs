@@ -1,5 +1,5 @@
-// Helpers that repeat requests: as one begins with each, and with the setting that fits this service, whose text is
-// that of the page. Each sends a request, and returns its status or throws.
+// Helpers that repeat requests: as one begins with each, and with the setting that fits this service, whose
+// text is that of the page. Each sends a request, and returns its status or throws.
 
 import {
   createDefaultHttpClient,
@@ -20,7 +20,8 @@ import { retry as wretchRetry } from 'wretch/middlewares'
 
 const statusOf = async (response) => (await response).status
 
-// By name: how a request is sent with these options, those that one begins with, and the text of those that fit.
+// By name: how a request is sent with these options, those that one begins with, and the text of those that
+// fit.
 const table = {
   got: [
     (options) => async (url, init) =>

@@ -1,5 +1,5 @@
-// Prints a row of docs/using-the-api.md for each helper, as measured. Exits with 1 if one is not in the page, which is
-// the argument, or if a setting does not help.
+// Prints a row of docs/using-the-api.md for each helper, as measured. Exits with 1 if one is not in the page,
+// which is the argument, or if a setting does not help.
 
 import { readFileSync } from 'node:fs'
 import './time.mjs'

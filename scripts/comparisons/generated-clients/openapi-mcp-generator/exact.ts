@@ -1,5 +1,5 @@
-// Exact integers for the server of openapi-mcp-generator, in place of its src/auth.ts. The contract that it was
-// generated from has int64 as text, because a tool's arguments are JSON, of which it reads numbers with
+// Exact integers for the server of openapi-mcp-generator, in place of its src/auth.ts. The contract that it
+// was generated from has int64 as text, because a tool's arguments are JSON, of which it reads numbers with
 // `JSON.parse`. A response stays the text that the service sent.
 
 import axios from 'axios'

@@ -1,5 +1,5 @@
-// A session with the tools that openapi-mcp-generator makes, as a language model has them: a description of each,
-// and the text of a response. Exits with 1 at the first unexpected result.
+// A session with the tools that openapi-mcp-generator makes, as a language model has them: a description of
+// each, and the text of a response. Exits with 1 at the first unexpected result.
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'

@@ -1,5 +1,5 @@
-// Those sessions of scripts/comparisons/generated-clients that need nothing but npm, pip or Go, for real; the one of merge
-// patches also runs the clients of other tools that are installed.
+// Those sessions of scripts/comparisons/generated-clients that need nothing but npm, pip or Go, for real; the
+// one of merge patches also runs the clients of other tools that are installed.
 
 import { runProgram } from 'contract-service/fixtures/process'
 import t from 'tap'

@@ -1,5 +1,5 @@
-// Names the functions of a contract: what is read from its files -> the same, in which each part that is judged
-// or written has the name of its function, and the schemas of the functions.
+// Names the functions of a contract: what is read from its files -> the same, in which each part that is
+// judged or written has the name of its function, and the schemas of the functions.
 
 import { stringify } from 'lossless-json'
 import type {
@@ -25,8 +25,8 @@ export const requestPlaces = { ...partNames, json: 'content' } as const
 export type RequestHow = keyof typeof requestPlaces
 
 /**
- * How values are judged: as those of a request; as a header of a response, which is the `value` of an object; as
- * a response's body; as what a receiver responds, which is the `body` of an object; or as a request's id.
+ * How values are judged: as those of a request; as a header of a response, which is the `value` of an object;
+ * as a response's body; as what a receiver responds, which is the `body` of an object; or as a request's id.
  */
 export type How = RequestHow | 'responseHeader' | 'responseBody' | 'received' | 'requestId'
 
@@ -66,7 +66,10 @@ function mapped<Key, From, To>(map: ReadonlyMap<Key, From>, to: (value: From) =>
   return new Map([...map].map(([key, value]) => [key, to(value)]))
 }
 
-/** Equal schemas that are judged alike have one function: most operations share headers, parameters and errors. */
+/**
+ * Equal schemas that are judged alike have one function: most operations share headers, parameters and
+ * errors.
+ */
 class Names {
   readonly judges = new Map<FunctionName, { readonly how: How; readonly schema: AnySchema }>()
   readonly writers = new Map<FunctionName, AnySchema>()

@@ -1,6 +1,7 @@
 // Prints the functions that write values as JSON, by their schemas: the declared fields in the order of the
-// schema, the required ones first. They write what Ajv has accepted, and judge nothing. What a schema does not
-// tell, such as the fields of an open object or a choice among schemas, the runtime writes (json-writer.ts).
+// schema, the required ones first. They write what Ajv has accepted, and judge nothing. What a schema does
+// not tell, such as the fields of an open object or a choice among schemas, the runtime writes
+// (json-writer.ts).
 
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, extendedBy, isNode } from '../../document/keywords.js'
@@ -99,7 +100,8 @@ const returnUnlessPlain = `const p=Object.getPrototypeOf(o)
 if((p!==Object.prototype&&p!==null)||typeof o.toJSON==='function')return json(o)
 `
 
-// What counts the fields of an object beyond those that are written, what writes them, and the names of the rest.
+// What counts the fields of an object beyond those that are written, what writes them, and the names of the
+// rest.
 function ofOthers(name: string, fields: readonly { readonly key: string }[], needed: number): string[] {
   return [
     `let k=-${needed}\nfor(const _ in o)k++\n`,

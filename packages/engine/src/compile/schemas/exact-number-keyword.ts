@@ -29,8 +29,8 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
   })
 }
 
-// Most numbers need no call: those that stay as they are, of rules that say no more than a type, its format and
-// bounds. Undefined of other rules.
+// Most numbers need no call: those that stay as they are, of rules that say no more than a type, its format
+// and bounds. Undefined of other rules.
 function usualTest(cxt: KeywordCxt, rules: Rules, isChanged: boolean): Code | undefined {
   const { types, format, minimum, maximum, isCondition: _condition, ...more } = rules
   const [type, ...others] = types

@@ -1,6 +1,6 @@
 // Replaces Ajv's `maxLength` and `minLength`, which count the characters of each text: a text has at most its
-// length of characters, and fewer only if it has pairs, so most need no count. And its `pattern`, of texts without
-// NUL, and of texts that may be too long for it.
+// length of characters, and fewer only if it has pairs, so most need no count. And its `pattern`, of texts
+// without NUL, and of texts that may be too long for it.
 
 import { _, type Ajv, type Code, type KeywordCxt } from 'ajv'
 import { useFunc } from 'ajv/dist/compile/util.js'
@@ -26,7 +26,8 @@ export function addTextKeywords(ajv: Ajv): void {
 // What PostgreSQL can store, which `includes` judges in half the time.
 const withoutNul: readonly unknown[] = ['^[^\\x00]*$', '^[^\\u0000]*$']
 
-// Its maxLength may be all that bounds the time of a pattern. Where Ajv reports one error, it stops there by itself.
+// Its maxLength may be all that bounds the time of a pattern. Where Ajv reports one error, it stops there by
+// itself.
 function failUnlessTooLong(cxt: KeywordCxt): void {
   const { maxLength } = cxt.parentSchema as { readonly maxLength?: number }
   const fails = _`!${usePattern(cxt, cxt.schema)}.test(${cxt.data})`

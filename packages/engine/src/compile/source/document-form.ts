@@ -80,7 +80,9 @@ function walkForms(
   }
 }
 
-/** A sentence with its place for each field that an object does not have, and that is like one of its fields. */
+/**
+ * A sentence with its place for each field that an object does not have, and that is like one of its fields.
+ */
 export function misspeltFields(document: object): Problem[] {
   const found: Problem[] = []
   walkForms(document, documentForm, [], (value, place, form) => {

@@ -334,8 +334,8 @@ function withSiblingsInAllOf(value: object, of: string, isOld: boolean): object 
   return refAsAllOf(nodeOf(value), isOld || referenceFields.has(of), of !== '')
 }
 
-// Puts back what was set aside, and replaces a `$ref` by its target where OpenAPI has none, as in `servers`, and
-// in a map such as `properties`, where it is a name like any other.
+// Puts back what was set aside, and replaces a `$ref` by its target where OpenAPI has none, as in `servers`,
+// and in a map such as `properties`, where it is a name like any other.
 function completed(bundle: object, foreign: readonly unknown[]): object {
   const around = new Set<string>()
   const other = (value: unknown) =>

@@ -12,8 +12,8 @@ export function hintAt(document: object | undefined, ref: string): string {
   return keys === undefined ? '' : `: did you mean ${file}${pointerTo(keys)}?`
 }
 
-// With or without `#`, which is easily left off, and with each key as it is spelt there; else what has the name
-// among the components.
+// With or without `#`, which is easily left off, and with each key as it is spelt there; else what has the
+// name among the components.
 function meantKeys(document: object, ref: string): readonly string[] | undefined {
   const [file = '', pointer = file] = ref.split('#', 2)
   const keys = pointerKeys(`/${pointer.replace(/^\/+/, '')}`) ?? []

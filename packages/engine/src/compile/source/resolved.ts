@@ -39,7 +39,8 @@ export function doubledFields(document: object, references: readonly Reference[]
 }
 
 // The fields beside a `$ref` that count, in place of the target's (OpenAPI 3.1.1, section 4.8.23, and 4.8.9
-// of path items). The keys of a callback are URLs, so none is such a field. Media types have no `description`.
+// of path items). The keys of a callback are URLs, so none is such a field. Media types have no
+// `description`.
 const textFields: Readonly<Record<Exclude<ReferredKind, 'pathItems'>, readonly string[]>> = {
   examples: ['summary', 'description'],
   responses: ['summary', 'description'],

@@ -1,5 +1,6 @@
-// `<<` of YAML 1.1, a merge, is a name like any other in 1.2, which OpenAPI uses. Authors of contracts write it
-// before what has an anchor; libraries write a property of that name in the same way, before its own value.
+// `<<` of YAML 1.1, a merge, is a name like any other in 1.2, which OpenAPI uses. Authors of contracts write
+// it before what has an anchor; libraries write a property of that name in the same way, before its own
+// value.
 
 import { type Document, isAlias, isMap, isScalar, isSeq, Scalar, visit } from 'yaml'
 

@@ -1,5 +1,6 @@
-// The validator of fastify-openapi-glue for a specification that the engine has made: it is valid. In a bundle, such
-// as that of the service, glue imports this module (contract-engine/valid-specification) in the place of its own.
+// The validator of fastify-openapi-glue for a specification that the engine has made: it is valid. In a
+// bundle, such as that of the service, glue imports this module (contract-engine/valid-specification) in the
+// place of its own.
 
 /** Marks a specification that the engine has made. glue copies what it is given, so the mark is in it. */
 export const mark = 'x-is-valid'

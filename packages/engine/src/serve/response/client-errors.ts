@@ -16,8 +16,8 @@ export interface ClientErrorOptions extends Pick<ErrorHandlerOptions, 'errorBody
   /** What its log line says besides. */
   readonly logged?: (socket: Socket) => object
   /**
-   * Fails the request on a connection that is still arriving and whose headers have arrived: Fastify has that,
-   * and its response has hooks and a log line. Returns false if there is none.
+   * Fails the request on a connection that is still arriving and whose headers have arrived: Fastify has
+   * that, and its response has hooks and a log line. Returns false if there is none.
    */
   readonly failArriving?: (socket: Socket, fault: RequestError) => boolean
 }

@@ -15,8 +15,8 @@ import { checkedBytes } from './checked-bytes.js'
 import { addHeaders } from './list-headers.js'
 
 /**
- * A body without an end of its own, such as a feed: the server ends it when it closes. The application has to know
- * those in flight, which would keep it.
+ * A body without an end of its own, such as a feed: the server ends it when it closes. The application has to
+ * know those in flight, which would keep it.
  */
 export abstract class EndlessBody extends Readable {
   /**

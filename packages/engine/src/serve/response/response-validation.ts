@@ -53,8 +53,8 @@ export interface ResponseCheck {
   /** Creates the `head` of responses to which the server adds headers by itself. */
   headBeside(proved: ProvedHeaders): HeadBeside
   /**
-   * What is wrong with a body of the status and the `Content-Type`, if one is given; undefined if the contract
-   * declares the body.
+   * What is wrong with a body of the status and the `Content-Type`, if one is given; undefined if the
+   * contract declares the body.
    */
   fault(status: number, body: unknown, contentType?: string): ContentFault | undefined
   /**

@@ -78,7 +78,10 @@ interface Named extends Sample {
   readonly names: readonly string[]
 }
 
-/** What is printed of schemas, and the names of the functions that judge each as a request's body and a response's. */
+/**
+ * What is printed of schemas, and the names of the functions that judge each as a request's body and a
+ * response's.
+ */
 function printable(all: readonly Sample[]) {
   const judges = new Map<string, { readonly how: 'body' | 'responseBody'; readonly schema: AnySchema }>()
   const named = all.map((each, i): Named => {

@@ -186,9 +186,9 @@ export class Connection implements HeldConnection {
     statement.askedAt ??= performance.now()
     this.#corkUntilNextTick()
     const query = queryOf(this.#postgres, statement)
-    // postgres.js 3.4.9 counts rows on the connection, and not from 0 again when a statement has failed behind
-    // its first row (porsager/postgres issues 1119 and 1181): the next would get its rows behind holes. So each
-    // result collects its own.
+    // postgres.js 3.4.9 counts rows on the connection, and not from 0 again when a statement has failed
+    // behind its first row (porsager/postgres issues 1119 and 1181): the next would get its rows behind
+    // holes. So each result collects its own.
     query.forEach(collect).then(
       (result) => this.#completed(statement, result),
       (error) => this.#failed(statement, error),

@@ -157,7 +157,8 @@ export class Helper {
   ) {}
 }
 
-// PostgreSQL refuses NUL, which would abort a transaction; for half of a surrogate pair postgres.js sends U+FFFD.
+// PostgreSQL refuses NUL, which would abort a transaction; for half of a surrogate pair postgres.js sends
+// U+FFFD.
 function areStorable(values: readonly unknown[]): boolean {
   return values.every(isStorableValue)
 }

@@ -56,7 +56,9 @@ export interface Field {
   readonly codec: Column<unknown>
 }
 
-/** The values of fields in some rows, as they are stored: a list for each field; null if there are no rows. */
+/**
+ * The values of fields in some rows, as they are stored: a list for each field; null if there are no rows.
+ */
 export type Stored = readonly (readonly StoredValue[] | null)[]
 
 /**

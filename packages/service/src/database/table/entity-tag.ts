@@ -21,7 +21,9 @@ export function entityTags<Shown extends object>(
   }
 }
 
-/** Whether an `If-Match` has a tag as proxies that compress rewrite it: `W/"x"`, `"x-gzip"`, which is no name. */
+/**
+ * Whether an `If-Match` has a tag as proxies that compress rewrite it: `W/"x"`, `"x-gzip"`, which is no name.
+ */
 export function hasRewritten(ifMatch: string, tag: string): boolean {
   const tags = ifMatch.match(/"[^"]*"/g) ?? []
   return tags.some((each) => each.replace(/-(gzip|br|zstd)"$/, '"') === tag)

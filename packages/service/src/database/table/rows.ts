@@ -95,7 +95,9 @@ export function writeRow(fields: readonly Field[], row: Readonly<Record<string, 
   return texts
 }
 
-/** The text of a field of a row. @throws {RequestError} `invalid_request` if it is JSON that cannot be stored */
+/**
+ * The text of a field of a row. @throws {RequestError} `invalid_request` if it is JSON that cannot be stored
+ */
 export function writeField({ name, codec }: Field, row: Readonly<Record<string, unknown>>): string | null {
   try {
     return codec.write(row[name])

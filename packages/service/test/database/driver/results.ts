@@ -22,7 +22,8 @@ async function start(t: Test, { size = 1, depth = 32, of = seed } = {}) {
   return { random, pool, run }
 }
 
-// How postgres.js sends a statement: all at once, or what it has prepared, which it asks for parameters' types.
+// How postgres.js sends a statement: all at once, or what it has prepared, which it asks for parameters'
+// types.
 const ways = {
   simple: (sql: Sql, text: string) => sql.unsafe(text),
   prepared: (sql: Sql, text: string) => sql(Object.assign([text], { raw: [text] })),

@@ -34,8 +34,8 @@ async function query(t: Test, { connection }: EmbeddedServer): Promise<postgres.
 }
 
 /**
- * The rows of a statement, undefined while it fails. On a connection of its own: postgres.js may never settle a
- * statement whose connection is lost as it is sent.
+ * The rows of a statement, undefined while it fails. On a connection of its own: postgres.js may never settle
+ * a statement whose connection is lost as it is sent.
  */
 async function ask({ connection }: EmbeddedServer, statement: string): Promise<unknown> {
   const sql = postgres({ ...connection, max: 1, fetch_types: false, backoff: false, ...socketOption })

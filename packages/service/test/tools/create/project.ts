@@ -107,7 +107,8 @@ function textsOf(project: string): Record<string, string> {
   return Object.fromEntries(sources.map((file) => [file, readFileSync(path.join(project, file), 'utf8')]))
 }
 
-// The next version of contract-service, with another text in its log: its tarball, by its path from the project.
+// The next version of contract-service, with another text in its log: its tarball, by its path from the
+// project.
 async function packedAnew(t: Test, project: string): Promise<string> {
   const folder = temporaryDirectory(t)
   await run('tar', ['-xzf', path.join(project, 'packages/contract-service-1.0.0.tgz'), '-C', folder])
@@ -129,8 +130,8 @@ async function packedAnew(t: Test, project: string): Promise<string> {
   return `packages/${stdout.trim()}`
 }
 
-// The files of the image, as the last stage of the Dockerfile copies them from that which builds, where the contract is
-// in one file.
+// The files of the image, as the last stage of the Dockerfile copies them from that which builds, where the
+// contract is in one file.
 async function imageOf(t: Test, project: string): Promise<string> {
   const compile = 'node_modules/contract-service/dist/src/commands/compile.js'
   await run(process.execPath, [compile, 'generated/openapi.yaml'], { cwd: project })

@@ -59,8 +59,8 @@ export function columnTypeOf(reader: Reader, given: unknown): ColumnType {
 }
 
 /**
- * Whether values of a schema are those of a field as the compiler sees it: strings of any format are alike, and
- * those of an enum are not.
+ * Whether values of a schema are those of a field as the compiler sees it: strings of any format are alike,
+ * and those of an enum are not.
  */
 export function isLike(
   reader: Reader,
