@@ -18,12 +18,15 @@ export const ofArrays: readonly string[] = ['items', 'prefixItems', 'unevaluated
  * The types that a dereferenced schema allows; undefined for any. Conditions and what depends on them are not
  * considered.
  */
-export function typesOf(schema: Node): Types | undefined {
+export function allowedTypes(schema: Node): Types | undefined {
   if (schema.type !== undefined) return [schema.type].flat() as string[]
   if (schema.const !== undefined) return [typeOf(schema.const)]
   if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOf))]
   const choices = choicesOf(schema).map(({ alternatives }) => nodesOf(alternatives))
-  const all = [...nodesOf(schema.allOf).map(typesOf), ...choices.map((each) => unionOf(each.map(typesOf)))]
+  const all = [
+    ...nodesOf(schema.allOf).map(allowedTypes),
+    ...choices.map((each) => unionOf(each.map(allowedTypes))),
+  ]
   const known = all.filter((each) => each !== undefined)
   if (known.length > 0) return known.reduce(both)
   if (ofObjects.some((keyword) => keyword in schema)) return ['object']

@@ -199,7 +199,7 @@ export function isChoice(keyword: unknown): keyword is ChoiceKeyword {
 }
 
 /** A schema and those within it that describe the same value, as in `allOf` and `then`; no conditions. */
-export function partsOf(schema: Schema): Schema[] {
+export function schemasOfValue(schema: Schema): Schema[] {
   return schemasIn(schema, ({ appliesTo, isCondition }) => appliesTo === 'value' && !isCondition)
 }
 

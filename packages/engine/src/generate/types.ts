@@ -15,7 +15,7 @@ import {
   composingKeywords,
   isNode,
   mapValues,
-  partsOf,
+  schemasOfValue,
   subschemasOf,
 } from '../document/keywords.js'
 import { operationIn, operationsIn } from '../document/methods.js'
@@ -370,7 +370,7 @@ function withConditional(reader: Reader, schema: SchemaNode): SchemaNode {
   const { properties, additionalProperties, dependentSchemas } = schema
   const conditional = [schema.then, schema.else, ...Object.values(nodeOf(dependentSchemas))]
   if (schema.type !== 'object' || additionalProperties === false) return schema
-  const parts = conditional.filter(isNode).flatMap((each) => partsOf(reader.node(each)))
+  const parts = conditional.filter(isNode).flatMap((each) => schemasOfValue(reader.node(each)))
   const found = new Map<string, unknown[]>()
   for (const [name, each] of parts.flatMap((part) => Object.entries(nodeOf(part.properties))))
     if (each !== false && !Object.hasOwn(nodeOf(properties), name))

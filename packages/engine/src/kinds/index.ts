@@ -10,11 +10,11 @@ import { csv } from './csv/served.js'
 import { multipart } from './form/multipart.js'
 import { form } from './form/served.js'
 import { json } from './json/served.js'
-import type { Kind } from './kind.js'
+import type { ServedKind } from './kind.js'
 import { stream } from './stream/served.js'
 import { text } from './text/served.js'
 
-const kinds: Readonly<Record<Content['kind'], Kind>> = {
+const kinds: Readonly<Record<Content['kind'], ServedKind>> = {
   json,
   text,
   csv,
@@ -25,7 +25,7 @@ const kinds: Readonly<Record<Content['kind'], Kind>> = {
 }
 
 /** What is known of the kind of a content. */
-export function kindOf({ kind }: Pick<Content, 'kind'>): Kind {
+export function kindOf({ kind }: Pick<Content, 'kind'>): ServedKind {
   return kinds[kind]
 }
 
@@ -40,7 +40,7 @@ export function isStream(content: Pick<Content, 'kind'>): boolean {
 }
 
 /** What a program that receives a content makes of it: rows of CSV are not read one by one. */
-export function receivedAs(content: Pick<Content, 'kind' | 'framing'>): Kind['receivedAs'] {
+export function receivedAs(content: Pick<Content, 'kind' | 'framing'>): ServedKind['receivedAs'] {
   return content.framing === 'rows' ? 'bytes' : kindOf(content).receivedAs
 }
 

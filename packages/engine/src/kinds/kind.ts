@@ -6,7 +6,7 @@ import type { Content } from '../document/contract.js'
 import type { AnySchema } from '../document/keywords.js'
 import { readParameters } from '../lib/field-values.js'
 
-export interface Kind {
+export interface ServedKind {
   /** Whether its bytes are text, which is in UTF-8. */
   readonly isText: boolean
   /**

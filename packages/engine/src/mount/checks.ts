@@ -9,10 +9,10 @@ import { refusesUnacceptable, successContents } from '../document/responses.js'
 import { createPreference } from '../serve/request/accept.js'
 
 /** Throws, or rejects, unless the request may pass. */
-export type Check = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
+export type RouteCheck = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
 
 /** Where the contract declares a 406. Elsewhere a client gets what there is (RFC 9110, section 12.5.1). */
-export function acceptCheck(operation: Operation): Check | undefined {
+export function acceptCheck(operation: Operation): RouteCheck | undefined {
   if (!refusesUnacceptable(operation)) return undefined
   const contents = successContents(operation)
   const prefer = createPreference(contents)
@@ -30,11 +30,11 @@ export function acceptCheck(operation: Operation): Check | undefined {
  * need not wait makes no promise: an async function for each would take two, and a turn of the microtask
  * queue.
  */
-export function hook(...given: readonly (Check | undefined)[]): onRequestHookHandler {
+export function hook(...given: readonly (RouteCheck | undefined)[]): onRequestHookHandler {
   const checks = given.filter((each) => each !== undefined)
   const runFrom = (first: number, request: FastifyRequest, reply: FastifyReply): void | Promise<void> => {
     for (let i = first; i < checks.length; i++) {
-      const waiting = (checks[i] as Check)(request, reply)
+      const waiting = (checks[i] as RouteCheck)(request, reply)
       // What has been responded to meanwhile, such as by a timeout, goes no further.
       if (waiting !== undefined)
         return waiting.then(() => (reply.sent ? undefined : runFrom(i + 1, request, reply)))
@@ -49,7 +49,7 @@ export function hook(...given: readonly (Check | undefined)[]): onRequestHookHan
 }
 
 /** The router cannot use every name of the contract: these path parameters get their own names back. */
-export function renamePathParameters({ parameters }: Operation): Check | undefined {
+export function renamePathParameters({ parameters }: Operation): RouteCheck | undefined {
   const names = parameters
     .filter((each) => each.in === 'path')
     .map(({ name }) => [name, routeName(name)] as const)
@@ -65,7 +65,7 @@ export function renamePathParameters({ parameters }: Operation): Check | undefin
 }
 
 /** For HEAD no range is defined (RFC 9110, section 14.2): its head is that of the whole. */
-export function ignoreRange({ parameters }: Operation): Check | undefined {
+export function ignoreRange({ parameters }: Operation): RouteCheck | undefined {
   const range = parameters.find((each) => each.in === 'header' && each.key === 'range')
   if (range === undefined || range.required) return undefined
   return ({ method, headers }) => {

@@ -21,7 +21,7 @@ import type { ErrorForm } from '../serve/response/error-forms.js'
 import { createJsonWriters } from '../serve/response/response-serialization.js'
 import type { ResponseCheck } from '../serve/response/response-validation.js'
 import { type AnyHandler, createRouteHandler, type ResponseParts } from '../serve/route-handler.js'
-import { acceptCheck, type Check, hook, ignoreRange, renamePathParameters } from './checks.js'
+import { acceptCheck, hook, ignoreRange, type RouteCheck, renamePathParameters } from './checks.js'
 import { handlerOf, type Shared } from './parts.js'
 import { collect, note } from './problems.js'
 import { additionFaults, missingCodes, placeOf } from './prove-additions.js'
@@ -59,8 +59,8 @@ export function routeOptions<Resource>(operation: Operation, shared: Shared<Reso
 }
 
 // Responds 501 before the body is read: nothing checks it.
-function refused({ id }: Operation, first: readonly Check[]) {
-  const refuse: Check = () => {
+function refused({ id }: Operation, first: readonly RouteCheck[]) {
+  const refuse: RouteCheck = () => {
     throw ownError('not_implemented', `${id} is not implemented.`)
   }
   return { schema: {}, onRequest: hook(...first, refuse), handler: async () => {} }
@@ -70,7 +70,7 @@ function implemented<Resource>(
   operation: Operation,
   handler: AnyHandler,
   responses: Omit<ResponseParts, 'writers'>,
-  first: readonly Check[],
+  first: readonly RouteCheck[],
   shared: Shared<Resource>,
 ) {
   const { functions } = shared
@@ -80,7 +80,7 @@ function implemented<Resource>(
   const reading = [
     renamePathParameters(operation),
     ignoreRange(operation),
-    hasNoBody(operation) ? undefined : (parseBody satisfies Check),
+    hasNoBody(operation) ? undefined : (parseBody satisfies RouteCheck),
     receiveItems,
     readParameters,
   ].filter((each) => each !== undefined)

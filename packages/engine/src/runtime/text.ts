@@ -18,7 +18,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
 export const noText = 'must be UTF-8 without NUL'
 
 /** A text converted to one of the types; unchanged if it is none of them, for validation to reject. */
-export function readText(text: string, types: readonly string[] | undefined): unknown {
+export function convertedText(text: string, types: readonly string[] | undefined): unknown {
   if (types === undefined) return text
   if (text === '' && types.includes('null') && !types.includes('string')) return null
   if (types.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true'

@@ -1,9 +1,9 @@
 // Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that
 // OpenAPI leaves undefined.
 
-import { typesOf } from '../../document/allowed-types.js'
+import { allowedTypes } from '../../document/allowed-types.js'
 import type { Parameter, ParameterForm } from '../../document/contract.js'
-import { partsOf, schemasIn, subschemasOf } from '../../document/keywords.js'
+import { schemasIn, schemasOfValue, subschemasOf } from '../../document/keywords.js'
 import { isJson } from '../../document/media-types.js'
 import { pathParameterNames } from '../../document/names.js'
 import { type Faults, found, type Node, nodeOf, type Reader } from '../../document/reader.js'
@@ -256,7 +256,7 @@ function shapeOf(shapes: ReadonlySet<Shape>): ReadShape | undefined {
 
 /** The shapes a schema allows, as far as styles distinguish them. Null has no style and is left out. */
 export function shapesOf(schema: unknown): ReadonlySet<Shape> {
-  const types = typesOf(nodeOf(schema))
+  const types = allowedTypes(nodeOf(schema))
   if (types === undefined) return new Set<Shape>(['any'])
   return new Set(types.filter((type) => type !== 'null').map(shapeOfType))
 }
@@ -266,11 +266,11 @@ function shapeOfType(type: string): Shape {
 }
 
 function hasNested(schema: Node): boolean {
-  const inner = partsOf(schema)
+  const inner = schemasOfValue(schema)
     .flatMap(subschemasOf)
     .filter(({ appliesTo, isCondition }) => appliesTo === 'members' && !isCondition)
   return inner.some(({ schema: each }) =>
-    typesOf(each)?.some((type) => type === 'array' || type === 'object'),
+    allowedTypes(each)?.some((type) => type === 'array' || type === 'object'),
   )
 }
 
@@ -284,7 +284,7 @@ const ofOthers = ['additionalProperties', 'unevaluatedProperties', 'patternPrope
 
 // A schema without properties allows any.
 function allowsAdditional(schema: Node): boolean {
-  const isSchemaGiven = partsOf(schema).some((part) =>
+  const isSchemaGiven = schemasOfValue(schema).some((part) =>
     ofOthers.some((keyword) => part[keyword] !== undefined && part[keyword] !== false),
   )
   return isSchemaGiven || namesOf(schema).length === 0

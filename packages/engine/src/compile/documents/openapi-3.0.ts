@@ -5,8 +5,8 @@ import {
   choicesOf,
   composingKeywords,
   mapValues,
-  partsOf,
   schemaKeywords,
+  schemasOfValue,
   subschemasOf,
 } from '../../document/keywords.js'
 import { isJson } from '../../document/media-types.js'
@@ -161,7 +161,7 @@ function losesProperties({ properties, unevaluatedProperties: others = false, ..
   const dropped = subschemasOf(node).filter(({ keyword }) => unknownKeywords.includes(keyword))
   const parts = dropped
     .filter(({ appliesTo }) => appliesTo === 'value')
-    .flatMap((each) => partsOf(each.schema))
+    .flatMap((each) => schemasOfValue(each.schema))
   const names = parts.flatMap((part) => Object.keys(nodeOf(part.properties)))
   return others !== false || names.some((name) => !Object.hasOwn(nodeOf(properties), name))
 }

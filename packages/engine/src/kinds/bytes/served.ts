@@ -2,10 +2,10 @@
 
 import { Readable } from 'node:stream'
 import { withBytes } from '../../runtime/bytes.js'
-import { because, bySchema, type Kind, noFaults } from '../kind.js'
+import { because, bySchema, noFaults, type ServedKind } from '../kind.js'
 import { textOrBytes } from '../text/served.js'
 
-export const bytes: Kind = {
+export const bytes: ServedKind = {
   isText: false,
   isOfValue: false,
   streams: 'bytes',

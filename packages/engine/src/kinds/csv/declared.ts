@@ -1,9 +1,9 @@
 // A response in CSV (RFC 4180): an array or a stream of flat objects, a row for each, and a column for each
 // of their properties.
 
-import { ofArrays, typesOf } from '../../document/allowed-types.js'
+import { allowedTypes, ofArrays } from '../../document/allowed-types.js'
 import type { Content, Schema } from '../../document/contract.js'
-import { type AnySchema, isNode, partsOf, subschemasBy } from '../../document/keywords.js'
+import { type AnySchema, isNode, schemasOfValue, subschemasBy } from '../../document/keywords.js'
 import { essence, isUtf8 } from '../../document/media-types.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { type DeclaredKind, schemaOf } from '../declared-kind.js'
@@ -62,8 +62,8 @@ const otherKeywords = ['patternProperties', 'additionalProperties', 'unevaluated
 // The columns of a dereferenced schema, in the order of its properties, or why it is no table; undefined if
 // it is not of arrays.
 function columnsOf(schema: Node): readonly string[] | string | undefined {
-  if (typesOf(schema)?.join() !== 'array') return undefined
-  const items = subschemasBy(partsOf(schema), ofArrays)
+  if (allowedTypes(schema)?.join() !== 'array') return undefined
+  const items = subschemasBy(schemasOfValue(schema), ofArrays)
   if (items.length === 0 || items.some(({ keyword }) => keyword !== 'items'))
     return 'the array must describe all its items by items'
   return columnsOfItems(items.map(({ schema }) => schema))
@@ -71,8 +71,9 @@ function columnsOf(schema: Node): readonly string[] | string | undefined {
 
 // Of items that each of these describes.
 function columnsOfItems(schemas: readonly Node[]): readonly string[] | string {
-  const parts = schemas.flatMap(partsOf)
-  if (!schemas.some((each) => typesOf(each)?.join() === 'object')) return 'the items must have type: object'
+  const parts = schemas.flatMap(schemasOfValue)
+  if (!schemas.some((each) => allowedTypes(each)?.join() === 'object'))
+    return 'the items must have type: object'
   const [other] = subschemasBy(parts, otherKeywords)
   if (other !== undefined) return `the fields of ${other.keyword} have no column`
   return columnsIn(parts)
@@ -83,7 +84,7 @@ function columnsIn(parts: readonly Node[]): readonly string[] | string {
   for (const { properties } of parts) {
     for (const [name, field] of Object.entries(nodeOf(properties)) as [string, AnySchema][]) {
       if (field === false || nodeOf(field).writeOnly === true) continue
-      const types = isNode(field) ? typesOf(field) : undefined
+      const types = isNode(field) ? allowedTypes(field) : undefined
       if (types === undefined || !types.every((type) => scalars.includes(type)))
         return `the field ${name} may be an array or an object, which a column cannot hold`
       columns.add(name)

@@ -5,7 +5,7 @@ import type { Content } from '../../document/contract.js'
 import { parametersOf } from '../../document/media-types.js'
 import { OperatorError } from '../../lib/operator-error.js'
 import { utf8Fault } from '../../runtime/text.js'
-import { bySchema, inUtf8, type Kind, Unwritable } from '../kind.js'
+import { bySchema, inUtf8, type ServedKind, Unwritable } from '../kind.js'
 
 // Required, and not imported: it is loaded for contracts with CSV alone, and others need not install it.
 // In a bundle in CommonJS, `import.meta` is empty.
@@ -19,7 +19,7 @@ interface Papaparse {
   ): string
 }
 
-export const csv: Kind = {
+export const csv: ServedKind = {
   isText: true,
   isOfValue: true,
   streams: undefined,

@@ -1,8 +1,8 @@
 // Forms: what the contract says of their fields.
 
-import { ofArrays, typesOf, unionOf } from '../../document/allowed-types.js'
+import { allowedTypes, ofArrays, unionOf } from '../../document/allowed-types.js'
 import type { Content, Field, Schema } from '../../document/contract.js'
-import { partsOf, subschemasBy } from '../../document/keywords.js'
+import { schemasOfValue, subschemasBy } from '../../document/keywords.js'
 import { essence, isJson } from '../../document/media-types.js'
 import { type Faults, found, type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { elementsOf } from '../../lib/field-values.js'
@@ -43,7 +43,7 @@ function readForm(
 ): Content | readonly string[] {
   const { place, mediaType, media } = declared
   const isMultipart = kind === 'multipart'
-  const parts = partsOf(schema)
+  const parts = schemasOfValue(schema)
   const schemas = propertiesOf(reader, parts)
   const encodings = reader.node(media.encoding)
   const unknown = Object.keys(encodings).filter((name) => !schemas.has(name))
@@ -75,7 +75,7 @@ function formFaults(media: Node, schema: Node, parts: readonly Node[]): Faults {
   const isByPosition = (media.prefixEncoding ?? media.itemEncoding) !== undefined
   const isPatterned = parts.some((each) => each.patternProperties !== undefined)
   return [
-    [typesOf(schema)?.join() !== 'object', 'the schema of a form must have type: object'],
+    [allowedTypes(schema)?.join() !== 'object', 'the schema of a form must have type: object'],
     [isByPosition, 'prefixEncoding and itemEncoding are not supported: name the parts'],
     [isPatterned, 'patternProperties are not supported in a form'],
   ]
@@ -103,14 +103,14 @@ function readOthers(parts: readonly Node[], isMultipart: boolean): Field | strin
 
 // The field, or why it is not supported (OpenAPI 3.1, section 4.8.15, and its tables of defaults).
 function readField(schemas: readonly Node[], encoding: Node, isMultipart: boolean): Field | string {
-  const types = unionOf(schemas.map(typesOf))
+  const types = unionOf(schemas.map(allowedTypes))
   const listed = types?.filter((type) => type !== 'null') ?? []
   const fault = encodingFault(encoding, isMultipart, listed.includes('object'))
   if (fault !== undefined) return fault
   if (!listed.includes('array')) return readSingle(schemas, types, encoding, isMultipart)
   if (listed.length > 1) return 'allows an array and another type, which text does not distinguish'
-  const items = subschemasBy(schemas.flatMap(partsOf), ofArrays).map((each) => each.schema)
-  const item = readSingle(items, unionOf(items.map(typesOf)), encoding, isMultipart)
+  const items = subschemasBy(schemas.flatMap(schemasOfValue), ofArrays).map((each) => each.schema)
+  const item = readSingle(items, unionOf(items.map(allowedTypes)), encoding, isMultipart)
   if (typeof item === 'string') return item
   return { ...item, isList: true, separator: separatorOf(encoding) }
 }

@@ -9,10 +9,10 @@ import { RequestError } from '../../document/request-error.js'
 import { onlyFile } from '../../document/uploads.js'
 import { readParameters } from '../../lib/field-values.js'
 import { withBytes } from '../../runtime/bytes.js'
-import type { Kind } from '../kind.js'
+import type { ServedKind } from '../kind.js'
 import { type Entry, entryOf, type Form, fieldsOf, malformed, partsMax, readEntry } from './served.js'
 
-export const multipart: Kind = {
+export const multipart: ServedKind = {
   isText: true, // but for its files
   isOfValue: false,
   streams: undefined,

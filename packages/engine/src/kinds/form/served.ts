@@ -9,10 +9,10 @@ import { ownError, RequestError } from '../../document/request-error.js'
 import { splitPair } from '../../lib/texts.js'
 import { parseJson } from '../../runtime/json.js'
 import { errorAt } from '../../runtime/messages.js'
-import { decodeText, noText, readText } from '../../runtime/text.js'
-import type { Kind } from '../kind.js'
+import { convertedText, decodeText, noText } from '../../runtime/text.js'
+import type { ServedKind } from '../kind.js'
 
-export const form: Kind = {
+export const form: ServedKind = {
   isText: true,
   isOfValue: false,
   streams: undefined,
@@ -126,7 +126,7 @@ export function readEntry(entry: Entry, { kind, types, mediaTypes }: Field, refu
   if (kind === 'file') return withType(entry.bytes, entry.mediaType)
   if (kind === 'json') return readJson(entry, refuse)
   const text = entry.text()
-  return text === undefined ? refuse(noText) : readText(text, types)
+  return text === undefined ? refuse(noText) : convertedText(text, types)
 }
 
 /**

@@ -1,9 +1,9 @@
 // JSON: any `+json` type, too.
 
 import { parseJson } from '../../runtime/json.js'
-import { bySchema, inUtf8, type Kind, noFaults } from '../kind.js'
+import { bySchema, inUtf8, noFaults, type ServedKind } from '../kind.js'
 
-export const json: Kind = {
+export const json: ServedKind = {
   isText: true,
   isOfValue: true,
   streams: undefined,

@@ -1,7 +1,7 @@
 // Server-sent events. The schema of an event describes its text, as a client parses it (OpenAPI 3.2, section
 // 4.14); a handler returns values: where the text of `data` is JSON, there is the schema of that value.
 
-import { typesOf } from '../../document/allowed-types.js'
+import { allowedTypes } from '../../document/allowed-types.js'
 import type { Content, EventData, Schema } from '../../document/contract.js'
 import { type AnySchema, asserts } from '../../document/keywords.js'
 import { isJson } from '../../document/media-types.js'
@@ -17,7 +17,7 @@ const fields: Readonly<Record<string, Schema>> = {
 
 /** The schema of an event by the `schema` of a document before OpenAPI 3.2: of its data, or of the event. */
 export function eventSchemaOf(reader: Reader, schema: AnySchema): AnySchema {
-  const types = typesOf(nodeOf(reader.dereferenced(schema)))
+  const types = allowedTypes(nodeOf(reader.dereferenced(schema)))
   if (types === undefined && Object.keys(nodeOf(schema)).length === 0) return true
   if (types?.includes('object') && isEvent(reader, schema)) return schema
   const json = { type: 'string', contentMediaType: 'application/json', contentSchema: schema }
@@ -192,11 +192,11 @@ function everywhere(reader: Reader, schema: unknown): Parts {
 }
 
 function allowsText(reader: Reader, schema: unknown): boolean {
-  return typesOf(nodeOf(reader.dereferenced(schema)))?.includes('string') ?? true
+  return allowedTypes(nodeOf(reader.dereferenced(schema)))?.includes('string') ?? true
 }
 
 function textSchemaOf(reader: Reader, schemas: readonly unknown[]): AnySchema {
-  const isTyped = schemas.some((each) => typesOf(nodeOf(reader.dereferenced(each)))?.join() === 'string')
+  const isTyped = schemas.some((each) => allowedTypes(nodeOf(reader.dereferenced(each)))?.join() === 'string')
   return whole(isTyped ? schemas : [...schemas, { type: 'string' }])
 }
 

@@ -5,9 +5,9 @@ import type { Content, EventData, Schema } from '../../document/contract.js'
 import { essence } from '../../document/media-types.js'
 import { utf8Fault } from '../../runtime/text.js'
 import { csv, rowFraming } from '../csv/served.js'
-import { because, type Kind, type ToJson, Unwritable } from '../kind.js'
+import { because, type ServedKind, type ToJson, Unwritable } from '../kind.js'
 
-export const stream: Kind = {
+export const stream: ServedKind = {
   isText: true,
   isOfValue: false,
   streams: 'items',

@@ -1,6 +1,6 @@
 // Text: of a string, or in a request of a value that a text can be converted to.
 
-import { typesOf } from '../../document/allowed-types.js'
+import { allowedTypes } from '../../document/allowed-types.js'
 import { essence, isRange, isUtf8 } from '../../document/media-types.js'
 import { isFile } from '../bytes/declared.js'
 import { type DeclaredKind, schemaOf, unsupported } from '../declared-kind.js'
@@ -11,7 +11,7 @@ export const text: DeclaredKind = {
     const schema = schemaOf(reader, declared)
     if (!essence(mediaType).startsWith('text/') || isRange(mediaType) || isFile(schema ?? {}))
       return undefined
-    const types = typesOf(schema ?? {})
+    const types = allowedTypes(schema ?? {})
     const known = use === 'request' ? ['string', 'integer', 'number', 'boolean'] : ['string']
     const isScalar = types === undefined || types.every((type) => known.includes(type))
     return isScalar && isUtf8(mediaType)

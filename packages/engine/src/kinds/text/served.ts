@@ -1,10 +1,10 @@
 // Text: a string, or in a request what its schema has the text of.
 
 import { errorAt } from '../../runtime/messages.js'
-import { decodeText, noText, readText, utf8Fault } from '../../runtime/text.js'
-import { because, bySchema, inUtf8, type Kind, noFaults, Unwritable } from '../kind.js'
+import { convertedText, decodeText, noText, utf8Fault } from '../../runtime/text.js'
+import { because, bySchema, inUtf8, noFaults, type ServedKind, Unwritable } from '../kind.js'
 
-export const text: Kind = {
+export const text: ServedKind = {
   isText: true,
   isOfValue: false,
   streams: undefined,
@@ -13,7 +13,7 @@ export const text: Kind = {
     read(bytes, { types }) {
       const decoded = decodeText(bytes)
       if (decoded === undefined) return { value: bytes, faults: [errorAt([], noText)] }
-      return { value: readText(decoded, types), faults: noFaults }
+      return { value: convertedText(decoded, types), faults: noFaults }
     },
     query: 'decoded',
   },

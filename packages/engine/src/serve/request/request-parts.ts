@@ -11,7 +11,7 @@ import type { RequestPart } from '../../document/part-names.js'
 export const readCookies: unique symbol = Symbol('openapi.cookies')
 /** Errors in parts that could not be read, so that their schemas cannot find them. */
 export const readErrors: unique symbol = Symbol('openapi.readErrors')
-/** The plan that it was judged by, and the verdict: who sent it (security/, which has their types). */
+/** The gate that it was judged at, and the verdict: who sent it (security/, which has their types). */
 export const judgedBy: unique symbol = Symbol('openapi.judgedBy')
 export const judgedAs: unique symbol = Symbol('openapi.judgedAs')
 /** The operation that receives its body. */

@@ -5,7 +5,7 @@
 
 import { stringify } from 'lossless-json'
 import type { Content, Contract, Operation, Response } from '../../document/contract.js'
-import { type AnySchema, partsOf } from '../../document/keywords.js'
+import { type AnySchema, schemasOfValue } from '../../document/keywords.js'
 import { essence, isJson, isRange } from '../../document/media-types.js'
 import { Reader } from '../../document/reader.js'
 import { errorsAmong } from '../../document/responses.js'
@@ -149,7 +149,7 @@ function createNamesIn(document: object): NamesIn {
   const collect = (schema: AnySchema | undefined, seen: Set<AnySchema>): string[] => {
     if (typeof schema !== 'object' || seen.has(schema)) return []
     seen.add(schema)
-    return partsOf(schema).flatMap((part) => {
+    return schemasOfValue(schema).flatMap((part) => {
       const { properties = {}, $ref } = part
       const referred = $ref === undefined ? [] : collect(reader.node(part), seen)
       return [...Object.keys(properties as object), ...referred]

@@ -1,4 +1,4 @@
-// Judges a request by the plan of its operation (OpenAPI 3.1.1, section 4.8.30): the first alternative whose
+// Judges a request by the gate of its operation (OpenAPI 3.1.1, section 4.8.30): the first alternative whose
 // schemes are all met, with their scopes. A check is asked only when its turn comes, and once.
 
 import type { FastifyRequest } from 'fastify'
@@ -7,7 +7,7 @@ import { statusOf } from '../request/errors.js'
 import { judgedAs, judgedBy } from '../request/request-parts.js'
 import type { Caller, Credential, Verdict } from './check.js'
 import { malformed } from './credentials.js'
-import type { Alternative, Plan, Step } from './plan.js'
+import type { Alternative, Gate, Step } from './gate.js'
 import { invalidCredential, invalidCredentials } from './refusals.js'
 
 /** What a check made of a request: null without a credential, undefined until it is asked. */
@@ -20,31 +20,31 @@ type Outcomes<C> = (Outcome<C> | undefined)[]
  * @throws what a check throws beside RequestErrors: a fault, which is nobody's refusal
  */
 export function judge<C extends Caller>(
-  plan: Plan<C>,
+  gate: Gate<C>,
   request: FastifyRequest,
   outcomes: Outcomes<C> = [],
 ): Verdict<C> | Promise<Verdict<C>> {
   let foreign: Alternative<C> | undefined
-  for (const alternative of plan.alternatives) {
+  for (const alternative of gate.alternatives) {
     let areKnown = true
     for (const { step } of alternative.needs) {
       const { index } = step
       const outcome = outcomes[index] === undefined ? ask(step, request) : outcomes[index]
       if (isPromise(outcome))
-        return outcome.then((settled) => judge(plan, request, withOne(outcomes, index, settled)))
+        return outcome.then((settled) => judge(gate, request, withOne(outcomes, index, settled)))
       outcomes[index] = outcome
       areKnown = isCaller(outcome)
       if (!areKnown) break
     }
     if (!areKnown || !haveScopes(alternative, outcomes)) continue
-    if (!alternative.guard?.isForeign(request)) return remember(plan, request, new Met(alternative, outcomes))
+    if (!alternative.guard?.isForeign(request)) return remember(gate, request, new Met(alternative, outcomes))
     foreign ??= alternative
   }
-  return remember(plan, request, refused(plan, outcomes, foreign))
+  return remember(gate, request, refused(gate, outcomes, foreign))
 }
 
-function remember<C extends Caller>(plan: Plan<C>, request: FastifyRequest, verdict: Verdict<C>): Verdict<C> {
-  request[judgedBy] = plan
+function remember<C extends Caller>(gate: Gate<C>, request: FastifyRequest, verdict: Verdict<C>): Verdict<C> {
+  request[judgedBy] = gate
   request[judgedAs] = verdict
   return verdict
 }
@@ -131,22 +131,22 @@ class Met<C extends Caller> implements Verdict<C> {
 // A check that cannot tell now may be the one that would let the request pass: its 503 goes first. Nor is its
 // caller anonymous to an operation without a need of one: what that sees may depend on who asks.
 function refused<C extends Caller>(
-  plan: Plan<C>,
+  gate: Gate<C>,
   outcomes: Outcomes<C>,
   foreign: Alternative<C> | undefined,
 ): Verdict<C> {
   const errors = outcomes.filter((each) => each instanceof RequestError)
-  const unable = errors.find((each) => statusOf(each, plan.contract) >= 500)
+  const unable = errors.find((each) => statusOf(each, gate.contract) >= 500)
   if (unable !== undefined) return { ...anonymous, refusal: unable }
   if (foreign?.guard?.refusal !== undefined) return known(foreign, outcomes, foreign.guard.refusal)
-  if (plan.isPublic) return anonymous
-  const lacking = plan.alternatives.find((each) => isKnown(each, outcomes))
+  if (gate.isPublic) return anonymous
+  const lacking = gate.alternatives.find((each) => isKnown(each, outcomes))
   if (lacking !== undefined) return known(lacking, outcomes, lacking.insufficient)
-  const other = errors.find((each) => statusOf(each, plan.contract) !== 401)
+  const other = errors.find((each) => statusOf(each, gate.contract) !== 401)
   const [invalid] = errors
-  if (other !== undefined || invalid === undefined) return { ...anonymous, refusal: other ?? plan.missing }
+  if (other !== undefined || invalid === undefined) return { ...anonymous, refusal: other ?? gate.missing }
   const refusalOf = (step: Step<C>) => errors.find((each) => each === outcomes[step.index])
-  return { ...anonymous, refusal: invalidCredentials(plan, invalid, refusalOf) }
+  return { ...anonymous, refusal: invalidCredentials(gate, invalid, refusalOf) }
 }
 
 // Of a caller whom a quota counts, and no handler sees.

@@ -3,7 +3,7 @@
 import { RequestError } from '../../document/request-error.js'
 import { challenges, scopeChallenge } from './challenges.js'
 import type { Caller, CheckError } from './check.js'
-import type { Alternative, Need, Plan, Step } from './plan.js'
+import type { Alternative, Gate, Need, Step } from './gate.js'
 
 /** The 401 of a request without credentials. */
 export function missingCredentials<C extends Caller>(
@@ -31,7 +31,7 @@ const invalidError = { code: 'invalid_credentials', message: 'The credentials ar
  * @param refusalOf the 401 of a scheme's own credential
  */
 export function invalidCredentials<C extends Caller>(
-  { alternatives }: Pick<Plan<C>, 'alternatives'>,
+  { alternatives }: Pick<Gate<C>, 'alternatives'>,
   error: RequestError,
   refusalOf: (step: Step<C>) => RequestError | undefined,
 ): RequestError {

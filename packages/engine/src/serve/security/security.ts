@@ -7,10 +7,10 @@ import { queryKeyNames, takeQueryKeys } from '../request/query-keys.js'
 import { judgedAs, judgedBy } from '../request/request-parts.js'
 import type { AnyCheck, Caller, CheckList, Verdict } from './check.js'
 import { type CookieOptions, createCookieGuard, type IsForeign } from './cookie-guard.js'
-import { planOf } from './create-plan.js'
+import { gateOf } from './create-gate.js'
 import { malformed } from './credentials.js'
+import type { Gate } from './gate.js'
 import { judge } from './judge.js'
-import type { Plan } from './plan.js'
 import { invalidCredential, invalidCredentials } from './refusals.js'
 
 declare module 'fastify' {
@@ -22,7 +22,7 @@ declare module 'fastify' {
 
 /** The security of a contract: the judgement of its requests by the checks of an application. */
 export class Security<C extends Caller = Caller> {
-  readonly #plans = new Map<Operation | undefined, Plan<C>>()
+  readonly #gates = new Map<Operation | undefined, Gate<C>>()
   readonly #contract: Contract
   readonly #queryKeys: ReadonlySet<string>
   readonly #isForeign: IsForeign | undefined
@@ -41,10 +41,10 @@ export class Security<C extends Caller = Caller> {
    * requires nothing, the alternatives of all operations are tried. It is remembered on the request.
    */
   authenticate(request: FastifyRequest, operation?: Operation): Verdict<C> | Promise<Verdict<C>> {
-    const plan = this.#planOf(operation)
-    if (request[judgedBy] === plan) return request[judgedAs] as Verdict<C>
+    const gate = this.#gateOf(operation)
+    if (request[judgedBy] === gate) return request[judgedAs] as Verdict<C>
     this.#takeQueryKeys(request)
-    return judge(plan, request)
+    return judge(gate, request)
   }
 
   /**
@@ -71,7 +71,7 @@ export class Security<C extends Caller = Caller> {
   /** The caller as last known, without a look-up, for what needs no valid credential. */
   recall(request: FastifyRequest, operation?: Operation): C | undefined {
     this.#takeQueryKeys(request)
-    for (const { read, check } of this.#planOf(operation).steps) {
+    for (const { read, check } of this.#gateOf(operation).steps) {
       const credential = read(request)
       if (credential === undefined || credential === malformed) continue
       const caller = check.recall?.(credential)
@@ -87,28 +87,28 @@ export class Security<C extends Caller = Caller> {
 
   /** Every 401 and 403 that an operation can get without a caller, or with one who lacks a scope. */
   refusalsOf(operation: Operation): readonly RequestError[] {
-    const plan = this.#planOf(operation)
-    if (plan.alternatives.length === 0) return [] // of schemes that have no check: it responds 501
-    const invalid = plan.steps.map((step) => {
+    const gate = this.#gateOf(operation)
+    if (gate.alternatives.length === 0) return [] // of schemes that have no check: it responds 501
+    const invalid = gate.steps.map((step) => {
       const error = invalidCredential(step)
-      return invalidCredentials(plan, error, (each) => (each === step ? error : undefined))
+      return invalidCredentials(gate, error, (each) => (each === step ? error : undefined))
     })
-    const demanding = plan.alternatives.filter(({ needs }) => needs.some(({ scopes }) => scopes.length > 0))
-    return [plan.missing, ...invalid, ...demanding.map(({ insufficient }) => insufficient)]
+    const demanding = gate.alternatives.filter(({ needs }) => needs.some(({ scopes }) => scopes.length > 0))
+    return [gate.missing, ...invalid, ...demanding.map(({ insufficient }) => insufficient)]
   }
 
   /** The 403 of an operation for pages of other sites, where it is guarded from them. */
   foreignRefusalOf(operation: Operation): RequestError | undefined {
-    return this.#planOf(operation).alternatives.find(({ guard }) => guard?.refusal)?.guard?.refusal
+    return this.#gateOf(operation).alternatives.find(({ guard }) => guard?.refusal)?.guard?.refusal
   }
 
-  #planOf(operation: Operation | undefined): Plan<C> {
-    const known = this.#plans.get(operation)
+  #gateOf(operation: Operation | undefined): Gate<C> {
+    const known = this.#gates.get(operation)
     if (known !== undefined) return known
     const requirements = this.#requirementsOf(operation)
-    const plan = planOf(requirements, this.#contract, this.checks, operation, this.#isForeign)
-    this.#plans.set(operation, plan)
-    return plan
+    const gate = gateOf(requirements, this.#contract, this.checks, operation, this.#isForeign)
+    this.#gates.set(operation, gate)
+    return gate
   }
 
   // What identifies a caller is the same everywhere: of schemes that are required together, all.

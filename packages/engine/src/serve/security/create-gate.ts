@@ -1,4 +1,4 @@
-// Makes the plan of an operation: where the credentials of its schemes are, who checks them, and what a
+// Makes the gate of an operation: where the credentials of its schemes are, who checks them, and what a
 // request without them gets.
 
 import type { Contract, Operation, Requirement } from '../../document/contract.js'
@@ -13,20 +13,20 @@ import { challengeOf } from './challenges.js'
 import type { AnyCheck, Caller, Check, Credential } from './check.js'
 import { type IsForeign, isCookie, isGuarded } from './cookie-guard.js'
 import { credentialReader } from './credentials.js'
-import type { Alternative, Guard, Plan, Step } from './plan.js'
+import type { Alternative, Gate, Guard, Step } from './gate.js'
 import { crossSite, insufficientScope, missingCredentials } from './refusals.js'
 
 /**
- * The plan of alternatives. One with a scheme that has no check is left out: nothing can meet it.
+ * The gate of alternatives. One with a scheme that has no check is left out: nothing can meet it.
  * @param operation whose requests it is for, if it is for those of one
  */
-export function planOf<C extends Caller>(
+export function gateOf<C extends Caller>(
   security: Operation['security'],
   contract: Contract,
   checks: ReadonlyMap<string, AnyCheck<C>>,
   operation?: Operation,
   isForeign?: IsForeign,
-): Plan<C> {
+): Gate<C> {
   const names = new Set(security.flat().map((each) => each.name))
   const steps = [...names].flatMap((name) => stepOf(name, security.flat(), contract, checks))
   const rivalsOf = (step: Unrivalled<C>) =>

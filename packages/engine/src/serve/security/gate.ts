@@ -1,5 +1,5 @@
-// What an operation's requests are judged by: its alternatives, and the checks of their schemes. Made once
-// for each operation (create-plan.ts), so that a request costs no more than its check.
+// The gate of an operation, which its requests must pass: its alternatives, and the checks of their schemes.
+// Made once for each operation (create-gate.ts), so that a request costs no more than its check.
 
 import type { Contract } from '../../document/contract.js'
 import type { RequestError } from '../../document/request-error.js'
@@ -11,7 +11,7 @@ import type { ReadCredential } from './credentials.js'
 
 /** A scheme of an operation. */
 export interface Step<C extends Caller> {
-  /** Its position among those of the plan. */
+  /** Its position among those of the gate. */
   readonly index: number
   readonly scheme: string
   readonly check: Check<C, Credential>
@@ -50,7 +50,7 @@ export interface Guard {
   readonly refusal: RequestError | undefined
 }
 
-export interface Plan<C extends Caller> {
+export interface Gate<C extends Caller> {
   /** The schemes of all alternatives. */
   readonly steps: readonly Step<C>[]
   /** Those with a scheme; an empty one is met by any request, and so not looked at. */
