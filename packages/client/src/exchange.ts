@@ -9,13 +9,12 @@ import {
   withCredentials,
   withoutKeys,
 } from './credentials.js'
-import { ApiError } from './error.js'
+import { ApiError, isOfCredential } from './error.js'
 import { readError } from './error-response.js'
 import { cutBody, headOf, ownSignal } from './incoming.js'
 import type { Settings } from './options.js'
 import { isOneTime, type Outgoing, toRequest } from './outgoing.js'
 import { receive, unlessAborted } from './receive.js'
-import { isOfCredential } from './refused-credential.js'
 import { asksForRetry, isRepeatable, isSafe, waitBefore } from './retry.js'
 import type { CalledOperation } from './table.js'
 import { mayRecover, unreachable } from './unreachable.js'

@@ -3,9 +3,8 @@
 // by itself, they would be refused by the hundred.
 
 import type { Clock } from './clock.js'
-import { ApiError } from './error.js'
+import { ApiError, isOfCredential } from './error.js'
 import { readRateLimit, readRetryAfter } from './rate-limit.js'
-import { isOfCredential } from './refused-credential.js'
 
 /** A call that wants to send a request. */
 export interface Caller {

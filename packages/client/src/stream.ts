@@ -2,11 +2,10 @@
 // framing tells where: events have ids (Server-Sent Events), lines of JSON have none.
 
 import type { Clock } from './clock.js'
-import { ApiError } from './error.js'
+import { ApiError, isOfCredential } from './error.js'
 import { type Framing, itemReader, type SentItem } from './framing.js'
 import { chunksOf, headOf, ownSignal } from './incoming.js'
 import { type RateLimit, readRateLimit } from './rate-limit.js'
-import { isOfCredential } from './refused-credential.js'
 import { unexpected } from './response-body.js'
 import type { CalledOperation } from './table.js'
 

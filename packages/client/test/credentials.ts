@@ -1,7 +1,7 @@
 // The credentials of a client, as a server receives them.
 
 import { toContract } from 'contract-engine/tools'
-import { listen } from 'contract-testing/listen'
+import { listen } from 'contract-testing/port'
 import t, { type Test } from 'tap'
 import { clientTable } from '../generator/index.js'
 import { buildClient } from '../src/client.js'

@@ -2,8 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { listen } from 'contract-testing/listen'
-import { freePort } from 'contract-testing/port'
+import { freePort, listen } from 'contract-testing/port'
 import t from 'tap'
 import { type GivenKey, readCredentials } from '../src/credentials.js'
 import type { ApiError } from '../src/error.js'

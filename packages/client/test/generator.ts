@@ -6,7 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { listen } from 'contract-testing/listen'
+import { listen } from 'contract-testing/port'
 import t, { type Test } from 'tap'
 
 const packageFile = (name: string) => fileURLToPath(import.meta.resolve(name))

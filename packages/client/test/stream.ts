@@ -1,7 +1,7 @@
 // Streams of items over HTTP: what arrives, what is lost, and how a stream goes on.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { listen } from 'contract-testing/listen'
+import { listen } from 'contract-testing/port'
 import t, { type Test } from 'tap'
 import { type AnyClient, buildClient } from '../src/client.js'
 import type { AnyClientOptions, Retry } from '../src/options.js'

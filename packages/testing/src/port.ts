@@ -1,6 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import net from 'node:net'
+import type { Test } from 'tap'
 
 // Below the ephemeral ports: an outgoing connection could take one of those before the caller listens.
 const range = [20_000, 30_000] as const
@@ -20,4 +23,15 @@ export async function freePort(): Promise<number> {
     await once(server, 'close')
     return port
   }
+}
+
+/** Starts an HTTP server on a free port, and returns its origin. The end of the test closes it. */
+export async function listen(t: Test, listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }

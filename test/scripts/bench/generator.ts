@@ -2,8 +2,7 @@
 
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { listen } from 'contract-testing/listen'
-import { freePort } from 'contract-testing/port'
+import { freePort, listen } from 'contract-testing/port'
 import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { generateLoad, type Job } from '../../../scripts/bench/generator.js'

@@ -3,6 +3,7 @@
 // cannot store. JSON.parse makes the value, because nothing else makes it as fast and as small; json-text.ts
 // reads what it would lose.
 
+import { stringify } from 'lossless-json'
 import { ownError, type RequestError } from '../document/request-error.js'
 import { type JsonText, JsonTextError, readJsonText } from './json-text.js'
 
@@ -95,4 +96,19 @@ function duplicate(text: string): RequestError {
   })
   const name = JSON.stringify((JSON.parse(found) as string).slice(0, 64))
   return ownError('invalid_json', `The body has the name ${name} twice in one object.`)
+}
+
+// Below: what the printed writers have in common (print-writers.ts), which write values that were judged.
+
+/** The JSON of any value, in which a bigint is a number; undefined of what JSON does not have. */
+export const json: (value: unknown) => string | undefined = stringify
+
+/** The fields of an object beyond the declared ones, each with a comma before it. */
+export function others(object: Readonly<Record<string, unknown>>, declared: ReadonlySet<string>): string {
+  let text = ''
+  for (const name of Object.keys(object)) {
+    const own = declared.has(name) ? undefined : json(object[name])
+    if (own !== undefined) text += `,${JSON.stringify(name)}:${own}`
+  }
+  return text
 }

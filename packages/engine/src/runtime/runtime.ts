@@ -10,7 +10,7 @@ import { createNoteEvaluated, createOtherItems, createOtherProperties, noteMatch
 import { createAllows, createMessage } from './exact-numbers.js'
 import { formats } from './formats.js'
 import { removePrototype } from './inherited-names.js'
-import { json, others } from './json-writer.js'
+import { json, others } from './json.js'
 import { count, extendSteps, takeNames } from './steps.js'
 import { quoted } from './text.js'
 

@@ -5,7 +5,7 @@
 
 import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { afterReading } from '../lib/after-reading.js'
+import { afterReading } from '../lib/clock.js'
 
 /** Turns that only accept, before one that serves: a flood of connections must not keep requests waiting. */
 export const acceptTurnsMax = 128

@@ -5,7 +5,7 @@ import { type Contract, clientErrorHandler, type ErrorBodyOf } from 'contract-en
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.js'
 import { readAddress } from '../lib/address.js'
-import { afterReading } from '../lib/after-reading.js'
+import { afterReading } from '../lib/clock.js'
 import type { Lifetimes } from './lifetime.js'
 import { requestOn } from './pipelining.js'
 

@@ -13,8 +13,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { lingeringClose } from 'contract-engine/lib/last-response'
-import { afterReading } from '../lib/after-reading.js'
+import { lingeringClose } from 'contract-engine/lib/connection'
+import { afterReading } from '../lib/clock.js'
 import { requestOn } from './pipelining.js'
 
 /** Installs the server's connection listeners. Returns the open connections. */

@@ -16,7 +16,7 @@ import type {
   RouteOptions,
 } from 'fastify'
 import type { Signal } from '../database/driver/sql.js'
-import { afterReading } from '../lib/after-reading.js'
+import { afterReading } from '../lib/clock.js'
 import { unavailable } from '../middleware/unavailable.js'
 import type { Streams } from './streams.js'
 import { type Upload, UploadPace } from './upload-pace.js'

@@ -4,8 +4,8 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { responseOn } from 'contract-engine/lib/connection'
 import { bodyLength } from 'contract-engine/lib/field-values'
-import { responseOn } from 'contract-engine/lib/response-on'
 
 /**
  * Node's option `highWaterMark` for the server: what is received of a connection before it must wait is

@@ -3,7 +3,7 @@
 // it reads nothing, nor takes an item of what it has read, for the time that it has for a response.
 
 import type { uploadOf } from 'contract-engine'
-import { afterReading } from '../lib/after-reading.js'
+import { afterReading } from '../lib/clock.js'
 
 /** A request body that streams. */
 export type Upload = NonNullable<ReturnType<typeof uploadOf>>

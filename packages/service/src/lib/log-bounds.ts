@@ -2,7 +2,7 @@
 // log line has the beginning.
 
 import { stdSerializers } from 'pino'
-import { boundedText } from './bounded-text.js'
+import { boundedText } from './operator-error.js'
 
 // Of what a line has, and of the causes of an error.
 const itemsMax = 100

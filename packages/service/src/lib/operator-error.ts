@@ -1,5 +1,4 @@
 import { OperatorError } from 'contract-engine/lib/operator-error'
-import { boundedText } from './bounded-text.js'
 
 export { OperatorError }
 
@@ -9,4 +8,12 @@ export function explain(error: Error): string {
   return error.name === 'PostgresError'
     ? `The database reports: ${boundedText(error.message)}`
     : boundedText(error.stack ?? error.message)
+}
+
+const textMax = 4_096
+
+/** A text for a message, or its beginning and its length: what others say may be of any length. */
+export function boundedText(text: string): string {
+  if (text.length <= textMax) return text
+  return `${text.slice(0, textMax)}… (${text.length.toLocaleString('en')} characters)`
 }

@@ -4,8 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, type Redis } from 'ioredis'
 import type { Logger } from 'pino'
-import { boundedText } from '../lib/bounded-text.js'
-import { OperatorError } from '../lib/operator-error.js'
+import { boundedText, OperatorError } from '../lib/operator-error.js'
 import { type RedisUrl, readRedisUrl } from '../lib/redis-url.js'
 import {
   type CertificateLives,

@@ -1,8 +1,7 @@
 import { pino } from 'pino'
 import t from 'tap'
-import { boundedText } from '../../src/lib/bounded-text.js'
 import { logBounds } from '../../src/lib/log-bounds.js'
-import { explain } from '../../src/lib/operator-error.js'
+import { boundedText, explain } from '../../src/lib/operator-error.js'
 
 const lines: string[] = []
 const log = pino({ level: 'debug', ...logBounds }, { write: (line: string) => void lines.push(line) })

@@ -4,6 +4,7 @@
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
+import type { Contract } from '../../document/contract.js'
 import { decode, nameIn, pairsOf, queryOf } from '../../lib/request-target.js'
 import { splitPair } from '../../lib/texts.js'
 import { errorAt } from '../../runtime/messages.js'
@@ -65,4 +66,16 @@ export function withoutBlanks(text: string): string {
 
 function isBlank(character: string | undefined): boolean {
   return character === ' ' || character === '\t'
+}
+
+// Beyond ASCII the encoding of a header is unknown (RFC 9110, section 5.5).
+const ascii = /^[\x20-\x7e]*$/
+
+/** Creates the check of a client's own `X-Request-Id`: whether the contract's schema allows it, in ASCII. */
+export function createRequestIdCheck({
+  requestId,
+  functions,
+}: Pick<Contract, 'requestId' | 'functions'>): (id: string) => boolean {
+  const validate = functions().judge(requestId)
+  return (id) => ascii.test(id) && validate(id)
 }

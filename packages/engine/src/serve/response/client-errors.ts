@@ -6,8 +6,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { ownError, RequestError } from '../../document/request-error.js'
-import { lastResponse, lingeringClose } from '../../lib/last-response.js'
-import { responseOn } from '../../lib/response-on.js'
+import { lastResponse, lingeringClose, responseOn } from '../../lib/connection.js'
 import { type ErrorHandlerOptions, errorResponses } from './error-response.js'
 
 export interface ClientErrorOptions extends Pick<ErrorHandlerOptions, 'errorBody'> {

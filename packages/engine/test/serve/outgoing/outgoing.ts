@@ -3,7 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createOutgoing, type OutgoingRequest } from 'contract-engine'
 import { contractOf } from 'contract-testing/engine'
-import { listen } from 'contract-testing/listen'
+import { listen } from 'contract-testing/port'
 import t from 'tap'
 import type { Signing } from '../../../src/serve/outgoing/signature.js'
 

@@ -3,7 +3,7 @@
 import { createOutgoing } from 'contract-engine'
 import { generateOperations, generateTypes } from 'contract-engine/generate'
 import { contractOf } from 'contract-testing/engine'
-import { listen } from 'contract-testing/listen'
+import { listen } from 'contract-testing/port'
 import { until } from 'contract-testing/until'
 import t from 'tap'
 

@@ -4,7 +4,7 @@
 
 import type { Socket } from 'node:net'
 import type postgres from 'postgres'
-import { afterReading } from '../../lib/after-reading.js'
+import { afterReading } from '../../lib/clock.js'
 import type { PostgresServer, ServerState, Servers } from '../servers.js'
 import { ServerTls } from '../tls.js'
 import {

@@ -1,6 +1,6 @@
 // How long a statement may wait for a connection.
 
-import { afterReading } from '../../lib/after-reading.js'
+import { afterReading } from '../../lib/clock.js'
 import { noConnection } from './connection.js'
 
 /** Takes whoever still waits in a queue after `waitMs` out of it, and calls `fail` with why. */

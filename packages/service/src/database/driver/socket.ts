@@ -6,7 +6,7 @@
 // - When a server declines TLS, postgres.js goes on with the TLS handshake until the server hangs up.
 
 import net from 'node:net'
-import { afterReading } from '../../lib/after-reading.js'
+import { afterReading } from '../../lib/clock.js'
 import { refreshAll } from '../from-files.js'
 import { codedError } from '../unavailable.js'
 

@@ -1,9 +1,11 @@
-// The last response of a connection, and its end. One that Node has no request for is written to the socket.
+// A connection of a server: the response in flight, the last one, and its end. One that Node has no request
+// for is written to the socket.
 
+import type { ServerResponse } from 'node:http'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The text of such a response. */
+/** The text of the last response of a connection. */
 export function lastResponse(
   common: Readonly<Record<string, string>>,
   {
@@ -34,4 +36,14 @@ export function lingeringClose(socket: Socket, bytes = ''): void {
   socket.once('close', () => clearTimeout(timer))
   socket.end(bytes)
   socket.resume()
+}
+
+/**
+ * The response to the request in flight on a connection of a server, from when the request's head has arrived
+ * until the response is sent. Node keeps it as `_httpMessage`, which its types lack, and has no other way.
+ */
+export function responseOn(
+  socket: Socket & { readonly _httpMessage?: ServerResponse | null },
+): ServerResponse | undefined {
+  return socket._httpMessage ?? undefined
 }
