@@ -1,6 +1,7 @@
 // Benchmarks the built service, with all features on, and the alternatives that people would choose instead.
 
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -12,17 +13,18 @@ import { OperatorError } from 'contract-service/internal/lib/operator-error'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import { type Bench, compareCounters, compareSubjects, growth, overload, start, sustain } from './benches.js'
+import { withCommit } from './commit.js'
 import { type BenchDatabase, startDatabase } from './database.js'
-import { loads, type Titled } from './loads.js'
+import { type Load, loads, type Titled } from './loads.js'
 import { probedMegabytes, randomReadNs } from './memory-probe.js'
 import { formatInteger } from './report.js'
 import { defaultConnections, type Environment } from './runner.js'
 import { sizing } from './sizing.js'
-import { baselines, nodeProgram, serviceIn } from './subjects.js'
+import { baselines, nodeProgram, type Subject, serviceIn } from './subjects.js'
 
 const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth | --overload | --sustained MINUTES | --memory
                      | --sizing]
-                     [--database-url URL] [--only NAME,NAME | --against FOLDER] [--loads NAME,NAME]
+                     [--database-url URL] [--only NAME,NAME | --against COMMIT] [--loads NAME,NAME]
                      [--out FOLDER]
 
   (none)        the service and the baselines, in interleaved rounds; about 30 minutes
@@ -38,7 +40,8 @@ const usage = `Usage: npm run bench -- [--quick | --redis | --start | --growth |
 
   --database-url  a PostgreSQL server to use, in a temporary database; by default one is started
   --only          only these baselines: ${namesOf(baselines)}
-  --against       instead of the baselines, the built service of another checkout: before and after a change
+  --against       instead of the baselines, the service of a commit, which is built first, or of a folder with a
+                  built checkout: before and after a change
   --loads         only these loads: ${namesOf(loads)}
   --out           folder for the results; default scripts/bench/results
   --help          print this help
@@ -49,7 +52,7 @@ installed too; \`this-node\` is the service on the Node that runs the bench.
 
 Examples:
   npm run bench -- --quick --only fastify-pg --loads get,create
-  npm run bench -- --against ../before --out /tmp/comparison
+  npm run bench -- --against HEAD~1 --out /tmp/comparison
   npm run bench -- --sustained 60
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
@@ -57,7 +60,19 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 
 async function main(args: readonly string[], { interruption }: Surroundings): Promise<undefined> {
   const flags = readFlags(args)
-  const { name, title, rows, run } = chooseBench(flags)
+  const chosenLoads = choose('--loads', loads, flags.loads)
+  await withOthers(flags, interruption, async (others) => {
+    const bench = chooseBench(flags, others, chosenLoads)
+    await writeResults(bench, flags, args, interruption)
+  })
+}
+
+async function writeResults(
+  { name, title, rows, run }: Bench,
+  flags: Flags,
+  args: readonly string[],
+  interruption: AbortSignal,
+): Promise<void> {
   await withEnvironment(flags['database-url'], rows, interruption, async (environment) => {
     const { text, picture } = await run(environment)
     const command = ['npm run bench', ...(args.length > 0 ? ['--'] : []), ...args].join(' ')
@@ -92,17 +107,28 @@ function readFlags(args: readonly string[]) {
   }).values
 }
 
-function chooseBench(flags: ReturnType<typeof readFlags>): Bench {
+type Flags = ReturnType<typeof readFlags>
+
+// What the service is compared with.
+function withOthers(
+  { only, against }: Flags,
+  interruption: AbortSignal,
+  work: (others: readonly Subject[]) => Promise<void>,
+): Promise<void> {
+  if (against === undefined) return work(choose('--only', baselines, only))
+  if (existsSync(against)) return work([serviceIn(against)])
+  log(`building ${against}`)
+  return withCommit(projectRoot, against, interruption, (root) => work([serviceIn(root)]))
+}
+
+function chooseBench(flags: Flags, others: readonly Subject[], chosenLoads: readonly Load[]): Bench {
   if (flags.start) return start
   if (flags.growth) return growth
   if (flags.overload) return overload
   if (flags.memory) return sustain(10)
   if (flags.sustained !== undefined) return sustain(minutesOf(flags.sustained))
   if (flags.redis && !hasRedis) throw new OperatorError('redis-server is not in PATH.')
-  const others =
-    flags.against === undefined ? choose('--only', baselines, flags.only) : [serviceIn(flags.against)]
   if (flags.sizing) return sizing(others)
-  const chosenLoads = choose('--loads', loads, flags.loads)
   if (flags.redis) return compareCounters(chosenLoads, flags.quick)
   return compareSubjects(others, chosenLoads, flags.quick)
 }

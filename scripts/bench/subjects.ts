@@ -79,7 +79,7 @@ const thisNode: Subject = {
 }
 
 /**
- * The service of another checkout, such as one of the commit before.
+ * The service of another checkout, such as the one of a commit (commit.ts).
  * @throws {OperatorError} if it has no build
  */
 export function serviceIn(root: string): Subject {
