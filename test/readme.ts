@@ -41,7 +41,9 @@ for (const page of pages) {
     const printed = await shell.run(reveal(again?.text ?? ''))
     t.match(printed, /\npet_not_found\n$/, 'the client can be pasted twice')
     const made = await shell.run('git status --porcelain --ignored')
-    const builds = ['client', 'diff', 'engine', 'service'].map((name) => `!! packages/${name}/dist/`)
+    const builds = ['client', 'diff', 'engine', 'service', 'testing'].map(
+      (name) => `!! packages/${name}/dist/`,
+    )
     const expected = ['!! .data/', '!! dist/', '!! node_modules', ...builds] // npm start makes them
     t.strictSame(made.trim().split('\n'), expected, 'nothing else is new in the checkout')
   })
