@@ -10,29 +10,23 @@ import { choiceOf } from '../../runtime/choices.js'
 import type { NumberMode } from '../../runtime/exact-numbers.js'
 import { resolveIn } from '../../runtime/references.js'
 import { call, literal, made, ofParent } from './generated-code.js'
+import { replaceKeyword, type WriteKeyword } from './replaced-keyword.js'
 
 /** Adds both keywords to an Ajv. */
 export function addAlternatives(ajv: Ajv, mode: NumberMode): void {
-  for (const keyword of ['anyOf', 'oneOf']) {
-    ajv.removeKeyword(keyword)
-    ajv.addKeyword({
-      keyword,
-      schemaType: 'array',
-      trackErrors: true,
-      code: (cxt) => {
-        const schema = ofParent(cxt)
-        const [resolve, isCoerced] = [resolveIn(ajv), mode === 'text']
-        const choice = choiceOf(schema.value, keyword, resolve, isCoerced)
-        const parts = [schema, literal(keyword), { value: resolve, code: _`resolve` }, literal(isCoerced)]
-        const candidatesOf = made(cxt, choice.candidatesOf, choiceOf, parts, _`.candidatesOf`)
-        if (choice.isSure) validateChosen(cxt, candidatesOf)
-        else validateCandidates(cxt, candidatesOf)
-      },
-      error: {
-        message:
-          keyword === 'anyOf' ? 'must match a schema in anyOf' : 'must match exactly one schema in oneOf',
-      },
-    })
+  for (const keyword of ['anyOf', 'oneOf'] as const) {
+    const judge: WriteKeyword = (cxt) => {
+      const schema = ofParent(cxt)
+      const [resolve, isCoerced] = [resolveIn(ajv), mode === 'text']
+      const choice = choiceOf(schema.value, keyword, resolve, isCoerced)
+      const parts = [schema, literal(keyword), { value: resolve, code: _`resolve` }, literal(isCoerced)]
+      const candidatesOf = made(cxt, choice.candidatesOf, choiceOf, parts, _`.candidatesOf`)
+      if (choice.isSure) validateChosen(cxt, candidatesOf)
+      else validateCandidates(cxt, candidatesOf)
+    }
+    const message =
+      keyword === 'anyOf' ? 'must match a schema in anyOf' : 'must match exactly one schema in oneOf'
+    replaceKeyword(ajv, keyword, judge, { error: { message } })
   }
 }
 

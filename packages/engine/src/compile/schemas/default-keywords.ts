@@ -7,13 +7,13 @@ import { noteExcuse } from '../../runtime/changes.js'
 import { changedIn, createNote, type Defaulting } from '../../runtime/defaulted.js'
 import type { Resolve } from '../../runtime/references.js'
 import { call, make, ofSchema } from './generated-code.js'
-import { replaceKeyword } from './replaced-keyword.js'
+import { replaceKeyword, type WriteKeyword } from './replaced-keyword.js'
 
 /** Makes an Ajv note what defaults are to fill in, and adds the `excused` keyword to it. */
 export function addDefaults(ajv: Ajv): void {
   const value: Defaulting = { defaulted: new Set(), compile: (schema) => ajv.compile(schema) }
   const defaulting = { value, code: _`defaulting` }
-  const note: Parameters<typeof replaceKeyword>[2] = (cxt, own) => {
+  const note: WriteKeyword = (cxt, own) => {
     const all = ofSchema<Record<string, AnySchema>>(cxt)
     if (changedIn(all.value).length > 0)
       cxt.gen.code(call(cxt, make(cxt, createNote, all, defaulting), cxt.data))

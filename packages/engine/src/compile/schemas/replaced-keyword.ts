@@ -2,15 +2,17 @@
 
 import type { Ajv, CodeKeywordDefinition, KeywordCxt } from 'ajv'
 
+/** Writes the code of a keyword. @param own writes Ajv's own */
+export type WriteKeyword = (cxt: KeywordCxt, own: () => void) => void
+
 /**
  * Replaces the code of a keyword of an Ajv.
- * @param code gets what writes Ajv's own
  * @param changes to what else Ajv says of it, such as the keyword that it stays before
  */
 export function replaceKeyword(
   ajv: Ajv,
   keyword: string,
-  code: (cxt: KeywordCxt, own: () => void) => void,
+  code: WriteKeyword,
   changes: Partial<CodeKeywordDefinition> = {},
 ): void {
   const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition // Ajv has it

@@ -6,14 +6,15 @@ import { _, type Ajv, type Code, type KeywordCxt } from 'ajv'
 import { useFunc } from 'ajv/dist/compile/util.js'
 import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
 import { usePattern } from 'ajv/dist/vocabularies/code.js'
-import { replaceKeyword } from './replaced-keyword.js'
+import { replaceKeyword, type WriteKeyword } from './replaced-keyword.js'
 
 const { default: ucs2length } = ucs2lengthModule
 
 /** Replaces the keywords of an Ajv. */
 export function addTextKeywords(ajv: Ajv): void {
-  const replace = (keyword: string, code: Parameters<typeof replaceKeyword>[2]) =>
-    replaceKeyword(ajv, keyword, code, { before: 'format' }) // where they were: a pattern sees no text that is too long
+  // They stay where they were: a pattern sees no text that is too long.
+  const replace = (keyword: string, code: WriteKeyword) =>
+    replaceKeyword(ajv, keyword, code, { before: 'format' })
   replace('maxLength', (cxt) => cxt.fail(isLonger(cxt, cxt.schema)))
   replace('minLength', (cxt) => cxt.fail(isShorter(cxt, cxt.schema)))
   replace('pattern', (cxt, own) => {

@@ -1,24 +1,22 @@
 // Replaces Ajv's `uniqueItems`, which compares each item with each other one unless `items` has a simple
 // type: here an item is looked up among those before it, by a text that equal values have in common.
 
-import { _, type Ajv, str } from 'ajv'
+import { _, type Ajv, type KeywordCxt, str } from 'ajv'
 import { duplicateIn } from '../../runtime/canonical.js'
 import { call } from './generated-code.js'
+import { replaceKeyword } from './replaced-keyword.js'
 
 /** Adds the keyword to an Ajv. */
 export function addUniqueItems(ajv: Ajv): void {
-  ajv.removeKeyword('uniqueItems')
-  ajv.addKeyword({
-    keyword: 'uniqueItems',
-    type: 'array',
-    schemaType: 'boolean',
-    code(cxt) {
-      const { gen, data, schema } = cxt
-      if (schema !== true) return
-      const duplicate = gen.const('duplicate', call(cxt, duplicateIn, data))
-      cxt.setParams({ duplicate })
-      cxt.fail(_`${duplicate} !== undefined`)
-    },
+  replaceKeyword(ajv, 'uniqueItems', judgeItems, {
     error: { message: ({ params }) => str`must not contain an item twice, as at ${params.duplicate}` },
   })
+}
+
+function judgeItems(cxt: KeywordCxt): void {
+  const { gen, data, schema } = cxt
+  if (schema !== true) return
+  const duplicate = gen.const('duplicate', call(cxt, duplicateIn, data))
+  cxt.setParams({ duplicate })
+  cxt.fail(_`${duplicate} !== undefined`)
 }
