@@ -178,8 +178,14 @@ export function schemasIn(schema: AnySchema, isEntered = (_: Subschema) => true)
   return [...inner.flatMap((each) => schemasIn(each.schema, isEntered)), schema]
 }
 
-/** Each choice of a schema, and its alternatives. */
-export function choicesOf(schema: Schema): { keyword: ChoiceKeyword; alternatives: readonly AnySchema[] }[] {
+/** A keyword of a schema by which a value must match one of several, and these. */
+export interface SchemaChoice {
+  readonly keyword: ChoiceKeyword
+  readonly alternatives: readonly AnySchema[]
+}
+
+/** The choices of a schema. */
+export function choicesOf(schema: Schema): SchemaChoice[] {
   return choiceKeywords.flatMap((keyword) => {
     const alternatives = schema[keyword]
     return Array.isArray(alternatives) && alternatives.length > 0 ? [{ keyword, alternatives }] : []

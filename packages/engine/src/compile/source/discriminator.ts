@@ -1,7 +1,7 @@
 // Discriminators: which values of a property select which alternative. It is decided here once, and written
 // out as the mapping, which validators, types and other tools read.
 
-import { choicesOf, extendedBy, isNode } from '../../document/keywords.js'
+import { choicesOf, extendedBy, isNode, type SchemaChoice } from '../../document/keywords.js'
 import { resolvePointer } from '../../document/pointer.js'
 import { type Node, nodeOf, nodesOf, type Reader } from '../../document/reader.js'
 
@@ -19,10 +19,11 @@ export interface Mapped {
  */
 export function withMapping(reader: Reader, schema: Node, at: () => string): Mapped {
   const { discriminator, ...others } = schema
-  if (!isNode(discriminator) || choicesOf(schema).length === 0) return { schema, ignored: [] }
+  const [choice] = choicesOf(schema)
+  if (!isNode(discriminator) || choice === undefined) return { schema, ignored: [] }
   const { written, ...own } = discriminator
   const property = String(own.propertyName)
-  const alternatives = alternativesIn(reader, schema, at(), written as WrittenRefs | undefined)
+  const alternatives = alternativesIn(reader, choice, at(), written as WrittenRefs | undefined)
   const { kept, elsewhere } = givenEntries(reader, discriminator, alternatives)
   const ignored = elsewhere.map(
     ([value, target]) => `maps ${value} to ${target}, which is none of its alternatives`,
@@ -56,8 +57,6 @@ interface Alternative {
   readonly place: string
 }
 
-const noChoice = { keyword: undefined, alternatives: [] }
-
 type WrittenRefs = readonly (string | undefined)[]
 
 /**
@@ -72,8 +71,12 @@ export function withWrittenRefs(schema: Node): Node {
   return { ...schema, discriminator: { ...discriminator, written } }
 }
 
-function alternativesIn(reader: Reader, schema: Node, at: string, written: WrittenRefs = []): Alternative[] {
-  const [{ keyword, alternatives } = noChoice] = choicesOf(schema)
+function alternativesIn(
+  reader: Reader,
+  { keyword, alternatives }: SchemaChoice,
+  at: string,
+  written: WrittenRefs = [],
+): Alternative[] {
   return nodesOf(alternatives).map((each, i) => {
     const ref = refOf(each)
     const target = ref === undefined ? each : reader.node({ $ref: ref })
@@ -178,8 +181,8 @@ export function hasOtherThanText(reader: Reader, schema: Node): boolean {
     const isText = Array.isArray(values) && values.every((each) => typeof each === 'string')
     return !isText || ![type].flat().includes('string')
   }
-  const [{ alternatives } = noChoice] = choicesOf(schema)
+  const [choice] = choicesOf(schema)
   return reader
-    .list(alternatives)
+    .list(choice?.alternatives)
     .some((each) => [...extendedBy(each, (part) => reader.node(part))].some(isOther))
 }

@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
 import { ownError, RequestError } from '../../document/request-error.js'
 import { lastResponse, lingeringClose, responseOn } from '../../lib/connection.js'
+import { malformedRequest } from '../request/errors.js'
 import { type ErrorHandlerOptions, errorResponses } from './error-response.js'
 
 export interface ClientErrorOptions extends Pick<ErrorHandlerOptions, 'errorBody'> {
@@ -62,8 +63,7 @@ function faultOf(error: NodeJS.ErrnoException, contract: Contract): RequestError
 export const clientFaults = {
   /** The request is not valid HTTP, or a proxy may have read it differently: 400. */
   malformed(cause?: unknown): RequestError {
-    const message = 'The request is not valid HTTP, or its path is not a valid URL.'
-    return ownError('malformed_request', message, { cause })
+    return ownError('malformed_request', malformedRequest, { cause })
   },
   /** The request did not arrive in time: 408. */
   tooSlow(cause?: unknown): RequestError {
