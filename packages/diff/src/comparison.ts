@@ -74,7 +74,8 @@ export function rootOf(parsed: Pair, nowMs: number): Spot {
   const documents = { before: normalise(parsed.before, tables), after: normalise(parsed.after, tables) }
   const paths = new WeakMap<object, Path>()
   for (const [document, isAfter] of [[parsed.before, false] as const, [parsed.after, true] as const]) {
-    collectPaths(paths, document.components, ['components'], isAfter) // where what stands elsewhere is written
+    // Where what stands elsewhere is written.
+    collectPaths(paths, document.components, ['components'], isAfter)
     collectPaths(paths, document, [], isAfter)
   }
   const comparison = { documents, nowMs, ...tables, paths, views: new WeakMap(), ...noFindings() }

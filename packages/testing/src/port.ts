@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import net from 'node:net'
+import net, { type AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
 // Below the ephemeral ports: an outgoing connection could take one of those before the caller listens.

@@ -1,5 +1,5 @@
-// How the contract declares a kind of content: a row of the table in declared-kinds.ts. What a
-// server knows of it, too, is a row of index.ts.
+// How the contract declares a kind of content: a row of the table in declared-kinds.ts. What a server knows
+// of it, too, is a row of index.ts.
 
 import type { Content } from '../document/contract.js'
 import { isRange } from '../document/media-types.js'

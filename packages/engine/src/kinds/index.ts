@@ -1,5 +1,5 @@
-// The kinds of content: what is known of each, and what follows from it. A new media type is a file, a row
-// here, and how the contract declares it (declared-kinds.ts).
+// The kinds of content: what is known of each, and what follows from it. A new media type is a folder,
+// a row here, and a row of how contracts declare it (declared-kinds.ts).
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Content, Operation, Response } from '../document/contract.js'

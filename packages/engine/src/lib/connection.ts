@@ -1,8 +1,7 @@
 // A connection of a server: the response in flight, the last one, and its end. One that Node has no request
 // for is written to the socket.
 
-import type { ServerResponse } from 'node:http'
-import { STATUS_CODES } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** The text of the last response of a connection. */

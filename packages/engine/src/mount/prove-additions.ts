@@ -3,8 +3,7 @@
 // operation could respond nothing else.
 
 import type { Contract, Operation, Response } from '../document/contract.js'
-import type { Problem } from '../document/contract-error.js'
-import { missingCode } from '../document/contract-error.js'
+import { missingCode, type Problem } from '../document/contract-error.js'
 import { isRange } from '../document/media-types.js'
 import { problemOf } from '../document/methods.js'
 import type { RequestError } from '../document/request-error.js'

@@ -223,7 +223,8 @@ export class Feed<Data> {
   #remembered(after: string): readonly Item<Data>[] | undefined {
     const from = positionOf(after)
     if (isBefore(from, positionOf(this.#floor))) return undefined
-    const last = this.#recent.findLastIndex(({ position }) => !isBefore(from, position)) // most are at the end
+    // Most are at the end.
+    const last = this.#recent.findLastIndex(({ position }) => !isBefore(from, position))
     return this.#recent.slice(last + 1).map(({ item }) => item)
   }
 }

@@ -19,7 +19,8 @@ export async function installWithoutQuotas(folder: string): Promise<void> {
   const text = await readFile(path.join(projectRoot, contract), 'utf8')
   await mkdir(path.join(folder, 'generated'))
   await writeFile(path.join(folder, contract), withoutQuotas(text))
-  const compile = path.join(folder, 'node_modules/contract-service/dist/src/commands/compile.js') // the plan is of the contract as it was
+  // The plan is of the contract as it was.
+  const compile = path.join(folder, 'node_modules/contract-service/dist/src/commands/compile.js')
   await promisify(execFile)(process.execPath, [compile], { cwd: folder })
 }
 

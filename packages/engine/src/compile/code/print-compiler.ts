@@ -86,7 +86,8 @@ function printFunctions(ajv: Ajv, functions: Functions): string {
   const all = [...functions.values(), ...added.flatMap(({ validate }) => validate ?? [])]
   for (const validate of all) literals.writeIn(validate)
   const stepsOf = stepsOfSchemas(ajv)
-  const roots = [...functions].map(([key, { schema }]) => [key, schema as AnySchema] as const) // as in addedTo
+  // As in addedTo.
+  const roots = [...functions].map(([key, { schema }]) => [key, schema as AnySchema] as const)
   const parts = {
     schemas: added.map(({ name, schema }) => `${literalOf(name)}:{schema:${literals.codeOf(schema)}}`),
     roots: roots.map(([key, schema]) => `r${key}:${literals.codeOf(schema)}`),

@@ -1,7 +1,6 @@
 // Prints the functions that write values as JSON, by their schemas: the declared fields in the order of the
 // schema, the required ones first. They write what Ajv has accepted, and judge nothing. What a schema does
-// not tell, such as the fields of an open object or a choice among schemas, the runtime writes
-// (json.ts).
+// not tell, such as the fields of an open object or a choice among schemas, the runtime writes (json.ts).
 
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, extendedBy, isNode } from '../../document/keywords.js'

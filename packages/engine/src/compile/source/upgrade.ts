@@ -21,7 +21,8 @@ import { lastName, refOf } from './discriminator.js'
 export function toOpenApi31(document: object): object {
   const isOld = isOpenApi30(document)
   const isRounded = rounded(document) === document // as nearly each is
-  const known = new Map<object, object>() // what stands in several places is one object (resolved.ts), and stays one
+  // What stands in several places is one object (resolved.ts), and stays one.
+  const known = new Map<object, object>()
   const other = (value: unknown, { of }: Place) => (isExact(value, of) ? value : rounded(value))
   const copy = walk(
     document,

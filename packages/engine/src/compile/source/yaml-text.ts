@@ -23,7 +23,8 @@ const words = /^(?:y|n|yes|no|on|off|true|false|null|e[-+]?\d+)$/i
 const mayBeOther: ScalarTag = {
   tag: 'tag:yaml.org,2002:other',
   default: true,
-  test: { test: (text: string) => !bareText.test(text) || words.test(text) } as RegExp, // all that is asked of it
+  // All that is asked of it.
+  test: { test: (text: string) => !bareText.test(text) || words.test(text) } as RegExp,
   resolve: (text) => text,
 }
 

@@ -6,8 +6,7 @@ import ucs2lengthModule from 'ajv/dist/runtime/ucs2length.js'
 import { ContractError } from '../../document/contract-error.js'
 import { type FunctionName, type Functions, withValidators } from '../../document/functions.js'
 import type { AnySchema } from '../../document/keywords.js'
-import type { Code, PrintedCompiler, PrintedFunctions } from '../../plan/code.js'
-import { schemaDigest } from '../../plan/code.js'
+import { type Code, type PrintedCompiler, type PrintedFunctions, schemaDigest } from '../../plan/code.js'
 import { changing } from '../../runtime/changes.js'
 import type { NumberMode } from '../../runtime/exact-numbers.js'
 import { createExplain, explaining, type Known } from '../../runtime/explain.js'
@@ -30,7 +29,8 @@ export function loadFunctions(code: Code): Functions {
     if ('problems' in found) throw new ContractError(found.problems)
     if ('message' in found) throw new Error(found.message)
     const [compiler, key] = found
-    const compiled = loaded.get(compiler) ?? load(code.compilers[compiler] as PrintedCompiler) // it was printed
+    // It was printed.
+    const compiled = loaded.get(compiler) ?? load(code.compilers[compiler] as PrintedCompiler)
     loaded.set(compiler, compiled)
     return compiled(key)
   }

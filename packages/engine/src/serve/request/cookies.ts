@@ -13,7 +13,8 @@ import { withoutBlanks } from './parameter-text.js'
 export function sentCookies({ raw }: FastifyRequest): Map<string, string[]> {
   const { cookie = '' } = raw.headers // a parameter may have changed those of the request
   const pairs = cookie.split(';').filter((pair) => pair.includes('='))
-  return textsByName(pairs.map((pair) => splitPair(pair).map(withoutBlanks) as [string, string])) // still a pair
+  // Still a pair.
+  return textsByName(pairs.map((pair) => splitPair(pair).map(withoutBlanks) as [string, string]))
 }
 
 /** The text of a cookie, or of an element of one. Undefined if it is not UTF-8, or has NUL. */

@@ -1,8 +1,7 @@
 // What security adds to the responses of operations, for the check against the contract at startup.
 
 import type { Contract, Operation } from '../../document/contract.js'
-import type { Problem } from '../../document/contract-error.js'
-import { missingCode } from '../../document/contract-error.js'
+import { missingCode, type Problem } from '../../document/contract-error.js'
 import type { RequestError } from '../../document/request-error.js'
 import { isPublic } from '../../document/security.js'
 import type { Addition } from '../response/additions.js'

@@ -228,7 +228,8 @@ export class Connections {
   // Ends the stall if the connection responds to the trial.
   async #try(connection: Connection): Promise<void> {
     this.#onTrial = connection
-    await connection.sql.unsafe(this.options.trial ?? 'select 1').catch(() => {}) // an error is a response, too
+    // An error is a response, too.
+    await connection.sql.unsafe(this.options.trial ?? 'select 1').catch(() => {})
     const hasFailed = connection.isGivenUp || connection.isClosed
     if (!hasFailed) this.#state.send('completed')
     this.#onTrial = undefined

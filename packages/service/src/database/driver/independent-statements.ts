@@ -49,7 +49,8 @@ export function independentStatements(
   // What is sent in a part belongs to it, by whichever tag: it would wait for itself.
   const dispatch = (statement: Statement) => {
     if (isInPart) send(statement)
-    else inTurn(() => sendAlone(statement)).catch(() => {}) // the connection is lost, as the next statement tells
+    // The connection is lost, as the next statement tells.
+    else inTurn(() => sendAlone(statement)).catch(() => {})
   }
   const part: IndependentSql['part'] = (run) => (isInPart ? run(transaction) : inTurn(() => runPart(run)))
   return Object.assign(held.sqlBy(dispatch), { dispatch, part })
