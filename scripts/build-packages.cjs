@@ -13,16 +13,17 @@ const { compilerOf } = require('../packages/service/project/compiler.cjs')
 
 const root = path.join(__dirname, '..')
 
-// What a package has beside its src/, by the option that compiles it: `--tests` is test/, by
-// tsconfig.tests.json.
-const folderOf = { tools: 'tools', generator: 'generator', tests: 'test' }
+// What a package has beside its src/, by the option that builds it: `--tests` is test/, by
+// tsconfig.tests.json. The build.cjs of the package itself writes dist/cjs/, of src/.
+const folderOf = { tools: 'tools', generator: 'generator', tests: 'test', cjs: 'cjs' }
 const partsOf = (options) => Object.keys(folderOf).filter((part) => options.includes(`--${part}`))
 
 /**
  * Compiles a package into its dist/: what the build.cjs of each calls. The exit code is that of the compiler.
  */
 function compilePackage(folder, options = process.argv.slice(2)) {
-  const projects = ['.', ...partsOf(options).map((part) => `tsconfig.${part}.json`)]
+  const parts = partsOf(options).filter((part) => part !== 'cjs')
+  const projects = ['.', ...parts.map((part) => `tsconfig.${part}.json`)]
   const { program, env } = compilerOf(folder)
   const args = [program, '-b', ...projects, '--stopBuildOnErrors', '--checkers', '2']
   const { status, signal, error } = spawnSync(process.execPath, args, { cwd: folder, env, stdio: 'inherit' })
@@ -39,13 +40,13 @@ function buildPackage(name, args = []) {
   const folders = ['src', ...parts.map((part) => folderOf[part])]
   const infos = ['.tsbuildinfo', ...parts.map((part) => `.${part}.tsbuildinfo`)]
   const record = path.join(folder, `dist/.built-${folders.join('-')}`)
-  const sources = parts.length === args.length ? digestsOfSources(folder, folders) : undefined
+  const sources = digestsOfSources(folder, folders)
   const digests = () => [...sources, digestOfBuild(folder, folders, infos)].join('\n')
   const recorded = textOf(record)
   if (sources !== undefined && recorded === digests()) return 0
   const [names] = sources ?? []
   // By its time, the compiler takes a file that was moved there for one that it has compiled.
-  if (recorded !== undefined && recorded.split('\n')[0] !== names)
+  if (names !== undefined && recorded !== undefined && recorded.split('\n')[0] !== names)
     for (const info of infos) rmSync(path.join(folder, 'dist', info), { force: true })
   mkdirSync(path.join(folder, 'dist'), { recursive: true })
   writeFileSync(record, names ?? '')

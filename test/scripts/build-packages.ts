@@ -31,8 +31,14 @@ function startProject(t: Test) {
         'package.json': '{}',
         'tsconfig.json': JSON.stringify({ compilerOptions: tsconfig, include: ['src'] }),
         'tsconfig.generator.json': '{ "files": [], "references": [{ "path": "." }] }',
-        'build.cjs':
-          "process.exitCode = require('../../scripts/build-packages.cjs').compilePackage(__dirname)",
+        'tsconfig.tests.json': '{ "files": [], "references": [{ "path": "." }] }',
+        'build.cjs': `
+          process.exitCode = require('../../scripts/build-packages.cjs').compilePackage(__dirname)
+          if (process.argv.includes('--cjs')) {
+            require('node:fs').mkdirSync(__dirname + '/dist/cjs', { recursive: true })
+            require('node:fs').writeFileSync(__dirname + '/dist/cjs/one.js', '')
+          }
+        `,
         src: { 'one.ts': 'export const one = 1\n' },
       },
     },
@@ -42,8 +48,8 @@ function startProject(t: Test) {
     cpSync(path.join(projectRoot, file), path.join(folder, file), { recursive: true })
   symlinkSync(path.join(projectRoot, 'node_modules'), path.join(folder, 'node_modules'))
   const place = (file: string) => path.join(folder, file)
-  const build = () =>
-    promisify(execFile)(process.execPath, [place('scripts/build-packages.cjs')]).then(
+  const build = (...options: string[]) =>
+    promisify(execFile)(process.execPath, [place('scripts/build-packages.cjs'), ...options]).then(
       () => ({ code: 0, stdout: '' }),
       (error) => error,
     )
@@ -82,4 +88,21 @@ t.test('packages are compiled again when a file has changed or is moved there, a
   t.match(await build(), { code: 0 })
   mkdirSync(place('packages/client/src/folder'))
   t.match(await build(), { code: 0 })
+})
+
+// Two test runs may begin at once: what one finds built, it must not write under the other's compiler.
+t.test('whatever the options, what is built already is not written', async (t) => {
+  const { place, build } = startProject(t)
+  const timesOf = () =>
+    ['.tsbuildinfo', 'src/one.js', 'cjs/one.js'].map(
+      (file) => statSync(place(`packages/client/dist/${file}`), { throwIfNoEntry: false })?.mtimeMs,
+    )
+  t.match(await build('--tests'), { code: 0 })
+  t.match(await build('--tests', '--cjs'), { code: 0 })
+  const times = timesOf()
+  t.ok(times.every(Number.isFinite))
+  for (const options of [['--tests', '--cjs'], ['--tests'], []]) {
+    t.match(await build(...options), { code: 0 })
+    t.strictSame(timesOf(), times, options.join(' '))
+  }
 })
