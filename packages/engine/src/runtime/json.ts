@@ -103,6 +103,16 @@ function duplicate(text: string): RequestError {
 /** The JSON of any value, in which a bigint is a number; undefined of what JSON does not have. */
 export const json: (value: unknown) => string | undefined = stringify
 
+/** Whether JSON.stringify writes a copy faster than its text is joined: that of V8 14 (Node 25) and later. */
+export const hasFastStringify = Number.parseInt(process.versions.v8, 10) >= 14
+
+/** A number or a bigint as a number; undefined if it has no such. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value !== 'bigint') return typeof value === 'number' ? value : undefined
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : undefined
+}
+
 /** The fields of an object beyond the declared ones, each with a comma before it. */
 export function others(object: Readonly<Record<string, unknown>>, declared: ReadonlySet<string>): string {
   let text = ''

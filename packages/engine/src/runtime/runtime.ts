@@ -10,7 +10,7 @@ import { createNoteEvaluated, createOtherItems, createOtherProperties, noteMatch
 import { createAllows, createMessage } from './exact-numbers.js'
 import { formats } from './formats.js'
 import { removePrototype } from './inherited-names.js'
-import { json, others } from './json.js'
+import { hasFastStringify, json, numberOf, others } from './json.js'
 import { count, extendSteps, takeNames } from './steps.js'
 import { quoted } from './text.js'
 
@@ -27,11 +27,13 @@ export const runtime = {
   duplicateIn,
   extendSteps,
   formats: Object.fromEntries(Object.entries(formats).map(([name, { validate }]) => [name, validate])),
+  hasFastStringify,
   isAmong,
   isUnexcused,
   json,
   noteExcuse,
   noteMatching,
+  numberOf,
   others,
   problemWithBytes,
   quoted,

@@ -3,9 +3,11 @@
 // not tell, such as the fields of an open object or a choice among schemas, the runtime writes (json.ts).
 
 import type { Schema } from '../../document/contract.js'
-import { type AnySchema, extendedBy, isNode } from '../../document/keywords.js'
+import { type AnySchema, isNode } from '../../document/keywords.js'
 import type { Reader } from '../../document/reader.js'
 import { literalOf } from './literals.js'
+import { PrintedCopies } from './print-copies.js'
+import { type Field, fieldCode, fieldsOf, unlessPlain, type Written, writtenAs } from './written.js'
 
 /** Writers that share the functions of their schemas. */
 export class PrintedWriters {
@@ -13,8 +15,11 @@ export class PrintedWriters {
   readonly #functions: string[] = []
   /** By the schemas of objects and arrays. */
   readonly #names = new Map<Schema, string>()
+  readonly #copies: PrintedCopies
 
-  constructor(readonly reader: Reader) {}
+  constructor(readonly reader: Reader) {
+    this.#copies = new PrintedCopies(reader)
+  }
 
   /** @param name that of the writer, a name in JavaScript */
   add(name: string, schema: AnySchema): void {
@@ -24,27 +29,24 @@ export class PrintedWriters {
 
   /** The text of a function that makes all writers, by their names, from the runtime. */
   toString(): string {
-    return `({json,others,quoted})=>{
-${this.#functions.join('')}return{${this.#writers.join()}}}`
+    return `({hasFastStringify,json,numberOf,others,quoted})=>{
+${[...this.#copies.functions, ...this.#functions].join('')}return{${this.#writers.join()}}}`
   }
 
   // The code of a text, or of what becomes one when it is added to a text; undefined if the schema does not
   // tell of which type a value is.
   #json(schema: AnySchema, value: string): string | undefined {
-    if (!isNode(schema)) return undefined
-    const parts = [...extendedBy<Schema>(schema, (each) => this.reader.node(each))]
-    const typed = parts.find(({ type }) => type !== undefined)
-    const types = [typed?.type ?? []].flat() as string[] // it compiles
-    const [type, ...more] = types.filter((each) => each !== 'null')
-    if (typed === undefined || type === undefined || more.length > 0) return undefined
-    const json = this.#ofType(type, typed, parts, value)
-    return types.includes('null') ? `(${value}===null?'null':${json})` : json
+    const written = writtenAs(schema, this.reader)
+    if (written === undefined) return undefined
+    const json = this.#ofType(written, value)
+    return written.isNullable ? `(${value}===null?'null':${json})` : json
   }
 
-  #ofType(type: string, typed: Schema, parts: readonly Schema[], value: string): string {
+  #ofType(written: Written, value: string): string {
+    const { type, typed, parts } = written
     switch (type) {
       case 'object':
-        return `${this.#named(parts[0] as Schema, (name) => this.#object(name, parts))}(${value})`
+        return `${this.#named(parts[0], (name) => this.#object(name, written))}(${value})`
       case 'array':
         return `${this.#named(typed, (name) => this.#array(name, typed))}(${value})`
       case 'string':
@@ -63,9 +65,12 @@ ${this.#functions.join('')}return{${this.#writers.join()}}}`
     return name
   }
 
-  #array(name: string, { items, prefixItems }: Schema): string {
+  #array(name: string, schema: Schema): string {
+    const { items, prefixItems } = schema
     const item = isNode(items) && prefixItems === undefined ? this.#json(items, 'a[i]') : undefined
+    const copy = this.#copies.of(schema, 'a')
     return `function ${name}(a){
+${copy === undefined ? '' : `const c=hasFastStringify?${copy}:undefined\nif(c!==undefined)return JSON.stringify(c)\n`}\
 let t='['
 for(let i=0;i<a.length;i++)t+=(i===0?'':',')+${item ?? "(json(a[i])??'null')"}
 return t+']'
@@ -73,31 +78,25 @@ return t+']'
 `
   }
 
-  #object(name: string, parts: readonly Schema[]): string {
-    const { properties, required, isClosed } = fieldsOf(parts)
-    const fields = Object.entries(properties).flatMap(([key, schema]) => {
-      const isRequired = required.has(key)
-      const json = this.#json(schema, isRequired ? `o[${literalOf(key)}]` : 'v')
-      return json === undefined ? [] : [{ key, json, isRequired }]
+  #object(name: string, written: Written): string {
+    const { fields: all, isClosed } = fieldsOf(written)
+    const fields = all.flatMap((field) => {
+      const json = this.#json(field.schema, field.isRequired ? fieldCode('o', field) : 'v')
+      return json === undefined ? [] : [{ ...field, json }]
     })
     const needed = fields.filter(({ isRequired }) => isRequired)
     const optional = fields.filter(({ isRequired }) => !isRequired)
-    const isWhole = isClosed && fields.length === Object.keys(properties).length
+    const isWhole = isClosed && fields.length === all.length
     const begin = needed.map(({ key, json }, i) => `${before(key, i === 0 ? '{' : ',')}+${json}`).join('+')
     const [count, rest, declared] = isWhole ? ['', '', ''] : ofOthers(name, fields, needed.length)
     return `function ${name}(o){
-${returnUnlessPlain}let t=${begin === '' ? "''" : begin},v
+${unlessPlain('o', 'json(o)')}let t=${begin === '' ? "''" : begin},v
 ${count}${optional.map((each) => optionalField(each, !isWhole)).join('')}${rest}\
 return ${begin === '' ? "'{'+t.slice(1)+'}'" : "t+'}'"}
 }
 ${declared}`
   }
 }
-
-// An object has its fields as they are written if it inherits none, and is no other value in JSON.
-const returnUnlessPlain = `const p=Object.getPrototypeOf(o)
-if((p!==Object.prototype&&p!==null)||typeof o.toJSON==='function')return json(o)
-`
 
 // What counts the fields of an object beyond those that are written, what writes them, and the names of the
 // rest.
@@ -109,21 +108,9 @@ function ofOthers(name: string, fields: readonly { readonly key: string }[], nee
   ]
 }
 
-// Those of all that describe the same object. Closed by one of them, it has no others than that one's.
-function fieldsOf(parts: readonly Schema[]) {
-  const all = parts.flatMap(({ properties = {} }) => Object.entries(properties as object))
-  return {
-    properties: Object.fromEntries(all) as Readonly<Record<string, AnySchema>>,
-    required: new Set(parts.flatMap(({ required = [] }) => required as readonly string[])),
-    isClosed: parts.some((each) => each.additionalProperties === false && !('patternProperties' in each)),
-  }
-}
-
-// What an object inherits under a name such as `constructor` is no field of it.
-function optionalField({ key, json }: { key: string; json: string }, isCounted: boolean): string {
-  const field = `o[${literalOf(key)}]`
-  const read = key in Object.prototype ? `Object.hasOwn(o,${literalOf(key)})?${field}:undefined` : field
-  return `v=${read}\nif(v!==undefined)${isCounted ? `{k--;t+=` : 't+='}${before(key, ',')}+${json}${isCounted ? '}' : ''}\n`
+function optionalField(field: Field & { readonly json: string }, isCounted: boolean): string {
+  const write = `t+=${before(field.key, ',')}+${field.json}`
+  return `v=${fieldCode('o', field)}\nif(v!==undefined)${isCounted ? `{k--;${write}}` : write}\n`
 }
 
 function before(key: string, separator: string): string {

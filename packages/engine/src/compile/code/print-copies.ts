@@ -1,0 +1,86 @@
+// Prints the functions that copy values for JSON.stringify, with the fields in the order of the writers
+// (print-writers.ts) and integers as numbers: it writes such a copy faster than pieces of text are joined, and
+// in a third of the memory. A function returns undefined for a value that JSON.stringify would write as
+// another text: one with an integer beyond 2^53, or a field beyond the declared ones.
+
+import type { Schema } from '../../document/contract.js'
+import type { AnySchema } from '../../document/keywords.js'
+import type { Reader } from '../../document/reader.js'
+import { type Field, fieldCode, fieldsOf, unlessPlain, type Written, writtenAs } from './written.js'
+
+export class PrintedCopies {
+  readonly functions: string[] = []
+  /** By the schemas of objects and arrays. */
+  readonly #names = new Map<Schema, string | undefined>()
+
+  constructor(readonly reader: Reader) {}
+
+  /** The code of a copy; undefined if the schema does not tell enough. */
+  of(schema: AnySchema, value: string): string | undefined {
+    const written = writtenAs(schema, this.reader)
+    const copy = written && this.#ofType(written, value)
+    return written?.isNullable && copy !== undefined ? `(${value}===null?null:${copy})` : copy
+  }
+
+  #ofType(written: Written, value: string): string | undefined {
+    switch (written.type) {
+      case 'object':
+        return this.#call(written.parts[0], value, () => this.#object(written))
+      case 'array':
+        return this.#call(written.typed, value, () => this.#array(written.typed))
+      case 'boolean':
+      case 'string':
+        return value
+      default:
+        return `numberOf(${value})`
+    }
+  }
+
+  #call(schema: Schema, value: string, print: () => string | undefined): string | undefined {
+    if (!this.#names.has(schema)) {
+      this.#names.set(schema, undefined) // one that refers to itself has no copy
+      const code = print()
+      const name = `c${this.functions.length}`
+      if (code !== undefined) this.functions.push(`function ${name}${code}`)
+      this.#names.set(schema, code && name)
+    }
+    const name = this.#names.get(schema)
+    return name && `${name}(${value})`
+  }
+
+  #array({ items = true, prefixItems }: Schema): string | undefined {
+    const item = prefixItems === undefined ? this.of(items as AnySchema, 'a[i]') : undefined
+    if (item === undefined) return undefined
+    return `(a){
+const c=[]
+for(let i=0;i<a.length;i++){const v=${item};if(v===undefined)return;c.push(v)}
+return c
+}
+`
+  }
+
+  #object(written: Written): string | undefined {
+    const { fields, isClosed } = fieldsOf(written)
+    const copies = fields.map((field) => ({ ...field, copy: this.of(field.schema, 'v') }))
+    if (copies.some(({ key, copy }) => copy === undefined || isMoved(key))) return undefined
+    const needed = fields.filter(({ isRequired }) => isRequired).length
+    return `(o){
+${unlessPlain('o', '')}let v,k=${-needed}
+${copies.map(copyField).join('')}${isClosed ? '' : 'for(const _ in o)k++\nif(k!==0)return\n'}\
+return{${fields.map(({ key }, i) => `${JSON.stringify(key)}:v${i}`).join()}}
+}
+`
+  }
+}
+
+function copyField(field: Field & { copy: string | undefined }, i: number): string {
+  const { isRequired, copy } = field
+  const read = `let v${i};v=${fieldCode('o', field)}\n`
+  const set = `v${i}=${copy}\nif(v${i}===undefined)return\n`
+  return isRequired ? read + set : `${read}if(v!==undefined){k--\n${set}}\n`
+}
+
+// A literal does not have the key in its place.
+function isMoved(key: string): boolean {
+  return key === '__proto__' || /^\d+$/.test(key)
+}
