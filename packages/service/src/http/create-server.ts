@@ -83,6 +83,7 @@ function limitsOf(
       maxHeaderSize: limits.header,
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
       connectionsCheckingInterval: timeoutCheckMs,
+      ...{ optimizeEmptyRequests: true }, // missing from Fastify's types; Node 20 ignores it
       requireHostHeader: false, // checked at admission, whose 400 has an error body
     },
   }

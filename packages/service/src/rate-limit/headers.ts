@@ -13,8 +13,7 @@ export function rateLimitHeaders(limit: number, remaining: number, resetsAt: num
   }
 }
 
-// Not those of windows.ts: tools that only look at a contract import this file.
-const lengthsS = { minute: 60, day: 86_400 } as const
+const dayMs = 86_400_000 // not that of windows.ts: tools that only look at a contract import this file
 
 /** A window, as windows.ts knows it. */
 interface ReportedWindow {
@@ -24,23 +23,24 @@ interface ReportedWindow {
 }
 
 /** The windows of a caller, by their names in the headers. */
-export type Windows = Readonly<Partial<Record<keyof typeof lengthsS, ReportedWindow>>>
+export interface Windows {
+  readonly minute: ReportedWindow
+  readonly day?: ReportedWindow
+}
 
 /**
  * The fields of the IETF's draft for rate limits (draft-ietf-httpapi-ratelimit-headers-10): all windows with
- * their quotas, and what is left of each for how many seconds.
+ * their quotas and lengths in seconds, and what is left of each for how many seconds. In one piece each: every
+ * response has them.
  */
-export function windowHeaders(windows: Windows) {
-  let policy = ''
-  let state = ''
-  let name: keyof Windows
-  for (name in windows) {
-    const { max, remaining, ttl } = windows[name] as ReportedWindow // it has the name
-    const comma = policy === '' ? '' : ', '
-    policy += `${comma}"${name}";q=${max};w=${lengthsS[name]}`
-    state += `${comma}"${name}";r=${remaining};t=${Math.ceil(ttl / 1000)}`
+export function windowHeaders({ minute, day }: Windows) {
+  const policy = `"minute";q=${minute.max};w=60`
+  const left = `"minute";r=${minute.remaining};t=${Math.ceil(minute.ttl / 1000)}`
+  if (day === undefined) return { 'ratelimit-policy': policy, ratelimit: left }
+  return {
+    'ratelimit-policy': `${policy}, "day";q=${day.max};w=86400`,
+    ratelimit: `${left}, "day";r=${day.remaining};t=${Math.ceil(day.ttl / 1000)}`,
   }
-  return { 'ratelimit-policy': policy, ratelimit: state }
 }
 
 /** Why a request is refused, and for how long. */
@@ -90,11 +90,11 @@ export function rateLimitAdditions(contract: ServiceContract, security: Security
   const quotas = quotasOf(rateLimits)
   const [least, most] = [Math.min(...quotas), Math.max(...quotas)]
   const now = Math.ceil(Date.now() / 1000)
-  const waitsMs = [0, Math.max(lengthsS.day * 1_000, rateLimits.ban.banSeconds * 1_000)]
+  const waitsMs = [0, Math.max(dayMs, rateLimits.ban.banSeconds * 1_000)]
   const codes = ['rate_limit_exceeded', 'key_banned'] as const
   return [
     {
-      headers: Object.keys({ ...rateLimitHeaders(0, 0, 0), ...windowHeaders({}) }),
+      headers: Object.keys({ ...rateLimitHeaders(0, 0, 0), ...windowHeaders({ minute: whole(least) }) }),
       always: () => [
         { ...rateLimitHeaders(least, 0, now), ...windowHeaders({ minute: whole(least) }) },
         {
