@@ -227,3 +227,19 @@ t.test('Node reads a connection by one listener for `data`, which parses what it
   const socket = await connect(get)
   t.match(String(await once(socket, 'data')), /\/other/)
 })
+
+t.test(
+  'Node makes the head of a response by `_storeHeader`, behind the lines that it is given',
+  async (t) => {
+    const { connect } = await serve(t, (_, response) => {
+      const store = response as unknown as { _storeHeader(lines: string, headers: readonly string[]): void }
+      store._storeHeader('HTTP/1.1 200 Fine\r\nx-a: b\r\n', ['content-length', '1'])
+      response.end('c')
+    })
+    const socket = await connect(get)
+    t.match(
+      String(await once(socket, 'data')),
+      /^HTTP\/1.1 200 Fine\r\nx-a: b\r\ncontent-length: 1\r\n.*\r\n\r\nc$/s,
+    )
+  },
+)

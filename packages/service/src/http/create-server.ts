@@ -11,6 +11,7 @@ import type { Lifetimes } from './lifetime.js'
 import { boundPipelines, bufferBytes } from './pipelining.js'
 import { createRequestId, createRequestLogger, RequestLog } from './request-log.js'
 import { toOriginForm } from './request-target.js'
+import { Response } from './response-heads.js'
 
 // A peer that sends its headers more slowly wastes a connection.
 const headersTimeoutMs = 10_000
@@ -83,7 +84,7 @@ function limitsOf(
       maxHeaderSize: limits.header,
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
       connectionsCheckingInterval: timeoutCheckMs,
-      ...{ optimizeEmptyRequests: true }, // missing from Fastify's types; Node 20 ignores it
+      ...{ ServerResponse: Response, optimizeEmptyRequests: true }, // missing from Fastify's types
       requireHostHeader: false, // checked at admission, whose 400 has an error body
     },
   }

@@ -1,0 +1,91 @@
+// The heads of responses. Node checks each name and value of a head by regular expressions and joins them, on
+// each response again: most are those of the response before. So a line that has been checked and joined is
+// kept until its header gets another value.
+
+import { type IncomingMessage, ServerResponse, STATUS_CODES, validateHeaderName } from 'node:http'
+
+// By these Node decides how a response is framed.
+const framing: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'trailer',
+  'keep-alive',
+  'date',
+  'expect',
+])
+
+// RFC 9110, section 5.5, in bytes, as Node has it.
+const notInValues = /[^\t\x20-\x7e\x80-\xff]/
+
+interface Line {
+  value: string
+  text: string
+}
+
+const lines = new Map<string, Line>()
+const linesMax = 100
+
+/** A response whose head is made of lines that are kept, where Node adds nothing else to one. */
+export class Response<Request extends IncomingMessage> extends ServerResponse<Request> {
+  override writeHead(status: number, ...rest: unknown[]): this {
+    const [headers] = rest
+    const reason = STATUS_CODES[status]
+    if (rest.length !== 1 || !isFields(headers) || reason === undefined || !isUsual(this, status))
+      return super.writeHead(status, ...(rest as [])) // of several forms, which its type has apart
+    this.statusCode = status
+    this.statusMessage = reason
+    const { known, others } = split(headers)
+    ;(this as unknown as Store)._storeHeader(`HTTP/1.1 ${status} ${reason}\r\n${known}`, others)
+    return this
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function isFields(headers: unknown): headers is Fields {
+  return typeof headers === 'object' && headers !== null && !Array.isArray(headers)
+}
+
+// Without headers, a first line or an interim response of before, and with a body.
+function isUsual(response: ServerResponse, status: number): boolean {
+  const { headersSent, statusMessage, req } = response
+  if (headersSent || statusMessage || req.headers.expect !== undefined) return false
+  return status >= 200 && status !== 204 && status !== 304 && response.getHeaderNames().length === 0
+}
+
+/** A method of Node's (26.10) that its types lack: makes a head of its first lines, and adds Node's own. */
+interface Store {
+  _storeHeader(firstLines: string, headers: readonly unknown[]): void
+}
+
+// The lines of most headers, and the names and values of others, which Node checks.
+function split(headers: Fields) {
+  let known = ''
+  const others: unknown[] = []
+  for (const name in headers) {
+    const value = headers[name]
+    const line = framing.has(name) ? undefined : lineOf(name, value)
+    if (line === undefined) others.push(name, value)
+    else known += line
+  }
+  return { known, others }
+}
+
+function lineOf(name: string, value: unknown): string | undefined {
+  const kept = lines.get(name) ?? begin(name)
+  if (kept === undefined || kept.value === value) return kept?.text
+  if (typeof value !== 'string' || notInValues.test(value)) return undefined
+  kept.value = value
+  kept.text = `${name}: ${value}\r\n`
+  return kept.text
+}
+
+// Names are mostly those of the contract and of the service, in lower case.
+function begin(name: string): Line | undefined {
+  if (lines.size === linesMax || name !== name.toLowerCase()) return undefined
+  validateHeaderName(name)
+  const line = { value: '', text: `${name}: \r\n` }
+  lines.set(name, line)
+  return line
+}
