@@ -24,7 +24,7 @@ import {
 } from './response/response-serialization.js'
 import { mayStream } from './response/response-stream.js'
 import type { ProvedHeaders, ResponseCheck } from './response/response-validation.js'
-import { createSend, isToldOf, Sending } from './sending.js'
+import { createSend, isToldOf } from './sending.js'
 
 /**
  * Responds to a request.
@@ -78,7 +78,7 @@ export function createRouteHandler<Resource>(
   handler: AnyHandler,
   { check, errorForm, proved, writers }: ResponseParts,
   { contract, address, around = [], context = () => undefined }: Parts<Resource>,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> | Sending {
+): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
   const serialize = createSerializer(operation, check, writers)
   const isConditional = hasEntityTags(operation)
   const partsOf = partsWith(operation)
@@ -134,15 +134,17 @@ export function createRouteHandler<Resource>(
   const wrapped = around.reduceRight((inner, wrap) => wrap(inner, operation), received)
   const respond = operation.body === undefined ? wrapped : handing(wrapped)
   const send = createSend(operation, address)
-  if (!isUpload) return (request, reply) => new Sending(request, reply, respond(request, reply), send)
-  return untilRefused(async (request, reply) => {
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     try {
-      return await send(request, reply, await respond(request, reply))
+      const sent = send(request, reply, await respond(request, reply))
+      // For a reply that it is given, Fastify (5.12) waits until its connection has taken all of it.
+      return sent === reply && reply.sent ? undefined : await sent
     } catch (error) {
       if (isToldOf(request, reply, error)) return undefined
       throw error
     }
-  })
+  }
+  return isUpload ? untilRefused(handle) : handle
 }
 
 // With its line, where the body is one of items.

@@ -1,6 +1,4 @@
-// Sends responses, and what the handler of a route gives Fastify to wait for. Of a promise, Fastify (5.12)
-// makes another, and waits for the reply that it resolves with until its connection has taken all of it: a
-// response that is sent at once needs neither.
+// Sends the responses of operations.
 
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -14,36 +12,6 @@ import { isOver, mayStream, sendStream } from './response/response-stream.js'
 
 /** Sends a response. Returns the reply, or a promise of it. */
 type Send = (request: FastifyRequest, reply: FastifyReply, response: SerializedResponse) => unknown
-
-type Next<Value> = (value: Value) => unknown
-
-/** A response that is sent once it is there. */
-export class Sending {
-  constructor(
-    readonly request: FastifyRequest,
-    readonly reply: FastifyReply,
-    readonly responded: Promise<SerializedResponse>,
-    readonly send: Send,
-  ) {}
-
-  // biome-ignore lint/suspicious/noThenProperty: Fastify waits for it
-  then(onSent: Next<unknown>, onFailed: Next<unknown>): Promise<unknown> {
-    const fail = (error: unknown) =>
-      isToldOf(this.request, this.reply, error) ? onSent(undefined) : onFailed(error)
-    return this.responded.then((response) => this.#sendNow(response, onSent, fail), fail)
-  }
-
-  #sendNow(response: SerializedResponse, onSent: Next<unknown>, onFailed: Next<unknown>): unknown {
-    const { request, reply } = this
-    let sent: unknown
-    try {
-      sent = this.send(request, reply, response)
-    } catch (error) {
-      return onFailed(error)
-    }
-    return sent === reply && reply.sent ? onSent(undefined) : Promise.resolve(sent).then(onSent, onFailed)
-  }
-}
 
 /**
  * Whether the response has told of a failure already, such as of a time limit: Fastify would log a second, as
