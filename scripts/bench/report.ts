@@ -22,7 +22,8 @@ export function comparisonTables(comparison: Comparison): string {
     }),
     '### Ratios\n',
     `${subjects[0]?.title}, relative to each of the others: median of the rounds (minimum to maximum). ` +
-      'A missed goal is shown.\n',
+      'One that is further from 1 than its rounds are apart is a difference; any other is shown as ~1. A missed ' +
+      'goal is shown.\n',
     ratioTable(comparison),
   ].join('\n')
 }
@@ -69,7 +70,8 @@ function ratios({ measurements, subjects }: Comparison, baseline: string, load: 
 function ratioText(spread: Spread | undefined, goal: number): string {
   if (spread === undefined) return '-'
   const [median, min, max] = [spread.median, spread.min, spread.max].map((each) => each.toFixed(2))
-  return `${median} (${min} to ${max})${spread.median < goal ? `, goal ${goal}` : ''}`
+  const isDifference = Math.abs(spread.median - 1) > spread.max - spread.min
+  return `${isDifference ? median : '~1'} (${min} to ${max})${spread.median < goal ? `, goal ${goal}` : ''}`
 }
 
 /** Column headings for `rateCells`. */
