@@ -4,55 +4,65 @@
 
 import { hash } from 'node:crypto'
 import type { Operation, requestParts } from 'contract-engine'
-import { stringify } from 'lossless-json'
+import { canonicalJson } from '../lib/canonical-json.js'
 
 /** In lower case as in Node's `headers`. */
 export const idempotencyHeader = 'idempotency-key'
 
 /** What a repetition must have in common with the first request. */
 export interface Request extends ReturnType<typeof requestParts> {
-  readonly operation: Operation
   /** Of the operation, among those of all contracts. */
   readonly name: string
   /** The media type of the body. */
   readonly mediaType: string | undefined
 }
 
-type Make = (request: Request) => string
+type Make = (request: Request, declared: readonly Declared[]) => string
 
 const versions: Readonly<Record<number, Make>> = { 1: hashValidated }
 
 /** The version of the fingerprints that are stored. */
 export const currentVersion = 1
 
-/** The fingerprint of a request in Base64; undefined for a version of a later release. */
-export function fingerprintOf(request: Request, version: number): string | undefined {
-  return versions[version]?.(request)
+/**
+ * Makes the fingerprints of an operation's requests in Base64.
+ * @returns a function that returns undefined for a version of a later release
+ */
+export function createFingerprints(
+  operation: Operation,
+): (request: Request, version: number) => string | undefined {
+  const declared = outsideUrl(operation)
+  return (request, version) => versions[version]?.(request, declared)
 }
 
 // A request is the same if its operation, and its parameters and body as validated, are: not as they were
 // written.
-function hashValidated(request: Request): string {
-  const { operation, name: ofOperation, params, query, headers, cookies, mediaType, body } = request
-  const { parameters } = operation
-  const others = parameters.filter(isOutsideUrl).map(({ name, in: location }) => {
-    const values = Object(location === 'cookie' ? cookies : headers)
-    return [`${location} ${name}`, values[location === 'cookie' ? name : name.toLowerCase()]]
-  })
+function hashValidated(request: Request, declared: readonly Declared[]): string {
+  const { name: ofOperation, params, query, mediaType, body } = request
+  const others: Record<string, unknown> = {}
+  for (const { label, part, name } of declared) others[label] = Object(request[part])[name]
   const type = body === undefined ? undefined : mediaType?.toLowerCase()
-  const parts = [ofOperation, params, query, Object.fromEntries(others), type, body]
-  return hash('sha256', stringify(parts, inOrder) ?? '', 'base64')
+  const parts = [ofOperation, params, query, others, type, body]
+  return hash('sha256', canonicalJson(parts) as string, 'base64') // a list has a text
 }
+
+interface Declared {
+  /** Of all that a request declares, one. */
+  readonly label: string
+  readonly part: 'cookies' | 'headers'
+  readonly name: string
+}
+
+const ofAttempt = [idempotencyHeader, 'x-request-id']
 
 // The declared headers and cookies, other than the key itself and the id, which names an attempt. Others are
 // sent by proxies and browsers.
-function isOutsideUrl({ name, in: location }: Operation['parameters'][number]): boolean {
-  const isOfAttempt = [idempotencyHeader, 'x-request-id'].includes(name.toLowerCase())
-  return location === 'cookie' || (location === 'header' && !isOfAttempt)
-}
-
-function inOrder(_key: string, value: unknown): unknown {
-  if (value instanceof Uint8Array) return hash('sha256', value)
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
+function outsideUrl({ parameters }: Operation): Declared[] {
+  return parameters.flatMap(({ name, in: location }): Declared[] => {
+    const label = `${location} ${name}`
+    if (location === 'cookie') return [{ label, part: 'cookies', name }]
+    const inLowerCase = name.toLowerCase()
+    if (location !== 'header' || ofAttempt.includes(inLowerCase)) return []
+    return [{ label, part: 'headers', name: inLowerCase }]
+  })
 }

@@ -5,20 +5,29 @@ import { type Operation, requestParts } from 'contract-engine'
 import type { FastifyRequest } from 'fastify'
 import type { Sql } from '../database/database.js'
 import { callerId, jointId } from './caller-id.js'
-import { currentVersion, fingerprintOf, idempotencyHeader } from './fingerprints.js'
+import { createFingerprints, currentVersion, idempotencyHeader } from './fingerprints.js'
 import { operationNameOf } from './operation-names.js'
 import { type IdempotencyKey, type KeyedRequest, purgeResponses } from './stored-responses.js'
 
-/** The key of a request to an idempotent operation; undefined if it has none. */
-export function keyedRequest(request: FastifyRequest, operation: Operation): KeyedRequest | undefined {
-  if (!operation.isIdempotent || request.headers[idempotencyHeader] === undefined) return undefined
-  const id = ownKey(request, readKey(request))
-  const name = operationNameOf(request, operation)
-  const identical = { ...requestParts(request), operation, name, mediaType: request.mediaType }
-  return {
-    id,
-    fingerprint: fingerprintOf(identical, currentVersion) as string, // it knows its own
-    fingerprintAs: (version) => fingerprintOf(identical, version),
+/**
+ * Creates a function for the keys of an operation's requests.
+ * @returns undefined for a request without a key, or to an operation that is not idempotent
+ */
+export function createKeyedRequests(
+  operation: Operation,
+): (request: FastifyRequest) => KeyedRequest | undefined {
+  if (!operation.isIdempotent) return () => undefined
+  const fingerprintOf = createFingerprints(operation)
+  return (request) => {
+    if (request.headers[idempotencyHeader] === undefined) return undefined
+    const id = ownKey(request, readKey(request))
+    const name = operationNameOf(request, operation)
+    const identical = { ...requestParts(request), name, mediaType: request.mediaType }
+    return {
+      id,
+      fingerprint: fingerprintOf(identical, currentVersion) as string, // it knows its own
+      fingerprintAs: (version) => fingerprintOf(identical, version),
+    }
   }
 }
 

@@ -21,7 +21,7 @@ import {
   transactOnDemand,
 } from '../database/driver/transaction.js'
 import { isUnavailable } from '../database/unavailable.js'
-import { keyedRequest } from './idempotency.js'
+import { createKeyedRequests } from './idempotency.js'
 import { claim, type KeyedRequest, type Outcome, store, storeResponses } from './stored-responses.js'
 
 export interface WritesOptions {
@@ -48,8 +48,9 @@ export function transactional(pool: ConnectionSource, options: WritesOptions): A
     // transaction.
     const isAlone = operation.limits.timeoutMs !== undefined || streams
     const isShared = options.sharesTransactions(operation) && !isAlone
+    const keyedRequest = createKeyedRequests(operation)
     const callOf: CallOf = (request, reply) => ({
-      keyed: keyedRequest(request, operation),
+      keyed: keyedRequest(request),
       signal: request.lifetime,
       afterwards: streams ? request.lifetime?.ofStream : undefined,
       run: (sql) => respond(request, reply, sql),
