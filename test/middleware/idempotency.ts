@@ -234,8 +234,12 @@ t.test('concurrent requests', async (t) => {
     }
     const around = transactional(writes, { keepHours: 24, sharesTransactions: () => isShared })
     const answerOnce = around(run, contract.operations.get('createPet') as Operation)
-    const ask = (name: string, signal?: AbortSignal, client: Client | null = clientOfKey('1')) => {
-      const headers = { 'idempotency-key': name }
+    const ask = (
+      name: string,
+      signal?: AbortSignal,
+      client: Client | null = clientOfKey('1'),
+      headers: object = { 'idempotency-key': name },
+    ) => {
       const request = { client: client ?? undefined, headers, params: {}, query: {}, body: { name } }
       return answerOnce({ ...request, lifetime: signal } as never, undefined as never)
     }
@@ -310,6 +314,27 @@ t.test('concurrent requests', async (t) => {
     t.strictSame([await stored(), await keys()], [names, names])
   })
 
+  t.test('share a transaction with those that have no key, and each gets its own response', async (t) => {
+    const { ask, stored, keys, runs } = await start(t, async (name) => ({ ...done, headers: { Name: name } }))
+    await Promise.all(['b', 'd'].map((name) => ask(name)))
+    runs.length = 0
+    const all = ['x', 'b', 'y', 'd', 'c']
+    const withoutKey = (name: string) => ask(name, undefined, undefined, {})
+    const responses = await Promise.all(all.map((name) => (/[xy]/.test(name) ? withoutKey(name) : ask(name))))
+    t.strictSame(
+      responses.map(({ headers }) => headers.Name),
+      all,
+    )
+    t.strictSame(runs, ['x', 'y', 'c'], 'no handler runs for a repetition')
+    t.strictSame(
+      [await stored(), await keys()],
+      [
+        ['b', 'c', 'd', 'x', 'y'],
+        ['b', 'c', 'd'],
+      ],
+    )
+  })
+
   t.test('do what is new once, next to a key that is in use', async (t) => {
     const { ask, stored, keys, admin } = await start(t)
     const responses = await admin.begin(async (other) => {
@@ -357,6 +382,21 @@ t.test('concurrent requests', async (t) => {
       t.strictSame(await keys(), kept)
     })
   }
+
+  t.test('are repeated once none of their handlers runs any more', async (t) => {
+    const events: string[] = []
+    const { ask, admin } = await start(t, async (name) => {
+      events.push(`${name} begins`)
+      if (name === 'b') throw new Error('no')
+      // Longer than it takes to roll back and to begin again.
+      if (name === 'c') for (let i = 0; i < 20; i++) await admin`select 1`
+      events.push(`${name} ends`)
+      return done
+    })
+    await Promise.allSettled(names.map((name) => ask(name)))
+    const isAgain = (event: string, i: number) => event.endsWith('begins') && events.indexOf(event) < i
+    t.ok(events.findIndex(isAgain) > events.indexOf('c ends'), events.join())
+  })
 
   t.test('of an operation that shares no transaction run its handler once, whatever others do', async (t) => {
     const act = async (name: string, sql: Sql): Promise<SerializedResponse> => {

@@ -114,7 +114,7 @@ const queries: [title: string, query: Query][] = [
   [
     'the stored response of a key',
     {
-      run: (sql) => claimKeys(sql, [{ apiKeyId: 1n, key: '7' }], 24),
+      run: (sql) => claimKeys(sql, [{ apiKeyId: '1', key: '7' }], 24),
       count: ({ length }) => length,
       index: /^idempotent_answers_pkey$/,
       found: 1,

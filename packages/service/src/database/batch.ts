@@ -173,7 +173,9 @@ export class BatchQueue<Input, Output> {
       callers = take()
       return this.#runFor(held, callers)
     })
-    for (const [i, { resolve }] of callers.entries()) resolve(outputs[i] as Output) // one for each
+    callers.forEach(({ resolve }, i) => {
+      resolve(outputs[i] as Output) // one for each
+    })
   }
 
   async #runFor(held: HeldConnection, callers: readonly Caller<Input, Output>[]): Promise<readonly Output[]> {

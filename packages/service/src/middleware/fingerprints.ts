@@ -10,7 +10,8 @@ import { canonicalJson } from '../lib/canonical-json.js'
 export const idempotencyHeader = 'idempotency-key'
 
 /** What a repetition must have in common with the first request. */
-export interface Request extends ReturnType<typeof requestParts> {
+export interface Request {
+  readonly parts: ReturnType<typeof requestParts>
   /** Of the operation, among those of all contracts. */
   readonly name: string
   /** The media type of the body. */
@@ -38,12 +39,13 @@ export function createFingerprints(
 // A request is the same if its operation, and its parameters and body as validated, are: not as they were
 // written.
 function hashValidated(request: Request, declared: readonly Declared[]): string {
-  const { name: ofOperation, params, query, mediaType, body } = request
+  const { parts, name: ofOperation, mediaType } = request
+  const { params, query, body } = parts
   const others: Record<string, unknown> = {}
-  for (const { label, part, name } of declared) others[label] = Object(request[part])[name]
+  for (const { label, part, name } of declared) others[label] = Object(parts[part])[name]
   const type = body === undefined ? undefined : mediaType?.toLowerCase()
-  const parts = [ofOperation, params, query, others, type, body]
-  return hash('sha256', canonicalJson(parts) as string, 'base64') // a list has a text
+  const identical = [ofOperation, params, query, others, type, body]
+  return hash('sha256', canonicalJson(identical) as string, 'base64') // a list has a text
 }
 
 interface Declared {

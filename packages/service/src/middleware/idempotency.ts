@@ -22,7 +22,7 @@ export function createKeyedRequests(
     if (request.headers[idempotencyHeader] === undefined) return undefined
     const id = ownKey(request, readKey(request))
     const name = operationNameOf(request, operation)
-    const identical = { ...requestParts(request), name, mediaType: request.mediaType }
+    const identical = { parts: requestParts(request), name, mediaType: request.mediaType }
     return {
       id,
       fingerprint: fingerprintOf(identical, currentVersion) as string, // it knows its own
@@ -35,13 +35,13 @@ export function createKeyedRequests(
 // of an API key: from 1, and 0 for requests without a caller. Other callers have a part of -1, by their id:
 // 43 characters and a blank.
 function ownKey({ client, callers = {} }: Sender, key: string): IdempotencyKey {
-  if (client === undefined) return { apiKeyId: 0n, key }
+  if (client === undefined) return { apiKeyId: '0', key }
   const all = Object.values(callers)
-  if (all.length > 1) return { apiKeyId: -1n, key: `${jointId(all)} ${key}` }
+  if (all.length > 1) return { apiKeyId: '-1', key: `${jointId(all)} ${key}` }
   const { keyId } = client
   return keyId === undefined
-    ? { apiKeyId: -1n, key: `${callerId(client)} ${key}` }
-    : { apiKeyId: BigInt(keyId), key }
+    ? { apiKeyId: '-1', key: `${callerId(client)} ${key}` }
+    : { apiKeyId: keyId, key }
 }
 
 type Sender = Pick<FastifyRequest, 'client' | 'callers'>

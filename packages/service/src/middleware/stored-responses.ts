@@ -11,8 +11,8 @@ import { incomparable, inUse, replayedHeader, reused } from './idempotency-error
 
 /** An `Idempotency-Key` and whose it is. */
 export interface IdempotencyKey {
-  /** The id of an API key; below 1: of callers without one. */
-  readonly apiKeyId: bigint
+  /** The id of an API key, a bigint in digits; below 1: of callers without one. */
+  readonly apiKeyId: string
   readonly key: string
 }
 
@@ -57,21 +57,23 @@ export async function claim<AnyCall extends Call>(
   keepHours: number,
 ): Promise<Map<AnyCall, Outcome>> {
   const known = new Map<AnyCall, Outcome>()
-  const keyed = calls.flatMap((call) => (call.keyed === undefined ? [] : [{ call, ...call.keyed }]))
-  const claims = await claimKeys(
-    sql,
-    keyed.map(({ id }) => id),
-    keepHours,
-  )
+  const keyed = calls.filter(hasKey)
+  const ids = keyed.map((call) => call.keyed.id)
+  const claims = await claimKeys(sql, ids, keepHours)
   const claimed = new Set<string>()
-  for (const [i, { call, ...request }] of keyed.entries()) {
-    const { isLocked, stored } = claims[i] as Claim // one for each request
-    const name = `${request.id.apiKeyId} ${request.id.key}`
-    if (stored !== undefined && !isPrecondition(stored)) known.set(call, outcomeOf(stored, request))
+  keyed.forEach((call, i) => {
+    const { isLocked, stored } = claims[i] as Claim // one for each
+    const { apiKeyId, key } = call.keyed.id
+    const name = `${apiKeyId} ${key}`
+    if (stored !== undefined && !isPrecondition(stored)) known.set(call, outcomeOf(stored, call.keyed))
     else if (!isLocked || claimed.has(name)) known.set(call, inUse())
     else claimed.add(name)
-  }
+  })
   return known
+}
+
+function hasKey<AnyCall extends Call>(call: AnyCall): call is AnyCall & { readonly keyed: KeyedRequest } {
+  return call.keyed !== undefined
 }
 
 function outcomeOf(stored: StoredResponse, request: KeyedRequest): Outcome {
@@ -97,12 +99,13 @@ export function store(
   calls: readonly Call[],
   responses: readonly SerializedResponse[],
 ): void {
-  const stored = calls.flatMap(({ keyed }, i) => {
+  const rows: NewResponse[] = []
+  calls.forEach(({ keyed }, i) => {
     const response = responses[i] as SerializedResponse
-    if (keyed === undefined || response.status >= 500 || isPrecondition(response)) return []
-    return [{ ...response, id: keyed.id, fingerprint: keyed.fingerprint, version: currentVersion }]
+    if (keyed !== undefined && response.status < 500 && !isPrecondition(response))
+      rows.push(newResponse(keyed, response))
   })
-  if (stored.length > 0) sql.commitAfter(storeResponses(sql, stored))
+  if (rows.length > 0) sql.commitAfter(storeResponses(sql, rows))
 }
 
 function replay({ status, headers, body }: SerializedResponse): SerializedResponse {
@@ -115,7 +118,7 @@ export async function claimKeys(
   keys: readonly IdempotencyKey[],
   keepHours: number,
 ): Promise<Claim[]> {
-  const requested = writeJson(keys.map(({ apiKeyId, key }) => ({ api_key_id: String(apiKeyId), key })))
+  const requested = writeJson(keys)
   const first = takeNumbers(keys.length)
   // Pipelined in this order: a response that was stored before its lock was released is found. The locks last
   // until the transaction ends. They are by a 64-bit hash: in the unlikely case that two keys collide, the
@@ -123,13 +126,13 @@ export async function claimKeys(
   const [locks, responses] = await Promise.all([
     sql<Numbered[]>`
       select (${first}::integer + ordinal - 1)::integer as number
-      from rows from (json_to_recordset(${requested}::text::json) as (api_key_id bigint, key text))
+      from rows from (json_to_recordset(${requested}::text::json) as ("apiKeyId" bigint, key text))
         with ordinality as requested (api_key_id, key, ordinal)
       where pg_try_advisory_xact_lock(hashtextextended(key, api_key_id))`,
     sql<StoredRow[]>`
       select (${first}::integer + ordinal - 1)::integer as number, status, headers, body,
         encode(fingerprint, 'base64') as fingerprint, version
-      from rows from (json_to_recordset(${requested}::text::json) as (api_key_id bigint, key text))
+      from rows from (json_to_recordset(${requested}::text::json) as ("apiKeyId" bigint, key text))
         with ordinality as requested (api_key_id, key, ordinal)
       left join lateral (
         select status, headers, body, fingerprint, fingerprint_version as version
@@ -158,30 +161,34 @@ function responseOf({ status, headers, body, fingerprint, version }: StoredRow):
   return status === null ? undefined : { status, headers, body: body ?? undefined, fingerprint, version }
 }
 
-interface NewResponse extends StoredResponse {
-  readonly id: IdempotencyKey
+/** A response to store, as JSON has it. */
+interface NewResponse extends IdempotencyKey {
+  readonly fingerprint: string
+  readonly version: number
+  readonly status: number
+  readonly headers: SerializedResponse['headers']
+  /** In Base64. */
+  readonly body: string | undefined
+}
+
+function newResponse({ id, fingerprint }: KeyedRequest, response: SerializedResponse): NewResponse {
+  const { apiKeyId, key } = id
+  const { status, headers, body } = response
+  // The engine refuses a stream for an operation whose responses are stored.
+  const bytes = body === undefined ? undefined : Buffer.from(body as string | Buffer).toString('base64')
+  return { apiKeyId, key, fingerprint, version: currentVersion, status, headers, body: bytes }
 }
 
 /** Stores responses, each replacing an expired one of its key. The keys must differ. */
 export function storeResponses(sql: Sql, responses: readonly NewResponse[]): Promise<unknown> {
-  const rows = responses.map(({ id, fingerprint, version, status, headers, body }) => ({
-    api_key_id: String(id.apiKeyId),
-    idempotency_key: id.key,
-    fingerprint,
-    version,
-    status,
-    headers,
-    // The engine refuses a stream for an operation whose responses are stored.
-    body: body === undefined ? undefined : Buffer.from(body as string | Buffer).toString('base64'),
-  }))
   return sql`
     insert into idempotent_answers
       (api_key_id, idempotency_key, fingerprint, fingerprint_version, status, headers, body)
     select
-      api_key_id, idempotency_key, decode(fingerprint, 'base64'), version, status, headers,
+      "apiKeyId", key, decode(fingerprint, 'base64'), version, status, headers,
       decode(body, 'base64')
-    from json_to_recordset(${writeJson(rows)}::text::json) as responses (
-      api_key_id bigint, idempotency_key text, fingerprint text, version smallint, status smallint,
+    from json_to_recordset(${writeJson(responses)}::text::json) as responses (
+      "apiKeyId" bigint, key text, fingerprint text, version smallint, status smallint,
       headers json, body text
     )
     on conflict (api_key_id, idempotency_key) do update

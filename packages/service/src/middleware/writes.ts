@@ -147,12 +147,17 @@ function forOneStatement(sql: Sql): Sql {
 }
 
 async function runTogether(sql: Sql, calls: readonly Call[]): Promise<SerializedResponse[]> {
-  const settled = await Promise.allSettled(calls.map(({ run }) => run(forOneStatement(sql))))
-  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
-  if (failures.length > 0) throw failures.find(isUnavailable) ?? failures[0]
-  const responses = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  const running = calls.map(({ run }) => run(forOneStatement(sql)))
+  const responses = await Promise.all(running).catch(() => failureOf(running))
   if (responses.some(({ status }) => status >= 400)) throw refused
   return responses
+}
+
+// Once none runs any more.
+async function failureOf(running: readonly Promise<unknown>[]): Promise<never> {
+  const settled = await Promise.allSettled(running)
+  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+  throw failures.find(isUnavailable) ?? failures[0]
 }
 
 function responseOf(outcome: Outcome): SerializedResponse {
@@ -166,7 +171,7 @@ async function respondTo(
   calls: readonly Call[],
   keepHours: number,
   run: (claimed: readonly Call[]) => Promise<readonly SerializedResponse[]>,
-): Promise<Outcome[]> {
+): Promise<readonly Outcome[]> {
   const hasKeys = calls.some(({ keyed }) => keyed !== undefined)
   const outcomes = hasKeys ? await claim(sql, calls, keepHours) : new Map<Call, Outcome>()
   const claimed = calls.filter((call) => !outcomes.has(call))
@@ -175,6 +180,7 @@ async function respondTo(
   if (calls.some(({ signal }) => signal?.aborted))
     throw calls.length === 1 ? abandoned() : new Error('a client has gone')
   if (hasKeys) store(sql, claimed, responses)
+  if (outcomes.size === 0) return responses
   for (const [i, call] of claimed.entries()) outcomes.set(call, responses[i] as Outcome) // one for each
   return calls.map((call) => outcomes.get(call) as Outcome) // known, or claimed
 }
