@@ -127,6 +127,14 @@ t.test('a rollout stops the old instances in turn, once as many new ones are hea
   t.strictSame(rollOut("'compose run'*"), [1, ...before.slice(0, 2)])
   const first = ['compose ps --quiet service', migrate, 'compose up --detach --wait']
   t.strictSame(rollOut('none', ''), [0, ...first], 'where none runs, it starts the stack')
+  const [place = ''] = /(?<=server-template service )\d+/.exec(read('deploy/haproxy/compose.cfg')) ?? []
+  const many = (count: number) => 'a\\n'.repeat(count)
+  t.strictSame(rollOut('none', many(Number(place) / 2)).length, 3 + Number(place))
+  t.strictSame(
+    rollOut('none', many(Number(place) / 2 + 1)),
+    [1, 'compose ps --quiet service'],
+    'no more than have room',
+  )
 })
 
 t.test(
