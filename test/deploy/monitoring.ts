@@ -3,14 +3,21 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { Readable } from 'node:stream'
+import { notImplemented } from 'contract-engine'
 import { temporaryDirectory } from 'contract-service/fixtures/directory'
+import { listenForScrapes } from 'contract-service/fixtures/metrics'
 import { startProcess } from 'contract-service/fixtures/process'
 import { startDatabaseProxy } from 'contract-service/fixtures/proxy'
+import { fixture } from 'contract-service/fixtures/root'
+import type { AppParts } from 'contract-service/internal/app'
+import { apiKeys } from 'contract-service/internal/auth/api-keys'
+import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { projectRoot } from 'contract-service/internal/lib/paths'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { composed } from '../fixtures/compose.js'
-import { createDatabase, send } from '../fixtures/service.js'
+import { createDatabase, send, startService } from '../fixtures/service.js'
 
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
 
@@ -23,6 +30,7 @@ interface Rules {
     readonly rules: readonly {
       readonly alert: string
       readonly expr: string
+      readonly labels: { readonly failure?: string }
       readonly annotations: { readonly runbook_url: string }
     }[]
   }[]
@@ -67,11 +75,12 @@ t.test('a service that has responded once', async (t) => {
     }
   })
 
-  t.test('exports the labels that queries use', async (t) => {
+  t.test('exports the labels that queries use, of streams once it has sent one', async (t) => {
+    const exported = text + (await metricsOfStream(t))
     const matched = queries.flatMap((expr) => [...expr.matchAll(/\b(animal_store_\w+)\{([^}]*)\}/g)])
     t.ok(matched.length > 20)
     for (const [, name = '', matchers = ''] of matched) {
-      const labels = new RegExp(`^${name}\\{(.*)\\}`, 'm').exec(text)?.[1] ?? ''
+      const labels = new RegExp(`^${name}\\{(.*)\\}`, 'm').exec(exported)?.[1] ?? ''
       for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=|!)/g))
         t.ok(environmentLabels.includes(label ?? '') || labels.includes(`${label}="`), `${label} of ${name}`)
     }
@@ -89,6 +98,22 @@ t.test('a service that has responded once', async (t) => {
     }
   })
 })
+
+/** The metrics of a service whose contract has streams, as the animals' has none. */
+async function metricsOfStream(t: Test): Promise<string> {
+  const names = ['watch', 'begin', 'list', 'complete', 'download', 'plain']
+  const download = async () => ({ status: 200, body: Readable.from(['ab']) })
+  const handlers = Object.fromEntries(names.map((name) => [name, notImplemented(name)]))
+  const service = await startService(t, {
+    contract: await readServiceContract(fixture('streams.yaml')),
+    // Their types are of the contract that the compiler knows.
+    handlers: { ...handlers, download } as unknown as AppParts['handlers'],
+    schemes: { key: apiKeys() } as AppParts['schemes'],
+    env: { METRICS_PORT: '9464' },
+  })
+  t.match(await service.call('GET', '/file'), { status: 200 })
+  return (await send(await listenForScrapes(service))).text
+}
 
 t.test('no query adds up or joins two environments of a job', async (t) => {
   for (const query of queries) {
@@ -120,6 +145,9 @@ t.test('promtool accepts the rules, and their test passes', { skip: promtoolIsMi
   t.match(promtool('test', 'rules', 'alerts-test.yaml'), /SUCCESS/)
 })
 
+const selectorOf = ({ alert, labels: { failure } }: (typeof alerts)[number]) =>
+  failure === undefined ? alert : `${alert}{failure="${failure}"}`
+
 const { pathname, hash } = new URL(alerts[0]?.annotations.runbook_url ?? '')
 const [heading, page] = [hash.slice(1), pathname.slice(pathname.indexOf('/docs/') + 1)]
 const section =
@@ -133,10 +161,11 @@ function slugOf(title: string): string {
 }
 
 t.test('each alert leads to a row of the runbook, and the row to a command', async (t) => {
-  const programs = ['docker', 'kubectl', 'psql', 'systemctl', ...namesOf(functions)]
+  const programs = ['curl', 'docker', 'kubectl', 'psql', 'systemctl', ...namesOf(functions)]
   const rows = section.split('\n').filter((line) => line.startsWith('| '))
-  for (const { alert, annotations } of alerts) {
-    t.equal(annotations.runbook_url, alerts[0]?.annotations.runbook_url, alert)
+  for (const rule of alerts) {
+    const alert = selectorOf(rule)
+    t.equal(rule.annotations.runbook_url, alerts[0]?.annotations.runbook_url, alert)
     const own = rows.filter((row) => row.split(' | ')[0]?.includes(`\`${alert}\``))
     t.equal(own.length, 1, alert)
     const [, program = ''] = /^`(\S+?)[ `]/.exec(own[0]?.split(' | ')[1] ?? '') ?? []
