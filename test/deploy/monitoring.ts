@@ -16,7 +16,9 @@ import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
+import { calm, faultOf, faults, inputOf, playMinutes } from '../fixtures/alert-plays.js'
 import { composed } from '../fixtures/compose.js'
+import { type Expectation, promtoolIsMissing, promtoolSays } from '../fixtures/promtool.js'
 import { createDatabase, send, startService } from '../fixtures/service.js'
 
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
@@ -50,9 +52,6 @@ const namesIn = (text: string) => text.match(/\b(animal_store|nodejs|process)_\w
 // Those that Prometheus adds: of one service in one environment.
 const environmentLabels = ['job', 'namespace', 'cluster']
 const queries = [...shown, ...alerts.map(({ expr }) => expr)]
-
-const promtoolIsMissing =
-  spawnSync('promtool', ['--version']).error !== undefined && 'promtool is not installed'
 
 t.test('a service that has responded once', async (t) => {
   const { url } = await startDatabaseProxy(t, await createDatabase(t))
@@ -147,6 +146,51 @@ t.test('promtool accepts the rules, and their test passes', { skip: promtoolIsMi
 
 const selectorOf = ({ alert, labels: { failure } }: (typeof alerts)[number]) =>
   failure === undefined ? alert : `${alert}{failure="${failure}"}`
+
+/** Of each alert, by its selector: the share of the time from which the page says that it fires. */
+const sharesOf = new Map(
+  [...read('docs/operating.md').matchAll(/^\| ([\d.]+) % \| (.*) \|$/gm)].flatMap(([, share, cell = '']) =>
+    [...cell.matchAll(/`(.+?)`/g)].map(([, selector = '']) => [selector, Number(share)] as const),
+  ),
+)
+const periods = [1, 6, 15]
+
+t.test(
+  'an alert fires from the share of time that the page names',
+  { skip: promtoolIsMissing },
+  async (t) => {
+    t.strictSame([...sharesOf.keys()].sort(), alerts.map(selectorOf).sort())
+    for (const [selector, share] of sharesOf) {
+      const rules = alerts.filter(({ alert }) => selector.split('{')[0] === alert)
+      const shares = [0.5, 5, 20, 50, ...(share === 100 ? [100] : [])]
+      const played = shares.map((percent) => playsOf(selector, percent, percent >= share))
+      t.equal(promtoolSays(t, rules, played), 'SUCCESS', selector)
+    }
+  },
+)
+
+/** An alert's fault for this share of each period: whether it fires must not depend on the period. */
+function playsOf(selector: string, sharePercent: number, fires: boolean): Expectation {
+  const failure = /failure="(\w+)"/.exec(selector)?.[1] ?? ''
+  const plays = periods.map((periodMinutes) => ({
+    job: `${sharePercent} % of ${periodMinutes} min`,
+    fault: faultOf(sharePercent, periodMinutes),
+  }))
+  return {
+    series: plays.flatMap(({ job, fault }) => inputOf(job, faults[selector]?.(fault) ?? [])),
+    query: `group by (job) (max_over_time(ALERTS{alertstate="firing", failure="${failure}"}[${playMinutes}m]))`,
+    minutes: playMinutes,
+    jobs: fires ? plays.map(({ job }) => job) : [],
+  }
+}
+
+t.test('no alert fires of what is calm', { skip: promtoolIsMissing }, async (t) => {
+  const query = `group by (alertname) (max_over_time(ALERTS[${playMinutes}m]))`
+  for (const [name, series] of Object.entries(calm)) {
+    const expectation = { series: inputOf('calm', series), query, minutes: playMinutes, jobs: [] }
+    t.equal(promtoolSays(t, alerts, [expectation]), 'SUCCESS', name)
+  }
+})
 
 const { pathname, hash } = new URL(alerts[0]?.annotations.runbook_url ?? '')
 const [heading, page] = [hash.slice(1), pathname.slice(pathname.indexOf('/docs/') + 1)]
