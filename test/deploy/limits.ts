@@ -9,7 +9,7 @@ import path from 'node:path'
 import { projectRoot } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { balancers, nginx, startBalancer } from '../fixtures/balancers.js'
+import { balancers, startBalancer } from '../fixtures/balancers.js'
 
 const read = (file: string) => readFileSync(path.join(projectRoot, file), 'utf8')
 const limits = (parse(read('openapi.yaml')) as { 'x-limits': { urlBytes: number; headerBytes: number } })[
@@ -60,27 +60,3 @@ for (const balancer of balancers) {
       t.match(await ask(port, request), { status: 200, text: /served/ }, title)
   })
 }
-
-t.test('what nginx refuses has the body of errors', { skip: nginx.skip }, async (t) => {
-  const port = await startBalancer(t, nginx, await startUpstream(t))
-  const held = Array.from({ length: 100 }, () => net.connect(port, '127.0.0.1').on('error', () => {}))
-  const head = 'POST /v1/pets HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n123456789'
-  for (const socket of held) socket.write(head)
-  t.teardown(() => {
-    for (const socket of held) socket.destroy()
-  })
-  let busy = await ask(port, get('/v1/pets'))
-  while (busy.status === 200) busy = await ask(port, get('/v1/pets'))
-  t.equal(busy.status, 429)
-  t.match(busy.text, /\r\nRetry-After: 1\r\n[\s\S]*"code":"rate_limit_exceeded"/i)
-  const answers = [
-    await ask(port, get(urlOf(20_000))),
-    await ask(port, get('/v1/pets', field(20_000))),
-    await ask(port, 'GET / HTTP/1.1\r\n: x\r\n\r\n'),
-  ]
-  t.match(answers, [
-    { text: /"code":"uri_too_long"/ },
-    { text: /"code":"headers_too_large"/ },
-    { status: 400 },
-  ])
-})
