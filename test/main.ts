@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { silent } from 'contract-service/fixtures/cluster'
 import { dataDirectory } from 'contract-service/fixtures/data-directory'
 import { isRunning } from 'contract-service/fixtures/leftovers'
+import { scrape } from 'contract-service/fixtures/metrics'
 import { portsAreUnshared } from 'contract-service/fixtures/node'
 import {
   runProgram,
@@ -200,25 +201,68 @@ const queueFile = '/proc/sys/net/core/somaxconn'
 const queueMax = existsSync(queueFile) ? Number(readFileSync(queueFile)) : 0
 const queueIsShort = queueMax < burst && `the kernel queues ${queueMax} connections`
 
-t.test('a burst of new connections fits in the listen backlog', { skip: queueIsShort }, async (t) => {
-  const { child, base, stop } = await startProcess(t, { DATA_DIR: sharedDir })
+/** Connects so many callers before the service accepts one of them. */
+async function connectAtOnce(t: Test, { child, base }: ServiceProcess, count: number): Promise<net.Socket[]> {
   const { hostname, port } = new URL(base)
-  child.kill('SIGSTOP') // it accepts no connection
-  const sockets = Array.from({ length: burst }, () => net.connect(Number(port), hostname))
+  child.kill('SIGSTOP')
+  const sockets = Array.from({ length: count }, () => net.connect(Number(port), hostname))
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
   })
   const connected = sockets.map((socket) => once(socket, 'connect'))
-  await soon(Promise.all(connected), () => `connection of each of ${burst}`)
+  await soon(Promise.all(connected), () => `connection of each of ${count}`)
   child.kill('SIGCONT')
-  const responses = sockets.map(async (socket) => {
-    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-    const [response] = await once(socket, 'data')
-    return String(response).split('\r\n', 1)[0]
-  })
+  return sockets
+}
+
+async function askForHealth(socket: net.Socket): Promise<string | undefined> {
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  const [response] = await once(socket, 'data')
+  return String(response).split('\r\n', 1)[0]
+}
+
+t.test('a burst of new connections fits in the listen backlog', { skip: queueIsShort }, async (t) => {
+  const service = await startProcess(t, { DATA_DIR: sharedDir })
+  const responses = (await connectAtOnce(t, service, burst)).map(askForHealth)
   t.strictSame(new Set(await Promise.all(responses)), new Set(['HTTP/1.1 200 OK']))
-  t.match(await stop(), { code: 0 })
+  t.match(await service.stop(), { code: 0 })
 })
+
+const limitIsUnknown = process.platform !== 'linux' && 'only Linux tells a process its limits'
+const skipLimit = { skip: limitIsUnknown || queueIsShort }
+
+t.test('callers whom open files have no room for are closed, counted and told of', skipLimit, async (t) => {
+  const service = await startProcess(t, { DATA_DIR: sharedDir, METRICS_PORT: '0' }, { filesMax: 256 })
+  const beside = `http://127.0.0.1:${(await service.logged('metrics server listening')).port}`
+  const messages = service.log.map(({ msg }) => msg).join('\n')
+  const [, accepted] = /^CONNECTIONS_MAX .* and (\d+) are accepted: of 256 open files/m.exec(messages) ?? []
+  const open = new Set(await connectAtOnce(t, service, burst))
+  for (const socket of open)
+    socket
+      .on('error', () => {})
+      .once('close', () => open.delete(socket))
+      .resume()
+  await until(() => open.size === Number(accepted))
+  const figures = await scrape(`${beside}/metrics`)
+  t.equal(figures.get('animal_store_connections'), open.size)
+  t.equal(figures.get('animal_store_refused_connections_total{reason="connections_max"}'), burst - open.size)
+  t.equal(figures.get('process_max_fds'), 256)
+  t.ok(Number(figures.get('process_open_fds')) < 256 - 50, 'half of what is kept beside them is free')
+  t.match(await service.logged('connections refused: CONNECTIONS_MAX reached'), { level: 40 })
+  for (const probe of ['healthz', 'readyz']) t.equal((await send(`${beside}/${probe}`)).status, 200, probe)
+  const held = await Promise.all([...open].map(askForHealth))
+  t.strictSame(new Set(held), new Set(['HTTP/1.1 200 OK']))
+  t.match(await service.stop(), { code: 0 })
+})
+
+t.test(
+  'a start whose open files have no room for a connection fails',
+  { skip: limitIsUnknown },
+  async (t) => {
+    const started = startProcess(t, { DATA_DIR: sharedDir }, { filesMax: 100 })
+    await t.rejects(started, { message: /^startup failed: no file is left .* 100 open files \(ulimit -n\)/ })
+  },
+)
 
 t.test('a service with a closed standard error serves', async (t) => {
   const env = { DATA_DIR: sharedDir, PORT: '0' }

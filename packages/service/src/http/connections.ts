@@ -49,9 +49,16 @@ export function watchConnections(server: Server): ReadonlySet<Socket> {
 }
 
 /**
+ * How many connections the kernel makes that are not accepted yet, if its own limit allows: with fewer (Node's
+ * default: 511), callers in a burst would retry for seconds. Not `maxConnections`: those beyond it would wait
+ * for a minute, connected as they see it, where they are closed at once and counted.
+ */
+export const backlog = 10_000
+
+/**
  * Resolves when all connections that the kernel has made are accepted. Those that are not when a server stops
  * listening are reset, and libuv accepts one in each turn of the event loop: a burst takes as many turns. No
- * more wait than the backlog holds, which is `maxConnections`: a flood does not keep the server open.
+ * more are waited for than `maxConnections`, beyond which they are refused: a flood does not keep it open.
  */
 export async function acceptAll(server: Server): Promise<void> {
   let accepted = 0

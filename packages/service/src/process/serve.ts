@@ -9,6 +9,7 @@ import { buildApp, type Served, type Services } from '../app.js'
 import type { ServiceContract } from '../auth/plans.js'
 import type { Config } from '../config.js'
 import type { Database, Pools } from '../database/database.js'
+import { backlog } from '../http/connections.js'
 import { unlessAborted } from '../lib/abort.js'
 import { isLoopback } from '../lib/address.js'
 import { OperatorError } from '../lib/operator-error.js'
@@ -64,8 +65,6 @@ async function listen({ team, config, contract, database, log }: ServeParts): Pr
   const services = await team.createServices(parts)
   const beside = await team.beside?.()
   const app = await buildApp({ ...team, ...parts, services, beside })
-  // In a burst, connections beyond the backlog (Node's default: 511) would retry for seconds.
-  const backlog = config.connectionsMax
   // Resolve the name first: for `localhost` Fastify opens a second server, without our limits and shutdown.
   const { address: host } = await lookup(config.host)
   const { port, reusePort } = config

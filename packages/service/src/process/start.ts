@@ -11,6 +11,7 @@ import { createLog, toggleDebugOnSignal } from '../lib/log.js'
 import { explain, OperatorError } from '../lib/operator-error.js'
 import { Interrupted, listenForShutdown, type Shutdown } from '../lib/shutdown.js'
 import { checkDatabase } from './check-database.js'
+import { fitConnections } from './open-files.js'
 import { checkPorts } from './ports.js'
 import { serve, type Team } from './serve.js'
 import { welcome } from './welcome.js'
@@ -48,9 +49,10 @@ function keepRequestsYoung(): void {
 
 async function run(team: Team, shutdown: Shutdown): Promise<void> {
   const { requested, forced } = shutdown
-  const config = readConfig(process.env)
-  limitShutdown(config, shutdown)
-  const log = createLog(config.logLevel)
+  const configured = readConfig(process.env)
+  limitShutdown(configured, shutdown)
+  const log = createLog(configured.logLevel)
+  const config = fitConnections(configured, log)
   for (const warning of [...config.misspelt, ...config.ignored]) process.stderr.write(`${warning}\n`)
   toggleDebugOnSignal(log, config.logLevel)
   refuseDebugger(log)
