@@ -5,6 +5,7 @@ import { connectTo, readCluster } from 'contract-service/fixtures/cluster'
 import { startDatabaseProxy } from 'contract-service/fixtures/proxy'
 import type { RootSql, Sql } from 'contract-service/internal/database/database'
 import { Pool } from 'contract-service/internal/database/driver/pool'
+import { type PostgresServer, Servers } from 'contract-service/internal/database/servers'
 import { block } from 'contract-testing/clocks'
 import t, { type Test } from 'tap'
 import { holdInserts, holdPets } from '../../fixtures/locks.js'
@@ -368,6 +369,35 @@ t.test('a connection', async (t) => {
     await sql`select pg_sleep(0.01)`
     t.equal(await pidOf(sql), pid)
   })
+})
+
+/** Of parallel attempts, one reaches the second server when another has just reached the first. */
+class TwoAttempts extends Servers {
+  #isFirst = true
+
+  override accept(...[server, state, address]: Parameters<Servers['accept']>): void {
+    super.accept(server, state, address)
+    if (!this.#isFirst) return
+    this.#isFirst = false
+    const [, second] = this.all
+    super.accept(second as PostgresServer, state, address)
+  }
+}
+
+t.test('a connection to a server that another attempt has replaced meanwhile is not used', async (t) => {
+  const names = [await createDatabase(t), await createDatabase(t)].map(({ options }) => options.database)
+  const servers = new TwoAttempts(
+    names.map((database) => ({ database })),
+    'any',
+  )
+  const cluster = await readCluster()
+  const make: ConstructorParameters<typeof Pool>[0]['make'] = (hooks) => connectTo(cluster, undefined, hooks)
+  const pool = new Pool({ size: 2, depth: 32, readTimeoutMs: 60_000, isReadOnly: true, servers, make })
+  servers.onchange = () => pool.retireAll()
+  t.teardown(() => pool.end(1))
+  const [row] = await pool.sql<{ name: string }[]>`select current_database() as name`
+  t.equal(row?.name, names[1])
+  t.equal(servers.current, servers.all[1])
 })
 
 t.test('a refusing server fails all queued statements, and serves again once it is back', async (t) => {

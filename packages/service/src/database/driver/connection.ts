@@ -64,6 +64,7 @@ export class Connection implements HeldConnection {
   /** A statement failed as read-only, and should not have: the server is no longer a primary. */
   isReadOnly = false
   #onlyReads = false
+  #server: PostgresServer | undefined
   readonly #postgres: RootSql
   readonly #inFlight = new Set<Statement>()
   readonly #readTimer: NodeJS.Timeout
@@ -108,6 +109,7 @@ export class Connection implements HeldConnection {
       try {
         const state = await connection.#queryState(servers)
         servers.accept(server, state, connection.#postgres.options)
+        connection.#server = server
         return connection
       } catch (thrown) {
         connection.bury()
@@ -151,6 +153,11 @@ export class Connection implements HeldConnection {
       this.bury()
       throw error
     }
+  }
+
+  /** The one of its servers that it reached. */
+  get server(): PostgresServer | undefined {
+    return this.#server
   }
 
   get isClosed(): boolean {

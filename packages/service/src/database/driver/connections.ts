@@ -219,7 +219,9 @@ export class Connections {
       await this.#try(connection)
     }
     if (connection.isClosed) throw connectionClosed()
-    if (this.state === 'ended' || this.#all.size >= this.options.size) await connection.end(0)
+    // Another attempt may have reached another server since: all that were open then were retired.
+    const isObsolete = connection.server !== this.#servers.current
+    if (isObsolete || this.state === 'ended' || this.#all.size >= this.options.size) await connection.end(0)
     else this.#all.add(connection)
     connection.lend(this.user.lender)
     this.options.onopened?.()
