@@ -13,7 +13,9 @@ export function rateLimitHeaders(limit: number, remaining: number, resetsAt: num
   }
 }
 
-const dayMs = 86_400_000 // not that of windows.ts: tools that only look at a contract import this file
+// Not those of windows.ts: tools that only look at a contract import this file.
+const lengthsS = { minute: 60, day: 86_400 } as const
+const lengths = { minute: `;w=${lengthsS.minute}`, day: `;w=${lengthsS.day}` } as const
 
 /** A window, as windows.ts knows it. */
 interface ReportedWindow {
@@ -34,11 +36,11 @@ export interface Windows {
  * response has them.
  */
 export function windowHeaders({ minute, day }: Windows) {
-  const policy = `"minute";q=${minute.max};w=60`
+  const policy = `"minute";q=${minute.max}${lengths.minute}`
   const left = `"minute";r=${minute.remaining};t=${Math.ceil(minute.ttl / 1000)}`
   if (day === undefined) return { 'ratelimit-policy': policy, ratelimit: left }
   return {
-    'ratelimit-policy': `${policy}, "day";q=${day.max};w=86400`,
+    'ratelimit-policy': `${policy}, "day";q=${day.max}${lengths.day}`,
     ratelimit: `${left}, "day";r=${day.remaining};t=${Math.ceil(day.ttl / 1000)}`,
   }
 }
@@ -90,7 +92,7 @@ export function rateLimitAdditions(contract: ServiceContract, security: Security
   const quotas = quotasOf(rateLimits)
   const [least, most] = [Math.min(...quotas), Math.max(...quotas)]
   const now = Math.ceil(Date.now() / 1000)
-  const waitsMs = [0, Math.max(dayMs, rateLimits.ban.banSeconds * 1_000)]
+  const waitsMs = [0, Math.max(lengthsS.day * 1_000, rateLimits.ban.banSeconds * 1_000)]
   const codes = ['rate_limit_exceeded', 'key_banned'] as const
   return [
     {

@@ -64,20 +64,25 @@ return c
     const copies = fields.map((field) => ({ ...field, copy: this.of(field.schema, 'v') }))
     if (copies.some(({ key, copy }) => copy === undefined || isMoved(key))) return undefined
     const needed = fields.filter(({ isRequired }) => isRequired).length
+    const [count, unlessMore] = isClosed ? ['', ''] : [`let k=${-needed}\n`, unlessOthers]
+    const code = copies.map((field, i) => copyField(field, i, !isClosed)).join('')
     return `(o){
-${unlessPlain('o', '')}let v,k=${-needed}
-${copies.map(copyField).join('')}${isClosed ? '' : 'for(const _ in o)k++\nif(k!==0)return\n'}\
+${unlessPlain('o', '')}let v
+${count}${code}${unlessMore}\
 return{${fields.map(({ key }, i) => `${JSON.stringify(key)}:v${i}`).join()}}
 }
 `
   }
 }
 
-function copyField(field: Field & { copy: string | undefined }, i: number): string {
+// There is a field beyond those that were counted.
+const unlessOthers = 'for(const _ in o)k++\nif(k!==0)return\n'
+
+function copyField(field: Field & { copy: string | undefined }, i: number, isCounted: boolean): string {
   const { isRequired, copy } = field
   const read = `let v${i};v=${fieldCode('o', field)}\n`
   const set = `v${i}=${copy}\nif(v${i}===undefined)return\n`
-  return isRequired ? read + set : `${read}if(v!==undefined){k--\n${set}}\n`
+  return isRequired ? read + set : `${read}if(v!==undefined){${isCounted ? 'k--\n' : ''}${set}}\n`
 }
 
 // A literal does not have the key in its place.

@@ -51,7 +51,9 @@ export function fieldsOf({ parts }: Written): {
 
 type Properties = Readonly<Record<string, AnySchema>>
 
-/** The code of a field's value. What an object inherits under a name such as `constructor` is no field of it. */
+/**
+ * The code of a field's value. What an object inherits under a name such as `constructor` is no field of it.
+ */
 export function fieldCode(object: string, { key, isRequired }: Field): string {
   const name = JSON.stringify(key)
   const isInherited = !isRequired && key in Object.prototype
@@ -60,7 +62,10 @@ export function fieldCode(object: string, { key, isRequired }: Field): string {
     : `${object}[${name}]`
 }
 
-/** Code that returns unless an object is written by its fields: it inherits none, and is no other value in JSON. */
+/**
+ * Code that returns unless an object is written by its fields: it inherits none, and is no other value in
+ * JSON.
+ */
 export function unlessPlain(object: string, returned: string): string {
   return `const p=Object.getPrototypeOf(${object})
 if((p!==Object.prototype&&p!==null)||typeof ${object}.toJSON==='function')return ${returned}
