@@ -1,4 +1,5 @@
 // recheck, with a clock that counts: what it finds of a pattern depends on nothing else that a machine does.
+// By a real clock, a busy machine would let a pattern pass that can stop the server.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,7 +1,8 @@
 // A plan: what compiling a contract has found, in one file. Its first line has the digest of all that
-// follows; a line of JSON says what it was made from and by; the rest is the structured clone of V8, which
-// keeps Map, Date, bigint, undefined and what is one object in several places, as JSON does not. It needs no
-// library, and is read in a fiftieth of the time that the contract takes.
+// follows, so that no plan is served of which a disk has changed a byte. A line of JSON says what it was
+// made from and by. The rest is the structured clone of V8, which keeps Map, Date, bigint, undefined and
+// what is one object in several places, as JSON does not. It needs no library, and is read in a fiftieth of
+// the time that the contract takes.
 
 import { createHash } from 'node:crypto'
 import path from 'node:path'

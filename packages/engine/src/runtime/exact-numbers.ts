@@ -1,6 +1,6 @@
 // What the `exactNumber` keyword says (exact-number-keyword.ts): `type` and its assertions for numbers, with
-// bigint support. Ajv's own keywords do not support bigint, and its coercion reads `0x10` as 16, so every
-// schema the server compiles uses this keyword instead.
+// bigint support. Ajv's own keywords do not support bigint, so that an id beyond 2^53 would name the wrong
+// resource, and its coercion reads `0x10` as 16. Every schema the server compiles uses this keyword instead.
 
 import { exactNumber, integerRange, isBig, isKeptByDouble, isMultipleOf } from '../lib/exact-number.js'
 import { isAmong } from './canonical.js'

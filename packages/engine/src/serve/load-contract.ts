@@ -1,5 +1,6 @@
 // A plan -> Contract, for serving: without what reads contracts, which is loaded only to say where in the
-// files a problem is that was found when the contract was mounted.
+// files a problem is that was found when the contract was mounted. It refuses a plan of another contract or
+// engine: the server would otherwise serve an edited contract as it was before.
 
 import path from 'node:path'
 import type { Contract } from '../document/contract.js'

@@ -14,7 +14,8 @@ import { type Client, toClient } from './client.js'
 import { keyErrors } from './unauthorized.js'
 
 // A revocation takes effect within this time on every instance. Unlike a notification, an age limit cannot
-// get lost. It costs each instance one indexed query a second for each key in use.
+// get lost. It costs each instance one indexed query a second for each key in use. Without the cache, each
+// request would wait for one.
 const cacheAgeMs = 900
 const cachedKeysMax = 10_000
 

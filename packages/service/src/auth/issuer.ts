@@ -1,6 +1,7 @@
 // The public keys of an OpenID issuer: found by its discovery document, remembered, and rotated. If the
 // issuer is unreachable, slow or broken, the error is 503 and never 401: its tokens must not be reported as
-// invalid.
+// invalid. jose's reader of keys knows no discovery document, has no limit of size, and asks an issuer that
+// is down for each request.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { RequestError } from 'contract-engine'

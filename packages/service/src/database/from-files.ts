@@ -1,4 +1,5 @@
-// Files that a URL names, such as certificates that are renewed: read again whenever a connection opens.
+// Files that a URL names, such as certificates that are renewed: read again whenever a connection opens, so
+// that a renewed certificate or password needs no restart.
 
 import { readFileSync } from 'node:fs'
 import { OperatorError } from '../lib/operator-error.js'

@@ -1,4 +1,5 @@
-// The connection pools for requests, and the PostgreSQL settings of their sessions.
+// The connection pools for requests, and the PostgreSQL settings of their sessions. Keys, reads and writes
+// have a pool each: in one, commits that wait would hold up reads, and both the look-up of keys.
 
 import type { Logger } from 'pino'
 import type postgres from 'postgres'

@@ -1,5 +1,6 @@
-// The service's role may read and write rows, and change nothing else: no table, role or migration. It also
-// has the session settings of requests, because behind a pooler the service cannot set them itself.
+// The service's role may read and write rows, and change nothing else: no table, role or migration. So
+// whoever finds a hole in the service can drop no table. The role also has the session settings of requests,
+// because behind a pooler the service cannot set them itself.
 
 import { OperatorError } from '../lib/operator-error.js'
 import { begin } from './begin.js'

@@ -1,4 +1,5 @@
-// The servers of a database. One, the primary, accepts writes; failover changes which: each connection asks.
+// The servers of a database. One, the primary, accepts writes; failover changes which: each connection asks,
+// so that no instance needs a restart.
 
 import type tls from 'node:tls'
 import postgres from 'postgres'

@@ -1,5 +1,6 @@
-// Admission: the first hook that may refuse a request, before its body is read. It sheds load, authenticates
-// the client, counts the request, and refuses one that is over a limit, malformed, or for no route.
+// Admission: the first hook that may refuse a request. It sheds load, authenticates the client, counts the
+// request, and refuses one that is over a limit, malformed, or for no route. It runs before the body is
+// read: a caller without a key or over its quota would otherwise have 64 kB read and parsed for a refusal.
 
 import {
   type Contract,

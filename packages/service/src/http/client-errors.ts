@@ -1,4 +1,5 @@
-// Errors below Fastify, which has no request of them: the engine responds, as the service does.
+// Errors below Fastify, which has no request of them: the engine responds, as the service does. A client
+// that sends malformed HTTP would otherwise get no error body.
 
 import type { Socket } from 'node:net'
 import { type Contract, clientErrorHandler, type ErrorBodyOf } from 'contract-engine'

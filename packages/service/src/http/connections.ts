@@ -81,7 +81,8 @@ export const beginMs = 100
 
 /**
  * Closes connections on which no request begins, until stopped: new ones, idle ones, and those that have sent
- * a part of a head. While it closes, Node checks no time limits.
+ * a part of a head. While it closes, Node checks no time limits: one byte on a connection would make a
+ * shutdown take all of `SHUTDOWN_TIMEOUT_MS`.
  */
 export function closeWithoutRequest(open: ReadonlySet<Socket>): { stop(): void } {
   const withoutRequest = () =>

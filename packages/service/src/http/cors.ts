@@ -1,7 +1,8 @@
-// CORS (the Fetch standard) for the origins that the operator allows. Pages send their key in a header, so no
-// response allows credentials. `Cross-Origin-Resource-Policy` does not apply to CORS requests. @fastify/cors
-// (11.4.3) is not as exact: it adds a route `OPTIONS *`, so that an OPTIONS request which is no preflight of
-// an allowed origin would get 404 instead of 405 with `Allow`, and be counted against no quota.
+// CORS (the Fetch standard) for the origins that the operator allows, whose pages could not call the service
+// without it. Pages send their key in a header, so no response allows credentials.
+// `Cross-Origin-Resource-Policy` does not apply to CORS requests. @fastify/cors (11.4.3) is not as exact: it
+// adds a route `OPTIONS *`, so that an OPTIONS request which is no preflight of an allowed origin would get
+// 404 instead of 405 with `Allow`, and be counted against no quota.
 
 import type { Operation } from 'contract-engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

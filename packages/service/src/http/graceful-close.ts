@@ -1,4 +1,6 @@
 // Closing the server: each response is the last of its connection, and those that wait for none are closed.
+// Without the announcement before it (SHUTDOWN_DELAY_MS), each deployment behind a balancer would fail
+// requests.
 
 import type { FastifyInstance } from 'fastify'
 import { acceptAll, closeWithoutRequest, watchConnections } from './connections.js'

@@ -1,4 +1,5 @@
-// Tracks each request from its head until it has its response, times out, or its connection closes. Node's
+// Tracks each request from its head until it has its response, times out, or its connection closes. Without
+// it, a caller would wait as long as the database hangs, and its statement would run after its 503. Node's
 // requestTimeout is not checked while the server closes. Fastify's handlerTimeout aborts an AbortController
 // for every request, which costs as much as the rest of the routing; its onResponse hook, like Node's
 // `finish`, does not run when the connection was reset.
@@ -197,7 +198,7 @@ export class Lifetime implements Signal {
 
   /**
    * A body that streams has its own pace (`upload-pace.ts`): a transaction may wait for it as long as that
-   * allows.
+   * allows. By the limit of others, a pause of 2 s would undo an import.
    */
   get idleTimeoutMs(): number | undefined {
     const { requestTimeoutMs, handlerTimeoutMs } = this.timeouts
@@ -290,7 +291,8 @@ export class Lifetimes {
    * Each begins in the next iteration of the event loop. Node emits a request before it has read the rest of
    * the packet: an early response would close the connection of a request that has arrived completely, or
    * precede a second one, for a malformed body. And libuv reads on while more than a thousand sockets are
-   * readable: peers that send again at once would keep it there for seconds.
+   * readable: peers that send again at once would keep it there for seconds. Requests that begin together
+   * also share statements (database/batch.ts).
    */
   add(app: FastifyInstance): void {
     app.decorateRequest('lifetime', undefined)

@@ -91,6 +91,7 @@ class Pipeline {
     if (!this.socket.writable) this.#pauseForTurn()
   }
 
+  // An endless stream: waiting for its end would keep the connection of a client that has sent more and left.
   #discard(response: ServerResponse): void {
     if (!this.#isLast) response.once('close', () => this.socket.destroySoon())
     this.#isLast = true

@@ -1,4 +1,6 @@
 // Connections over a limit, closed without a response: CONNECTIONS_MAX by Node, the limit per address here.
+// Without the latter, one address could use all connections; without a count of refusals, no operator would
+// learn of it.
 
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,6 +1,7 @@
 // The streams in flight. No time limit of a request ends a response whose body is a stream: its source does,
 // and whatever is here. Its client leaves, also by closing its half; takes no byte for as long as
-// `connectionTimeout`; or the server closes.
+// `connectionTimeout`; or the server closes. Without it, a client that stopped reading would keep its
+// stream, and a shutdown, for good.
 
 import type { Readable } from 'node:stream'
 import { cutResponse, EndlessBody } from 'contract-engine'

@@ -1,6 +1,7 @@
-// The time of a body that streams. It may take as long as it needs, as long as it comes: its client is too
-// slow if it sends less than UPLOAD_RATE_MIN while the handler waits for it, and its handler is too late if
-// it reads nothing, nor takes an item of what it has read, for the time that it has for a response.
+// The time of a body that streams. It may take as long as it needs, as long as it comes: a time limit would
+// cut off a slow but steady client. Its client is too slow if it sends less than UPLOAD_RATE_MIN while the
+// handler waits for it. Its handler is too late if it reads nothing, nor takes an item of what it has read,
+// for the time that it has for a response.
 
 import type { uploadOf } from 'contract-engine'
 import { afterReading } from '../lib/clock.js'

@@ -1,4 +1,4 @@
-// How long a certificate is valid, so that someone can renew it before connections fail.
+// How long a certificate is valid, so that operators can renew it before connections fail.
 
 import type { X509Certificate } from 'node:crypto'
 import type { DetailedPeerCertificate, PeerCertificate } from 'node:tls'

@@ -1,5 +1,5 @@
 // What others say, such as a Redis, an issuer or PostgreSQL of a value, may be of any length: of each text a
-// log line has the beginning.
+// log line has the beginning, so that an error of 1 MB is no line of 1 MB.
 
 import { stdSerializers } from 'pino'
 import { boundedText } from './operator-error.js'

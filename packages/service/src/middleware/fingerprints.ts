@@ -1,6 +1,7 @@
 // The fingerprint of a request: a repetition with the same Idempotency-Key must have that of the first. A
-// stored one outlives the release that made it, so each has a version. An edit that changes a fingerprint
-// adds a version here, and the one before stays for `keepHours` after the last release that made it.
+// stored one outlives the release that made it, so each has a version: without, an upgrade could take a
+// repetition for another request. An edit that changes a fingerprint adds a version here, and the one before
+// stays for `keepHours` after the last release that made it.
 
 import { hash } from 'node:crypto'
 import type { Operation, requestParts } from 'contract-engine'

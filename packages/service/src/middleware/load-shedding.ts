@@ -1,4 +1,5 @@
 // Load shedding: refuses requests beyond a limit before any work, so that the others are served in time.
+// Without it, an overload would queue requests in memory until their time limits.
 
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'

@@ -1,5 +1,7 @@
 // The names of operations in metrics and in what is stored: their ids, which are unique within a contract.
 // Those of further contracts have a word before them, so that a service with one exports what it always has.
+// Without it, metrics would add up operations of two contracts, and a repeated request could get the other's
+// response.
 
 import type { Contract, Operation } from 'contract-engine'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

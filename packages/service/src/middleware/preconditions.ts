@@ -1,6 +1,6 @@
 // Operations that change what their client has seen: the contract declares `If-Match`, and 428 where a
-// request has to have it. Whether it holds is for the statement that changes the row to say
-// (database/table/changes.ts).
+// request has to have it, so that no handler can forget to demand it. Whether it holds is for the statement
+// that changes the row to say (database/table/changes.ts).
 
 import type { Addition, Around, Operation } from 'contract-engine'
 import { preconditionFailed, preconditionRequired } from '../lib/precondition-errors.js'

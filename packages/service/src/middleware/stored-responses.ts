@@ -1,5 +1,6 @@
-// Idempotency keys and the responses stored for them, in PostgreSQL: the transaction of a request also claims
-// its key and stores the response, which a request with the same key gets again.
+// Idempotency keys and the responses stored for them, in PostgreSQL: the transaction of a request also
+// claims its key and stores the response, which a request with the same key gets again. A client whose
+// response is lost could not otherwise repeat a creation without creating twice.
 
 import type { RequestError, SerializedResponse } from 'contract-engine'
 import type { Sql } from '../database/database.js'

@@ -1,5 +1,6 @@
 // The rate limiter: counts requests of the contract's operations, sets headers, and rejects what exceeds a
-// quota.
+// quota. Plans promise quotas of a minute and of a day; without bans, a client that never waits would cost
+// as much as one that does.
 
 import type { RequestError } from 'contract-engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'

@@ -1,6 +1,6 @@
-// Counters in Redis, shared by all instances. One Lua script reads and counts a client's windows, atomically
-// and in one round trip instead of three. A client's requests of one iteration of the event loop are one call
-// of the script.
+// Counters in Redis, shared by all instances: with counters of their own, n instances would admit n quotas.
+// One Lua script reads and counts a client's windows, atomically and in one round trip instead of three. A
+// client's requests of one iteration of the event loop are one call of the script.
 
 import { randomInt } from 'node:crypto'
 import type { ChainableCommander, Cluster, Redis } from 'ioredis'

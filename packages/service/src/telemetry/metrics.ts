@@ -1,5 +1,6 @@
-// Prometheus metrics, on a separate port. Labels have few values: those of the contract (operations,
-// statuses, plans), or a limited number of keys.
+// Prometheus metrics, on a separate port: without them, operators would learn of an outage from their
+// callers. Labels have few values: those of the contract (operations, statuses, plans), or a limited number
+// of keys.
 
 import type { Server } from 'node:http'
 import type { Contract } from 'contract-engine'

@@ -1,5 +1,6 @@
-// The contract as files, for tools. Their first server is the service that serves them: tools that import a
-// document send requests to its first server, and many take a relative one for a host.
+// The contract as files, for tools, in OpenAPI 3.0 too, because many read no later version. Their first
+// server is the service that serves them: tools that import a document send requests to its first server,
+// and many take a relative one for a host.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract, FileForm, FileServers } from '../../document/contract.js'

@@ -1,5 +1,5 @@
 // A file that is read when it is first asked for, as it was when the server began to listen: an upgrade in
-// place removes or replaces the files of a running version.
+// place removes or replaces the files of a running version, which would respond 500.
 
 import { closeSync, fstatSync, openSync, read } from 'node:fs'
 import { readFile } from 'node:fs/promises'

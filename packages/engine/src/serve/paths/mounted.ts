@@ -1,6 +1,7 @@
-// Which of the contracts of an application a path belongs to that is no operation's: an unknown one, one with
-// another method, one that is no valid URL. Applications have handlers of errors for all of these, and each
-// contract has a form of errors and limits of its own.
+// Which of the contracts of an application a path belongs to that is no operation's: an unknown one, one
+// with another method, one that is no valid URL. Applications have handlers of errors for all of these, and
+// each contract has a form of errors and limits of its own: callers of a second contract would get those of
+// the first.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../../document/contract.js'

@@ -1,6 +1,6 @@
 // The items of a request body, while they arrive: each is parsed and validated, and handed over before the
 // next one is looked for. So no more is held of a body than an item takes, and a client sends no faster than
-// its handler reads.
+// its handler reads. Without it, each team would divide, parse and count the lines of its imports.
 
 import type { FastifyRequest } from 'fastify'
 import type { Content, Operation } from '../../document/contract.js'

@@ -1,5 +1,6 @@
-// What the bodies of all requests in flight may hold together. A body is counted by what is allocated for it,
-// not by the length that it declares: who declares much and sends little keeps nobody out.
+// What the bodies of all requests in flight may hold together. Without this bound, a few callers of an
+// operation with large bodies could fill the memory of the process. A body is counted by what is allocated
+// for it, not by the length that it declares: who declares much and sends little keeps nobody out.
 
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'

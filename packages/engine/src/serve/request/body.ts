@@ -1,5 +1,6 @@
-// Reads bodies. Fastify's own reader keeps every chunk until the last has arrived. Each costs about 375 bytes
-// of heap beside its own, so a body in chunks of one byte would take that many times its size.
+// Reads bodies. Fastify's own reader keeps every chunk until the last has arrived. Each costs about 375
+// bytes of heap beside its own: 300 bodies of 65 kB in chunks of one byte would end a process with a heap of
+// 256 MiB.
 
 import type { Readable } from 'node:stream'
 import type { RequestError } from '../../document/request-error.js'

@@ -1,7 +1,8 @@
-// The bodies of errors, in the form that the contract declares for them: { code, message, status }, a problem
-// (RFC 9457), or what a function of the application makes. The rule, for a response of an operation: its
-// media types in their order, and the first form that says something there and is valid. Where nothing is
-// declared, the form of most errors of the document; if it has none, { code, message, status }.
+// The bodies of errors, in the form that the contract declares for them: { code, message, status }, a
+// problem (RFC 9457), or what a function of the application makes. Clients would otherwise get bodies that
+// the contract does not declare. The rule, for a response of an operation: its media types in their order,
+// and the first form that says something there and is valid. Where nothing is declared, the form of most
+// errors of the document; if it has none, { code, message, status }.
 
 import { stringify } from 'lossless-json'
 import type { Content, Contract, Operation, Response } from '../../document/contract.js'

@@ -1,6 +1,7 @@
-// A change of which the response is not valid because of what its client has sent. The schema of a patch says
-// what may be sent, and not what is left of a resource once it is merged (RFC 7396): a required name is
-// removed, or a map has too many. That is told to the client, as it would be of a creation.
+// A change of which the response is not valid because of what its client has sent. The schema of a patch
+// says what may be sent, and not what is left of a resource once it is merged (RFC 7396): a required name is
+// removed, or a map has too many. That is told to the client, as it would be of a creation. Otherwise the
+// client would get a 500, or each handler would judge what a merge leaves.
 
 import type { ErrorObject } from 'ajv'
 import { tokensOf } from '../../document/pointer.js'

@@ -1,6 +1,6 @@
 // Validates responses against the contract before they are sent: status, declared headers and body. An
-// invalid response is a bug in the service: the client gets a 500 without details, the log has the operation,
-// the status and the JSON pointer.
+// invalid response is a bug in the service: the client gets a 500 without details, and never a body that the
+// contract rules out. The log has the operation, the status and the JSON pointer.
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Content, Header, Operation } from '../../document/contract.js'

@@ -1,6 +1,6 @@
-// Pages of other sites. A browser adds its cookies to the requests that any page has it send, so a cookie
-// alone does not tell that its user wants what a request does (RFC 6265, section 8.2). Who sent it, browsers
-// say: `Sec-Fetch-Site` (W3C Fetch Metadata, section 2.4), and those before 2023 `Origin`. A page can set
+// Pages of other sites. A browser adds its cookies to the requests that any page has it send: any page that
+// a user visits could do what the user may (RFC 6265, section 8.2). Who sent a request, browsers say:
+// `Sec-Fetch-Site` (W3C Fetch Metadata, section 2.4), and those before 2023 `Origin`. A page can set
 // neither. What has neither is sent by no page.
 
 import type { FastifyRequest } from 'fastify'

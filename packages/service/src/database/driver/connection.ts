@@ -166,8 +166,8 @@ export class Connection implements HeldConnection {
 
   /**
    * PostgreSQL counts the time of a statement from its turn, but its caller from when it asked: those behind
-   * one that has timed out are cancelled as their time is over, too. Nothing else is sent here, since a
-   * cancel request names no statement.
+   * one that has timed out are cancelled as their time is over, too. Otherwise they would run on for callers
+   * who have their 503. Nothing else is sent here, since a cancel request names no statement.
    */
   #cancelOverdue(limitMs: number): void {
     const [next] = this.#inFlight

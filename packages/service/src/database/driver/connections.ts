@@ -1,5 +1,6 @@
-// The connections of a pool: opens them on demand, replaces those that are lost, and tries whether a database
-// that completed nothing does so again.
+// The connections of a pool: opens them on demand, replaces those that are lost, and tries whether a
+// database that completed nothing does so again. It rests after a failed attempt: a PostgreSQL that starts
+// would otherwise be met by as many logins as there are requests.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { Servers } from '../servers.js'

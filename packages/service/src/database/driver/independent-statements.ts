@@ -1,5 +1,6 @@
 // Statements of a transaction for code that does not know of it, such as the handler of a request with an
-// `Idempotency-Key`: it may catch the failure of a statement and go on, as without a transaction.
+// `Idempotency-Key`: it may catch the failure of a statement, such as a unique violation, and go on, as
+// without a transaction. PostgreSQL would refuse all that follows.
 
 import { abandoned } from './connection.js'
 import type { HeldConnection, Signal, Sql, Statement } from './sql.js'

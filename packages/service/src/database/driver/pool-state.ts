@@ -1,5 +1,6 @@
-// The states of a pool. What happens to its connections is sent as an event; what the pool does on entering a
-// state is in `connections.ts` and `pool.ts`.
+// The states of a pool. What happens to its connections is sent as an event; what the pool does on entering
+// a state is in `connections.ts` and `pool.ts`. Without them, a standby that confirms no commit would take
+// connection after connection, until none is left, and nobody would know when commits work again.
 
 /**
  * - open: statements are sent, and connections opened on demand

@@ -1,5 +1,6 @@
 // A PostgreSQL server for machines without one, from binaries that npm packages contain. It has its own
-// processes and data directory, and listens only on a unix socket in that directory.
+// processes and data directory, and listens only on a unix socket in that directory. Without it, nobody could
+// try or test the service after `npm ci` alone.
 //
 // The server outlives a service that is killed, and the next service uses it: `pg_ctl` tells a running server
 // from a stale lock file. Each service holds a shared advisory lock; the last one stops the server.

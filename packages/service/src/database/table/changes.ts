@@ -1,5 +1,6 @@
-// The statements that change one row, or delete it, found by a unique field, and if it is still as its client
-// has seen it.
+// The statements that change one row, or delete it, found by a unique field, and if it is still as its
+// client has seen it. Compared before the row is locked, one of two clients would undo the other's change
+// unnoticed.
 
 import { namesTag } from 'contract-engine/lib/field-values'
 import { preconditionFailed } from '../../lib/precondition-errors.js'

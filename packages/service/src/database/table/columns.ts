@@ -1,5 +1,6 @@
 // The types of columns: how each writes and reads PostgreSQL's text of a value. Every statement of a table
-// asks for text, or for the digits of an integer, so that a value is the same wherever it is read.
+// asks for text, or for the digits of an integer, so that a value is the same wherever it is read. With two
+// readers, a row that only one of them reads would end every page.
 
 import { RequestError } from 'contract-engine'
 import {

@@ -1,5 +1,6 @@
 // A merge patch (RFC 7396) of what a column of JSON stores: objects are merged to any depth, null removes a
-// name, and anything else replaces what is there.
+// name, and anything else replaces what is there. PostgreSQL merges while the row is locked: a client that
+// changes one name of a map keeps the names that another adds at the same time.
 
 import { RequestError } from 'contract-engine'
 import { LosslessNumber, parse, stringify } from 'lossless-json'

@@ -1,5 +1,6 @@
 // Where a page begins: behind the values of the order's fields in the last row of the page before. It holds
-// whether or not that row is still there, and whatever it has become since.
+// whether or not that row is still there, and whatever it has become since: a job that lists rows and
+// deletes them reaches the second page.
 
 import type { Field } from './columns.js'
 
