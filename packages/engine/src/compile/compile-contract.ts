@@ -1,5 +1,5 @@
-// The files of a contract -> its plan: reads and checks it as `readContract` does, once for all starts. Each
-// start would otherwise read it, for seconds where it has 160 operations, and hold what reads it.
+// Compiles the files of a contract into a plan: reads and checks them as `readContract` does, once for all
+// starts of the server.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Contract, FileForm, FileServers } from '../document/contract.js'
@@ -26,17 +26,18 @@ import { readContract } from './read.js'
 export interface CompileOptions {
   /** Replaces reading files from the folder of the contract: see `filesOf`. */
   readonly readText?: ReadText
-  /** Of extensions of the document that the engine does not know. */
+  /** Read the extensions of the document that the engine does not know. */
   readonly readers?: ExtensionReaders
-  /** Of extensions of operations. */
+  /** Read the extensions of operations. */
   readonly operationReaders?: OperationExtensionReaders
-  /** A text that differs when the code of the readers does, for `isCurrent`. */
+  /** A text that changes when the code of the readers changes. `isCurrent` compares it. */
   readonly readersVersion?: string
 }
 
 /**
- * Compiles a contract to a plan, of which `loadContract` makes what `readContract` makes of the files.
- * @throws {ContractError} as `readContract` does, or if a reader returns what is no plain data
+ * Compiles a contract into a plan. From the plan, `loadContract` makes the contract that `readContract` makes
+ * from the files.
+ * @throws {ContractError} as `readContract` does, or if a reader returns a value that is not plain data
  */
 export async function compileContract(
   file: string,
@@ -73,13 +74,13 @@ async function writtenBy(write: Contract['write'], { document }: ContractData): 
   for (const [form, servers] of servedFiles(document))
     await write(form, servers).then(
       (text) => written.set(writtenName(form, servers), pack(text)),
-      // No reason not to serve the rest.
+      // One form that cannot be written does not keep the server from serving the others.
       ({ message }: Error) => written.set(writtenName(form, servers), { message }),
     )
   return written
 }
 
-/** What a server of a document may ask `write` for. */
+/** Lists the files that a server of a document may ask `write` for. */
 export function servedFiles(document: object): readonly (readonly [FileForm, FileServers])[] {
   const older: FileForm[] = ['yaml30', 'json30', ...(isOpenApi32(document) ? ['yaml31' as const] : [])]
   const forms: FileForm[] = ['yaml', 'json', ...older]
@@ -89,7 +90,8 @@ export function servedFiles(document: object): readonly (readonly [FileForm, Fil
   )
 }
 
-// What the engine reads is plain data. What readers of extensions make may be anything.
+// The engine itself reads plain data only. A reader of an extension may return anything, so the plan is
+// decoded and compared.
 function proved(contract: ContractData, encode: () => Uint8Array): Uint8Array {
   const plan = unlessFunction(encode)
   if (plan !== undefined && isDeepStrictEqual(decodePlan(plan)?.body.contract, contract)) return plan
@@ -106,6 +108,6 @@ function unlessFunction(encode: () => Uint8Array): Uint8Array | undefined {
   try {
     return encode()
   } catch {
-    return undefined // a function, or a symbol
+    return undefined // a reader returned a function or a symbol
   }
 }

@@ -1,4 +1,5 @@
-// The place of a fault that was found while a schema was compiled: Ajv does not say in which subschema.
+// Finds the place of a fault that Ajv found while it compiled a schema: Ajv does not say which subschema has
+// it.
 
 import type { Schema } from '../document/contract.js'
 import type { Pointer } from '../document/contract-error.js'
@@ -7,8 +8,8 @@ import { valueAt } from '../document/pointer.js'
 import { innerPlaces, outermostPlaces } from '../document/schema-places.js'
 
 /**
- * The place of the innermost schema that does not compile by itself, below a part of the document.
- * @param fails whether a schema of the document does not compile
+ * Returns the place of the innermost schema, below a part of the document, that fails to compile by itself.
+ * @param fails true if a schema of the document does not compile
  */
 export function placeOfFault(
   document: object,

@@ -36,9 +36,9 @@ import { addOmitted } from './source/omitted.js'
 import { doubledFields, resolved } from './source/resolved.js'
 import { toOpenApi31 } from './source/upgrade.js'
 
-/** A contract of its files: that of a plan has no more of their text than what it serves. */
+/** A contract read from its files. The contract of a plan keeps only the text that it serves. */
 export interface ReadContract extends Contract {
-  /** The document as written; of several files, in one. */
+  /** The document as written; if it has several files, merged into one. */
   readonly text: string
   readonly named: NamedSchemas
 }
@@ -46,8 +46,8 @@ export interface ReadContract extends Contract {
 /**
  * Reads and checks the contract.
  * @param readText replaces reading files from the folder of the contract: see `filesOf`
- * @param readers of extensions of the document that the engine does not know
- * @param operationReaders of extensions of operations
+ * @param readers read the extensions of the document that the engine does not know
+ * @param operationReaders read the extensions of operations
  * @throws {ContractError} with every problem, one per line: `openapi.yaml:12:7: message`
  */
 export async function readContract<Readers extends ExtensionReaders = Readonly<Record<never, never>>>(
@@ -60,12 +60,12 @@ export async function readContract<Readers extends ExtensionReaders = Readonly<R
   const source = await readSource(file, readText, extensions)
   const { problems, contract } = toContract(source, readers, operationReaders)
   if (problems.length > 0) throw new ContractError(linesOf(problems, source.locate).join('\n'))
-  // Not by this source: it would keep the files' lines as long as the server runs.
+  // `source.locate` would keep the lines of the files in memory as long as the server runs.
   const locate: Contract['locate'] = (found) => locateProblems(found, file, readText)
   return { ...contract, locate } as ReadContract & { readonly extensions: ReadBy<Readers> }
 }
 
-/** A line for each problem of a contract, with its place in the file, which is read again. */
+/** Returns a line for each problem of a contract, with its place in the file, which is read again. */
 export async function locateProblems(
   problems: readonly Problem[],
   file: string,
@@ -86,7 +86,7 @@ const dialects = [
   'https://json-schema.org/draft/2020-12/schema',
 ]
 
-/** The contract of a document, and its problems. With any problem, the contract must not be used. */
+/** Returns the contract of a document, and its problems. With any problem, the contract must not be used. */
 export function toContract(
   { document: written, text }: Pick<Source, 'document' | 'text'>,
   readers: ExtensionReaders = {},
@@ -111,7 +111,7 @@ export function toContract(
   checkDocument(reader, nodeOf(document).openapi)
   const locate: Contract['locate'] = async (found) => found.map((each) => each.text)
   const read = named(readDocument(reader, readers, operationReaders), specification)
-  // No text contains a digest of itself.
+  // A text cannot contain its own digest, so this mark occurs nowhere else in it.
   const mark = `base-${createHash('sha256').update(text).digest('hex')}`
   const write: Contract['write'] = async (form, servers) => {
     const { writeFile } = await import('./documents/written-files.js')
@@ -169,7 +169,7 @@ function readDocument(
   }
 }
 
-// With the version as written: that of the reader's document is upgraded.
+// `version` is the one written in the file: the reader's document has been upgraded.
 function checkDocument(reader: Reader, version: unknown): void {
   const problem = versionProblem(version)
   if (problem !== undefined) reader.within(['openapi'], () => reader.problem(problem))

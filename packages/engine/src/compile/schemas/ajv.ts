@@ -1,4 +1,4 @@
-// Ajv: instances with the server's keywords and formats, and the preparation of schemas for them.
+// Creates Ajv instances with the server's keywords and formats, and prepares schemas for them.
 
 import { _, type Ajv, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -25,8 +25,8 @@ import { addValues } from './values.js'
 const unoptimized = { optimize: false }
 
 /**
- * An Ajv for OpenAPI schemas. Unknown keywords and formats (`example`, `xml`, `x-*`) are annotations, as in
- * JSON Schema 2020-12; the lint reports misspelt ones.
+ * Returns an Ajv for OpenAPI schemas. Unknown keywords and formats (`example`, `xml`, `x-*`) are annotations,
+ * as in JSON Schema 2020-12; the lint reports misspelt ones.
  */
 export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   const common = { strict: false, logger: false, meta: false, validateSchema: false } as const
@@ -42,7 +42,8 @@ export function createAjv(mode: NumberMode, options: Options = {}): Ajv {
   addUniqueItems(ajv)
   addValues(ajv)
   addUnevaluated(ajv)
-  // Last: until the first error, Ajv (8.20) skips what follows `prefixItems` if an array has fewer items.
+  // Last: until its first error, Ajv (8.20) skips the keywords after `prefixItems` if an array has fewer
+  // items.
   replaceKeyword(ajv, 'prefixItems', (_cxt, own) => own())
   if (mode !== 'check') addDefaults(ajv)
   addSteps(ajv)
@@ -57,13 +58,13 @@ function changeOnceValid(ajv: Ajv): void {
   ajv.compile = ((schema: AnySchema) => changing(compile(schema), () => stepsOf(schema))) as Ajv['compile']
 }
 
-// The meta-schema validator, shared because compiling it takes longer than compiling all schemas of a small
-// contract.
+// The validator of the meta-schema. It is shared: compiling it takes longer than compiling all schemas of a
+// small contract.
 const dialect = new Ajv2020({ strict: false, logger: false, code: unoptimized })
 
 /**
- * A schema that Ajv can compile: without `$id`, which must be unique in an Ajv, without `$schema`, and with
- * the server's keywords.
+ * Returns a schema that Ajv can compile: with the server's keywords, without `$schema`, and without `$id`,
+ * which must be unique in an Ajv.
  * @throws {Error} if the schema is invalid
  */
 export function compilable<Each extends AnySchema>(schema: Each, mode?: NumberMode): Each
@@ -74,8 +75,8 @@ export function compilable(schema: AnySchema, mode: NumberMode = 'json'): AnySch
   return withSteps(withConditions(withExactNumbers(withNullPrototypes(others), mode)))
 }
 
-// Ajv would read `$recursiveRef` from the schema that it compiles, and of `$recursiveAnchor` the meta-schema
-// only says that it must be a string.
+// Ajv would look up `$recursiveRef` in the schema that it compiles, and the meta-schema only requires
+// `$recursiveAnchor` to be a string.
 function checkDialect(schema: Schema): void {
   for (const name of ['$recursiveAnchor', '$recursiveRef'])
     if (schemasIn(schema).some((each) => name in each))

@@ -1,6 +1,6 @@
-// Replaces Ajv's `anyOf` and `oneOf`. Only alternatives that a value can match are validated (choices.ts):
-// with a discriminator, or a const that tells them apart, one of them, so that a recursive one costs no more
-// than its size. Defaults apply only from alternatives that match.
+// Replaces Ajv's `anyOf` and `oneOf`. Only alternatives that the value can match are validated (choices.ts).
+// If a discriminator, or a const, tells them apart, that is a single one, so a recursive schema costs no more
+// than the size of the value. Only alternatives that match apply their defaults.
 
 import { _, type Ajv, type KeywordCxt, type Name } from 'ajv'
 import { not } from 'ajv/dist/compile/codegen/index.js'
@@ -42,12 +42,13 @@ function validateChosen(cxt: KeywordCxt, candidatesOf: Name): void {
       gen.assign(isValid, ofBranch)
     })
   }
-  gen.if(not(isValid), () => gen.code(call(cxt, undoChanges, start))) // for the condition that it may be in
+  gen.if(not(isValid), () => gen.code(call(cxt, undoChanges, start))) // this schema may be within a condition
   gen.if(_`${chosen} === undefined`, () => cxt.error())
   cxt.ok(isValid)
 }
 
-// One that matches only by the default of a required property counts if no other matches without.
+// An alternative that matches only thanks to the default of a required property counts if no other matches
+// without one.
 function validateCandidates(cxt: KeywordCxt, candidatesOf: Name): void {
   const { gen, data, keyword, schema } = cxt
   const candidates = gen.const('candidates', call(cxt, candidatesOf, data))
@@ -55,7 +56,7 @@ function validateCandidates(cxt: KeywordCxt, candidatesOf: Name): void {
   const excused = gen.let('excused', 0)
   const tally: Tally = { passing, excused, first: gen.const('first', call(cxt, changesNoted)) }
   const isOpen = keyword === 'oneOf' ? _`${passing} < 2` : _`true`
-  const next = gen.let('next', 0) // they are in order
+  const next = gen.let('next', 0) // the candidates are in ascending order
   for (const i of (schema as AnySchema[]).keys())
     gen.if(_`${candidates}[${next}] === ${i}`, () => {
       gen.code(_`${next}++`)
@@ -66,10 +67,10 @@ function validateCandidates(cxt: KeywordCxt, candidatesOf: Name): void {
 }
 
 interface Tally {
-  /** How many match as sent, and how many by a default. */
+  /** How many alternatives match the value as sent; `excused`: how many only by a default. */
   readonly passing: Name
   readonly excused: Name
-  /** Where the changes of the first begin. */
+  /** The length of the list of changes before the first alternative. */
   readonly first: Name
 }
 
@@ -78,7 +79,7 @@ function validateOne(cxt: KeywordCxt, i: number, { passing, excused, first }: Ta
   const isValid = gen.name('_valid')
   const start = gen.const('start', call(cxt, changesNoted))
   cxt.subschema({ keyword, schemaProp: i, createErrors: false, compositeRule: true }, isValid)
-  cxt.reset() // its errors, which Ajv would copy for each reference among the others
+  cxt.reset() // drop its errors: Ajv would copy them for each reference among the other alternatives
   gen.if(not(isValid)).code(call(cxt, undoChanges, start))
   gen.elseIf(call(cxt, isUnexcused, start))
   gen.if(_`${passing} === 0 && ${excused} > 0`, () => gen.code(call(cxt, undoChangesUntil, first, start)))

@@ -1,4 +1,4 @@
-// The keyword `bytes` (bytes.ts).
+// The keyword `bytes` (runtime/bytes.ts).
 
 import { _, type Ajv } from 'ajv'
 import { problemWithBytes } from '../../runtime/bytes.js'

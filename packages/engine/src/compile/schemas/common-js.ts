@@ -1,6 +1,9 @@
-// The modules of Ajv are in CommonJS, and mark that they were compiled from ES modules.
+// Ajv's modules are CommonJS compiled from ES modules, and marked as such (`__esModule`).
 
-/** The default export of such a module: Node imports all of its exports as the default, Bun that one. */
+/**
+ * Returns the default export of such a module. Node's default import is all of `exports`, Bun's is
+ * `exports.default`.
+ */
 export function defaultOf<Export>(module: { readonly default: Export }): Export {
-  return 'default' in module ? module.default : (module as Export) // as Bun imports it
+  return 'default' in module ? module.default : (module as Export) // Bun
 }

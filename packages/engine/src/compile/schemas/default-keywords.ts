@@ -1,4 +1,4 @@
-// The keywords of properties with a default (defaulted.ts).
+// Ajv's keywords for properties with a default (runtime/defaulted.ts).
 
 import { _, type Ajv } from 'ajv'
 import type { Schema } from '../../document/contract.js'
@@ -9,7 +9,7 @@ import type { Resolve } from '../../runtime/references.js'
 import { call, make, ofSchema } from './generated-code.js'
 import { replaceKeyword, type WriteKeyword } from './replaced-keyword.js'
 
-/** Makes an Ajv note what defaults are to fill in, and adds the `excused` keyword to it. */
+/** Makes an Ajv note the defaults to fill in, and adds the `excused` keyword to it. */
 export function addDefaults(ajv: Ajv): void {
   const value: Defaulting = { defaulted: new Set(), compile: (schema) => ajv.compile(schema) }
   const defaulting = { value, code: _`defaulting` }
@@ -29,8 +29,8 @@ export function addDefaults(ajv: Ajv): void {
 }
 
 /**
- * A schema in which `required` lists no property with a default of the same schema or of its `allOf`, at any
- * depth: `excused` lists them.
+ * Returns the schema with every required property that has a default moved from `required` to `excused`, at
+ * any depth. The default may be in the same schema or in its `allOf`.
  */
 export function withExcuses<Each extends AnySchema>(schema: Each, resolve: Resolve): Each
 export function withExcuses(schema: AnySchema, resolve: Resolve): AnySchema {

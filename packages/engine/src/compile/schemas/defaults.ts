@@ -1,4 +1,4 @@
-// Validates defaults against their own schemas. Without this, every request that relies on an invalid default
+// Validates defaults against their own schemas: with an invalid default, every request that relies on it
 // would fail.
 
 import type { ErrorObject } from 'ajv'
@@ -15,8 +15,8 @@ import { compilableWithout } from './read-write-only.js'
 import { createReferences } from './references.js'
 
 /**
- * A function that returns the invalid defaults in a request schema: `the default 200 is invalid: query.limit
- * must be at most 100`. A schema that several others refer to is reported once.
+ * Returns a function that lists the invalid defaults in a request schema: `the default 200 is invalid:
+ * query.limit must be at most 100`. A fault in a schema that several others refer to is reported once.
  */
 export function createDefaultCheck(document: object): (part: string, schema: AnySchema) => string[] {
   const ajv = createAjv('json', { ownProperties: true })
@@ -42,7 +42,7 @@ interface Default {
   readonly schema: Schema
 }
 
-// Those of each target of a `$ref` once: `seen` has the references that were followed.
+// Looks into the target of each `$ref` once: `seen` has the references that were followed.
 function defaultsIn(whole: Schema, part: string, resolve: Resolve, seen: Set<string>): Default[] {
   const found: Default[] = []
   const pending: Default[] = [{ place: part, schema: whole }]
@@ -69,7 +69,7 @@ function faultOf({ place, schema }: Default, compile: Compile): string | undefin
       ? undefined
       : `${named} is invalid: ${violationsOf(place, validate.explain(given))}`
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error // the stack overflows
+    if (!(error instanceof RangeError)) throw error // the stack has overflowed
     return `${named} of ${place} is endless: the defaults of its schema fill it with itself`
   }
 }
@@ -79,7 +79,7 @@ function violationsOf(place: string, all: readonly ErrorObject[]): string {
   return describeViolations(place, errors).join('; ')
 }
 
-// The place of a subschema's value, as messages name it.
+// Returns the place of a subschema's value, as messages name it.
 function placeOf(place: string, { keyword, name, appliesTo }: Subschema): string {
   if (keyword === 'properties') return `${place}.${name}`
   if (appliesTo !== 'members' || keyword === 'propertyNames') return place

@@ -1,6 +1,6 @@
-// Replaces Ajv's `unevaluatedProperties` and `unevaluatedItems` (evaluated.ts), which lose what is evaluated
-// beside `$ref`, if/then/else and alternatives (Ajv issues 2483 and 2559, for 8.20), and take every item for
-// evaluated beside `contains`.
+// Replaces Ajv's `unevaluatedProperties` and `unevaluatedItems` (runtime/evaluated.ts). Ajv (8.20) forgets
+// what was evaluated beside `$ref`, if/then/else and alternatives (its issues 2483 and 2559), and counts
+// every item beside `contains` as evaluated.
 
 import { _, type Ajv, type KeywordCxt } from 'ajv'
 import { not } from 'ajv/dist/compile/codegen/index.js'
@@ -18,10 +18,11 @@ import { defaultOf } from './common-js.js'
 import { call, make, ofParent } from './generated-code.js'
 import { replaceKeyword } from './replaced-keyword.js'
 
-/** Replaces the keywords of an Ajv, and adds `evaluates`, which withEvaluations sets. */
+/** Replaces the keywords of an Ajv, and adds `evaluates`, which `withEvaluations` sets. */
 export function addUnevaluated(ajv: Ajv): void {
-  ajv.opts.unevaluated = false // Ajv's own bookkeeping
-  // Before all others: a schema does not see what those beside it evaluate.
+  ajv.opts.unevaluated = false // turns off Ajv's own bookkeeping
+  // `evaluates` runs before all other keywords: a schema sees the notes after its own, which its subschemas
+  // made, and not those of the schemas beside it.
   ajv.addKeyword({ keyword: 'evaluates', before: '$dynamicAnchor', code: noteEvaluated })
   replaceKeyword(ajv, 'contains', judgeContains)
   replaceKeyword(ajv, 'unevaluatedProperties', (cxt) =>
@@ -31,7 +32,7 @@ export function addUnevaluated(ajv: Ajv): void {
     ajv,
     'unevaluatedItems',
     (cxt) => judgeOthers(cxt, Type.Num, createOtherItems, 'len'),
-    { trackErrors: true }, // as the other has
+    { trackErrors: true }, // as Ajv's `unevaluatedProperties` does
   )
 }
 
@@ -56,8 +57,8 @@ function judgeOthers(
   cxt.ok(_`${errsCount} === ${defaultOf(names).errors}`)
 }
 
-// For Ajv, which adds the errors of each item to those before it. Beside a keyword that asks for unevaluated
-// items, each is looked at: `contains` evaluates those that match.
+// Replaces Ajv's `contains`, which adds the errors of each item to those of the items before it. If a schema
+// asks for unevaluated items, every item is judged, because `contains` evaluates all items that match.
 function judgeContains(cxt: KeywordCxt): void {
   const { gen, data, parentSchema, keyword } = cxt
   const { minContains: min = 1, maxContains: max, evaluates } = parentSchema
@@ -80,7 +81,10 @@ function judgeContains(cxt: KeywordCxt): void {
   cxt.pass(_`${count} >= ${min}${isBelow}`)
 }
 
-/** A schema that notes what it evaluates, wherever one around it, or itself, asks for that. */
+/**
+ * Returns a schema that notes what it evaluates, wherever it or a schema around it has
+ * `unevaluatedProperties` or `unevaluatedItems`.
+ */
 export function withEvaluations<Each extends AnySchema>(schema: Each, how = applied): Each {
   return mapSchemas(
     schema,
@@ -89,7 +93,8 @@ export function withEvaluations<Each extends AnySchema>(schema: Each, how = appl
   )
 }
 
-// An alternative takes back what it has noted if it fails. Ajv skips an `if` without `then` and `else`.
+// `not` and `if` are wrapped in `anyOf`, because an alternative that fails takes back its notes. An `if`
+// without `then` and `else` gets a `then`: otherwise Ajv skips it.
 function noting(schema: Schema): Schema {
   const { if: condition, not: excluded, ...others } = schema
   const isAlone = others.then === undefined && others.else === undefined

@@ -1,4 +1,4 @@
-// The keyword `exactNumber` (exact-numbers.ts).
+// The keyword `exactNumber` (runtime/exact-numbers.ts).
 
 import { _, type Ajv, type Code, type KeywordCxt, type Name } from 'ajv'
 import { and } from 'ajv/dist/compile/codegen/index.js'
@@ -8,7 +8,8 @@ import { call, literal, make, ofSchema } from './generated-code.js'
 
 /**
  * Adds the `exactNumber` keyword to an Ajv. It converts integers of a 64-bit format to bigint, and any other
- * number to number. As code: of a function, Ajv (8.20) copies the errors, and makes the path of every value.
+ * number to number. It is a code keyword: for a keyword that is a function, Ajv (8.20) copies errors and
+ * builds the path of every value.
  */
 export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
   ajv.addKeyword({
@@ -18,7 +19,8 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
     code(cxt) {
       const { data, it } = cxt
       const rules = ofSchema<Rules>(cxt)
-      // Made of this only where an error is created, which is not so in an alternative or a condition.
+      // The message is written only where Ajv creates an error, which it does not in an alternative or a
+      // condition.
       cxt.setParams({ message: call(cxt, make(cxt, createMessage, rules, literal(mode)), data) })
       const isChanged = mode !== 'check' && rules.value.isCondition !== true
       const place = isChanged ? [it.parentData, _`${it.parentDataProperty}`] : []
@@ -29,8 +31,8 @@ export function addExactNumber(ajv: Ajv, mode: NumberMode): void {
   })
 }
 
-// Most numbers need no call: those that stay as they are, of rules that say no more than a type, its format
-// and bounds. Undefined of other rules.
+// Returns an inline test that accepts most numbers without a call: those that need no conversion, under rules
+// with nothing but one type, its format and bounds. Returns undefined for other rules.
 function usualTest(cxt: KeywordCxt, rules: Rules, isChanged: boolean): Code | undefined {
   const { types, format, minimum, maximum, isCondition: _condition, ...more } = rules
   const [type, ...others] = types

@@ -1,5 +1,5 @@
-// Schemas with the keyword `exactNumber` (exact-number-keyword.ts) in place of Ajv's own keywords for
-// numbers.
+// Rewrites schemas to use the keyword `exactNumber` (exact-number-keyword.ts) in place of Ajv's own keywords
+// for numbers.
 
 import { stringify } from 'lossless-json'
 import type { Schema } from '../../document/contract.js'
@@ -18,8 +18,8 @@ import { exactly } from '../../runtime/exact-values.js'
 const values = ['enum', 'const'] as const
 
 /**
- * A schema with `exactNumber` instead of the standard keywords, in every subschema that constrains numbers;
- * for `text` also booleans and null, which arrive as text, too.
+ * Returns a schema with `exactNumber` instead of the standard keywords, in every subschema that constrains
+ * numbers. In mode `text`, that includes booleans and null, which arrive as text, too.
  */
 export function withExactNumbers<Each extends AnySchema>(schema: Each, mode: NumberMode = 'json'): Each {
   return mapSchemas(schema, (each) => exact(each, mode))
@@ -43,7 +43,8 @@ function exact(given: Schema, mode: NumberMode): Schema {
   return { ...copy, exactNumber: rules }
 }
 
-// An enum value of another type can never match, and is usually a mistake: YAML reads `- 3` as a number.
+// A value of `enum` with another type than the schema's can never match, and is usually a mistake: YAML reads
+// `- 3` as a number.
 function checkEnum({ enum: values }: Schema, types: readonly string[]): void {
   if (!Array.isArray(values) || types.length === 0) return
   const [other] = values.filter((value) => !valueTypes(value).some((type) => types.includes(type)))
@@ -67,12 +68,14 @@ function checkBounds(schema: Schema): void {
   }
 }
 
-/** A schema that is a condition: it does not change the value, and judges only what was sent. */
+/** Returns the schema as a condition: it does not change the value, and judges only what was sent. */
 export function asCondition<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, toCondition)
 }
 
-/** A schema whose conditions are such. */
+/**
+ * Returns a schema in which the subschemas under `if`, `not`, `contains` and `propertyNames` are conditions.
+ */
 export function withConditions<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, (each, { isCondition }) => (isCondition ? toCondition(each) : each))
 }
@@ -86,7 +89,7 @@ function toCondition({ default: _, excused = [], exactNumber: rules, ...each }: 
   }
 }
 
-// Without a type, by its bounds and allowed values.
+// A schema without a type constrains numbers if it has bounds, or allows a number.
 function constrainsNumbers(schema: Schema, types: readonly string[]): boolean {
   if (types.length > 0) return types.includes('integer') || types.includes('number')
   const allowed = [...((schema.enum as unknown[] | undefined) ?? []), schema.const]

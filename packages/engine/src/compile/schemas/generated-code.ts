@@ -1,5 +1,6 @@
-// What keywords write into the code that Ajv generates. It may run in another process than this one
-// (code/print.ts), so it calls functions of the runtime, and such as they make of what a schema says.
+// Writes the parts of Ajv's generated code that keywords need. The code may run in another process
+// (code/print.ts), so it can only call functions of the runtime, and functions which those create from values
+// of the schema.
 
 import { _, type Code, type KeywordCxt, Name, nil } from 'ajv'
 import { nameInRuntime } from '../../runtime/runtime.js'
@@ -13,18 +14,18 @@ export interface Part<Value> {
   readonly code: Code
 }
 
-/** A call of a function: one of the runtime, or one that is made. */
+/** Returns the code of a call: of a function of the runtime, or of one created by it. */
 export function call(cxt: KeywordCxt, called: AnyFunction | Name, ...args: readonly Code[]): Code {
   const name = called instanceof Name ? called : ofRuntime(cxt, called)
   return _`${name}(${listOf(args)})`
 }
 
-/** A value of the runtime. */
+/** Returns the name of a value of the runtime. */
 export function ofRuntime({ gen }: KeywordCxt, ref: object): Name {
   return gen.scopeValue('func', { ref, code: codeInRuntime(ref) })
 }
 
-/** A function that one of the runtime makes. */
+/** Creates a function with a function of the runtime, and returns its name in the code. */
 export function make<Made, Values extends readonly unknown[]>(
   cxt: KeywordCxt,
   maker: (...values: Values) => Made,
@@ -34,7 +35,7 @@ export function make<Made, Values extends readonly unknown[]>(
   return made(cxt, maker(...values), maker, parts)
 }
 
-/** A function that has been made already, and what makes it again. */
+/** Names a function that exists already; `maker` and `parts` tell the code how to create it again. */
 export function made(
   { gen }: KeywordCxt,
   ref: unknown,
@@ -48,12 +49,12 @@ export function made(
   })
 }
 
-/** What the keyword says. */
+/** The value of the keyword. */
 export function ofSchema<Value>({ schema, schemaValue }: KeywordCxt): Part<Value> {
-  return { value: schema as Value, code: _`${schemaValue}` } // as Ajv has checked its type
+  return { value: schema as Value, code: _`${schemaValue}` } // Ajv has checked its type
 }
 
-/** The schema that has the keyword. */
+/** The schema that contains the keyword. */
 export function ofParent({ parentSchema, it }: KeywordCxt): Part<KeywordCxt['parentSchema']> {
   return { value: parentSchema, code: _`${it.topSchemaRef}${it.schemaPath}` }
 }

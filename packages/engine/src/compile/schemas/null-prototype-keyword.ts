@@ -1,4 +1,4 @@
-// The keyword `nullPrototype` (inherited-names.ts).
+// The keyword `nullPrototype` (runtime/inherited-names.ts).
 
 import type { Ajv } from 'ajv'
 import type { Schema } from '../../document/contract.js'
@@ -7,7 +7,7 @@ import type { NumberMode } from '../../runtime/exact-numbers.js'
 import { hasInheritedName, removePrototype } from '../../runtime/inherited-names.js'
 import { call } from './generated-code.js'
 
-/** Adds the `nullPrototype` keyword to an Ajv: it removes the prototype of objects that are read. */
+/** Adds the `nullPrototype` keyword to an Ajv: it removes the prototype of objects that the server reads. */
 export function addNullPrototype(ajv: Ajv, mode: NumberMode): void {
   ajv.addKeyword({
     keyword: 'nullPrototype',
@@ -20,7 +20,7 @@ export function addNullPrototype(ajv: Ajv, mode: NumberMode): void {
 }
 
 /**
- * A schema with `nullPrototype` in every subschema that declares such a property.
+ * Returns a schema with `nullPrototype` in every subschema that declares a property with an inherited name.
  * @throws {Error} if a property is called `__proto__`
  */
 export function withNullPrototypes<Each extends AnySchema>(schema: Each): Each {

@@ -1,4 +1,4 @@
-// `readOnly` values are only in responses, `writeOnly` values only in requests (JSON Schema Validation,
+// `readOnly` values occur only in responses, `writeOnly` values only in requests (JSON Schema Validation,
 // section 9.4).
 
 import type { Ajv } from 'ajv'
@@ -9,7 +9,7 @@ import type { Resolve } from '../../runtime/references.js'
 import { compilable } from './ajv.js'
 import { withExcuses } from './default-keywords.js'
 
-/** The keyword that is forbidden: `readOnly` in a request, `writeOnly` in a response. */
+/** The keyword to forbid: `readOnly` in a request, `writeOnly` in a response. */
 export type Forbidden = 'readOnly' | 'writeOnly'
 
 const problems = {
@@ -19,7 +19,7 @@ const problems = {
 
 /** Makes an Ajv reject values whose schema has the forbidden keyword. */
 export function forbid(ajv: Ajv, forbidden: Forbidden): void {
-  ajv.removeKeyword(forbidden) // Ajv's own is an annotation
+  ajv.removeKeyword(forbidden) // Ajv's own keyword is an annotation
   ajv.addKeyword({
     keyword: forbidden,
     schemaType: 'boolean',
@@ -30,7 +30,7 @@ export function forbid(ajv: Ajv, forbidden: Forbidden): void {
   })
 }
 
-/** Prepares schemas for `forbid`: a forbidden property is neither required nor has a default. */
+/** Prepares schemas for `forbid`: a forbidden property is not required and has no default. */
 export function compilableWithout(forbidden: Forbidden): (resolve: Resolve) => (schema: Schema) => Schema {
   return (resolve) => {
     const { isForbidden, namesOf } = createNames(forbidden, resolve)
@@ -40,7 +40,7 @@ export function compilableWithout(forbidden: Forbidden): (resolve: Resolve) => (
         const names = namesOf(plain)
         return names.size > 0 ? withoutRequired(plain, names, resolve) : plain
       })
-    // Only in requests are defaults filled in.
+    // Defaults are filled in only in requests.
     const isRequest = forbidden === 'readOnly'
     return (schema) => compilable(withoutForbidden(isRequest ? withExcuses(schema, resolve) : schema))
   }
@@ -51,8 +51,8 @@ function omit(schema: Schema, keyword: string): Schema {
   return others
 }
 
-// Whether a schema is forbidden, and its forbidden properties; by itself and its `allOf`: other parts of it
-// may not apply.
+// Tells if a schema is forbidden, and which of its properties are. It looks at the schema and its `allOf`
+// only: other subschemas may not apply.
 function createNames(forbidden: Forbidden, resolve: Resolve) {
   const allOf = (schema: Schema) => ((schema.allOf as Schema[] | undefined) ?? []).filter(isNode).map(resolve)
   const isForbidden = once((schema) =>
@@ -66,8 +66,8 @@ function createNames(forbidden: Forbidden, resolve: Resolve) {
   return { isForbidden, namesOf }
 }
 
-// `required` may be in one subschema and the property in another. A schema that requires none of the names is
-// returned unchanged.
+// Removes the names from `required`, which may be in another subschema than the property. A schema that
+// requires none of the names is returned unchanged.
 function withoutRequired(schema: Schema, names: ReadonlySet<string>, resolve: Resolve): Schema {
   const isKept = (name: string) => !names.has(name)
   const without = once((each): Schema => {

@@ -1,5 +1,4 @@
-// `$ref`s between schemas of the document: each target is added to the Ajv once, however many schemas refer
-// to it.
+// Adds the targets of `$ref`s to an Ajv, each once, however many schemas refer to it.
 
 import type { Ajv } from 'ajv'
 import type { Schema } from '../../document/contract.js'
@@ -17,8 +16,8 @@ import { withEvaluations } from './evaluated-keywords.js'
 import { asCondition } from './exact-numbers.js'
 
 /**
- * A function that makes a schema of the document compilable by this Ajv: it adds the targets of its `$ref`s
- * under new names.
+ * Returns a function that makes a schema of the document compilable by this Ajv: it adds the targets of the
+ * schema's `$ref`s under new names.
  * @param prepare returns the change to make to each schema before it is added
  */
 export function createReferences(
@@ -31,7 +30,7 @@ export function createReferences(
 }
 
 class References {
-  // By how they are applied: a target in a condition is another one for Ajv.
+  // By how the targets are applied: Ajv needs another copy of a target that is applied within a condition.
   readonly #targets = new Map<string, Map<AnySchema, Target>>()
   readonly #ajv: Ajv
   readonly #schemaAt: (ref: string) => AnySchema
@@ -78,7 +77,7 @@ class References {
     return found
   }
 
-  // A default is looked for beside the `$ref`, not in its target, so it is copied there.
+  // `createNote` looks for a default beside the `$ref`, not in its target, so the default is copied there.
   #withNames(whole: AnySchema, how: Applied): AnySchema {
     const rename = (schema: Schema, how: Applied) => {
       const { $id: _, $ref: __, ...each } = schema
@@ -91,9 +90,10 @@ class References {
     return mapSchemas(whole, rename, how)
   }
 
-  // Step by step and innermost first: nested, a chain of references would overflow the stack.
+  // Adds targets in a loop, innermost first: recursion would overflow the stack on a long chain of
+  // references.
   #addTargets(schema: AnySchema): void {
-    // A Set iterates over what is added meanwhile, too.
+    // The loop also visits what is added to the Set meanwhile.
     const reached = new Set(this.#targetsIn(schema, applied))
     for (const each of reached) {
       each.inner ??= this.#targetsIn(each.given, each.how)
@@ -121,16 +121,16 @@ class References {
 
 interface Target {
   readonly ref: string
-  /** Its name in the Ajv. */
+  /** The name that it has in the Ajv. */
   readonly name: string
-  /** As in the document. */
+  /** The schema as the document has it. */
   readonly given: AnySchema
   readonly how: Applied
-  /** The targets of its own references. */
+  /** The targets of the schema's own references. */
   inner?: readonly Target[]
   prepared?: AnySchema
   isReady?: boolean
-  /** Why it cannot be added, for each schema that refers to it. */
+  /** Why the target cannot be added. It is thrown for each schema that refers to the target. */
   error?: ContractError
 }
 
@@ -139,14 +139,14 @@ export function refOf({ $ref }: Schema): string | undefined {
   return typeof $ref === 'string' ? $ref : undefined
 }
 
-// How the target of a schema's reference is applied.
+// Returns how the target of a schema's reference is applied.
 function ofTarget(schema: Schema, { isCondition, isAsked }: Applied): Applied {
   return { isCondition, isAsked: isAsked || asksForUnevaluated(schema) }
 }
 
-// Ajv would compile the targets that it has not compiled yet, which then are around this one, within its own
-// compilation. What it finds among `refs` is bound when it is called. A target without `$ref`s is inlined and
-// never compiled, so it must not be among them.
+// Compiles one target. Ajv would compile the other targets that are still pending (those around this one)
+// within this compilation. An entry in `refs` keeps it from that: Ajv then binds the target when it is first
+// called. Ajv inlines a target without `$ref`s and never compiles it, so such a target must not be in `refs`.
 function compileOne(ajv: Ajv, target: Target): void {
   const { name, inner = [] } = target
   const own = ajv.schemas[name]
@@ -159,7 +159,7 @@ function compileOne(ajv: Ajv, target: Target): void {
   target.isReady = true
 }
 
-// Reports an error in a target with the target's place, not that of the schema that refers to it.
+// Reports an error in a target at the place of the target, not of the schema that refers to it.
 function atPlaceOf(target: Target, step: () => void): void {
   try {
     step()
@@ -170,7 +170,7 @@ function atPlaceOf(target: Target, step: () => void): void {
   }
 }
 
-/** A function that resolves a `$ref` by pointer, and follows chains of references. */
+/** Returns a function that resolves a `$ref` by its pointer, and follows chains of references. */
 export function createSchemaAt(document: object): (ref: string) => AnySchema {
   const schemas = new Map<string, AnySchema>()
   const find = (ref: string) => (resolvePointer(document, ref) ?? true) as AnySchema

@@ -1,13 +1,13 @@
-// Keywords of Ajv whose code is another one here; all else that Ajv says of them stays.
+// Replaces the code of Ajv's keywords, and keeps the rest of their definitions.
 
 import type { Ajv, CodeKeywordDefinition, KeywordCxt } from 'ajv'
 
-/** Writes the code of a keyword. @param own writes Ajv's own */
+/** Writes the code of a keyword. @param own writes Ajv's own code */
 export type WriteKeyword = (cxt: KeywordCxt, own: () => void) => void
 
 /**
  * Replaces the code of a keyword of an Ajv.
- * @param changes to what else Ajv says of it, such as the keyword that it stays before
+ * @param changes to the rest of the definition, such as the keyword that it must precede
  */
 export function replaceKeyword(
   ajv: Ajv,
@@ -19,7 +19,7 @@ export function replaceKeyword(
   ajv.removeKeyword(keyword)
   ajv.addKeyword({
     ...definition,
-    keyword, // one definition is of both lengths
+    keyword, // a definition of Ajv may list two keywords, such as minLength and maxLength
     ...changes,
     code: (cxt, type) => code(cxt, () => definition.code(cxt, type)),
   })

@@ -1,4 +1,4 @@
-// The keyword that takes a step of the value that is being judged (steps.ts), in each schema.
+// The keyword that counts a step each time a schema is applied to the value (runtime/steps.ts).
 
 import { _, type Ajv, type KeywordCxt } from 'ajv'
 import type { Schema } from '../../document/contract.js'
@@ -9,11 +9,14 @@ import { call, ofRuntime } from './generated-code.js'
 
 const keyword = 'steps'
 
-/** Returns the steps that all schemas take once which a schema applies, of itself and by its references. */
+/**
+ * Returns a function that adds up the steps of a schema, of its subschemas and of all targets of its
+ * references, each applied once.
+ */
 export function stepsOfSchemas(ajv: Ajv): (schema: AnySchema) => number {
   const resolve = resolveIn(ajv)
   return (schema) => {
-    const reached = new Set<AnySchema>([schema]) // it iterates over what is added meanwhile, too
+    const reached = new Set<AnySchema>([schema]) // the loop also visits what is added meanwhile
     let steps = 0
     for (const each of reached) {
       const all = schemasIn(each)
@@ -26,7 +29,7 @@ export function stepsOfSchemas(ajv: Ajv): (schema: AnySchema) => number {
 
 const noting = ['exactNumber', 'evaluates', 'contains', 'properties']
 
-// At most: not each of them makes a note.
+// An upper bound: not each of these keywords makes a note.
 function stepsAt(schema: Schema): number {
   return 1 + stepsOfNote * noting.filter((name) => schema[name] !== undefined).length
 }
@@ -35,15 +38,16 @@ function targetsOf(schemas: readonly Schema[], resolve: Resolve): Schema[] {
   return schemas.filter(({ $ref }) => typeof $ref === 'string').map(resolve)
 }
 
-/** A schema that takes a step wherever it, or one within it, is applied. */
+/** Returns a schema that takes a step wherever it, or one within it, is applied. */
 export function withSteps<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, (each) => (Object.keys(each).length === 0 ? each : { ...each, [keyword]: true }))
 }
 
-/** Adds the keyword of withSteps to an Ajv. */
+/** Adds the keyword that `withSteps` sets to an Ajv. */
 export function addSteps(ajv: Ajv): void {
   ajv.addKeyword({ keyword, schemaType: 'boolean', code: takeStep })
-  // Ajv (8.20) runs the keywords of numbers and of texts first. A pattern is to be counted before it has run.
+  // Ajv (8.20) runs the keywords of numbers and of strings first, but a pattern must be counted before it
+  // runs.
   const { rules } = ajv.RULES
   for (const group of rules) {
     const own = group.rules.find((each) => each.keyword === keyword)
@@ -57,12 +61,12 @@ export function addSteps(ajv: Ajv): void {
 const ofTexts = ['pattern', 'format', 'minLength', 'maxLength']
 const ofNames = ['patternProperties', 'unevaluatedProperties', 'minProperties', 'maxProperties']
 
-// What it does for each item or property, or for each schema, is counted by those.
+// Counts only the schema's own work: the schemas of items and properties count theirs.
 function takeStep(cxt: KeywordCxt): void {
   const { gen, data, parentSchema } = cxt
   const has = (name: string) => parentSchema[name] !== undefined
   const counter = ofRuntime(cxt, count)
-  // As stepsOfText, but for the one step below.
+  // `stepsOfText` without its 1: the step below counts that.
   if (ofTexts.some(has))
     gen.if(_`typeof ${data} === "string"`, () => gen.code(_`${counter}.left -= ${data}.length >> 5`))
   if (ofNames.some(has)) gen.code(call(cxt, takeNames, data))

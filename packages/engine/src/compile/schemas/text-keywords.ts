@@ -1,6 +1,6 @@
-// Replaces Ajv's `maxLength` and `minLength`, which count the characters of each text: a text has at most its
-// length of characters, and fewer only if it has pairs, so most need no count. And its `pattern`, of texts
-// without NUL, and of texts that may be too long for it.
+// Replaces Ajv's `maxLength` and `minLength`, which count the characters of each string. The number of
+// characters lies between half of `length` and `length`, so most strings need no count. Also replaces
+// `pattern`: for strings without NUL, and for strings that may be too long for the pattern.
 
 import { _, type Ajv, type Code, type KeywordCxt } from 'ajv'
 import { useFunc } from 'ajv/dist/compile/util.js'
@@ -12,7 +12,7 @@ const { default: ucs2length } = ucs2lengthModule
 
 /** Replaces the keywords of an Ajv. */
 export function addTextKeywords(ajv: Ajv): void {
-  // They stay where they were: a pattern sees no text that is too long.
+  // They run in their former order: a pattern never runs on a string that is too long.
   const replace = (keyword: string, code: WriteKeyword) =>
     replaceKeyword(ajv, keyword, code, { before: 'format' })
   replace('maxLength', (cxt) => cxt.fail(isLonger(cxt, cxt.schema)))
@@ -24,11 +24,11 @@ export function addTextKeywords(ajv: Ajv): void {
   })
 }
 
-// What PostgreSQL can store, which `includes` judges in half the time.
+// Strings that PostgreSQL can store. `includes` judges them in half the time of the pattern.
 const withoutNul: readonly unknown[] = ['^[^\\x00]*$', '^[^\\u0000]*$']
 
-// Its maxLength may be all that bounds the time of a pattern. Where Ajv reports one error, it stops there by
-// itself.
+// `maxLength` may be all that bounds the time of a pattern. With `allErrors`, Ajv would run the pattern after
+// `maxLength` has failed; otherwise it stops there by itself.
 function failUnlessTooLong(cxt: KeywordCxt): void {
   const { maxLength } = cxt.parentSchema as { readonly maxLength?: number }
   const fails = _`!${usePattern(cxt, cxt.schema)}.test(${cxt.data})`

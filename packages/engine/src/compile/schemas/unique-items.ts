@@ -1,5 +1,5 @@
-// Replaces Ajv's `uniqueItems`, which compares each item with each other one unless `items` has a simple
-// type: here an item is looked up among those before it, by a text that equal values have in common.
+// Replaces Ajv's `uniqueItems`, which compares each item with every other unless `items` has a simple type.
+// Here, equal items have an equal text, and each text is looked up among those of the items before it.
 
 import { _, type Ajv, type KeywordCxt, str } from 'ajv'
 import { duplicateIn } from '../../runtime/canonical.js'

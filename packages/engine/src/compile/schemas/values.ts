@@ -1,4 +1,4 @@
-// Replaces Ajv's `enum` and `const`, which compare a value with each that the schema lists.
+// Replaces Ajv's `enum` and `const`, which compare a value with each one in the schema.
 
 import { _, type Ajv, type Code, type KeywordCxt, type Name } from 'ajv'
 import { or } from 'ajv/dist/compile/codegen/index.js'
@@ -6,7 +6,7 @@ import { isAmong } from '../../runtime/canonical.js'
 import { call, make, ofSchema, type Part } from './generated-code.js'
 import { replaceKeyword } from './replaced-keyword.js'
 
-/** Replaces both keywords of an Ajv. Those of schemas for numbers are in `exactNumber`. */
+/** Replaces both keywords of an Ajv. For numbers, `exactNumber` has them. */
 export function addValues(ajv: Ajv): void {
   replace(ajv, 'enum', ofSchema<readonly unknown[]>)
   replace(ajv, 'const', (cxt) => {
@@ -22,7 +22,7 @@ function replace(ajv: Ajv, keyword: string, valuesOf: (cxt: KeywordCxt) => Part<
   })
 }
 
-// Up to here, comparing a text with each takes less time than looking it up.
+// For up to so many values, comparing a string with each takes less time than a look-up.
 const fewValues = 8
 
 function textTest(data: Name, values: readonly unknown[]): Code | undefined {
