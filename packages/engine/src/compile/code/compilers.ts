@@ -1,4 +1,5 @@
-// The functions of a contract's schemas, compiled by Ajv: within the process, or to be printed (print.ts).
+// Compiles the functions of a contract's schemas with Ajv: to run within the process, or to be printed
+// (print.ts).
 
 import { compileFunction } from 'node:vm'
 import type { Ajv, CodeOptions, Options, ValidateFunction } from 'ajv'
@@ -25,35 +26,34 @@ import { createReferences } from '../schemas/references.js'
 import { type How, isOfRequest, type NamedSchemas, type RequestHow, requestPlaces } from './names.js'
 import { PrintedWriters } from './print-writers.js'
 
-/** What compiles the schemas that are judged alike. */
+/** A compiler of the schemas whose values are judged in the same way. */
 export interface Compiler {
   readonly name: string
   readonly mode: NumberMode
   readonly ajv: Ajv
-  /** Compiles what explains the values that were refused, if anything does. */
+  /** The Ajv that compiles what explains refused values; undefined where no refusal is explained. */
   readonly assertions: Ajv | undefined
 }
 
-/** How to compile. */
 export interface CompilerOptions {
   readonly code?: CodeOptions
-  /** Is told of each function, and what has compiled it. */
+  /** Called with each function, and the compiler that made it. */
   readonly onCompiled?: (validate: ValidateFunction, compiler: Compiler) => void
 }
 
-/** Compiles schemas, by how their values are judged. It throws if a schema is invalid. */
+/** Compiles schemas, by how their values are judged. Throws if a schema is invalid. */
 export interface Judge {
   (how: RequestHow, schema: AnySchema): Validator
   (how: How, schema: AnySchema): ValidateFunction
 }
 
-/** What compiles the schemas of a document. */
+/** Returns the compiler of the schemas of a document. */
 export function createJudge(document: object, options: CompilerOptions = {}): Judge {
   const ofBodies = { ownProperties: true, allErrors: false }
   const validators = lazily(() => createValidators(document, options))
   const headers = lazily(() => create('header', 'text', {}, undefined, options))
   const bodies = lazily(() => createReferring('response', 'check', ofBodies, 'writeOnly', document, options))
-  // The receiver is the authority of what it responds: readOnly values may be there, and writeOnly ones not.
+  // The receiver decides what it responds: readOnly values are allowed, and writeOnly ones are not.
   const received = lazily(() => createReferring('received', 'json', ofBodies, 'writeOnly', document, options))
   const ids = lazily(() => create('request-id', 'check', {}, undefined, options))
   const others: Readonly<Record<Exclude<How, RequestHow>, (schema: AnySchema) => ValidateFunction>> = {
@@ -72,7 +72,7 @@ export function createJudge(document: object, options: CompilerOptions = {}): Ju
   return judge
 }
 
-/** The functions of a contract's schemas, compiled when they are asked for. */
+/** Returns the functions of a contract's schemas, each compiled when it is first asked for. */
 export function createFunctions(
   document: object,
   named: NamedSchemas,
@@ -101,8 +101,9 @@ function createWriter(schema: AnySchema, document: object): WriteJson {
 }
 
 /**
- * Whether a schema compiles in a document: by a new compiler, because one that has reported an invalid
- * default does not report it again. A ContractError is about a schema that this one refers to.
+ * True if a schema compiles in a document. Each call uses a new compiler, because a compiler reports an
+ * invalid default only once. A ContractError is about another schema, to which this one refers, so it counts
+ * as compiled.
  */
 export function isCompilable(document: object, schema: AnySchema): boolean {
   try {
@@ -114,7 +115,6 @@ export function isCompilable(document: object, schema: AnySchema): boolean {
 }
 
 interface Compile {
-  /** Its Ajv. */
   readonly ajv: Ajv
   compile(schema: AnySchema): ValidateFunction
 }
@@ -151,7 +151,8 @@ function create(
   }
 }
 
-// Ajv (8.20) writes each schema as JSON, which has no bigints. print.ts writes it instead.
+// Ajv (8.20) writes each schema as JSON, which has no bigints. Here it writes an empty object, and print.ts
+// adds the schema itself.
 function printing(ajv: Ajv): Ajv {
   const unwritten = <Each>(schema: Each): Each =>
     typeof schema === 'object'
@@ -163,7 +164,7 @@ function printing(ajv: Ajv): Ajv {
   return ajv
 }
 
-// Compiles schemas that refer to others of the document.
+// Returns a function that compiles schemas which refer to others of the document.
 function createReferring(
   name: string,
   mode: NumberMode,
@@ -195,8 +196,8 @@ function createValidators(
     if (how === 'body' || how === 'json' || typeof schema === 'boolean') return compileBody(schema)
     const excused = withExcuses(schema, (each) => each)
     const exact = withEvaluations(compilable(excused, 'text'))
-    // Proxies and browsers add headers and cookies, and the application's prefix may have parameters. The
-    // contract declares all of a query.
+    // Headers and cookies stay open, because proxies and browsers add their own; so do path parameters,
+    // because the application's prefix may have some. The contract declares every parameter of a query.
     return compileParameters(how === 'querystring' ? { ...exact, additionalProperties: false } : exact)
   }
 }
@@ -205,7 +206,8 @@ function explained(
   { ajv, compile, compiler }: ReturnType<typeof create>,
   prepare: (schema: AnySchema) => AnySchema,
 ): (schema: AnySchema) => Validator {
-  const explain = createExplain(ajv, compiler.mode, () => compiler.assertions as Ajv) // as it is explained
+  // only explained compilers get here
+  const explain = createExplain(ajv, compiler.mode, () => compiler.assertions as Ajv)
   return compileOnce((schema) => explaining(compile(prepare(schema)), explain))
 }
 

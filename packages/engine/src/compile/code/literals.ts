@@ -1,6 +1,6 @@
-// Values as JavaScript: those of schemas, whose integers may be bigints.
+// Writes values of schemas as JavaScript literals. Their integers may be bigints.
 
-/** The literal of a value. */
+/** Returns the literal of a value. */
 export function literalOf(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`
   if (Object.is(value, -0)) return '-0'
@@ -9,12 +9,12 @@ export function literalOf(value: unknown): string {
   return `{${Object.entries(value).map(member).join()}}`
 }
 
-// JSON has no other numbers than finite ones; JavaScript has.
+// `String`, not JSON: a number may be infinite in JavaScript.
 function scalar(value: unknown): string {
   return typeof value === 'number' ? String(value) : JSON.stringify(value)
 }
 
-// Not in brackets, `__proto__` would set the prototype.
+// Without the brackets, `__proto__` would set the prototype.
 function member([name, value]: [name: string, value: unknown]): string {
   const key = JSON.stringify(name)
   return `${name === '__proto__' ? `[${key}]` : key}:${literalOf(value)}`

@@ -1,5 +1,5 @@
-// Names the functions of a contract: what is read from its files -> the same, in which each part that is
-// judged or written has the name of its function, and the schemas of the functions.
+// Names the functions of a contract: gives each part of it that is judged or written the name of its
+// function, and lists the schema of each function.
 
 import { stringify } from 'lossless-json'
 import type {
@@ -19,14 +19,14 @@ import type { AnySchema } from '../../document/keywords.js'
 import { partNames, requestParts } from '../../document/part-names.js'
 import { isStream, kindOf } from '../../kinds/index.js'
 
-/** The parts of a request, and a value in JSON within a parameter: what messages call each. */
+/** The parts of a request, and a JSON value within a parameter, with what messages call each. */
 export const requestPlaces = { ...partNames, json: 'content' } as const
 
 export type RequestHow = keyof typeof requestPlaces
 
 /**
- * How values are judged: as those of a request; as a header of a response, which is the `value` of an object;
- * as a response's body; as what a receiver responds, which is the `body` of an object; or as a request's id.
+ * How values are judged: as a part of a request; as a header of a response (the `value` of an object); as a
+ * response's body; as what a receiver responds (the `body` of an object); or as a request's id.
  */
 export type How = RequestHow | 'responseHeader' | 'responseBody' | 'received' | 'requestId'
 
@@ -34,19 +34,19 @@ export function isOfRequest(how: How): how is RequestHow {
   return how in requestPlaces
 }
 
-/** The schemas of functions. */
+/** The schema of each function, by its name. */
 export interface NamedSchemas {
   readonly judges: ReadonlyMap<FunctionName, { readonly how: How; readonly schema: AnySchema }>
   readonly writers: ReadonlyMap<FunctionName, AnySchema>
 }
 
-/** What of a contract has functions. */
+/** The parts of a contract that have functions. */
 type Parts = Pick<Contract, 'operations' | 'webhooks' | 'callbacks'>
 
 /**
- * The parts of a contract with the names of their functions.
+ * Returns the parts of a contract with the names of their functions.
  * @param requestId the schema of a client's own `X-Request-Id`
- * @param document in which the references of their schemas are
+ * @param document the document that the references in the schemas point into
  */
 export function nameFunctions(
   { operations, webhooks, callbacks, requestId }: Parts & { readonly requestId: Schema },
@@ -67,7 +67,7 @@ function mapped<Key, From, To>(map: ReadonlyMap<Key, From>, to: (value: From) =>
 }
 
 /**
- * Equal schemas that are judged alike have one function: most operations share headers, parameters and
+ * Gives equal schemas that are judged alike the same function: most operations share headers, parameters and
  * errors.
  */
 class Names {
@@ -107,7 +107,7 @@ function namedOperation(operation: Operation, names: Names): Operation {
   }
 }
 
-// An operation without query parameters accepts none.
+// An operation without query parameters accepts none, so it gets an empty object for them.
 function partJudges(parameters: readonly Parameter[], names: Names): Operation['judges'] {
   const judges = requestParts.flatMap((part) => {
     const own = parametersSchema(parameters.filter((each) => each.in === partNames[part]))
@@ -117,7 +117,7 @@ function partJudges(parameters: readonly Parameter[], names: Names): Operation['
   return Object.fromEntries(judges)
 }
 
-// JSON, and a whole query, are judged separately.
+// A parameter in JSON, and a whole query, have judges of their own.
 function parametersSchema(here: readonly Parameter[]): Schema | undefined {
   if (here.length === 0) return undefined
   const properties = here.map(({ key, form, schema }) => [key, isSeparate(form) ? {} : schema])
@@ -173,7 +173,8 @@ function namedContent<Each extends Content>(content: Each, names: Names): Each {
   }
 }
 
-// What the service sends is judged as what it responds, and so is the other way round.
+// The service's request has headers and a body like a response of the service, and is judged like one. The
+// receiver's response is judged as what is received.
 function namedRequest(request: SentRequest, names: Names): SentRequest {
   const { parameters, body, responses } = request
   return {

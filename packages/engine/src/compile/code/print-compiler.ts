@@ -1,5 +1,4 @@
-// Prints the functions that an Ajv has compiled, and what explains the values that they refuse
-// (`PrintedCompiler`).
+// Prints an Ajv's compiled functions, and the functions that explain refused values (`PrintedCompiler`).
 
 import { _, type Ajv, type Code, type ValidateFunction } from 'ajv'
 import standaloneModule from 'ajv/dist/standalone/index.js'
@@ -14,7 +13,7 @@ import { literalOf } from './literals.js'
 /** Functions by the keys of their schemas. */
 export type Functions = Map<string, ValidateFunction>
 
-/** The text of a property: the compiler's name, and it. */
+/** Returns the text of a property: the compiler's name, and the compiler. */
 export function printCompiler(compiler: Compiler, functions: Functions): string {
   const { name, mode, ajv, assertions } = compiler
   addChanges(compiler, functions)
@@ -38,22 +37,23 @@ interface Added {
   readonly validate: ValidateFunction | undefined
 }
 
-// The schemas that others refer to; not Ajv's own.
+// Lists the schemas that others refer to, without Ajv's own.
 function addedTo({ schemas }: Ajv): Added[] {
   return Object.entries(schemas).flatMap(([name, each]) => {
     if (each === undefined || each.meta === true) return []
-    // None is of JSON Type Definition, nor asynchronous.
+    // No schema is of JSON Type Definition, and none is asynchronous.
     return { name, schema: each.schema as AnySchema, validate: each.validate as ValidateFunction | undefined }
   })
 }
 
-// All that a compiler has seen, and what is in it.
+// Lists all schemas that a compiler has seen, and their subschemas.
 function schemasOf({ ajv }: Compiler, functions: Functions): AnySchema[] {
   const roots = [...functions.values()].map(({ schema }) => schema as AnySchema) // as in addedTo
   return [...roots, ...addedTo(ajv).map(({ schema }) => schema)].flatMap((each) => schemasIn(each))
 }
 
-// A default may be changed by each schema of its property: those of names with a default are compiled, too.
+// A default may be changed by every schema of its property. So this also compiles schemas without a default
+// if another schema has one for the same name.
 function addChanges(compiler: Compiler, functions: Functions): void {
   if (compiler.mode === 'check') return
   const changed = schemasOf(compiler, functions).flatMap((schema) =>
@@ -79,14 +79,14 @@ function assertionsIn(compiler: Compiler, assertions: Ajv, functions: Functions)
   return compiled
 }
 
-// The body of a function that returns `PrintedFunctions`, and the schemas that were added.
+// Returns the body of a function that returns `PrintedFunctions`, with the added schemas.
 function printFunctions(ajv: Ajv, functions: Functions): string {
   const added = addedTo(ajv)
   const literals = new Literals()
   const all = [...functions.values(), ...added.flatMap(({ validate }) => validate ?? [])]
   for (const validate of all) literals.writeIn(validate)
   const stepsOf = stepsOfSchemas(ajv)
-  // As in addedTo.
+  // The cast: as in addedTo.
   const roots = [...functions].map(([key, { schema }]) => [key, schema as AnySchema] as const)
   const parts = {
     schemas: added.map(({ name, schema }) => `${literalOf(name)}:{schema:${literals.codeOf(schema)}}`),
@@ -101,7 +101,7 @@ ${standaloneOf(ajv, functions)}
 return {exports,schemas,steps:{${parts.steps.join()}},roots:{${parts.roots.join()}}}`
 }
 
-// All that it asks of an Ajv: that one does not know these schemas by name.
+// Passes all that standaloneCode asks of an Ajv. The Ajv itself does not know these schemas by their keys.
 function standaloneOf({ opts, scope }: Ajv, functions: Functions): string {
   const ajv = { opts, scope, getSchema: (key: string) => functions.get(key) } as unknown as Ajv
   return standaloneModule.default(
@@ -110,7 +110,7 @@ function standaloneOf({ opts, scope }: Ajv, functions: Functions): string {
   )
 }
 
-/** Each schema as one literal, whatever refers to a part of it. */
+/** Prints each schema as one literal, whatever refers to a part of it. */
 class Literals {
   readonly #indexes = new Map<unknown, number>()
 
@@ -121,7 +121,7 @@ class Literals {
     return _`literals[${index}]`
   }
 
-  /** Has the code of a function refer to them. */
+  /** Makes the code of a function refer to the literals. */
   writeIn({ source }: ValidateFunction): void {
     for (const { value } of source?.scopeValues.schema ?? [])
       if (value !== undefined) value.code = this.codeOf(value.ref)

@@ -1,7 +1,7 @@
 // Prints the functions that copy values for JSON.stringify, with the fields in the order of the writers
-// (print-writers.ts) and integers as numbers: it writes such a copy faster than pieces of text are joined, and
-// in a third of the memory. A function returns undefined for a value that JSON.stringify would write as
-// another text: one with an integer beyond 2^53, or a field beyond the declared ones.
+// (print-writers.ts) and bigints as numbers. JSON.stringify writes such a copy faster than a writer joins
+// pieces of text, and in a third of the memory. A copying function returns undefined if JSON.stringify would
+// write another text than the writer: for an integer beyond 2^53, or an undeclared field.
 
 import type { Schema } from '../../document/contract.js'
 import type { AnySchema } from '../../document/keywords.js'
@@ -10,12 +10,12 @@ import { type Field, fieldCode, fieldsOf, unlessPlain, type Written, writtenAs }
 
 export class PrintedCopies {
   readonly functions: string[] = []
-  /** By the schemas of objects and arrays. */
+  /** The names of the functions, by the schemas of objects and arrays. */
   readonly #names = new Map<Schema, string | undefined>()
 
   constructor(readonly reader: Reader) {}
 
-  /** The code of a copy; undefined if the schema does not tell enough. */
+  /** Returns the code of a copy; undefined if the schema does not tell enough. */
   of(schema: AnySchema, value: string): string | undefined {
     const written = writtenAs(schema, this.reader)
     const copy = written && this.#ofType(written, value)
@@ -38,7 +38,7 @@ export class PrintedCopies {
 
   #call(schema: Schema, value: string, print: () => string | undefined): string | undefined {
     if (!this.#names.has(schema)) {
-      this.#names.set(schema, undefined) // one that refers to itself has no copy
+      this.#names.set(schema, undefined) // a schema that refers to itself has no copy
       const code = print()
       const name = `c${this.functions.length}`
       if (code !== undefined) this.functions.push(`function ${name}${code}`)
@@ -75,7 +75,7 @@ return{${fields.map(({ key }, i) => `${JSON.stringify(key)}:v${i}`).join()}}
   }
 }
 
-// There is a field beyond those that were counted.
+// Code that leaves the function if the object has more fields than those that were counted.
 const unlessOthers = 'for(const _ in o)k++\nif(k!==0)return\n'
 
 function copyField(field: Field & { copy: string | undefined }, i: number, isCounted: boolean): string {
@@ -85,7 +85,7 @@ function copyField(field: Field & { copy: string | undefined }, i: number, isCou
   return isRequired ? read + set : `${read}if(v!==undefined){${isCounted ? 'k--\n' : ''}${set}}\n`
 }
 
-// A literal does not have the key in its place.
+// An object literal would not keep the position of such a key.
 function isMoved(key: string): boolean {
   return key === '__proto__' || /^\d+$/.test(key)
 }

@@ -1,7 +1,6 @@
 // Prints the functions that write values as JSON, by their schemas: the declared fields in the order of the
-// schema, the required ones first. They write what Ajv has accepted, and judge nothing. What a schema does
-// not tell, such as the fields of an open object or a choice among schemas, the runtime writes (json.ts).
-// Fastify's own writer has no exact integers there, and the general one takes twice the time of a page.
+// schema, required ones first. They write values that Ajv has accepted, and judge nothing. The runtime
+// (json.ts) writes what a schema leaves open, such as undeclared fields or a choice among schemas.
 
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, isNode } from '../../document/keywords.js'
@@ -10,11 +9,11 @@ import { literalOf } from './literals.js'
 import { PrintedCopies } from './print-copies.js'
 import { type Field, fieldCode, fieldsOf, unlessPlain, type Written, writtenAs } from './written.js'
 
-/** Writers that share the functions of their schemas. */
+/** Prints writers that share the functions of their schemas. */
 export class PrintedWriters {
   readonly #writers: string[] = []
   readonly #functions: string[] = []
-  /** By the schemas of objects and arrays. */
+  /** The names of the functions, by the schemas of objects and arrays. */
   readonly #names = new Map<Schema, string>()
   readonly #copies: PrintedCopies
 
@@ -22,20 +21,20 @@ export class PrintedWriters {
     this.#copies = new PrintedCopies(reader)
   }
 
-  /** @param name that of the writer, a name in JavaScript */
+  /** @param name the name of the writer, an identifier in JavaScript */
   add(name: string, schema: AnySchema): void {
     const json = this.#json(schema, 'v')
     this.#writers.push(`\n${name}:v=>${json === undefined ? 'json(v)' : `''+${json}`}`)
   }
 
-  /** The text of a function that makes all writers, by their names, from the runtime. */
+  /** Returns the code of a function that creates all writers from the runtime, by their names. */
   toString(): string {
     return `({hasFastStringify,json,numberOf,others,quoted})=>{
 ${[...this.#copies.functions, ...this.#functions].join('')}return{${this.#writers.join()}}}`
   }
 
-  // The code of a text, or of what becomes one when it is added to a text; undefined if the schema does not
-  // tell of which type a value is.
+  // Returns the code of a string, or of a value that becomes its JSON when it is added to a string. Undefined
+  // if the schema does not tell the type of its values.
   #json(schema: AnySchema, value: string): string | undefined {
     const written = writtenAs(schema, this.reader)
     if (written === undefined) return undefined
@@ -61,7 +60,7 @@ ${[...this.#copies.functions, ...this.#functions].join('')}return{${this.#writer
     const known = this.#names.get(schema)
     if (known !== undefined) return known
     const name = `f${this.#names.size}`
-    this.#names.set(schema, name) // before it is printed: it may refer to itself
+    this.#names.set(schema, name) // before it is printed: the schema may refer to itself
     this.#functions.push(print(name))
     return name
   }
@@ -99,8 +98,8 @@ ${declared}`
   }
 }
 
-// What counts the fields of an object beyond those that are written, what writes them, and the names of the
-// rest.
+// Returns three pieces of code: one counts an object's other fields, one writes them, and one declares the
+// names of the fields that are written already.
 function ofOthers(name: string, fields: readonly { readonly key: string }[], needed: number): string[] {
   return [
     `let k=-${needed}\nfor(const _ in o)k++\n`,

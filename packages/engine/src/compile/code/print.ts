@@ -1,6 +1,5 @@
-// Prints the functions of a contract's schemas: what Ajv compiles of them, by its standalone form, and what
-// writes their values. Each start would otherwise load two compilers of schemas and run them, half of the
-// CPU of a mount. It imports nothing: load.ts hands the runtime in.
+// Prints the functions of a contract's schemas: those that Ajv compiles, in its standalone form, and those
+// that write values. The printed code imports nothing: load.ts hands the runtime to it.
 
 import type { ValidateFunction } from 'ajv'
 import { ContractError } from '../../document/contract-error.js'
@@ -13,13 +12,15 @@ import type { NamedSchemas } from './names.js'
 import { type Functions, printCompiler } from './print-compiler.js'
 import { PrintedWriters } from './print-writers.js'
 
-/** What of a contract is printed. */
+/** The parts of a contract that are printed. */
 interface Printable {
   readonly specification: object
   readonly named: NamedSchemas
 }
 
-/** The body of a function that returns the functions of a contract's schemas (`Code` in code.ts). */
+/**
+ * Returns the body of a function that returns the functions of a contract's schemas (`Code` in plan/code.ts).
+ */
 export function compileCode({ specification, named }: Printable): string {
   const { compilers, judges } = printJudges(specification, named.judges)
   const writers = new PrintedWriters(new Reader(specification))
@@ -40,7 +41,7 @@ function printJudges(document: object, named: NamedSchemas['judges']) {
   for (const [name, { how, schema }] of named) {
     try {
       const validate = judge(how, schema)
-      const compiler = compilerOf.get(validate) as Compiler // it has told
+      const compiler = compilerOf.get(validate) as Compiler // onCompiled has set it
       const key = schemaDigest(plain(validate.schema))
       const functions: Functions = compiled.get(compiler) ?? new Map()
       compiled.set(compiler, functions.set(key, validate))
@@ -55,7 +56,7 @@ function printJudges(document: object, named: NamedSchemas['judges']) {
   }
 }
 
-// Without what keeps Ajv from writing it (compilers.ts).
+// Copies the schema without its `toJSON`, which keeps Ajv from writing it (compilers.ts).
 function plain(schema: ValidateFunction['schema']): unknown {
   return typeof schema === 'object' ? { ...schema } : schema
 }

@@ -1,4 +1,4 @@
-// What of a schema decides how its values are written as JSON.
+// Reads from a schema what decides how its values are written as JSON.
 
 import type { Schema } from '../../document/contract.js'
 import { type AnySchema, extendedBy, isNode } from '../../document/keywords.js'
@@ -7,18 +7,19 @@ import type { Reader } from '../../document/reader.js'
 export interface Written {
   readonly type: 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string'
   readonly isNullable: boolean
-  /** The schema that has the type. */
+  /** The schema that has the `type`. */
   readonly typed: Schema
-  /** With those that it extends. */
+  /** The schema, and those that it extends. */
   readonly parts: readonly [Schema, ...Schema[]]
 }
 
-/** Undefined of a schema that does not tell of which type a value is. */
+/** Returns undefined if the schema does not tell the type of its values. */
 export function writtenAs(schema: AnySchema, reader: Reader): Written | undefined {
   if (!isNode(schema)) return undefined
   const parts = [...extendedBy<Schema>(schema, (each) => reader.node(each))]
   const typed = parts.find(({ type }) => type !== undefined)
-  const types = [typed?.type ?? []].flat() as (Written['type'] | 'null')[] // it compiles
+  // its type is valid, because the schema compiles
+  const types = [typed?.type ?? []].flat() as (Written['type'] | 'null')[]
   const [type, ...more] = types.filter((each) => each !== 'null')
   if (typed === undefined || type === undefined || more.length > 0) return undefined
   return { type, isNullable: types.includes('null'), typed, parts: parts as [Schema, ...Schema[]] }
@@ -31,8 +32,8 @@ export interface Field {
 }
 
 /**
- * The fields of an object, the required ones first: those of all schemas that describe it. Closed by one of
- * them, it has no others than that one's.
+ * Returns the fields that all parts of the schema declare, required ones first. If one part is closed, an
+ * object has no other fields.
  */
 export function fieldsOf({ parts }: Written): {
   readonly fields: readonly Field[]
@@ -52,7 +53,8 @@ export function fieldsOf({ parts }: Written): {
 type Properties = Readonly<Record<string, AnySchema>>
 
 /**
- * The code of a field's value. What an object inherits under a name such as `constructor` is no field of it.
+ * Returns the code of a field's value. A value that an object inherits under a name such as `constructor` is
+ * no field.
  */
 export function fieldCode(object: string, { key, isRequired }: Field): string {
   const name = JSON.stringify(key)
@@ -63,8 +65,8 @@ export function fieldCode(object: string, { key, isRequired }: Field): string {
 }
 
 /**
- * Code that returns unless an object is written by its fields: it inherits none, and is no other value in
- * JSON.
+ * Returns code that leaves the function unless the object can be written by its fields: its prototype is that
+ * of plain objects or null, and it has no `toJSON`.
  */
 export function unlessPlain(object: string, returned: string): string {
   return `const p=Object.getPrototypeOf(${object})
