@@ -1,12 +1,12 @@
-// What operations leave to their readers, decided once (decided.ts): whether a parameter may be absent, and
-// statuses in lower case.
+// Decides once what operations leave to their readers (decided.ts): whether a parameter may be absent, and
+// the case of status ranges.
 
 import type { Pointer } from '../../document/contract-error.js'
 import type { Node, Reader } from '../../document/reader.js'
 
 /**
- * A Parameter Object as it is read. OpenAPI 3.1.1, section 4.8.12.2: one in a path is always required; one
- * with a default may be absent, whatever `required` says.
+ * Returns a Parameter Object as the server reads it. OpenAPI 3.1.1, section 4.8.12.2: a parameter in a path
+ * is always required; a parameter with a default may be absent, whatever `required` says.
  */
 export function decideParameter(reader: Reader, node: Node, note: (text: string) => void): Node {
   if (typeof node.name !== 'string') return node
@@ -21,7 +21,9 @@ export function decideParameter(reader: Reader, node: Node, note: (text: string)
   return { ...node, required: false }
 }
 
-/** The Responses Object of an operation with ranges of statuses in upper case, as OpenAPI writes them. */
+/**
+ * Returns the Responses Object of an operation with ranges of statuses in upper case, as OpenAPI writes them.
+ */
 export function decideStatuses(responses: Node, at: Pointer, note: (text: string) => void): Node {
   const isNamed = at[0] === 'components' && at.length === 2
   const ranges = isNamed ? [] : Object.keys(responses).filter((key) => /^[1-5]x{2}$/i.test(key))

@@ -1,6 +1,6 @@
-// What a document leaves to its readers, decided in it once, so that validators, types, the client and
-// contract-diff agree: the type of a schema without `type`, the values of a discriminator, the default of an
-// `allOf`, and fields beside a `$ref` that do not count.
+// Decides once what a document leaves to its readers, so that validators, types, the client and contract-diff
+// agree: the type of a schema without `type`, the values of a discriminator, the default of an `allOf`, and
+// the fields beside a `$ref` that do not count.
 
 import { ofArrays, ofObjects } from '../../document/allowed-types.js'
 import type { Problem } from '../../document/contract-error.js'
@@ -14,17 +14,17 @@ import { withMapping } from './discriminator.js'
 
 /** How a part of a document describes a value. */
 interface Applied {
-  /** Whether schemas around it already say the type of the same value. */
+  /** True if schemas around it already say the type of the same value. */
   readonly isTyped: boolean
-  /** Whether it only decides if other schemas apply. */
+  /** True if it only decides whether other schemas apply. */
   readonly isCondition: boolean
 }
 
 const byItself: Applied = { isTyped: false, isCondition: false }
 
 /**
- * The document with each such decision written out, and a sentence with its place for each. The document
- * itself is returned if there is none.
+ * Returns the document with each decision written out, and a sentence with its place for each. Returns the
+ * document itself if nothing is to decide.
  */
 export function withDecisions(document: object): {
   readonly document: object
@@ -48,7 +48,7 @@ export function withDecisions(document: object): {
     around = outer
     return whole
   })
-  return { document: copy as object, decided } // an object stays one
+  return { document: copy as object, decided } // an object stays an object
 }
 
 function appliedIn(outer: object, applied: Applied, { key, around }: Place): Applied {
@@ -64,7 +64,7 @@ function appliedIn(outer: object, applied: Applied, { key, around }: Place): App
 
 const sayType = ['type', 'const', 'enum']
 
-// Undefined for what is no map or array.
+// Returns undefined for a value that is neither a map nor an array.
 function decideMap(value: object, place: Place, note: (text: string) => void): object | undefined {
   if (!place.isMap) return Array.isArray(value) ? value : undefined
   return place.of === 'responses' ? decideStatuses(value as Node, pathOf(place), note) : value
@@ -88,19 +88,19 @@ function decide(reader: Reader, node: Node, part: Part, note: (text: string) => 
   return isDecided ? schema : withType(schema, note)
 }
 
-// A default is filled in where a property is declared, and no reader looks for it in an `allOf`.
+// Readers look for a default where a property is declared, and not in an `allOf`, so it is copied there.
 function withDefault(reader: Reader, schema: Node, isOld: boolean): Node {
   const { $ref, allOf } = schema
   const isAlone = allOf === undefined && ($ref === undefined || Object.keys(schema).length === 1)
   if (schema.default !== undefined || isAlone) return schema
   let value: unknown
-  const parts = new Set([schema]) // a Set iterates over what is added meanwhile, too
+  const parts = new Set([schema]) // the loop also visits what is added meanwhile
   for (const part of parts) {
     const { $ref, ...siblings } = part
     const isReference = typeof $ref === 'string'
     if (isReference) parts.add(reader.node({ $ref }))
     if (isReference && isOld) continue
-    if (siblings.readOnly === true) return schema // it is not in requests
+    if (siblings.readOnly === true) return schema // such a value is not in requests
     if (value === undefined) value = siblings.default
     for (const each of nodesOf(siblings.allOf)) parts.add(each)
   }

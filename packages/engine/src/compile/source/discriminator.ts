@@ -1,5 +1,5 @@
-// Discriminators: which values of a property select which alternative. It is decided here once, and written
-// out as the mapping, which validators, types and other tools read.
+// Decides once which values of a discriminator's property select which alternative. The result is written out
+// as the mapping, which validators, types and other tools read.
 
 import { choicesOf, extendedBy, isNode, type SchemaChoice } from '../../document/keywords.js'
 import { resolvePointer } from '../../document/pointer.js'
@@ -12,9 +12,10 @@ export interface Mapped {
 }
 
 /**
- * Completes the mapping of a schema's discriminator (OpenAPI 3.1.1, section 4.8.25). An alternative that it
- * leaves out is selected by the `const` or `enum` of its property, by the mapping of a parent in its `allOf`,
- * or by the name of its schema. A mapping to a schema that is no alternative selects nothing.
+ * Completes the mapping of a schema's discriminator (OpenAPI 3.1.1, section 4.8.25). An alternative that the
+ * mapping leaves out is selected by the `const` or `enum` of its property, by the mapping of a parent in its
+ * `allOf`, or by the name of its schema. A mapping to a schema that is not among the alternatives selects
+ * nothing.
  * @param at finds the pointer of the schema
  */
 export function withMapping(reader: Reader, schema: Node, at: () => string): Mapped {
@@ -44,24 +45,24 @@ export function withMapping(reader: Reader, schema: Node, at: () => string): Map
   return { schema: { ...schema, discriminator: whole }, ignored }
 }
 
-// In the form of a mapping.
+// Returns `defaultMapping` in the form of a mapping, for `givenEntries`.
 function defaultOf({ defaultMapping }: Node): Node {
   return defaultMapping === undefined ? {} : { '': defaultMapping }
 }
 
 interface Alternative {
-  /** Its `$ref`, as written before files were bundled. */
+  /** Its `$ref`, as written before the files were bundled. */
   readonly ref: string | undefined
   readonly target: Node
-  /** Its `$ref`, or where it is. */
+  /** Its `$ref`, or else its own place. */
   readonly place: string
 }
 
 type WrittenRefs = readonly (string | undefined)[]
 
 /**
- * A schema whose discriminator keeps the `$ref`s of the alternatives, which bundling changes or replaces by
- * their targets. The mapping uses them.
+ * Returns a schema whose discriminator keeps the `$ref`s of its alternatives for the mapping: bundling
+ * changes those in the alternatives, or replaces them by their targets.
  */
 export function withWrittenRefs(schema: Node): Node {
   const { discriminator } = schema
@@ -86,7 +87,7 @@ function alternativesIn(
 
 type Entry = readonly [value: string, target: string]
 
-// What resolves to nothing is kept: it is a mistake, which the server refuses.
+// A mapping to something that does not exist is kept: it is a mistake, which the server reports.
 function givenEntries(reader: Reader, { mapping }: Node, alternatives: readonly Alternative[]) {
   const kept: Entry[] = []
   const elsewhere: Entry[] = []
@@ -105,7 +106,7 @@ function givenEntries(reader: Reader, { mapping }: Node, alternatives: readonly 
   return { kept, elsewhere }
 }
 
-// Undefined if there are values, but they do not tell the alternatives apart.
+// Returns undefined if the alternatives have values which do not tell them apart.
 function addedEntries(
   reader: Reader,
   property: string,
@@ -129,7 +130,8 @@ function addedEntries(
   return added
 }
 
-// The values that an alternative allows for the property, or that its parent maps to it; undefined for any.
+// Returns the values that an alternative allows for the property, or that its parent maps to it; undefined if
+// it allows any.
 function valuesOf(
   reader: Reader,
   { target, place }: Alternative,
@@ -155,24 +157,24 @@ function ownValues(reader: Reader, schema: unknown): readonly string[] | undefin
   return undefined
 }
 
-/** The `$ref` of an alternative, alone or in an `allOf` beside its siblings. */
+/** Returns the `$ref` of an alternative, alone or in an `allOf` beside its siblings. */
 export function refOf({ $ref, allOf }: Node): string | undefined {
   const parts = nodesOf(allOf)
   const ref = $ref ?? (parts.length === 1 ? parts[0]?.$ref : undefined)
   return typeof ref === 'string' ? ref : undefined
 }
 
-/** `Dog` for `Dog`, `#/components/schemas/Dog` and `dogs.yaml#/Dog`. */
+/** Returns `Dog` for `Dog`, `#/components/schemas/Dog` and `dogs.yaml#/Dog`. */
 export function lastName(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1)
 }
 
-// A file is named without its extension.
+// If the reference is to a whole file, the name is the file's without its extension.
 function schemaNameOf(ref: string): string {
   return lastName(ref).replace(/\.(yaml|yml|json)$/, '')
 }
 
-/** Whether a discriminator's property has other values than text in any alternative. */
+/** True if the property of a discriminator has values other than strings in any alternative. */
 export function hasOtherThanText(reader: Reader, schema: Node): boolean {
   const property = String(nodeOf(schema.discriminator).propertyName)
   const isOther = ({ properties }: Node) => {

@@ -1,5 +1,5 @@
-// What no file of a contract may contain, whatever its fields mean, and what no document may. Found before
-// anything else reads it, which recurses as deep as values are nested.
+// Finds what no file of a contract may contain, whatever its fields mean, and what no document may. It runs
+// before everything else that reads the document, because other readers recurse as deep as values are nested.
 
 import type { Pointer, Problem } from '../../document/contract-error.js'
 import { isNode } from '../../document/keywords.js'
@@ -9,13 +9,16 @@ import { type Place, pathOf, walk } from '../../document/walk.js'
 import { nearest } from '../../lib/misspelt.js'
 import { documentForm, type Form } from './object-forms.js'
 
-/** As Redocly's parser of YAML: far more than people write, far from overflowing the stack of any reader. */
+/**
+ * The limit of Redocly's YAML parser: far more than people write, and far from overflowing the stack of any
+ * reader.
+ */
 export const nestingMax = 100
 
-/** What is said of a part nested deeper than that. */
+/** What is said of a part that is nested deeper. */
 export const tooDeep = `a value is nested more than ${nestingMax} levels deep`
 
-/** The first place of a parsed file with broken text, or nested too deeply. */
+/** Returns the first place of a parsed file where a text is broken, or a value is nested too deeply. */
 export function formProblem(file: object): Problem | undefined {
   return firstFault(file, [])
 }
@@ -33,7 +36,7 @@ function firstFault(value: unknown, at: (string | number)[]): Problem | undefine
 }
 
 function formFault(value: unknown, at: Pointer): string | undefined {
-  // RFC 8259, section 8.2: without its other half, a surrogate has no encoding: writing would alter it.
+  // RFC 8259, section 8.2: half a surrogate pair has no encoding, so writing would alter it.
   const isBroken = [at.at(-1), value].some((each) => typeof each === 'string' && /\p{Cs}/u.test(each))
   if (isBroken) return `${named(at)} contains half a surrogate pair`
   return at.length > nestingMax ? tooDeep : undefined
@@ -43,7 +46,7 @@ function membersOf(value: object): Iterable<readonly [key: string | number, valu
   return Array.isArray(value) ? value.entries() : Object.entries(value)
 }
 
-/** The places of a document, or of a part of one, that are not what their fields must be. */
+/** Returns the places of a document, or of a part of it, whose values are not what their fields must be. */
 export function misshapen(
   document: object,
   at: Pointer = [],
@@ -54,7 +57,7 @@ export function misshapen(
   walkForms(valueAt(document, at), form, [...at], (value, at, form) => {
     const ref = refIn(value, form)
     if (ref !== undefined) noteRef(ref, form)
-    // Of a field that is never a reference, the bundle has the target in its place.
+    // In a field that is never a reference, the bundle has the target in place of such a `$ref`.
     if (ref !== undefined && !form.isReferable && (form.isMap || !ref.startsWith('#'))) return false
     const fault = shapeFault(value, at, form)
     if (fault !== undefined) found.push({ text: fault, at: [...at] })
@@ -63,7 +66,8 @@ export function misshapen(
   return found
 }
 
-// In the order of the document. @param at one array, of which `visit` keeps copies
+// Visits values in the order of the document. @param at is changed while it walks, so `visit` copies what it
+// keeps
 function walkForms(
   value: unknown,
   form: Form,
@@ -81,7 +85,8 @@ function walkForms(
 }
 
 /**
- * A sentence with its place for each field that an object does not have, and that is like one of its fields.
+ * Returns a sentence, with its place, for each unknown field whose name is like one of the object's known
+ * fields.
  */
 export function misspeltFields(document: object): Problem[] {
   const found: Problem[] = []
@@ -97,7 +102,7 @@ export function misspeltFields(document: object): Problem[] {
   return found
 }
 
-// In a map, `$ref` is a name, unless its value is the text of one.
+// In a map, `$ref` is a name, unless its value is a string.
 function refIn(value: unknown, form: Form): string | undefined {
   const { $ref } = isNode(value) ? value : {}
   return typeof $ref === 'string' && form.noun !== '' ? $ref : undefined
@@ -123,10 +128,10 @@ function shown(value: unknown): string {
 }
 
 /**
- * The same for a document of several files. What a part of another file must be, is known from the `$ref`s to
- * it.
- * @param files by name, parsed
- * @param targetOf the file and the part that a `$ref` in a file refers to
+ * Does the same as `misshapen` for a document of several files. The form of a part of another file is known
+ * from the `$ref`s to it.
+ * @param files parsed, by name
+ * @param targetOf returns the file and the part that a `$ref` in a file refers to
  */
 export function misshapenIn(
   files: ReadonlyMap<string, object>,
@@ -139,7 +144,7 @@ export function misshapenIn(
     { file: root, at: [], form: documentForm },
   ]
   for (const { file, at, form } of pending) {
-    // with those that are added meanwhile
+    // the loop also visits what is added meanwhile
     const problems = misshapen(files.get(file) ?? {}, at, form, (ref, form) => {
       const [target, at] = targetOf(file, ref)
       const known = seen.get(form) ?? new Set()
@@ -153,7 +158,9 @@ export function misshapenIn(
   return found
 }
 
-/** The places of a file with a `$ref` for a text, to something else than YAML: that is what is wrong. */
+/**
+ * Returns the places where a text has a `$ref` to a file that is not YAML: the `$ref` itself is the mistake.
+ */
 export function textProblems(file: object, isUnread: (ref: string) => boolean): Problem[] {
   const isWrong = (ref: string, place: Place) => isText(place) && isUnread(ref)
   return refPlaces(file, isWrong).map(({ at }) => {
@@ -161,7 +168,7 @@ export function textProblems(file: object, isUnread: (ref: string) => boolean): 
   })
 }
 
-/** The references of a file that lead nowhere, with their places. */
+/** Returns the references of a file that lead nowhere, with their places. */
 export function refProblems(file: object, leadsNowhere: (ref: string) => boolean): RefPlace[] {
   return refPlaces(file, (ref, { isMap, isData }) => !isMap && !isData && leadsNowhere(ref))
 }
@@ -189,7 +196,7 @@ function named(at: Pointer): string {
   return at.slice(-3).join('.')
 }
 
-// Whether a text must stand there.
+// True of a field that must have a text.
 function isText({ key, around }: Place): boolean {
   const isField = around !== undefined && !around.isMap && !around.isData
   return isField && ['description', 'summary', 'title'].includes(String(key))

@@ -1,6 +1,6 @@
-// `$dynamicRef` (JSON Schema Core 2020-12, section 8.2.3.2), which the server follows like a `$ref` to the
-// first `$dynamicAnchor` of its name. It becomes one before anything reads the document, so that every walk
-// over references finds it.
+// Replaces each `$dynamicRef` (JSON Schema Core 2020-12, section 8.2.3.2) by a `$ref` to the first
+// `$dynamicAnchor` of its name, which is how the server follows it. This happens before anything else reads
+// the document, so that every walk over references finds it.
 
 import type { Schema } from '../../document/contract.js'
 import type { Pointer } from '../../document/contract-error.js'
@@ -8,8 +8,8 @@ import { pointerTo, resolvePointer } from '../../document/pointer.js'
 import { pathOf, walk } from '../../document/walk.js'
 
 /**
- * A document with a `$ref` in place of each `$dynamicRef`, and without anchors, of which Ajv allows one of
- * each name. A `$dynamicRef` without a target is left out: it allows anything, and `generate` warns.
+ * Returns a document with a `$ref` in place of each `$dynamicRef`. Anchors are removed, because Ajv allows
+ * one of each name. A `$dynamicRef` without a target is left out: it allows anything, and `generate` warns.
  */
 export function withoutDynamicRefs(document: object): object {
   const anchors = new Map<string, string>()
@@ -18,10 +18,10 @@ export function withoutDynamicRefs(document: object): object {
     const inner = within(value, place)
     return place.isMap || Array.isArray(inner) ? inner : withRef(inner as Schema, document, anchors)
   })
-  return replaced as object // an object stays one
+  return replaced as object // an object stays an object
 }
 
-// Returns whether there is one, or a reference to one.
+// Collects the anchors; returns true if the document has an anchor or a dynamic reference.
 function findAnchors(document: object, anchors: Map<string, string>): boolean {
   let isFound = false
   walk(document, (value, place, within) => {

@@ -1,4 +1,4 @@
-// The text of a contract's file as a value, and the line of each part. JSON is YAML, too.
+// Parses a file of the contract, and finds the line of each of its parts. JSON is YAML, too.
 
 import { parse as parseLossless } from 'lossless-json'
 import {
@@ -27,8 +27,8 @@ import { faultsOf } from './yaml-faults.js'
 import { mergeTag, nameUnmerged } from './yaml-merges.js'
 
 /**
- * The value of a file.
- * @throws {Error} if it is none, with the place in the form of the YAML parser's own errors
+ * Returns the value of a file.
+ * @throws {Error} if it cannot be parsed, with the place in the form of the YAML parser's own errors
  */
 export function parseText(text: string): object {
   checkUtf8(text)
@@ -40,12 +40,15 @@ export function parseText(text: string): object {
   return value
 }
 
-/** The value of the first file, the document itself. @throws {Error} also if it is not in the form of one */
+/**
+ * Returns the value of the first file, the document itself.
+ * @throws {Error} also if it does not have the form of a document
+ */
 export function parseDocumentText(text: string): object {
   const value = parseText(text)
   if (Array.isArray(value)) throw noMapping()
   const version = versionProblem(nodeOf(value).openapi)
-  // What its fields must be depends on the version.
+  // What the fields must be depends on the version.
   refuse(version === undefined ? misshapen(value) : [{ text: version, at: ['openapi'] }], text)
   return value
 }
@@ -65,7 +68,7 @@ function refuse(problems: readonly Problem[], text: string): void {
   )
 }
 
-// The first line of each.
+// Joins the errors' first lines.
 function allOf(errors: readonly Error[]): Error {
   return new Error(errors.map(({ message }) => message.split('\n', 1)[0]).join('\n'))
 }
@@ -74,7 +77,7 @@ function atPlace(text: string, line: number, column: number): Error {
   return new Error(`${text} at line ${line}, column ${column}:`)
 }
 
-// See file-text.ts.
+// The reader of files (file-text.ts) leaves a lone surrogate where a file is not UTF-8.
 function checkUtf8(text: string): void {
   const at = text.search(/\p{Surrogate}/u)
   if (at < 0) return
@@ -82,7 +85,7 @@ function checkUtf8(text: string): void {
   throw atPlace('the file is not UTF-8', before.length, (before.at(-1) ?? '').length + 1)
 }
 
-// No text of YAML or JSON begins a line with these.
+// No line of YAML or JSON begins with these.
 function checkConflicts(text: string): void {
   const { index, 0: marker } = /^(?:<{7}|\|{7}|={7}|>{7})(?=\s|$)/m.exec(text) ?? {}
   if (index === undefined) return
@@ -90,16 +93,18 @@ function checkConflicts(text: string): void {
   throw atPlace(`${marker} is a marker of git: a merge has left a conflict here`, line, 1)
 }
 
-// About ten times as fast as the YAML parser, which reports syntax errors and duplicate keys better.
+// The JSON parser is about ten times as fast as the YAML parser, which reports syntax errors and duplicate
+// keys better.
 function parseJsonText(text: string): object | undefined {
   try {
-    return parseLossless(text, undefined, { parseNumber }) as object // it starts with a brace
+    return parseLossless(text, undefined, { parseNumber }) as object // the text starts with a brace
   } catch {
     return undefined
   }
 }
 
-// The YAML parser knows whether a number may be rounded.
+// Throws if a number would be rounded. Then the YAML parser reads the text, and knows whether that is
+// allowed.
 function parseNumber(numeral: string): number | bigint {
   const value = exactNumber(numeral)
   if (typeof value === 'number' && !isKeptByDouble(numeral)) throw new RangeError(numeral)
@@ -124,7 +129,8 @@ function parseYaml(text: string): object {
   return value
 }
 
-// The parser recurses, and says that the stack has overflowed. Its tokens are nested as the values are.
+// The YAML parser recurses, and reports a stack overflow as resource exhaustion. This finds the place without
+// recursion: the tokens are nested as the values are.
 function refuseNesting(text: string, lines: LineCounter): void {
   const pending = [...new Parser().parse(text)].map((token) => ({ token, depth: -1 }))
   for (let each = pending.pop(); each !== undefined; each = pending.pop()) {
@@ -137,19 +143,19 @@ function refuseNesting(text: string, lines: LineCounter): void {
   }
 }
 
-// The last first.
+// Returns the inner tokens, the last first.
 function innerTokens(token: CST.Token): CST.Token[] {
   if (token.type === 'document') return token.value === undefined ? [] : [token.value]
   if (!('items' in token)) return []
   return token.items.flatMap(({ key, value }) => [key ?? [], value ?? []].flat()).reverse()
 }
 
-// OpenAPI 3.1.1, section 4.3: a document in YAML contains what JSON can represent.
+// OpenAPI 3.1.1, section 4.3: a document in YAML contains only what JSON can represent.
 function refuseOtherThanJson(parsed: Document, lines: LineCounter): void {
   const found: Error[] = []
   visit(parsed, {
     Node(place, each, around) {
-      const { tag = '', source, value, range } = each as Scalar.Parsed // or a collection, without a source
+      const { tag = '', source, value, range } = each as Scalar.Parsed // or a collection, which has no source
       if (place === 'key' && tag === mergeTag) return
       const isKnown = place === 'key' || typeof value !== 'number' || Number.isFinite(value)
       const isRounded = typeof value === 'number' && Number.isFinite(value) && !isKept(source)
@@ -168,15 +174,15 @@ function refuseOtherThanJson(parsed: Document, lines: LineCounter): void {
   if (found.length > 0) throw allOf(found)
 }
 
-// YAML also has `+1.5` and `5.`.
+// Unlike JSON, YAML has `+1.5` and `5.`.
 function isKept(numeral: string): boolean {
   return isKeptByDouble(numeral.replace(/^\+/, '').replace(/\.(?=$|e)/i, ''))
 }
 
-// Bounds may be rounded, and so may what is only documentation.
+// Bounds may be rounded, and so may values that are only documentation.
 const exactKeywords = ['default', 'const', 'enum', 'multipleOf']
 
-// The keyword that a value is in, by the nodes around it.
+// Returns the keyword that a value is in, by the nodes around it.
 function exactKeywordIn(around: readonly unknown[]): string | undefined {
   let place = wholeDocument
   for (const each of around) {
@@ -191,10 +197,10 @@ function exactKeywordIn(around: readonly unknown[]): string | undefined {
 
 const jsonTags = /^(!?|tag:yaml\.org,2002:(null|bool|int|float|str|seq|map))$/
 
-/** The line of a part of a file, or of what is around it; undefined if it has none. */
+/** Returns the line of a part of a file, or else of the part around it; undefined if neither has one. */
 export type Position = (at: Pointer) => { readonly line: number; readonly col: number } | undefined
 
-/** Finds lines in a file, which it parses as YAML unless it is JSON. */
+/** Returns a function that finds lines in a file. It parses the file as YAML, unless that is JSON. */
 export function createPosition(text: string): Position {
   const lines = new LineCounter()
   const offsetAt = isJsonText(text) ? jsonOffsets(text, lines) : yamlOffsets(text, lines)
@@ -234,8 +240,8 @@ function yamlOffsets(text: string, lines: LineCounter): OffsetAt {
   return (at) => offsetOf(root, at)
 }
 
-// The offset of a part, or of its key if it has one; if it does not exist, that of the innermost existing
-// part around it.
+// Returns the offset of a part, or of its key if it has one. If the part does not exist, returns the offset
+// of the innermost part around it that does.
 function offsetOf(root: unknown, at: Pointer): number | undefined {
   let offset: number | undefined
   let node = root

@@ -1,5 +1,5 @@
-// The contract's files: openapi.yaml and the files it refers to, bundled into one document, with the location
-// of each part.
+// Reads the contract's files: openapi.yaml and the files that it refers to, bundled into one document, with
+// the location of each part.
 
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -33,20 +33,21 @@ import { toYaml } from './yaml-text.js'
 /** A document, bundled. */
 export interface Source {
   readonly document: object
-  /** The YAML as written; if the document has several files, that of the bundle. */
+  /** The YAML as written; if the document has several files, the YAML of the bundle. */
   readonly text: string
-  /** The files it was read from. */
+  /** The files that were read. */
   readonly files: readonly string[]
   /**
-   * The location of a part, as `openapi.yaml:12:7`; a part of another file gets the location of the `$ref` to
-   * it.
+   * Returns the location of a part, as `openapi.yaml:12:7`. A part of another file has the location of the
+   * `$ref` to it.
    */
   locate(pointer: Pointer): string
 }
 
 /**
- * Reads a document and the files it refers to. URLs are not fetched, because startup must not depend on them.
- * @param extensions those of the document, other than the engine's, in which a `$ref` is followed
+ * Reads a document and the files that it refers to. URLs are not fetched, because startup must not depend on
+ * them.
+ * @param extensions the document's extensions, other than the engine's, in which a `$ref` is followed
  * @throws {ContractError} with each file that cannot be read or parsed, and each `$ref` that does not resolve
  */
 export async function readSource(
@@ -85,25 +86,30 @@ export async function readSource(
   return {
     document,
     get text() {
-      return texts.size > 1 ? textOfBundle(document) : written // takes as long as reading the files
+      // writing the YAML takes as long as reading the files
+      return texts.size > 1 ? textOfBundle(document) : written
     },
     files: [...texts.keys()],
     locate: (pointer) => place(path.resolve(file), pointer),
   }
 }
 
-/** Finds parts of a document as the `locate` of its source does, by the text of its file alone. */
+/**
+ * Returns a function that finds parts of a document as the `locate` of its source does, from the text of the
+ * document's file alone.
+ */
 export async function createLocate(
   file: string,
   readText: ReadText = filesOf(file),
 ): Promise<Source['locate']> {
   const name = path.resolve(file)
-  const text = await readText(name).catch(() => undefined) // gone since it was read
+  const text = await readText(name).catch(() => undefined) // the file may be gone by now
   const place = createPlace(new Map(text === undefined ? [] : [[name, text]]))
   return (pointer) => place(name, pointer)
 }
 
-// JSON Schema would resolve a `$ref` against the `$id` around it, and find schemas by theirs.
+// By JSON Schema, `$id` would be the base of the `$ref`s in it and a target for others; the engine supports
+// neither, so an unresolved `$ref` gets a hint.
 function hintOf(texts: ReadonlyMap<string, string>): string {
   return [...texts.values()].some((text) => hasId(parsedValue(text)))
     ? ' ($id is neither a base nor a target of $refs: write one as the path of a file and #/…)'
@@ -119,7 +125,7 @@ function hasId(document: object): boolean {
   return isFound
 }
 
-// Of a file that does not parse, the parser's own error is reported.
+// If a file does not parse, the parser's own error is reported instead.
 function parsedValue(text: string): object {
   try {
     return parseText(text)
@@ -143,7 +149,7 @@ function textOfBundle(document: object): string {
   return toYaml(withDecisions(document).document, {})
 }
 
-// The document of a file and those that it refers to.
+// Returns the document of a file, with the files that it refers to bundled into it.
 async function bundled(
   file: string,
   textOfFile: ReadText,
@@ -163,7 +169,7 @@ async function bundled(
     const value = name === file ? rootOf(String(data)) : withOwnRefs(parseText(String(data)))
     values.set(name, value)
     unparsed.delete(name)
-    // A file that contains only references is a map, whose names may start with x-.
+    // A file with nothing but references is a map, so names that start with x- are no extensions.
     const isMap = Object.values(value).every((each) => typeof nodeOf(each).$ref === 'string')
     const whole = { ...wholeDocument, isMap, extensions }
     const resolves = (ref: string) => resolvePointer(value, ref) !== undefined
@@ -190,7 +196,7 @@ function rootOf(text: string): object {
   return withSchemeNames(withOwnRefs(parseDocumentText(text)))
 }
 
-// Of a file of Markdown, the parser of YAML would tell a line that is right.
+// If a `$ref` leads to a file of Markdown, the YAML parser would report a line of that file which is right.
 function checkTexts(values: ReadonlyMap<string, object>, unparsed: ReadonlySet<string>, place: Locate): void {
   const lines = [...values].flatMap(([file, value]) =>
     textProblems(value, (ref) => unparsed.has(fileOf(ref, file))).map(
@@ -200,7 +206,7 @@ function checkTexts(values: ReadonlyMap<string, object>, unparsed: ReadonlySet<s
   if (lines.length > 0) throw new ContractError(lines.join('\n'))
 }
 
-// $RefParser leaves them as they are.
+// $RefParser leaves references to anchors as they are.
 function checkAnchors(values: Read['values'], place: Locate): void {
   const isAnchor = () => (ref: string) => /^#[^/]/.test(ref)
   const lines = refLines(values, place, isAnchor, (file, ref) => hintAt(values.get(file), ref))
@@ -219,8 +225,8 @@ function checkShape(values: ReadonlyMap<string, object>, file: string, place: Lo
   if (lines.length > 0) throw new ContractError([...new Set(lines)].join('\n'))
 }
 
-// Whether every `$ref` resolves within the document. Any other document needs $RefParser, to bundle it or to
-// report what is wrong.
+// True if every `$ref` resolves within the document. Any other document needs $RefParser, which bundles it or
+// reports what is wrong.
 function isSelfContained(document: object, extensions: readonly string[]): boolean {
   const known = new Set<string>()
   const resolves = (ref: string) => {
@@ -249,8 +255,8 @@ function isUnknownExtension({ key, around, extensions }: Place): boolean {
   return around !== undefined && isExtensionIn(around, name) && !extensions.includes(name)
 }
 
-// An example may contain a JSON Schema or a property called `$ref`: one that does not resolve, or is a URL,
-// is data.
+// An example may contain a JSON Schema, or a property called `$ref`: a `$ref` there that does not resolve, or
+// is a URL, is data.
 function isPlainData({ $ref }: Node, { of, isData }: Place, isPlain: (ref: string) => boolean): boolean {
   return typeof $ref === 'string' && (isData || of === 'examples') && isPlain($ref)
 }
@@ -274,7 +280,7 @@ function refsInData(file: object, whole: Place): string[] {
   return found
 }
 
-// Those that name no file, as in MongoDB's `{ $ref: users, $id: 7 }`.
+// Returns the references that name no file, as in MongoDB's `{ $ref: users, $id: 7 }`.
 async function unreadRefs(refs: readonly string[], from: string, textOfFile: ReadText): Promise<Set<string>> {
   const unread = new Set<string>()
   for (const ref of refs.filter((each) => !each.startsWith('#') && !isHttpUrl(each))) {
@@ -303,20 +309,20 @@ function toPath(url: string): string {
 interface ParsedFile {
   /** Stores a value and returns its placeholder. */
   setAside(value: unknown): string
-  /** OpenAPI 3.0, which ignores siblings of a `$ref`. */
+  /** True for OpenAPI 3.0, which ignores siblings of a `$ref`. */
   readonly isOld: boolean
-  /** Whether a `$ref` in data is data, too. */
+  /** True if a `$ref` in data is data, too. */
   isPlain(ref: string): boolean
 }
 
-// Replaces what $RefParser must not follow, unknown extensions and plain data with a `$ref`, by placeholders.
+// Puts placeholders where $RefParser must not follow a `$ref`: in unknown extensions, and in plain data.
 function withoutForeign(file: object, { setAside, isOld, isPlain }: ParsedFile, whole: Place): unknown {
   const other = (value: unknown, place: Place) => (isUnknownExtension(place) ? setAside(value) : value)
   return walk(
     file,
     (value, place, within) => {
       if (isUnknownExtension(place) || isPlainData(nodeOf(value), place, isPlain)) return setAside(value)
-      const own = Array.isArray(value) ? [...value] : { ...value } // $RefParser changes what it gets
+      const own = Array.isArray(value) ? [...value] : { ...value } // a copy: $RefParser changes what it gets
       if (place.isMap || place.isData) return within(own, place)
       return within(withWrittenRefs(nodeOf(withSiblingsInAllOf(own, place.of, isOld))), place)
     },
@@ -324,9 +330,9 @@ function withoutForeign(file: object, { setAside, isOld, isPlain }: ParsedFile, 
   )
 }
 
-// $RefParser resolves the references of an external file in the wrong file if the `$ref` to it has siblings
-// and is a target itself. At the top of a file, nothing distinguishes a schema, whose siblings count, from a
-// response or a path item.
+// $RefParser resolves the references of an external file in the wrong file if the `$ref` to that file has
+// siblings and is a target itself. At the top of a file, a schema, whose siblings count, cannot be told from
+// a response or a path item, so such a `$ref` is left.
 function withSiblingsInAllOf(value: object, of: string, isOld: boolean): object {
   const { $ref, summary: _, description: __, ...siblings } = nodeOf(value)
   const isUnknown = of === '' && Object.keys(siblings).length > 0
@@ -334,8 +340,9 @@ function withSiblingsInAllOf(value: object, of: string, isOld: boolean): object 
   return refAsAllOf(nodeOf(value), isOld || referenceFields.has(of), of !== '')
 }
 
-// Puts back what was set aside, and replaces a `$ref` by its target where OpenAPI has none, as in `servers`,
-// and in a map such as `properties`, where it is a name like any other.
+// Puts back what was set aside, and replaces a `$ref` by its target in two places where it is no reference in
+// OpenAPI: in fields such as `servers`, and in maps such as `properties`, where `$ref` is a name like any
+// other.
 function completed(bundle: object, foreign: readonly unknown[]): object {
   const around = new Set<string>()
   const other = (value: unknown) =>
@@ -350,10 +357,10 @@ function completed(bundle: object, foreign: readonly unknown[]): object {
     around.delete($ref)
     return whole
   }
-  return walk(bundle, visit, { entersData: true, other }) as object // an object stays one
+  return walk(bundle, visit, { entersData: true, other }) as object // an object stays an object
 }
 
-// YAML cannot contain NUL.
+// YAML cannot contain NUL, so no text of a contract begins with the mark.
 const mark = '\0foreign '
 
 function problems(error: unknown, file: string, { values, place, unread }: Read): string[] {
@@ -364,12 +371,14 @@ function problems(error: unknown, file: string, { values, place, unread }: Read)
     if (name !== undefined && lines !== undefined)
       return lines.split('\n').flatMap((line, i) => {
         const [, text = '', ...at] = /^(.*?)(?: at line (\d+), column (\d+))?:?$/.exec(line) ?? []
-        if (i > 0 && at[0] === undefined) return [] // no further error, but the text that has it
+        // this line is no further error, but the text with the error
+        if (i > 0 && at[0] === undefined) return []
         const told = text.startsWith('Maximum call stack') ? 'an alias refers to its own anchor' : text
         return `${[shown(toPath(name)), ...at].filter(Boolean).join(':')}: ${told}`
       })
     if (each.message === 'URI malformed') return malformedRefs(values, place)
-    // The parser's place is where it came from, by whatever way, or in the file without the target.
+    // The place from the parser is not that of the `$ref`: it is the path by which the parser came, or in the
+    // file that lacks the target.
     const lost = each.code === 'EMISSINGPOINTER' ? lostRefs(values, place) : []
     if (lost.length > 0) return lost
     const source = toPath(each.source || path.resolve(file))
@@ -413,7 +422,7 @@ function lostRefs(values: Read['values'], place: Locate): string[] {
   return refLines(values, place, isLost, (file, ref) => hintAt(targetOf(file, ref), ref))
 }
 
-// `components/schemas/Pet`, or `Pet`, names a file.
+// A `$ref` such as `components/schemas/Pet` or `Pet` names a file by mistake.
 function fileHint({ message }: JSONParserError, values: Read['values']): string {
   const url = unreadUrl(message)
   if (url === undefined || isHttpUrl(url)) return ''
@@ -442,19 +451,19 @@ function explain(
     : `${shown(toPath(url))} ${reason}`
 }
 
-/** What of a document was read. */
+/** What was read of a document. */
 interface Read {
-  /** The files that parsed. */
+  /** The files that were parsed. */
   readonly values: Map<string, object>
-  /** Why others were not read. */
+  /** Why other files were not read. */
   readonly unread: ReadonlyMap<string, string>
   readonly place: Locate
 }
 
-/** A location: `openapi.yaml:12:7`, or the file alone if the part cannot be found. */
+/** Returns a location: `openapi.yaml:12:7`, or the file alone if the part cannot be found. */
 type Locate = (file: string, at: Pointer) => string
 
-// Parses each file for locations once, as YAML, which includes JSON.
+// Parses each file once for its locations, as YAML, which includes JSON.
 function createPlace(texts: ReadonlyMap<string, string>): Locate {
   const positions = new Map<string, Position>()
   return (file, at) => {

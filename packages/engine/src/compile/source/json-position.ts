@@ -1,16 +1,16 @@
-// Where the parts of a text of JSON begin. The YAML parser, which JSON is a form of, takes a second for two
-// megabytes; here an object is read when a part of it is asked for.
+// Finds where the parts of a JSON text begin. The YAML parser, which could do it, takes a second for two
+// megabytes; here an object is scanned when one of its parts is asked for.
 
 export interface Member {
-  /** Of its name, or of an item. */
+  /** The offset of the name, or of the item. */
   readonly start: number
   readonly value: number
 }
 
-/** Finds the offset of the members of a value, by the value's own. @param text valid JSON */
+/** Returns the offsets of a value's members, from the offset of the value. @param text valid JSON */
 export type MembersAt = (value: number) => ReadonlyMap<string, Member>
 
-/** The first of members with the same name counts. */
+/** Of members with the same name, the first counts. */
 export function createMembers(text: string): MembersAt {
   const known = new Map<number, ReadonlyMap<string, Member>>()
   return (value) => {
@@ -37,7 +37,7 @@ function membersIn(text: string, value: number): [string, Member][] {
   return members.reverse()
 }
 
-/** The offset of the outermost value. */
+/** Returns the offset of the outermost value. */
 export function firstValue(text: string): number {
   return afterSpace(text, 0)
 }
@@ -48,7 +48,7 @@ function afterSpace(text: string, at: number): number {
   return end
 }
 
-// A quote ends a text unless an odd number of backslashes is before it.
+// A quote ends a string unless an odd number of backslashes precedes it.
 function afterString(text: string, at: number): number {
   let end = text.indexOf('"', at + 1)
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1)

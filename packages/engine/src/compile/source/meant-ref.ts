@@ -1,19 +1,22 @@
-// What a `$ref` that leads nowhere was probably meant to be.
+// Guesses what a `$ref` that leads nowhere was meant to be.
 
 import { isNode } from '../../document/keywords.js'
 import { pointerKeys, pointerTo } from '../../document/pointer.js'
 import { nodeOf } from '../../document/reader.js'
 import { nearest } from '../../lib/misspelt.js'
 
-/** `: did you mean #/components/schemas/Pet?`, or nothing. @param document the file that it leads into */
+/**
+ * Returns `: did you mean #/components/schemas/Pet?`, or an empty text.
+ * @param document the file that it leads into
+ */
 export function hintAt(document: object | undefined, ref: string): string {
   const keys = document === undefined ? undefined : meantKeys(document, ref)
   const file = ref.includes('#') ? ref.split('#', 1)[0] : ''
   return keys === undefined ? '' : `: did you mean ${file}${pointerTo(keys)}?`
 }
 
-// With or without `#`, which is easily left off, and with each key as it is spelt there; else what has the
-// name among the components.
+// Tries the pointer with and without `#`, which is easily left off, and with each key as the document spells
+// it. Otherwise looks for a component of the same name.
 function meantKeys(document: object, ref: string): readonly string[] | undefined {
   const [file = '', pointer = file] = ref.split('#', 2)
   const keys = pointerKeys(`/${pointer.replace(/^\/+/, '')}`) ?? []

@@ -1,24 +1,24 @@
-// What each field of a document must be (OpenAPI 3.2.0, section 4; JSON Schema 2020-12): an object, a list, a
-// text. Whatever reads a document relies on it. What is open in both (examples, defaults, `x-`, keywords that
-// are unknown) may be anything, and of a schema's numbers and names of types Ajv is the judge.
+// Defines what each field of a document must be (OpenAPI 3.2.0, section 4; JSON Schema 2020-12): an object, a
+// list, a text. All readers of a document rely on it. Fields that both leave open may be anything: examples,
+// defaults, `x-` and unknown keywords. Ajv judges the numbers and the names of types in a schema.
 
 import { isNode, schemaKeywords } from '../../document/keywords.js'
 import { methodFields } from '../../document/methods.js'
 
 /** What a value of a document must be. */
 export interface Form {
-  /** In words: `a text`. */
+  /** The form in words: `a text`. */
   readonly noun: string
   accepts(value: unknown): boolean
-  /** That of a member or an item; undefined where anything may stand. */
+  /** Returns the form of a member or an item; undefined where anything may stand. */
   inner(key: string): Form | undefined
-  /** Of an object, the names of its fields; none of a map, which has any. */
+  /** The names of an object's fields. A map has none here, because it may have any. */
   readonly fields: readonly string[]
-  /** The fields that an object cannot do without. */
+  /** The fields that an object must have. */
   readonly needs: readonly string[]
-  /** Whether a `$ref` to an object of this form may stand in its place. */
+  /** True if a `$ref` to an object of this form may stand in its place. */
   readonly isReferable: boolean
-  /** Whether its keys are names: one with the text of a `$ref` stands for another map. */
+  /** True if its keys are names. A key `$ref` whose value is a string leads to another map. */
   readonly isMap: boolean
 }
 
@@ -33,17 +33,17 @@ function isScalarOr(types: readonly string[], accepts: Form['accepts']): Form['a
 }
 
 const anything = scalar('', () => true)
-// A field whose value is left out (`description:`) counts as absent.
+// A field without a value (`description:`) is null in YAML, and counts as absent.
 const text = scalar('a text', (value) => typeof value === 'string' || value === null)
 const name = scalar('a text', (value) => typeof value === 'string')
 const flag = scalar('true or false', (value) => typeof value === 'boolean' || value === null)
 const number = scalar('a number', (value) => typeof value !== 'object' || value === null)
-// Of a version and of a server's variable, as `port: 8080`, people leave off the quotes.
+// People leave off the quotes of a version, and of the values of a server's variable, as in `port: 8080`.
 const word = scalar('a text', (value) => typeof value !== 'object' || value === null)
 const schemaName = scalar('the name of a schema or a $ref', (value) => typeof value === 'string')
 const values = scalar('a list of values', Array.isArray)
 const names = { ...list(name), noun: 'a list of names' }
-// A boolean is of older drafts.
+// Older drafts have a boolean.
 const required = { ...names, accepts: isScalarOr(['boolean'], names.accepts) }
 const type = {
   ...names,
@@ -51,7 +51,7 @@ const type = {
   accepts: isScalarOr(['string'], names.accepts),
 }
 
-// A function in place of a form, where objects contain each other.
+// A function in place of a form, for objects that contain each other.
 type Later = Form | (() => Form)
 
 function now(form: Later | undefined): Form | undefined {
@@ -62,7 +62,7 @@ function list(item: Later): Form {
   return { ...plain, noun: 'a list', accepts: Array.isArray, inner: () => now(item) }
 }
 
-// Its keys are names. Where x- is no name, it begins that of an extension.
+// The keys of a map are names. In an extensible map, a key that begins with x- is an extension.
 function map(member: Later, isExtensible = false): Form {
   const inner = (key: string) => (isExtensible && key.startsWith('x-') ? undefined : now(member))
   return { ...plain, noun: 'an object', accepts: isNode, inner, isMap: true }
@@ -118,14 +118,14 @@ const schema: Form = {
   accepts: (value) => isNode(value) || typeof value === 'boolean',
 }
 
-// A list is of older drafts.
+// Older drafts have a list.
 const items: Form = {
   ...schema,
   accepts: (value) => schema.accepts(value) || Array.isArray(value),
   inner: (key) => (/^\d+$/.test(key) ? schema : schema.inner(key)),
 }
 
-// Some libraries write null for one that is not there.
+// Some libraries write null for an absent object.
 function optional(form: Form): Form {
   return { ...form, accepts: (value) => value === null || form.accepts(value) }
 }
@@ -203,7 +203,7 @@ const response = object(
 
 const callback: Form = { ...map(anything, true), isReferable: true, inner: pathInCallback }
 
-// Its keys are URLs.
+// The keys of a callback are URLs.
 function pathInCallback(key: string): Form | undefined {
   if (key === '$ref') return name
   return key.startsWith('x-') ? undefined : pathItem
@@ -275,7 +275,7 @@ const tag = object(
   { needs: ['name'] },
 )
 
-/** What a document must be. Its version is read before, and its own extensions are read elsewhere. */
+/** The form of a document. Its version has been checked before, and its own extensions are read elsewhere. */
 export const documentForm: Form = object({
   ...all('openapi $self jsonSchemaDialect', anything),
   info,

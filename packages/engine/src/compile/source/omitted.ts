@@ -1,5 +1,5 @@
-// What operations may omit and the server adds: operationIds and path parameters; and the operationIds of
-// those that a `$ref` leads several paths to.
+// Adds what operations may omit: operationIds and path parameters. Also gives operations that several paths
+// share by `$ref` an operationId for each path.
 
 import type { Problem } from '../../document/contract-error.js'
 import { isNode, mapValues } from '../../document/keywords.js'
@@ -8,11 +8,11 @@ import { camelCase, moduleName, pathParameterNames, wordsOf } from '../../docume
 import { type Node, Reader } from '../../document/reader.js'
 
 /**
- * The document with a derived operationId (`getToysById` for `GET /toys/{id}`) and a string parameter for
- * each undeclared path parameter, and a sentence for each. An Operation Object that several paths refer to is
- * an operation of each: the first keeps its operationId, which is one of a kind. They are added to the
+ * Returns the document with a derived operationId (`getToysById` for `GET /toys/{id}`) and a string parameter
+ * for each undeclared path parameter, and a sentence for each. An Operation Object that several paths refer
+ * to is an operation of each: the first keeps its operationId, which must be unique. They are added to the
  * document itself so that routes, handlers, types, the client and the log agree. A path item that several
- * paths share is copied to each whose operations omit something: what is derived from a path differs.
+ * paths share is copied to each whose operations omit something, because what is derived from a path differs.
  */
 export function addOmitted(document: object): { readonly document: object; readonly added: Problem[] } {
   const added: Problem[] = []
@@ -38,7 +38,8 @@ export function addOmitted(document: object): { readonly document: object; reado
   return { document: added.length > 0 ? { ...document, paths: items } : document, added }
 }
 
-// With the fields of its `$ref`, unless one is in both places, which the reader of operations refuses.
+// Returns a path item with the fields of its `$ref`'s target. If a field is in both places, the item is
+// returned as written, for the reader of operations to refuse.
 function wholeItem(reader: Reader, written: Node): Node {
   const { $ref, ...own } = written
   const target = reader.node(written)
@@ -51,7 +52,7 @@ function operationsOf(reader: Reader, written: unknown): Node[] {
   return operationsIn(item).map(([, operation]) => reader.node(operation))
 }
 
-/** Derived operationIds, of which each is that of one operation alone. */
+/** Derives unique operationIds. */
 class FreeIds {
   readonly #taken: Set<string>
   readonly #owners = new Map<unknown, Node>()
@@ -63,7 +64,10 @@ class FreeIds {
     this.#taken = new Set(written.map(moduleOf))
   }
 
-  /** Whether an operation is that of a path before, by a `$ref`. */
+  /**
+   * True if an operation was met at an earlier path, by a `$ref`. The first operation with an operationId
+   * becomes its owner.
+   */
   isKnown(operation: Node): boolean {
     const { operationId } = operation
     const owner = this.#owners.get(operationId)
@@ -71,7 +75,7 @@ class FreeIds {
     return owner === operation
   }
 
-  /** An id for an operation; with a number, if another one has it. */
+  /** Returns an unused id: with a number, if another operation has it. */
   next(id: string, number = 1): string {
     const numbered = number > 1 ? `${id}${number}` : id
     if (this.#taken.has(moduleOf(numbered))) return this.next(id, number + 1)
@@ -80,12 +84,12 @@ class FreeIds {
   }
 }
 
-// Names of files, which some systems do not distinguish by case.
+// An operationId names the file of its handler, and some file systems ignore case.
 function moduleOf(id: string): string {
   return moduleName(id).toLowerCase()
 }
 
-// The operationId, if it is derived or the written one is that of another path, and the names of the
+// `operationId` is set if it is derived, or if the written one belongs to another path; `names` are the
 // undeclared path parameters.
 interface Omitted {
   readonly operationId?: string

@@ -1,6 +1,6 @@
-// References, but for those of schemas, are followed once, where a contract is read: what a document refers
-// to stands where it is used, so that no reader of a contract meets such a `$ref`, and none reads it
-// otherwise than another. Schemas keep theirs: they have names, and may contain themselves.
+// Follows references once, where a contract is read: the target of each `$ref` stands where it is used, so no
+// reader of a contract meets a `$ref`, and all of them read the same. Schemas keep their `$ref`s: they have
+// names, and may contain themselves.
 
 import type { Reference } from '../../document/component-kinds.js'
 import type { Problem } from '../../document/contract-error.js'
@@ -10,23 +10,26 @@ import { type Node, nodeOf } from '../../document/reader.js'
 import { isOpenApi30 } from '../../document/versions.js'
 import { type NodeKind, type Place, type Within, walk } from '../../document/walk.js'
 
-/** Whether a `$ref` to a component is kept, by what it refers to. */
+/** Decides if a `$ref` to a component is kept, by the kind of the component. */
 export type IsKept = (kind: ReferredKind) => boolean
 
 type ReferredKind = Exclude<NodeKind, 'schemas'>
 
 /**
- * The document with the target of each `$ref` in its place, the same object everywhere, and the fields beside
- * it that count. A `$ref` that leads back to itself, or to nothing, is left, and so is that of a callback
- * within a callback, which nothing reads.
- * @param isKept for tools that know components by their names; a component that is itself a `$ref` is none
+ * Returns the document with the target of each `$ref` in its place (the same object everywhere), and with the
+ * fields beside the `$ref` that count. Three kinds of `$ref` are left: those that lead back to themselves,
+ * those that lead nowhere, and those of a callback within a callback, which nothing reads.
+ * @param isKept for tools that know components by their names; a component that is itself a `$ref` is not
+ * kept
  */
 export function resolved(document: object, isKept: IsKept = () => false): object {
   const resolver = new Resolver(document, isKept)
   return walk(document, (value, place, within) => resolver.read(value, place, within)) as object
 }
 
-/** A problem for each path item with a field both beside its `$ref` and in its target (3.1, 4.8.9). */
+/**
+ * Returns a problem for each path item with a field both beside its `$ref` and in its target (3.1, 4.8.9).
+ */
 export function doubledFields(document: object, references: readonly Reference[]): Problem[] {
   const ofItems = references.filter(({ kind }) => kind === 'pathItems')
   return ofItems.flatMap(({ ref, at }) => {
@@ -38,9 +41,8 @@ export function doubledFields(document: object, references: readonly Reference[]
   })
 }
 
-// The fields beside a `$ref` that count, in place of the target's (OpenAPI 3.1.1, section 4.8.23, and 4.8.9
-// of path items). The keys of a callback are URLs, so none is such a field. Media types have no
-// `description`.
+// The fields beside a `$ref` that replace those of the target (OpenAPI 3.1.1, section 4.8.23; 4.8.9 for path
+// items). The keys of a callback are URLs, so none is such a field. Media types have no `description`.
 const textFields: Readonly<Record<Exclude<ReferredKind, 'pathItems'>, readonly string[]>> = {
   examples: ['summary', 'description'],
   responses: ['summary', 'description'],
@@ -53,7 +55,7 @@ const textFields: Readonly<Record<Exclude<ReferredKind, 'pathItems'>, readonly s
   mediaTypes: [],
 }
 
-/** What may be, or have, a `$ref` that is followed. */
+/** A place that may have a `$ref`, which is followed. */
 interface ReferredPlace extends Place {
   readonly kind: ReferredKind
 }
@@ -61,9 +63,12 @@ interface ReferredPlace extends Place {
 class Resolver {
   readonly #isOld: boolean
   readonly #components: ReadonlySet<unknown>
-  /** By kind, and by how many callbacks are around: in one, others are left. */
+  /**
+   * What was read, by kind and by the number of callbacks around: within a callback, those of others are
+   * left.
+   */
   readonly #known = new Map<string, Map<object, object>>()
-  /** What is being read. */
+  /** The objects that are being read. */
   readonly #around = new Set<object>()
   #callbacks = 0
 
@@ -104,7 +109,8 @@ class Resolver {
     return result
   }
 
-  // Undefined for what has no `$ref`, and for one that is left. Without recursion: a chain has any length.
+  // Returns undefined for a value without `$ref`, and for a `$ref` that is left. It loops instead of
+  // recursing, because a chain of references may have any length.
   #target(value: object, place: ReferredPlace, within: Within): object | undefined {
     const known = this.#knownOf(place.kind)
     const chain = new Set<Node>()
@@ -117,7 +123,7 @@ class Resolver {
         return this.#kept([...chain], place)
     }
     if (target === value || !isNode(target) || this.#around.has(target)) return undefined
-    let whole = this.read(target, place, within) as Node // as the target is
+    let whole = this.read(target, place, within) as Node // an object, as the target is
     for (const each of [...chain].reverse()) {
       whole = withFields(whole, this.#counting(each, place.kind))
       known.set(each, whole)
@@ -145,7 +151,7 @@ function isReference(value: object): boolean {
   return typeof nodeOf(value).$ref === 'string'
 }
 
-// The same object, if there are none.
+// Returns the same object if there are no fields.
 function withFields(node: Node, fields: Node): Node {
   return Object.keys(fields).length === 0 ? node : { ...node, ...fields }
 }

@@ -1,12 +1,13 @@
-// Security requirements of OpenAPI 3.2 may have the URI of a scheme in place of its name (section 4.30.1).
-// All that reads them knows names: each URI becomes that of the component, or of one that is added for it.
+// Replaces URIs in security requirements by names. OpenAPI 3.2 (section 4.30.1) allows the URI of a scheme,
+// but all readers know names: each URI becomes the name of its component, or of a component that is added for
+// it.
 
 import { pointerKeys } from '../../document/pointer.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { isOpenApi32 } from '../../document/versions.js'
 import { walk } from '../../document/walk.js'
 
-/** A document whose security requirements have names alone; any other value is returned unchanged. */
+/** Returns a document whose security requirements have only names; returns any other value unchanged. */
 export function withSchemeNames<Document>(document: Document): Document {
   if (!isOpenApi32(nodeOf(document))) return document
   const { components, ...others } = nodeOf(document)
@@ -24,7 +25,7 @@ export function withSchemeNames<Document>(document: Document): Document {
 
 class Names {
   readonly #declared: Node
-  // By the URI.
+  // Names by URI.
   readonly #added = new Map<string, string>()
   isChanged = false
 
@@ -32,18 +33,18 @@ class Names {
     this.#declared = declared
   }
 
-  /** A Security Requirement Object with names. */
+  /** Returns a Security Requirement Object with names. */
   namedIn(requirement: object): object {
     return Object.fromEntries(Object.entries(requirement).map(([key, scopes]) => [this.#nameOf(key), scopes]))
   }
 
-  /** The declared schemes, and those that only a URI leads to. */
+  /** Returns the declared schemes, and those that were added for URIs. */
   schemes(): Node {
     const added = [...this.#added].map(([$ref, name]) => [name, { $ref }])
     return { ...this.#declared, ...Object.fromEntries(added) }
   }
 
-  // A name of a component is one, whatever it looks like.
+  // A key that is the name of a component is always a name, even if it looks like a URI.
   #nameOf(key: string): string {
     if (Object.hasOwn(this.#declared, key) || !/[#/:]/.test(key)) return key
     this.isChanged = true

@@ -1,11 +1,13 @@
-// `$self` of OpenAPI 3.2: the URI of a document, and the base of the references in it. Nothing is fetched, so
-// it stands for the place of the file: what is beside it there is beside the file.
+// Applies `$self` of OpenAPI 3.2: the URI of a document, and the base of the references in it. Nothing is
+// fetched, so `$self` stands for the place of the file: a URI beside it means a file beside the file.
 
 import { mapValues } from '../../document/keywords.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { walk } from '../../document/walk.js'
 
-/** A document whose references by `$self` are those within it, or to the files beside it. */
+/**
+ * Returns a document in which references relative to `$self` lead into the document, or to a file beside it.
+ */
 export function withOwnRefs<Document>(document: Document): Document {
   const { $self } = nodeOf(document)
   if (typeof $self !== 'string' || !URL.canParse($self, anywhere)) return document
@@ -22,7 +24,8 @@ export function withOwnRefs<Document>(document: Document): Document {
   return converted as Document
 }
 
-// Security requirements and mappings have names, too: a URI without a fragment cannot be told from one.
+// Security requirements and mappings may also have names, and a URI without a fragment cannot be told from a
+// name.
 function isUri(value: unknown): value is string {
   return typeof value === 'string' && value.includes('#')
 }
@@ -31,7 +34,7 @@ function withKeys(node: Node, change: (key: string) => unknown): Node {
   return Object.fromEntries(Object.entries(node).map(([key, each]) => [String(change(key)), each]))
 }
 
-// A relative `$self` is one of any host.
+// A relative `$self` may be of any host.
 const anywhere = 'https://self.invalid/'
 
 function ownRef(ref: string, base: URL): string {

@@ -1,5 +1,5 @@
-// Upgrades a document to OpenAPI 3.1, whose schemas are JSON Schema 2020-12, the dialect Ajv compiles; and
-// moves keywords beside a `$ref` into `allOf`, so that following the reference does not lose them.
+// Upgrades a document to OpenAPI 3.1, whose schemas are JSON Schema 2020-12, the dialect that Ajv compiles.
+// Also moves keywords beside a `$ref` into `allOf`: following the reference would lose them.
 
 import { stringify } from 'lossless-json'
 import {
@@ -15,19 +15,19 @@ import { type Place, pathItemFields, referenceFields, walk } from '../../documen
 import { lastName, refOf } from './discriminator.js'
 
 /**
- * A document of OpenAPI 3.0, 3.1 or 3.2 in the one form that all readers read: OpenAPI 3.1, with what 3.2
- * adds left where it is.
+ * Converts a document of OpenAPI 3.0, 3.1 or 3.2 to the one form that all readers read: OpenAPI 3.1, with
+ * what 3.2 adds left where it is.
  */
 export function toOpenApi31(document: object): object {
   const isOld = isOpenApi30(document)
-  const isRounded = rounded(document) === document // as nearly each is
-  // What stands in several places is one object (resolved.ts), and stays one.
+  const isRounded = rounded(document) === document // true for nearly every document
+  // An object that stands in several places (resolved.ts) stays one object.
   const known = new Map<object, object>()
   const other = (value: unknown, { of }: Place) => (isExact(value, of) ? value : rounded(value))
   const copy = walk(
     document,
     (value, place, within) => {
-      if (isExact(value, place.of)) return value // rounded by withExact
+      if (isExact(value, place.of)) return value // withExact rounds it
       if (place.isMap || Array.isArray(value)) return within(value, place)
       const result = known.get(value) ?? converted31(within(value, place) as Node, place, isOld)
       known.set(value, result)
@@ -48,16 +48,16 @@ const exactKeywords = new Set([
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
   ...['enum', 'const', 'default'],
 ])
-// Of schemas, parameters, headers and media types, and of an Example Object.
+// Fields of schemas, parameters, headers and media types, and of an Example Object.
 const exampleFields = new Set(['example', 'examples', 'value', 'dataValue'])
 
-// A map of Example Objects is none itself.
+// A map of Example Objects is not an example.
 function isExact(value: unknown, field: string): boolean {
   return exactKeywords.has(field) || (field === 'examples' ? Array.isArray(value) : exampleFields.has(field))
 }
 
-// Readers of the document (JSON, Fastify, openapi-typescript) do not support bigint, so keep doubles and add
-// the exact values as JSON (runtime/exact-values.ts).
+// Readers of the document (JSON, Fastify, openapi-typescript) do not support bigint. So the document keeps
+// doubles, and beside them has the exact values as JSON (runtime/exact-values.ts).
 function withExact(node: Node): Node {
   return withExactly(exampleFields, exactExamples, withExactly(exactKeywords, exactNumbers, node))
 }
@@ -71,7 +71,7 @@ function withExactly(fields: ReadonlySet<string>, extension: string, node: Node)
   return { ...node, ...Object.fromEntries(doubles), [extension]: stringify(Object.fromEntries(exact)) }
 }
 
-/** A value with its bigints as doubles; the same object if it contains none. */
+/** Returns a value with its bigints as doubles; the same object if it contains none. */
 export function rounded(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value)
   return typeof value === 'object' && value !== null ? changedMembers(value, rounded) : value
@@ -79,7 +79,7 @@ export function rounded(value: unknown): unknown {
 
 interface DiscriminatorNode {
   readonly mapping?: Record<string, string>
-  /** Of OpenAPI 3.2. */
+  /** OpenAPI 3.2. */
   readonly defaultMapping?: string
 }
 
@@ -104,9 +104,9 @@ function withBranches(node: Node): Node {
 }
 
 /**
- * A node whose keywords beside `$ref` are kept: the reference moves into `allOf`. OpenAPI 3.0 and Reference
- * Objects ignore siblings.
- * @param keepsText whether a `summary` or `description` alone is worth an `allOf`
+ * Moves `$ref` into `allOf`, so that the keywords beside it are kept. OpenAPI 3.0 and Reference Objects
+ * ignore siblings.
+ * @param keepsText true if a `summary` or `description` alone is worth an `allOf`
  */
 export function refAsAllOf(node: Node, ignoresSiblings: boolean, keepsText = false): Node {
   const { $ref, ...siblings } = node
@@ -119,9 +119,9 @@ export function refAsAllOf(node: Node, ignoresSiblings: boolean, keepsText = fal
 }
 
 /**
- * A schema without OpenAPI 3.0's `nullable` and boolean `exclusiveMinimum` and `exclusiveMaximum`; subschemas
- * are left alone. Many 3.1 documents still use them, and they have no other meaning there.
- * @param finish a further change to the schema, made before it is wrapped to allow null
+ * Converts OpenAPI 3.0's `nullable` and its boolean `exclusiveMinimum` and `exclusiveMaximum` in a schema,
+ * and leaves subschemas alone. Many 3.1 documents still use them, and there they mean nothing else.
+ * @param finish makes a further change to the schema, before it is wrapped to allow null
  */
 export function toSchema31(schema: Node, finish: (schema: Node) => Node = (each) => each): Node {
   const bounded = withBound(withBound(schema, 'minimum', 'exclusiveMinimum'), 'maximum', 'exclusiveMaximum')
@@ -135,7 +135,8 @@ function withBound(schema: Node, bound: string, exclusive: string): Node {
   return { ...others, [isExclusive ? exclusive : bound]: limit }
 }
 
-// As openapi-typescript reads `nullable`: null is allowed in addition to everything else the schema allows.
+// Reads `nullable` as openapi-typescript does: null is allowed besides everything else that the schema
+// allows.
 function withNull(schema: Node, finish: (schema: Node) => Node): Node {
   if (typeof schema.nullable !== 'boolean') return finish(schema)
   const { nullable, ...others } = schema
@@ -150,7 +151,7 @@ function withNull(schema: Node, finish: (schema: Node) => Node): Node {
   })
 }
 
-// Keywords that apply to the value whether it is null or not.
+// These keywords apply to the value whether it is null or not.
 const annotations = ['default', 'readOnly', 'writeOnly', 'deprecated']
 
 function orNull(schema: Node): Node {

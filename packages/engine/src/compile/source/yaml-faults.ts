@@ -1,5 +1,5 @@
-// What is wrong with a text of YAML, in the words of those who write contracts. The parser tells it in those
-// of its grammar, and often at the place where it gave up, far behind the slip.
+// Tells what is wrong with a YAML text in the words of those who write contracts. The parser uses the words
+// of its grammar, and often reports the place where it gave up, far behind the mistake.
 
 import {
   type Document,
@@ -15,14 +15,15 @@ import {
 } from 'yaml'
 import { isMerge } from './yaml-merges.js'
 
-/** A sentence, and where in the text it holds. */
+/** A sentence, and its place in the text. */
 export interface Fault {
   readonly text: string
   readonly offset: number
 }
 
 /**
- * The faults of a parsed text. What follows one of the syntax may follow from it: then it is the first alone.
+ * Returns the faults of a parsed text. Faults after the first may be its consequences, so a fault of the
+ * syntax is returned alone.
  */
 export function faultsOf(parsed: Document.Parsed, text: string): readonly Fault[] {
   const tags = parsed.warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED')
@@ -39,7 +40,7 @@ export function faultsOf(parsed: Document.Parsed, text: string): readonly Fault[
 
 const independent: ReadonlySet<ErrorCode> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED'])
 
-// The parser tells these when it makes a value of the text, and not where.
+// The parser reports these only when it makes a value of the text, and without a place.
 function valueFaults(parsed: Document.Parsed): Fault[] {
   const found: Fault[] = []
   const add = (text: string, node: unknown) => {
@@ -118,7 +119,8 @@ const tellers: Partial<Record<ErrorCode, (slip: Slip) => Fault>> = {
 
 const shownMax = 40
 
-// The value of `a: b` has a colon of its own, or a deeper line behind it.
+// The parser takes `a: b` for a nested mapping: the value after it contains a colon, or the next line is
+// deeper.
 function nested({ text, offset }: Slip): Fault {
   const rest = lineFrom(text, offset)
   if (/:(?:\s|$)/.test(rest))
@@ -150,7 +152,7 @@ function openBracket({ message, text, parsed, offset }: Slip): Fault | undefined
       text: 'the indentation is wrong: what is in braces or brackets is deeper than their line',
       offset,
     }
-  // `{ $ref: #/a }` is often what has lost it.
+  // A value such as `{ $ref: #/a }` often loses its bracket to a comment.
   const isCut = /\s#/.test(lineFrom(text, at))
   const hint = isCut ? ' (what follows a blank and # is a comment: it needs quotes)' : ''
   return { text: `the ${begin} that begins here is not closed${hint}`, offset: at }
@@ -166,7 +168,7 @@ function lastOpen(parsed: Document.Parsed, text: string, begin: string, end: str
   return at
 }
 
-// `Missing closing 'quote`, at the end of what it has taken for the text.
+// The parser reports a missing quotation mark at the end of the text that it has read.
 function missing(slip: Slip): Fault {
   const { message, text, offset, parsed } = slip
   const [, mark] = /closing (["'])/.exec(message) ?? []
@@ -187,7 +189,7 @@ function missing(slip: Slip): Fault {
   return { text: told, offset: afterBlank(text, offset) }
 }
 
-// The last text in quotes that begins before an offset.
+// Returns where the last quoted text before an offset begins.
 function quoteBefore(parsed: Document.Parsed, offset: number): number {
   let begin = offset
   visit(parsed, (_, node) => {

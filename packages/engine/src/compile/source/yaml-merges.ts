@@ -1,13 +1,13 @@
-// `<<` of YAML 1.1, a merge, is a name like any other in 1.2, which OpenAPI uses. Authors of contracts write
-// it before what has an anchor; libraries write a property of that name in the same way, before its own
-// value.
+// `<<` is a merge in YAML 1.1, and a name like any other in YAML 1.2, which OpenAPI uses. Authors of
+// contracts write it before an alias or an anchor; libraries write a property called `<<` in the same way,
+// before its own value.
 
 import { type Document, isAlias, isMap, isScalar, isSeq, Scalar, visit } from 'yaml'
 
-/** In YAML, the tag of a merge: some tools write `!!merge <<: *anchor`. */
+/** The tag of a merge in YAML: some tools write `!!merge <<: *anchor`. */
 export const mergeTag = 'tag:yaml.org,2002:merge'
 
-/** Makes each `<<` of a document that merges nothing a name. */
+/** Turns each `<<` of a document that merges nothing into a name. */
 export function nameUnmerged(document: Document.Parsed): void {
   visit(document, {
     Pair(_, pair) {
@@ -18,7 +18,7 @@ export function nameUnmerged(document: Document.Parsed): void {
   })
 }
 
-/** Whether a key merges: the parser makes it a symbol. */
+/** True if a key merges: the parser has made it a symbol. */
 export function isMerge(key: unknown): key is Scalar {
   return isScalar(key) && typeof key.value === 'symbol'
 }
