@@ -9,7 +9,7 @@ interface Rules {
   readonly maxLength?: number
 }
 
-/** What is wrong with bytes; undefined if nothing is. */
+/** Returns what is wrong with bytes; undefined if nothing is. */
 export function problemWithBytes(
   data: unknown,
   { minLength = 0, maxLength = Number.POSITIVE_INFINITY }: Rules,
@@ -21,7 +21,7 @@ export function problemWithBytes(
   return length > maxLength ? `must have at most ${maxLength} bytes` : undefined
 }
 
-/** A schema with `bytes` instead of `type: string`, also in its items and alternatives. */
+/** Returns a schema with `bytes` instead of `type: string`, also in its items and alternatives. */
 export function withBytes<Each extends AnySchema>(schema: Each): Each {
   return mapSchemas(schema, (each) => {
     const { type = 'string', minLength, maxLength, ...others } = each

@@ -1,22 +1,22 @@
-// Equality of values in JSON Schema (Core 2020-12, section 4.2.2): without the order of fields, and whether
-// an integer is a number or a bigint. Equal values have a text in common, so that one is found among many by
-// a look-up: comparing it with each would multiply what a caller sends by what a schema lists.
+// Equality of values in JSON Schema (Core 2020-12, section 4.2.2): the order of fields does not matter, nor
+// whether an integer is a number or a bigint. Equal values have the same text, so a look-up finds a value
+// among many. Comparing it with each would multiply what a caller sends by what a schema lists.
 
 import { narrowed } from '../lib/exact-number.js'
 import { judgedTogether, stepsOfText, takeSteps } from './steps.js'
 
-// The text that is the same for equal values; undefined if it is longer than `max` characters.
+// Returns a text that is the same for equal values; undefined if it is longer than `max` characters.
 function canonicalText(value: unknown, max = Number.POSITIVE_INFINITY): string | undefined {
   const limit = { left: max }
   const text = boundedText(value, limit)
   return limit.left < 0 ? undefined : text
 }
 
-/** Returns whether a value is equal to one of these. */
+/** Returns a function that is true of a value equal to one of these. */
 export function isAmong(values: readonly unknown[]): (value: unknown) => boolean {
   const scalars = new Set(values.filter((each) => !isStructure(each)).map(comparable))
   const texts = new Set(values.filter(isStructure).map((each) => canonicalText(each)))
-  // The separators are counted apart: at most as many again.
+  // Twice the length: commas and brackets are counted separately, and are at most as many again.
   const longest = 2 * Math.max(0, ...[...texts].map((each) => each?.length ?? 0))
   return (value) => {
     if (!isStructure(value)) return scalars.has(comparable(value))
@@ -25,13 +25,13 @@ export function isAmong(values: readonly unknown[]): (value: unknown) => boolean
   }
 }
 
-/** A scalar that is the same for equal ones: an integer may be a number or a bigint. */
+/** Returns a scalar that is the same for equal ones: an integer may be a number or a bigint. */
 export function comparable(value: unknown): unknown {
   if (typeof value === 'bigint') return narrowed(value)
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(value as number) : value
 }
 
-/** Returns a text of a value, which is the same for equal ones among those that are judged together. */
+/** Returns a text of a value. Among values that are judged together, equal ones have the same text. */
 export function identityOf(value: unknown): string {
   takeSteps(typeof value === 'string' ? stepsOfText(value) : 1)
   if (!isStructure(value) || value instanceof Uint8Array) return scalarText(value)
@@ -41,7 +41,7 @@ export function identityOf(value: unknown): string {
   return id
 }
 
-/** The index of the first item that is equal to one before it. */
+/** Returns the index of the first item that is equal to an earlier one. */
 export function duplicateIn(items: readonly unknown[]): number | undefined {
   if (items.length < 2) return undefined
   const seen = new Set<string>()
@@ -53,7 +53,7 @@ export function duplicateIn(items: readonly unknown[]): number | undefined {
   return undefined
 }
 
-/** Of structures, so that each is looked at once, however many are around it. */
+/** The texts of objects and arrays, so that each is looked at once, however many contain it. */
 interface Identities {
   readonly texts: Map<string, string>
   readonly known: Map<object, string>
@@ -76,7 +76,7 @@ function structureText(value: object): string {
 
 type Fields = Readonly<Record<string, unknown>>
 
-// Without those that are absent.
+// Skips fields that are undefined, because they count as absent.
 function namesOf(value: object): string[] {
   return Object.keys(value)
     .filter((name) => (value as Fields)[name] !== undefined)
@@ -87,9 +87,7 @@ function isStructure(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/**
- * How many characters may still be written. Below 0, the text is too long, and the rest of it is left out.
- */
+/** How many characters may still be written. Below 0, the text is too long, and its rest is left out. */
 interface Limit {
   left: number
 }
@@ -105,7 +103,7 @@ function boundedText(value: unknown, limit: Limit): string {
 }
 
 function listOf<Each>(all: readonly Each[], text: (each: Each) => string, limit: Limit): string {
-  limit.left -= all.length + 1 // what is around and between them
+  limit.left -= all.length + 1 // the brackets and commas
   const texts: string[] = []
   for (const each of all) {
     if (limit.left < 0) break
@@ -120,8 +118,8 @@ function written(text: string, limit: Limit): string {
   return text
 }
 
-// No number is written as its digits alone: V8 takes such a text for an index, whose hash anybody can
-// compute, so that a caller could make all of them collide.
+// A number gets a letter before its digits: V8 takes a text of digits for an index, whose hash anybody can
+// compute, so a caller could make the hashes of all items collide.
 function scalarText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (value instanceof Uint8Array) return `b${Buffer.from(value).toString('base64')}`

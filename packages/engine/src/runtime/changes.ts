@@ -1,7 +1,7 @@
-// A value is judged as it was sent, and only then changed: integers of 64 bits become bigints, texts of
-// parameters what their schemas say, and absent properties get their defaults. What is to be changed is noted
-// in a list while a value is judged. An alternative that does not match takes back what it noted. Validation
-// is synchronous, so that all validators can share the list.
+// A value is judged as it was sent, and changed only once it is valid: 64-bit integers become bigints, texts
+// of parameters become the types in their schemas, and absent properties get their defaults. While a value is
+// judged, its changes are noted in a list. An alternative that does not match takes back its notes.
+// Validation is synchronous, so all validators can share the list.
 
 import type { ValidateFunction } from 'ajv'
 import { count, freeSteps, isOutOfSteps, nothing, stepsOfNote, takeSteps, tooComplex } from './steps.js'
@@ -9,7 +9,7 @@ import { count, freeSteps, isOutOfSteps, nothing, stepsOfNote, takeSteps, tooCom
 /** An object or an array. */
 export type Container = Record<string | number, unknown>
 
-/** A property that has a default, or whose schema would change one that another schema has. */
+/** A property that has a default, or whose schema would change a default from another schema. */
 export interface Property {
   readonly name: string
   readonly default: unknown
@@ -17,14 +17,14 @@ export interface Property {
   readonly change: ((object: Container, name: string) => void) | undefined
 }
 
-/** What a value at a place becomes. There may be as many as a body has numbers, so each is small. */
+/** The new value of a place. There may be one for each number of a body, so each is small. */
 interface Conversion {
   readonly kind: 'conversion'
   readonly parent: Container
   readonly property: string | number
   readonly given: unknown
   readonly value: unknown
-  /** Whether it is made only if no other schema has converted the value. */
+  /** True if a conversion of the same value by any other schema takes its place. */
   readonly isWeak: boolean
 }
 
@@ -34,10 +34,10 @@ type Change =
   | { readonly kind: 'undo'; readonly undo: () => void }
   | { readonly kind: 'excuse' }
 
-// Of the validation that runs: whatever begins one in another ends it first, and each leaves the lists as
-// they were, also when it throws.
+// The list belongs to the validation that runs. A validation within another one ends first, and leaves both
+// lists as it found them, also when it throws.
 const changes: Change[] = []
-// Where in the list there are excuses.
+// Where the excuses are in the list.
 const excuses: number[] = []
 
 /** Notes a conversion. */
@@ -46,13 +46,13 @@ export function noteConversion(conversion: Conversion): void {
   changes.push(conversion)
 }
 
-/** Notes how to undo what is only of use while the value is judged. */
+/** Notes how to undo something that is only of use while the value is judged. */
 export function noteUndo(undo: () => void): void {
   takeSteps(stepsOfNote)
   changes.push({ kind: 'undo', undo })
 }
 
-/** Notes an object that lacks some of these properties. */
+/** Notes an object if it lacks one of these properties. */
 export function noteAbsent(object: Container, properties: readonly Property[]): void {
   if (properties.every(({ name }) => has(object, name))) return
   takeSteps(stepsOfNote)
@@ -66,22 +66,22 @@ export function noteExcuse(object: Container, names: readonly string[]): void {
   changes.push({ kind: 'excuse' })
 }
 
-/** Whether an object has a property of its own. One that is undefined counts as absent. */
+/** True if an object has the property itself. A property that is undefined counts as absent. */
 export function has(object: Container, name: string): boolean {
   return Object.hasOwn(object, name) && object[name] !== undefined
 }
 
-/** Where the list ends now. */
+/** Returns the present length of the list. */
 export function changesNoted(): number {
   return changes.length
 }
 
-/** Whether nothing has been excused since the list ended there. */
+/** True if nothing has been excused since the list had this length. */
 export function isUnexcused(since: number): boolean {
   return (excuses.at(-1) ?? -1) < since
 }
 
-/** Takes back what was noted since the list ended at `from`. */
+/** Takes back what was noted since the list had the length `from`. */
 export function undoChanges(from: number): void {
   while (changes.length > from) {
     const change = changes.pop()
@@ -90,7 +90,7 @@ export function undoChanges(from: number): void {
   while (!isUnexcused(from)) excuses.pop()
 }
 
-/** Takes back what was noted since the list ended at `from`, but not what since `to`. */
+/** Takes back what was noted since the list had the length `from` and before it had the length `to`. */
 export function undoChangesUntil(from: number, to: number): void {
   const kept = changes.splice(to)
   const excused: number[] = []
@@ -101,11 +101,12 @@ export function undoChangesUntil(from: number, to: number): void {
 }
 
 /**
- * A validator that judges a value in a bounded number of steps, and changes it if it is valid.
- * @param stepsOfSchemas the steps that all schemas take which may apply to a part of it
+ * Returns a validator that judges a value in a bounded number of steps, and changes it if it is valid.
+ * @param stepsOfSchemas returns the steps that all schemas take which may apply to a part of the value
  */
 export function changing(validate: ValidateFunction, stepsOfSchemas: () => number): ValidateFunction {
-  // Another value may be judged meanwhile, as is what made this one: its count goes on where it was.
+  // This validation may run within another one, of another value. Afterwards, the count of the outer one goes
+  // on where it was.
   const judgeInSteps: typeof judge = (data, context) => {
     const { left, value, stepsOfSchemas: ofOuter, isExtended } = count
     count.left = freeSteps
@@ -135,15 +136,15 @@ export function changing(validate: ValidateFunction, stepsOfSchemas: () => numbe
       if (isValid && changes.length > start) make(start)
       return isValid
     } finally {
-      if (changes.length > start) undoChanges(start) // also if the steps have ended
+      if (changes.length > start) undoChanges(start) // also if the value ran out of steps
     }
   }
   const changing = Object.assign(judge as ValidateFunction, validate)
   return changing
 }
 
-// Defaults last, because a converted value may be one that an object has. They are changed by every schema of
-// the property, as they would be if they had been sent.
+// Defaults come last, because a converted value may contain an object that needs them. Every schema of the
+// property changes a default as it would change a value that was sent.
 function make(from: number): void {
   const gaps: { readonly object: Container; readonly property: Property }[] = []
   for (let i = from, end = changes.length; i < end; i++) {

@@ -1,5 +1,6 @@
-// Which alternatives of an `anyOf` or `oneOf` a value can match: by the discriminator, or by the type of the
-// value and a property of which each alternative allows other values, as a discriminator would name it.
+// Finds the alternatives of an `anyOf` or `oneOf` that a value can match: by the discriminator, or else by
+// the type of the value and a property whose allowed values differ in each alternative, as a discriminator
+// would name it.
 
 import type { Schema } from '../document/contract.js'
 import { type AnySchema, extendedBy, isNode } from '../document/keywords.js'
@@ -7,20 +8,20 @@ import { comparable } from './canonical.js'
 import type { Resolve } from './references.js'
 
 export interface Choice {
-  /** Whether no value has two candidates. */
+  /** True if no value has two candidates. */
   readonly isSure: boolean
-  /** The alternatives that a value can match, by their indexes. */
+  /** Returns the alternatives that a value can match, by their indexes. */
   candidatesOf(value: unknown): readonly number[]
-  /** The alternatives that values of a kind can match, and whether each such value can match one at most. */
+  /** Returns the alternatives that values of a kind can match, and whether each value matches one at most. */
   among(kind: ValueKind): { readonly candidates: readonly number[]; readonly areExclusive: boolean }
   /**
-   * The alternative that a value names by a property, or why it names none. Undefined if it has no such
-   * property.
+   * Returns the alternative that a property of the value names, or why it names none. Undefined if no
+   * property tells the alternatives apart.
    */
   namedBy(value: unknown): number | TagFault | undefined
 }
 
-/** The params of an error. */
+/** The params of an error about a property that names an alternative. */
 export interface TagFault {
   readonly tag: 'no object' | 'missing' | 'unknown'
   readonly property: string
@@ -28,8 +29,8 @@ export interface TagFault {
 }
 
 /**
- * The choice among the alternatives of a schema.
- * @param isCoerced whether texts may become numbers, booleans and null
+ * Returns the choice among the alternatives of a schema.
+ * @param isCoerced true if texts may become numbers, booleans and null
  */
 export function choiceOf(schema: Schema, keyword: string, resolve: Resolve, isCoerced: boolean): Choice {
   const alternatives = schema[keyword] as readonly AnySchema[]
@@ -67,12 +68,12 @@ function faultOf(
   return { tag: value[property] === undefined ? 'missing' : 'unknown', property, allowed }
 }
 
-// Numbers and booleans by their text, as in a mapping; the alternative checks their type.
+// Compares numbers and booleans by their text, as `mapping` does. The alternative itself checks the type.
 function tagText(tag: unknown): string {
   return ['string', 'number', 'bigint', 'boolean'].includes(typeof tag) ? `${tag}` : ''
 }
 
-/** Of values. */
+/** Kinds of values. */
 export type ValueKind = 'object' | 'array' | 'null' | 'scalar'
 const kinds: readonly ValueKind[] = ['object', 'array', 'null', 'scalar']
 
@@ -113,7 +114,7 @@ function choiceByValue(alternatives: readonly AnySchema[], resolve: Resolve, isC
   }
 }
 
-// By `type`, of the schema itself and its `allOf`; a schema without one allows any.
+// By the `type` of the schema itself and of its `allOf`; a schema without one allows any kind.
 function allowedKinds(schema: Schema, resolve: Resolve, isCoerced: boolean): ReadonlySet<ValueKind> {
   let allowed = new Set(kinds)
   for (const { type, exactNumber } of extendedBy(schema, resolve)) {
@@ -134,8 +135,8 @@ interface CandidatesOfObject {
   of(value: Readonly<Record<string, unknown>>): readonly number[]
 }
 
-// Those that allow the value of the property; without it, those that do not require it. Undefined if the
-// values cannot be compared by themselves.
+// Returns the alternatives that allow the value of the property; if the value lacks it, those that do not
+// require it. Undefined if the allowed values cannot be compared by a look-up.
 function candidatesByProperty(
   property: string,
   ofObjects: readonly number[],
@@ -173,13 +174,14 @@ function requires(schema: Schema, property: string, resolve: Resolve): boolean {
 
 interface Tags {
   readonly property: string
-  /** Per alternative; empty for `type: null`. */
+  /** The values of each alternative; empty for `type: null`. */
   readonly values: readonly (readonly string[])[]
-  /** The alternative of values without the property or with another value (`defaultMapping`), if any. */
+  /** The alternative of values whose property is absent or has another value (`defaultMapping`), if any. */
   readonly fallback: readonly number[]
 }
 
-// Undefined if a value maps to several alternatives or an alternative has no value: then all are validated.
+// Returns undefined if a value maps to several alternatives, or an alternative has no value. Then all
+// alternatives are validated.
 function tagsOf(
   { discriminator }: Schema,
   schemas: readonly AnySchema[],
@@ -223,7 +225,8 @@ interface Branch {
   readonly isDefault?: true
 }
 
-// From the discriminator's mapping, from the property's enum or const, or else the schema's name.
+// Returns the values from the discriminator's mapping, else from the property's enum or const, else the
+// schema's name.
 function valuesOf(
   schema: Schema,
   property: string,
@@ -242,7 +245,7 @@ interface DistinguishingProperty {
   readonly values: readonly unknown[]
 }
 
-// The property a discriminator would name: each alternative allows other values for it.
+// Finds the property that a discriminator would name: each alternative allows other values for it.
 function distinguishingProperty(
   schemas: readonly Schema[],
   resolve: Resolve,
@@ -262,8 +265,8 @@ function isOfObjects({ type, exactNumber }: Schema): boolean {
   return type === undefined ? exactNumber === undefined : [type].flat().includes('object')
 }
 
-// The values a schema allows for a property, by itself and its `allOf`: other parts of it may not apply.
-// Undefined for any.
+// Returns the values that a schema and its `allOf` allow for a property: other subschemas may not apply.
+// Undefined if any value is allowed.
 function allowedValues(schema: Schema, property: string, resolve: Resolve): readonly unknown[] | undefined {
   for (const { properties } of extendedBy(schema, resolve)) {
     const given = (properties as Record<string, Schema> | undefined)?.[property]

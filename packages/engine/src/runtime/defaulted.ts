@@ -1,21 +1,21 @@
-// Properties with a default: an absent one gets it once the value is valid. If such a property is also
-// required, its default excuses that it is absent: nothing else that is judged takes it for sent.
+// Properties with a default: an absent one gets its default once the value is valid. If it is also required,
+// the default excuses its absence; for all other keywords it stays absent.
 
 import type { ValidateFunction } from 'ajv'
 import type { Schema } from '../document/contract.js'
 import { type AnySchema, schemasIn } from '../document/keywords.js'
 import { noteAbsent, type Property } from './changes.js'
 
-/** The properties of schemas that one compiler compiles, and how it compiles another one. */
+/** What the functions of one compiler share. */
 export interface Defaulting {
-  /** The names of those that have a default in any of them. */
+  /** The names of all properties that have a default in any of its schemas. */
   readonly defaulted: Set<string>
   readonly compile: (schema: Schema) => ValidateFunction
 }
 
 /**
- * Returns a function that notes the properties that an object lacks and that may get a default. One without a
- * default matters only if another schema has one for its name, maybe one compiled later.
+ * Returns a function that notes the properties which an object lacks and which may get a default. A property
+ * without a default matters only if another schema, perhaps one compiled later, has a default for its name.
  */
 export function createNote(properties: Properties, { defaulted, compile }: Defaulting) {
   const changed = changedIn(properties).map(([name, schema]): Property => {
@@ -33,7 +33,7 @@ export function createNote(properties: Properties, { defaulted, compile }: Defau
 
 type Properties = Readonly<Record<string, AnySchema>>
 
-/** The properties that have a default, or whose schema would change one that another schema has. */
+/** Returns the properties that have a default, or whose schema would change a default from another schema. */
 export function changedIn(properties: Properties): [name: string, schema: Schema][] {
   return Object.entries(properties).flatMap(([name, schema]): [string, Schema][] => {
     if (typeof schema === 'boolean') return []
@@ -41,14 +41,14 @@ export function changedIn(properties: Properties): [name: string, schema: Schema
   })
 }
 
-/** Whether a schema may change a value. */
+/** True if a schema may change a value. */
 export function isChanging(schema: Schema): boolean {
   return schemasIn(schema).some((each) =>
     ['$ref', 'properties', 'exactNumber'].some((keyword) => each[keyword] !== undefined),
   )
 }
 
-// Compiled when it is needed first: a schema may contain itself.
+// Compiles the schema when it is first needed, because a schema may contain itself.
 function changeBy(schema: Schema, compile: Defaulting['compile']): Property['change'] {
   let validate: ValidateFunction | undefined
   return (object, name) => {
@@ -59,7 +59,7 @@ function changeBy(schema: Schema, compile: Defaulting['compile']): Property['cha
   }
 }
 
-/** The schema of what holds a value, in which the value is changed. */
+/** Returns the schema of an object that holds a value. A validator changes a value within such an object. */
 export function inHolder(schema: Schema): Schema {
   return { properties: { value: schema } }
 }

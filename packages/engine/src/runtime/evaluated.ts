@@ -1,6 +1,7 @@
-// What schemas evaluate of a value, for `unevaluatedProperties` and `unevaluatedItems` (JSON Schema Core
-// 2020-12, section 11; evaluated-keywords.ts): each schema that is asked notes for its value what it
-// evaluates; an alternative or condition that fails takes that back. So the cost is linear in the value.
+// Finds what schemas evaluate of a value, for `unevaluatedProperties` and `unevaluatedItems` (JSON Schema
+// Core 2020-12, section 11; evaluated-keywords.ts). Each schema that is asked notes for its value what it
+// evaluates. An alternative or a condition that fails takes back its notes. So the cost is linear in the size
+// of the value.
 
 import type { Schema } from '../document/contract.js'
 import { toRegExp } from '../document/patterns.js'
@@ -10,24 +11,25 @@ import { once } from './once.js'
 /** What a schema evaluates of a value. */
 interface Evaluated {
   readonly property: (name: string) => boolean
-  /** How many items it evaluates, from the first one on, and which others. */
+  /** How many items it evaluates, from the first one on; `items` has the others. */
   readonly length: number
   readonly items?: ReadonlySet<number>
 }
 
-// Of the values that are being judged.
+// The notes about the values that are being judged.
 const evaluated = new WeakMap<object, Evaluated[]>()
 
 function note(value: unknown, by: Evaluated): void {
   if (typeof value !== 'object' || value === null) return
   const all = evaluated.get(value) ?? []
   evaluated.set(value, all)
-  noteUndo(() => void all.splice(all.lastIndexOf(by), 1)) // which throws if the steps end
+  // before `push`: noteUndo throws if the steps have run out
+  noteUndo(() => void all.splice(all.lastIndexOf(by), 1))
   all.push(by)
 }
 
-// What a schema evaluates by its own keywords, and with what it asks for, which is what schemas around it
-// see.
+// `own`: what a schema evaluates without its `unevaluated…` keywords. `whole`: what it evaluates with them,
+// as the schemas around it see it.
 const evaluationsOf = once((schema: Schema) => {
   const { unevaluatedProperties: _, unevaluatedItems: __, ...own } = schema
   return { own: evaluatedBy(own), whole: evaluatedBy(schema) }
@@ -37,19 +39,19 @@ function evaluatedBy(schema: Schema): Evaluated {
   return { property: evaluatesProperty(schema), length: evaluatedLength(schema) }
 }
 
-/** Whether a schema evaluates a property, by itself. */
+/** Returns a function that is true of the properties that a schema itself evaluates. */
 export function evaluatesProperty(schema: Schema): (name: string) => boolean {
   const { additionalProperties, unevaluatedProperties = additionalProperties } = schema
   return unevaluatedProperties === undefined ? declares(schema) : () => true
 }
 
-/** Whether a schema has a property, or a pattern for its name. */
+/** True if a schema declares a property by its name or by a pattern. */
 export const declares = once(({ properties = {}, patternProperties = {} }): ((name: string) => boolean) => {
   const patterns = Object.keys(patternProperties as object).map((each) => toRegExp(each, 'u'))
   return (name) => Object.hasOwn(properties as object, name) || patterns.some((each) => each.test(name))
 })
 
-/** How many items of an array a schema evaluates, by itself and without `contains`. */
+/** Returns how many items of an array a schema itself evaluates, without `contains`. */
 export function evaluatedLength({ prefixItems = [], items, unevaluatedItems = items }: Schema): number {
   return unevaluatedItems === undefined
     ? (prefixItems as readonly unknown[]).length
@@ -62,14 +64,14 @@ export function createNoteEvaluated(schema: Schema): (value: unknown) => void {
   return (value) => note(value, whole)
 }
 
-// What has been noted since the schema itself, by those it applies to the same value.
+// Returns what was noted after the note of the schema itself: by schemas that it applies to the same value.
 function evaluatedIn(schema: Schema, value: object): Evaluated[] {
   const { own, whole } = evaluationsOf(schema)
   const all = evaluated.get(value) ?? []
   return [own, ...all.slice(all.lastIndexOf(whole) + 1)]
 }
 
-/** Returns a function of an object: the names of its properties that nothing evaluates. */
+/** Returns a function that lists the unevaluated properties of an object. */
 export function createOtherProperties(schema: Schema): (value: object) => string[] {
   return (value) => {
     const by = evaluatedIn(schema, value)
@@ -77,7 +79,7 @@ export function createOtherProperties(schema: Schema): (value: object) => string
   }
 }
 
-/** Returns a function of an array: the indexes of its items that nothing evaluates. */
+/** Returns a function that lists the indexes of the unevaluated items of an array. */
 export function createOtherItems(schema: Schema): (value: readonly unknown[]) => number[] {
   return (value) => {
     const by = evaluatedIn(schema, value)
@@ -88,7 +90,7 @@ export function createOtherItems(schema: Schema): (value: readonly unknown[]) =>
   }
 }
 
-/** Notes the items that a `contains` evaluates, which are to be added. */
+/** Makes a note for the items that a `contains` evaluates, and returns their Set for the caller to fill. */
 export function noteMatching(value: readonly unknown[]): Set<number> {
   const items = new Set<number>()
   note(value, { property: () => false, length: 0, items })

@@ -1,6 +1,6 @@
-// What the `exactNumber` keyword says (exact-number-keyword.ts): `type` and its assertions for numbers, with
-// bigint support. Ajv's own keywords do not support bigint, so that an id beyond 2^53 would name the wrong
-// resource, and its coercion reads `0x10` as 16. Every schema the server compiles uses this keyword instead.
+// Judges numbers by the `exactNumber` keyword (exact-number-keyword.ts): `type` and its assertions for
+// numbers, with bigints. Ajv's own keywords do not support bigint, and its coercion reads `0x10` as 16, so
+// every schema that the server compiles uses this keyword instead.
 
 import { exactNumber, integerRange, isBig, isKeptByDouble, isMultipleOf } from '../lib/exact-number.js'
 import { isAmong } from './canonical.js'
@@ -9,9 +9,9 @@ import { type Container, noteConversion } from './changes.js'
 /** `text` reads numbers from strings (parameters), `json` converts JSON numbers, `check` only validates. */
 export type NumberMode = 'text' | 'json' | 'check'
 
-/** What the keyword says. */
+/** The value of the keyword. */
 export interface Rules {
-  /** Empty for any type. */
+  /** Empty if any type is allowed. */
   readonly types: readonly string[]
   readonly format?: string
   readonly minimum?: number | bigint
@@ -21,7 +21,7 @@ export interface Rules {
   readonly multipleOf?: number | bigint
   readonly enum?: readonly unknown[]
   readonly const?: unknown
-  /** In `not`, `if` or `contains`, which must not change the value. */
+  /** True in a condition, such as `not`, `if` or `contains`, which must not change the value. */
   readonly isCondition?: boolean
 }
 
@@ -35,7 +35,7 @@ export function valueTypes(value: unknown): string[] {
   return ['number', 'bigint'].includes(typeof value) ? ['integer', 'number'] : [typeof value]
 }
 
-/** Whether values are written as `true`, `false` or nothing. */
+/** True if a schema's values are booleans or null, which are written as `true`, `false` or nothing. */
 export function isOfWords(
   { enum: values = [], const: value }: { readonly enum?: unknown; readonly const?: unknown },
   types: readonly string[],
@@ -50,12 +50,18 @@ interface Judge {
   messageOf(data: unknown): string
 }
 
-/** Whether the rules allow a value. If they do, and its place is given, a conversion of it is noted. */
+/**
+ * Returns a function that is true of a value which the rules allow. If it is given the value's place, it
+ * notes a conversion.
+ */
 export function createAllows(rules: Rules, mode: NumberMode): Judge['allows'] {
   return createJudge(rules, mode).allows
 }
 
-/** Of a value that the rules refuse. Most services never need it. */
+/**
+ * Returns a function that writes the message for a value which the rules refuse. Most services never need it,
+ * so its judge is created at the first call.
+ */
 export function createMessage(rules: Rules, mode: NumberMode): Judge['messageOf'] {
   let judge: Judge | undefined
   return (data) => {
@@ -99,25 +105,31 @@ function fromText(text: string, { types, ...rules }: Rules): unknown {
   return numberFromText(text, types)
 }
 
-/** A JSON number of one of the types; any other text, or a number that a double would round, unchanged. */
+/**
+ * Returns the number if the text is a JSON number of one of the types. Returns any other text unchanged, and
+ * also a number that a double would round.
+ */
 export function numberFromText(text: string, types: readonly string[]): bigint | number | string {
   if (/^-?(0|[1-9]\d*)$/.test(text)) return text.length <= digitsMax ? exactNumber(text) : text
   return types.includes('number') && numeral.test(text) && isKeptByDouble(text) ? Number(text) : text
 }
 
-// More are out of every range, and reading them takes longer than they are long.
+// Longer numbers are out of every range. The time to read one grows faster than its length.
 const digitsMax = 10_000
 
 const numeral = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
-/** What is wrong with a value, in words that are made only if they are read; undefined if nothing is. */
+/**
+ * What is wrong with a value: a function that writes the sentence only if it is needed; undefined if nothing
+ * is wrong.
+ */
 type Problem = (() => string) | undefined
 
 function createProblem(rules: Rules): (value: unknown) => Problem {
   const boundOf = createBoundProblem(rules)
   const typeOf = createTypeProblem(rules)
   const listOf = createValueProblem(rules)
-  // The schema's bounds first: they are narrower than those of the format.
+  // The schema's bounds come first: they are narrower than those of the format.
   return (value) => (isNumber(value) ? boundOf(value) : undefined) ?? typeOf(value) ?? listOf(value)
 }
 
@@ -125,7 +137,7 @@ function createValueProblem({ const: only, enum: allowed }: Rules): (value: unkn
   const values = allowed ?? (only === undefined ? undefined : [only])
   if (values === undefined) return () => undefined
   const isAllowed = isAmong(values)
-  let text: string | undefined // of up to thousands of values
+  let text: string | undefined // written once: there may be thousands of values
   const describe = () => {
     text ??= `must be ${values.length > 1 ? 'one of: ' : ''}${values.map(shown).join(', ')}`
     return text
@@ -151,7 +163,7 @@ function createTypeProblem({ types, format = '' }: Rules): (value: unknown) => P
   return (value) => {
     if (isOfNumbers && isNumber(value)) {
       if (format === 'float' && !isInRangeOfFloat(Number(value))) return describeFloat
-      // A number has the digits of its double already.
+      // A number has already been rounded to its double.
       return typeof value === 'number' || isKeptByDouble(String(value)) ? undefined : describeKept
     }
     if (isOfIntegers && isInteger(value)) return isOutside(value) ? describeRange : undefined
@@ -161,7 +173,8 @@ function createTypeProblem({ types, format = '' }: Rules): (value: unknown) => P
   }
 }
 
-// PostgreSQL's real takes neither infinity for a large number nor zero for a small one.
+// PostgreSQL's `real` refuses a number so large that it would become infinity, or so small that it would
+// become zero.
 function isInRangeOfFloat(value: number): boolean {
   const float = Math.fround(value)
   return Number.isFinite(float) && (float !== 0 || value === 0)
@@ -170,7 +183,7 @@ function isInRangeOfFloat(value: number): boolean {
 const describeFloat = () => 'must be a number in the range of a float, such as 1.5'
 const describeKept = () => 'must be a number that a double represents exactly'
 
-// A text that numberFromText has not converted.
+// True of a text that `numberFromText` left unchanged because a double would round it.
 function isRoundedText(value: unknown): boolean {
   return typeof value === 'string' && numeral.test(value) && !isKeptByDouble(value)
 }
@@ -207,7 +220,7 @@ function isInteger(value: unknown): value is bigint | number {
   return typeof value === 'bigint' || Number.isSafeInteger(value)
 }
 
-/** Whether a value is a number of either kind. */
+/** True if a value is a number or a bigint. */
 export function isNumber(value: unknown): value is bigint | number {
   return typeof value === 'bigint' || Number.isFinite(value)
 }

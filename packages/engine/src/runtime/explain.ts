@@ -1,8 +1,8 @@
-// Explains why a schema has refused a value: an error for each thing that is wrong, in Ajv's form. Ajv could,
-// with `allErrors`, but its page on security advises servers against that: errors are copied at each level,
-// and each alternative of a recursive schema is followed to its end. Here errors and steps are bounded, and
-// of alternatives that a property tells apart one is followed. Ajv still judges each assertion, such as
-// `minLength`: this leads the parts of a value to the schemas that apply to them.
+// Explains why a schema has refused a value: lists an error in Ajv's form for each thing that is wrong. Ajv
+// itself could, with `allErrors`, but its page on security advises servers against that: it copies errors at
+// each level, and follows each alternative of a recursive schema to its end. Here errors and steps are
+// bounded, and of alternatives that a property tells apart only one is followed. Ajv still judges each
+// assertion, such as `minLength`; this module finds the schemas that apply to each part of the value.
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Schema } from '../document/contract.js'
@@ -25,27 +25,28 @@ import { compileOnce, once } from './once.js'
 import { type Added, resolveIn } from './references.js'
 import { isOutOfSteps, isTooComplex, judgeTogether } from './steps.js'
 
-/** Of one value; the first `shownMax` are told. */
+/** How many errors are looked for in one value; messages show the first `shownMax`. */
 export const errorsMax = 1000
 
-// Of an alternative of an alternative: three are told, and that there are more.
+// How many errors are looked for in an alternative of an alternative: messages show three, and say that there
+// are more.
 const nestedMax = 4
 
 // A step applies a schema to a part of the value. A body of 64 kB can have 32,000 parts.
 const stepsMax = 100_000
 
-/** Options of an Ajv that reports every error, and the schema and value of each. */
+/** Options of an Ajv that reports every error, with its schema and value. */
 export const everyError = { allErrors: true, verbose: true } as const
 
 /**
- * Returns the errors of a value, which it does not change. None if the value is valid, or if the steps end
- * before the first error.
+ * Returns the errors of a value, and does not change it. Returns none if the value is valid, or if the steps
+ * run out before the first error.
  */
 export type Explain = (schema: AnySchema, value: unknown) => ErrorObject[]
 
 /**
- * Adds the explanation to a compiled schema. If the steps end before the first error, it is the one that the
- * schema itself has found.
+ * Adds `explain` to a compiled schema. If the steps run out before the first error, `explain` returns the
+ * error that the schema itself has found.
  */
 export function explaining(validate: ValidateFunction, explain: Explain): Validator {
   return Object.assign(validate, {
@@ -58,19 +59,19 @@ export function explaining(validate: ValidateFunction, explain: Explain): Valida
   })
 }
 
-/** Of an Ajv: the schemas that were added to it, and its keywords. */
+/** The parts of an Ajv that are used here: the schemas that were added to it, and its keywords. */
 export interface Known extends Added {
   readonly RULES: { readonly all: Readonly<Record<string, unknown>> }
 }
 
-/** Compiles the assertions of a schema, by an Ajv with the same options and all errors. */
+/** Compiles the assertions of a schema: an Ajv with the same options that reports all errors. */
 export interface Assertions {
   compile(schema: Schema): ValidateFunction
 }
 
-/** @param ajv the one that has compiled the schemas */
+/** @param ajv the Ajv that has compiled the schemas */
 export function createExplain(ajv: Known, mode: NumberMode, createAssertions: () => Assertions): Explain {
-  let explainers: Explainers | undefined // most services never need them
+  let explainers: Explainers | undefined // created for the first explanation: most services never need them
   return (schema, value) => {
     explainers ??= createExplainers(ajv, mode, createAssertions())
     const limits = { max: errorsMax, told: shownMax, depth: 0 }
@@ -92,18 +93,21 @@ export function createExplain(ajv: Known, mode: NumberMode, createAssertions: ()
 
 const outOfSteps = new Error('out of steps')
 
-/** The errors that were found in a value, or in it by one of its alternatives. */
+/** The errors found in a value, or in one alternative for it. */
 interface Gathered {
   readonly errors: ErrorObject[]
   readonly max: number
-  /** How many are told: behind them, one of alternatives says that none matches, and not why. */
+  /**
+   * How many errors are told. After those, an error of `anyOf` or `oneOf` only says that no alternative
+   * matches, not why.
+   */
   readonly told: number
-  /** What of alternatives is told at places of its own. */
+  /** How many further sentences the errors of alternatives add, at places of their own. */
   alsoTold: number
-  /** Of how many alternatives it is a part. */
+  /** How many alternatives it is within. */
   readonly depth: number
   readonly explainers: Explainers
-  /** Steps, and required properties that are absent and have a default. */
+  /** The steps taken, and how many times a required property was absent but has a default. */
   readonly spent: { steps: number; excuses: number }
 }
 
@@ -117,13 +121,13 @@ function isFull({ errors, max }: Gathered): boolean {
 
 /** How to apply a schema. */
 interface Explainer {
-  /** By the assertions of the schema itself. */
+  /** Returns the errors of the schema's own assertions. */
   readonly errorsOf: ((value: unknown) => readonly ErrorObject[]) | undefined
   readonly applicators: readonly Applicator[]
 }
 
 interface Explainers {
-  /** Whether values are texts, which may be meant to have another type. */
+  /** True if values are texts, which may be meant to have another type. */
   readonly areTexts: boolean
   of(schema: Schema): Explainer
   targetOf(ref: string): AnySchema
@@ -150,9 +154,7 @@ function createExplainers(ajv: Known, mode: NumberMode, assertions: Assertions):
   }
 }
 
-/**
- * What of a schema says something of a value by itself, without its subschemas; undefined if nothing does.
- */
+/** Returns the keywords of a schema that judge a value without subschemas; undefined if it has none. */
 export function assertionsOf(schema: Schema, { RULES }: Pick<Known, 'RULES'>): Schema | undefined {
   const own = Object.entries(schema).filter(
     ([key]) =>
@@ -193,7 +195,7 @@ function add({ errors }: Gathered, { keyword, schema, value, at, params = {} }: 
   errors.push({ keyword, instancePath: at, schemaPath: '', params, parentSchema: schema, data: value })
 }
 
-/** Of one alternative, or a name: by themselves, so that the errors of others do not count. */
+/** Returns the errors of one alternative or of a property's name, in a list of their own. */
 function errorsOf(
   schema: AnySchema,
   value: unknown,
@@ -206,7 +208,7 @@ function errorsOf(
   return inner.errors
 }
 
-/** Whether there is an error is all that counts. */
+/** Limits for a test: only the presence of an error counts. */
 const untold = { max: 1, told: 0 }
 
 function matches(schema: AnySchema, value: unknown, found: Gathered): boolean {
@@ -250,7 +252,7 @@ function branchOfIf({ if: condition }: Schema, value: unknown, found: Gathered):
   return matches(condition as AnySchema, value, found) ? 'then' : 'else'
 }
 
-// Of the value, `must be absent` would be no help.
+// `must be absent` would be about the whole value, which would be no help.
 function applyBranchOfIf(schema: Schema, value: unknown, at: string, found: Gathered): void {
   const failingKeyword = branchOfIf(schema, value, found)
   const branch = (schema[failingKeyword] ?? true) as AnySchema
@@ -281,7 +283,8 @@ function applyAlternatives(
   else if (named !== undefined) add(found, { keyword, schema, value, at, params: { ...named } })
   if (named !== undefined) return
   const isPassing = (passing: number) => (keyword === 'anyOf' ? passing > 0 : passing === 1)
-  // Most of many items are valid. What contains others is not looked at twice.
+  // A shortcut: most items of a long array are valid. Objects and arrays do not take it, because they would
+  // be looked at twice.
   if (!isStructure(value) && isPassing(all.filter((each) => matches(each, value, found)).length)) return
   const areTold = isTold(found)
   const branchMax = found.depth === 0 ? shownMax : nestedMax
@@ -295,11 +298,12 @@ function applyAlternatives(
   const branches = tried.map(({ errors }) => errors)
   const params = { branches, branchMax, passing, isText: found.explainers.areTexts }
   add(found, { keyword, schema, value, at, params: areTold ? params : {} })
-  // Deeper, few are told in any case, and each level would describe again all that is below it.
+  // Deeper down few errors are told anyway, and each level would describe again all that is below it.
   if (areTold && found.depth < 2) found.alsoTold += describeViolations('', found.errors.slice(-1)).length - 1
 }
 
-// As in alternatives.ts, one that needs a default counts if none matches without.
+// Counts the excuses of one alternative. As in alternatives.ts, an alternative that needs a default counts
+// only if no other matches without one.
 function tryAlternative(
   schema: AnySchema,
   value: unknown,
@@ -415,7 +419,8 @@ function applyToOthers(
   }
 }
 
-// A schema and those that it applies to the same value, of alternatives and conditions those that accept it.
+// Yields a schema and the schemas that it applies to the same value. Of alternatives and conditions, it
+// yields those that accept the value.
 function* acceptedParts(schema: AnySchema, value: unknown, found: Gathered): Generator<Schema> {
   if (typeof schema !== 'object') return
   yield schema

@@ -1,6 +1,6 @@
-// The formats of strings that are validated. What passes is what the RFC allows and PostgreSQL stores, so
-// that neither a handler nor a statement checks it again; values.md says where that is narrower. A text may
-// be as long as a body: no expression repeats a group over it (uris.ts).
+// Validates the formats of strings. A value passes if its RFC allows it and PostgreSQL stores it, so that
+// neither a handler nor a statement needs to check it again; values.md says where PostgreSQL allows less. A
+// text may be as long as a body, so no expression repeats a group (uris.ts).
 
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { checkedFormats } from '../document/keywords.js'
@@ -12,14 +12,17 @@ interface Format {
   readonly validate: RegExp | ((text: string) => boolean)
 }
 
-/** By name. Formats of numbers are ranges (exact-numbers.ts); any other format is an annotation. */
+/**
+ * The checked formats, by name. Formats of numbers are ranges (exact-numbers.ts); any other format is an
+ * annotation.
+ */
 export const formats: Readonly<Record<string, Format>> = {
   date: { description: 'a date, such as 2026-11-25', validate: isDate },
   'date-time': { description: 'a date and time, such as 2026-11-25T14:05:00Z', validate: isDateTime },
   time: { description: 'a time, such as 14:05:00Z', validate: isTime },
   duration: { description: 'a duration, such as P1DT12H', validate: isDuration },
   email: { description: 'an email address, such as ann@example.org', validate: isEmail },
-  // RFC 1123, section 2.1, has no dot at the end.
+  // RFC 1123, section 2.1, allows no dot at the end.
   hostname: { description: 'a host name, such as www.example.org', validate: known('hostname', /[^.]$/) },
   ipv4: { description: 'an IPv4 address, such as 192.0.2.1', validate: known('ipv4') },
   ipv6: { description: 'an IPv6 address, such as 2001:db8::1', validate: known('ipv6') },
@@ -51,7 +54,7 @@ export const formats: Readonly<Record<string, Format>> = {
   },
 } satisfies Readonly<Record<(typeof checkedFormats)[number], Format>>
 
-// A check of ajv-formats, narrowed by a pattern.
+// Returns the check of ajv-formats, narrowed by a pattern.
 function known(name: keyof typeof fullFormats, also = /(?:)/): (text: string) => boolean {
   const format = fullFormats[name] as RegExp | ((text: string) => boolean)
   const validate = typeof format === 'function' ? format : (text: string) => format.test(text)
@@ -60,12 +63,12 @@ function known(name: keyof typeof fullFormats, also = /(?:)/): (text: string) =>
 
 const { validate: isAnyDate } = fullFormats.date as { validate(text: string): boolean }
 
-// Without the year 0, which PostgreSQL lacks.
+// PostgreSQL has no year 0.
 function isDate(text: string): boolean {
   return isAnyDate(text) && !text.startsWith('0000')
 }
 
-// RFC 3339, section 5.6, with PostgreSQL's offsets, below 16 hours. It reads at most 128 characters.
+// RFC 3339, section 5.6, with PostgreSQL's offsets, below 16 hours. PostgreSQL reads at most 128 characters.
 const timePattern = /^((?:[01]\d|2[0-3]):[0-5]\d):([0-5]\d|60)(\.\d{1,64})?(z|[+-](?:0\d|1[0-5]):[0-5]\d)$/i
 
 const firstInstant = Date.parse('0001-01-01T00:00:00Z')
@@ -75,27 +78,29 @@ function isTime(text: string): boolean {
   return instantOf('1970-01-02', text) !== undefined
 }
 
-// PostgreSQL writes an instant whose year, in UTC, is not from 1 to 9999 in a form that RFC 3339 lacks.
+// An instant must be in the years 1 to 9999 of UTC: PostgreSQL writes any other year in a form that RFC 3339
+// lacks.
 function isDateTime(text: string): boolean {
   const [date, time] = [text.slice(0, 10), text.slice(11)]
   const instant = /^t$/i.test(text[10] ?? '') && isDate(date) ? instantOf(date, time) : undefined
   return instant !== undefined && instant >= firstInstant && instant < endOfInstants
 }
 
-// In milliseconds, rounded to microseconds as PostgreSQL does, then down to seconds; undefined if the time
-// is invalid.
+// Returns an instant in milliseconds, rounded to microseconds as PostgreSQL does, and then down to seconds;
+// undefined if the time is invalid.
 function instantOf(date: string, time: string): number | undefined {
   const [, minute = '', second = '', fraction = '', offset = ''] = timePattern.exec(time) ?? []
   const seconds = Number(Number(second + fraction).toFixed(6))
   const instant = Date.parse(`${date}T${minute}:00${offset.toUpperCase()}`)
   if (Number.isNaN(instant)) return undefined
-  // A leap second ends a day in UTC. PostgreSQL takes no fraction of it if it ends a local day, too.
+  // A leap second ends a day in UTC. PostgreSQL refuses fractions of a leap second that ends a local day,
+  // too.
   if (second === '60' && !new Date(instant).toISOString().includes('T23:59')) return undefined
   if (seconds > 60 && minute === '23:59') return undefined
   return instant + Math.trunc(seconds) * 1000
 }
 
-// RFC 3339, appendix A: units are not skipped.
+// RFC 3339, appendix A: between two units, none may be skipped.
 const durationPattern = ((): RegExp => {
   const of = (unit: string, then = '') => `(\\d{1,10})${unit}${then && `(?:${then})?`}`
   const date = `(?:${of('Y', of('M', of('D')))}|${of('M', of('D'))}|${of('D')})`
@@ -103,8 +108,8 @@ const durationPattern = ((): RegExp => {
   return new RegExp(`^P(?:${date}(?:${time})?|${time}|${of('W')})$`)
 })()
 
-// In the months, days and hours of PostgreSQL's interval, which writes 90 minutes as PT1H30M: what it makes
-// of a duration is one, too.
+// The maximum of the months, days and hours in PostgreSQL's interval, which writes 90 minutes as PT1H30M.
+// Within it, what PostgreSQL writes for a duration is a valid duration, too.
 const unitMax = 2 ** 31 - 1
 
 function isDuration(text: string): boolean {
@@ -116,7 +121,7 @@ function isDuration(text: string): boolean {
   return all.every((each) => each <= unitMax) && of(time, 'M') <= unitMax && of(time, 'S') <= unitMax
 }
 
-// A longer one is no pattern of anybody, and takes V8 seconds and gigabytes to read.
+// No one writes a longer pattern, and V8 takes seconds and gigabytes to read one.
 const regexMax = 65_536
 const isShortRegex = known('regex')
 

@@ -1,7 +1,7 @@
-// Parses JSON without loss: integers beyond 2^53 become bigint. Duplicate names and numbers that would be
-// rounded, which JSON.parse accepts silently, are errors, and so are deep nesting and characters PostgreSQL
-// cannot store. JSON.parse makes the value, because nothing else makes it as fast and as small; json-text.ts
-// reads what it would lose.
+// Parses JSON without loss: integers beyond 2^53 become bigints. JSON.parse silently accepts duplicate names,
+// and rounds other numbers; here both are errors, and so are deep nesting and characters that PostgreSQL
+// cannot store. JSON.parse still builds the value, because nothing else builds it as fast and as small;
+// json-text.ts reads what it would lose.
 
 import { stringify } from 'lossless-json'
 import { ownError, type RequestError } from '../document/request-error.js'
@@ -42,7 +42,8 @@ function scannedText(text: string): JsonText {
   }
 }
 
-// With a text for each integer that JSON.parse would round. It begins with NUL, as no other one may.
+// Replaces each integer that JSON.parse would round by a marked string. The string begins with NUL, which no
+// other string may contain.
 function withMarks(text: string, { integers }: JsonText): string {
   const pieces: string[] = []
   let from = 0
@@ -55,7 +56,7 @@ function withMarks(text: string, { integers }: JsonText): string {
 }
 
 interface Parts extends Pick<JsonText, 'integers'> {
-  /** Those that were counted. JSON.parse keeps one of each. */
+  /** The names counted in the value. JSON.parse keeps one of each. */
   names: number
 }
 
@@ -85,12 +86,13 @@ function finishMember<Key extends string | number>(
   if (exact !== value) container[key] = exact
 }
 
-// The error of a text that has a name twice in an object.
+// Returns the error for a text with the same name twice in one object.
 function duplicate(text: string): RequestError {
   const names = new Set<string>()
   let found = '""'
   readJsonText(text, (written, object) => {
-    const own = `${object}:${JSON.stringify(JSON.parse(written))}` // it may be written with escapes
+    // parsed: a name may be written with escapes
+    const own = `${object}:${JSON.stringify(JSON.parse(written))}`
     if (found === '""' && names.has(own)) found = written
     names.add(own)
   })
@@ -98,22 +100,24 @@ function duplicate(text: string): RequestError {
   return ownError('invalid_json', `The body has the name ${name} twice in one object.`)
 }
 
-// Below: what the printed writers have in common (print-writers.ts), which write values that were judged.
+// Below: what the printed writers (print-writers.ts) call. They write values that were judged.
 
-/** The JSON of any value, in which a bigint is a number; undefined of what JSON does not have. */
+/** Returns the JSON of any value, with bigints as numbers; undefined for a value that JSON does not have. */
 export const json: (value: unknown) => string | undefined = stringify
 
-/** Whether JSON.stringify writes a copy faster than its text is joined: that of V8 14 (Node 25) and later. */
+/**
+ * True if JSON.stringify writes a copy faster than a writer joins its text, as in V8 14 (Node 25) and later.
+ */
 export const hasFastStringify = Number.parseInt(process.versions.v8, 10) >= 14
 
-/** A number or a bigint as a number; undefined if it has no such. */
+/** Returns a number, or a bigint as a number; undefined for a bigint beyond 2^53, or any other value. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value !== 'bigint') return typeof value === 'number' ? value : undefined
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : undefined
 }
 
-/** The fields of an object beyond the declared ones, each with a comma before it. */
+/** Writes the fields of an object beyond the declared ones, each with a comma before it. */
 export function others(object: Readonly<Record<string, unknown>>, declared: ReadonlySet<string>): string {
   let text = ''
   for (const name of Object.keys(object)) {

@@ -1,4 +1,4 @@
-// Ajv's errors as messages for clients: `body.categoryId must be an integer`.
+// Writes Ajv's errors as messages for clients: `body.categoryId must be an integer`.
 
 import type { ErrorObject } from 'ajv'
 import { stringify } from 'lossless-json'
@@ -18,23 +18,23 @@ export interface Described {
   readonly sentence: string
   /** `must be an integer` */
   readonly problem: string
-  /** The place within the part (RFC 6901), or one around it where the pointer would be long. */
+  /** The place within the part (RFC 6901), or a place around it if the pointer would be too long. */
   readonly pointer: string
 }
 
-/** One sentence per place, with its first problem. */
+/** Returns one sentence per place, with its first problem. */
 export function describeViolations(part: string, errors: readonly ErrorObject[]): string[] {
   return firsts(violationsOf(part, errors)).map(sentence)
 }
 
-/** The places that errors are about, each with its first problem. */
+/** Returns the places that errors are about, each with its first problem. */
 export function describePlaces(part: string, errors: readonly ErrorObject[]): Described[] {
   return firsts(violationsOf(part, errors)).map((each) => {
     return { sentence: sentence(each), problem: each.problem, pointer: bounded(each.pointer) }
   })
 }
 
-// Names come from the client, and one may be in the pointers of many fields within it.
+// Names come from the client, and a long one may be in the pointers of many fields within it.
 const pointerLengthMax = 1_000
 
 function bounded(pointer: string): string {
@@ -56,7 +56,7 @@ function sentence({ place, problem }: Violation): string {
 function firsts(violations: readonly Violation[]): Violation[] {
   const byPlace = new Map<string, Violation>()
   for (const each of violations) {
-    // A list of the allowed values is more helpful than the type.
+    // A list of the allowed values helps more than the type.
     const isBetter = each.error.keyword === 'enum' && byPlace.get(each.place)?.error.keyword !== 'own'
     if (!byPlace.has(each.place) || isBetter) byPlace.set(each.place, each)
   }
@@ -68,7 +68,8 @@ function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[]
     const { propertyName, ...others } = error
     if (propertyName !== undefined) return violationsOf(part, [others]).map(ofName(propertyName))
     const { branches } = error.params as Branches
-    if (branches === undefined) return [violation(part, error)] // also of alternatives that are not told
+    // also an error of alternatives whose branches are not told
+    if (branches === undefined) return [violation(part, error)]
     return alternatives(
       part,
       error,
@@ -77,7 +78,7 @@ function violationsOf(part: string, errors: readonly ErrorObject[]): Violation[]
   })
 }
 
-// A name has no parts: each problem of it is one of the object that has it.
+// A name has no parts, so a problem of a name is told at the property that has it.
 function ofName(name: string): (violation: Violation) => Violation {
   return ({ place, pointer, problem, error }) => {
     const at = { place: place + property(name), pointer: pointer + jsonPointer([name]) }
@@ -88,21 +89,21 @@ function ofName(name: string): (violation: Violation) => Violation {
 /** The params of an error of `anyOf` or `oneOf`: the errors of each alternative. */
 interface Branches {
   readonly branches?: readonly (readonly ErrorObject[])[]
-  /** How many were looked for in each. */
+  /** How many errors were looked for in each alternative. */
   readonly branchMax?: number
 }
 
-/** An Ajv error for a problem that no schema reports. */
+/** Returns an Ajv error for a problem that no schema reports. */
 export function errorAt(path: Pointer, message: string): ErrorObject {
   return { instancePath: jsonPointer(path), schemaPath: '', keyword: 'own', params: {}, message }
 }
 
-/** An error, and those of its alternatives, with another path. */
+/** Returns an error with another path, also in the errors of its alternatives. */
 export function withPath(error: ErrorObject, change: (path: string) => string): ErrorObject {
   return mapError(error, (each) => ({ ...each, instancePath: change(each.instancePath) }))
 }
 
-/** An error of a form of which only what came before a file has been read. */
+/** Marks an error of a form that was judged when only the fields before a file had been read. */
 export function beforeFile(error: ErrorObject, file: string): ErrorObject {
   return mapError(error, (each) =>
     each.keyword === 'required' && each.instancePath === ''
@@ -120,8 +121,8 @@ function mapError(error: ErrorObject, change: (error: ErrorObject) => ErrorObjec
 }
 
 /**
- * The sentences as one message, the first `shownMax` of them.
- * @param areAll false if others were not looked for
+ * Joins the first `shownMax` sentences to one message.
+ * @param areAll false if the search stopped before all violations were found
  */
 export function joinViolations(violations: readonly string[], areAll = true): string {
   const more = violations.length - shownMax
@@ -146,7 +147,7 @@ function violation(part: string, error: ErrorObject): Violation {
   return { place: at, pointer: instancePath, problem: problem(error), error }
 }
 
-// It may have come behind the file.
+// The client may have sent the field after the file.
 function missing({ file }: Params): string {
   return file === undefined
     ? 'is required'
@@ -156,7 +157,7 @@ function missing({ file }: Params): string {
 const alternativesMax = 4
 const problemsMax = 3
 
-// The violations of anyOf or oneOf: those of the alternatives the client probably meant.
+// Returns the violations of anyOf or oneOf: those of the alternatives that the client probably meant.
 function alternatives(part: string, error: ErrorObject, all: readonly Violation[][]): Violation[] {
   const place = part + propertyPath(error.instancePath)
   const open = all.filter((each) => !each.some((one) => one.place === place && isImpossible(one)))
@@ -167,13 +168,14 @@ function alternatives(part: string, error: ErrorObject, all: readonly Violation[
   const { isText } = error.params
   const isOther = (one: Violation) => isWrongType(one) && !(isText && isOfText(one))
   const ofType = branches.filter((each) => !each.some((one) => one.place === place && isOther(one)))
-  // Who learns of the allowed values alone does not learn that a number would do.
+  // If only allowed values are at fault, the alternatives of other types are named, too: from the allowed
+  // values alone, a client would not learn that a number would do.
   const isNamed = isText ? isNoun : isOfValues
   if (ofType.every((each) => firsts(each).every((one) => one.place === place && isNamed(one))))
     return of(nounsProblem((isText && ofType.length > 0 ? ofType : branches).flatMap(firsts), place))
   const [only = [], ...others] = ofType.map(firsts)
   if (others.length === 0) return only
-  // A violation of every candidate is reported by itself.
+  // A violation that all candidates share is reported by itself.
   const isCommon = inEach([only, ...others])
   const common = only.filter(isCommon)
   const rest = [only, ...others].map((each) => each.filter((one) => !isCommon(one)))
@@ -196,7 +198,7 @@ function isWrongType({ error: { keyword, data, params } }: Violation): boolean {
   return keyword === 'type' || params.tag === 'no object'
 }
 
-// Nobody knows which type a text was meant to have.
+// A text may have been meant as any type, so it is of no wrong type.
 function isOfText({ error: { keyword, data, params } }: Violation): boolean {
   return typeof data === 'string' && (keyword === 'exactNumber' || params.type === 'boolean')
 }
@@ -213,7 +215,7 @@ function isOfValues({ error: { keyword } }: Violation): boolean {
   return keyword === 'enum' || keyword === 'const'
 }
 
-// Formats last: they have examples. The text of null is empty.
+// Formats come last, because they have examples. Null has no noun, because its text is empty.
 function nounsProblem(violations: readonly Violation[], place: string): string {
   const named = violations.filter((one) => one.place === place && isNoun(one))
   const isFormat = ({ error }: Violation) => Number(error.keyword === 'format')
@@ -243,7 +245,7 @@ type Params = ErrorObject['params']
 const problems: Readonly<Record<string, (params: Params, schema: Params) => string>> = {
   type: ({ type }) => `must be ${[type].flat().map(withArticle).join(' or ')}`,
   enum: ({ allowedValues }) => oneOf(allowedValues),
-  oneOf: ofAlternatives, // if its alternatives were followed, see alternatives()
+  oneOf: ofAlternatives, // where the alternatives were followed, alternatives() writes the message
   anyOf: ofAlternatives,
   'false schema': () => 'must be absent',
   if: ({ failingKeyword }) => `must${failingKeyword === 'then' ? ' not' : ''} match the schema in if`,
@@ -261,7 +263,7 @@ const problems: Readonly<Record<string, (params: Params, schema: Params) => stri
   uniqueItems: () => 'must not contain the same item twice',
   pattern: ({ pattern }, { 'x-pattern-description': words }) =>
     words === undefined ? `must match the pattern ${pattern}` : `must be ${words}`,
-  // A pattern is negated twice where tools must not make values from it.
+  // A schema negates a pattern twice to keep tools from making values from it.
   not: (_, { pattern, 'x-pattern-description': words }) =>
     pattern === undefined && words !== undefined ? `must be ${words}` : 'must not match the schema in not',
   format: ({ format }) => `must be ${formats[format]?.description}`,
@@ -279,7 +281,7 @@ function itemsAtMost({ limit }: Params): string {
   return `must have at most ${count(limit, 'item')}`
 }
 
-// A schema may list thousands, and each of a thousand errors be about them.
+// A schema may list thousands of values, and each of a thousand errors may be about them.
 const valuesMax = 100
 const listed = new WeakMap<readonly unknown[], string>()
 
@@ -307,7 +309,7 @@ function propertyPath(pointer: string): string {
   return tokensOf(pointer).map(property).join('')
 }
 
-// The name comes from the client: quote it unless it is plain, and cut it.
+// The name comes from the client, so it is quoted unless it is plain, and cut.
 function property(name: string): string {
   if (/^\d+$/.test(name)) return `[${name}]`
   const shown = name.length > nameLengthMax ? `${name.slice(0, nameLengthMax)}…` : name

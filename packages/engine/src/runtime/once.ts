@@ -5,7 +5,7 @@ import { stringify } from 'lossless-json'
 import type { Schema } from '../document/contract.js'
 import type { AnySchema } from '../document/keywords.js'
 
-/** Computes a result once for each object: many schemas share their parts. */
+/** Returns a function that computes a result once for each object: many schemas share their parts. */
 export function once<Result, Of extends object = Schema>(compute: (of: Of) => Result): (of: Of) => Result {
   const results = new WeakMap<Of, Result>()
   return (of) => {
@@ -17,7 +17,9 @@ export function once<Result, Of extends object = Schema>(compute: (of: Of) => Re
   }
 }
 
-/** Compiles equal schemas once: most operations share headers, parameters and errors. */
+/**
+ * Returns a function that compiles equal schemas once: most operations share headers, parameters and errors.
+ */
 export function compileOnce<Each extends AnySchema, Validate extends ValidateFunction>(
   compile: (schema: Each) => Validate,
 ): typeof compile {

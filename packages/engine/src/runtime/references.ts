@@ -1,9 +1,10 @@
-// `$ref`s of schemas that were added to an Ajv, or that were printed (code.ts).
+// Resolves `$ref`s of schemas that were added to an Ajv, or printed (plan/code.ts).
 
 import type { Schema } from '../document/contract.js'
 
 /**
- * The target of a schema's `$ref`; the schema itself if it has none, or if the target is `true` or `false`.
+ * Returns the target of a schema's `$ref`; the schema itself if it has no `$ref`, or if the target is `true`
+ * or `false`.
  */
 export type Resolve = (schema: Schema) => Schema
 
@@ -12,7 +13,7 @@ export interface Added {
   readonly schemas: { readonly [name: string]: { readonly schema: unknown } | undefined }
 }
 
-/** Resolves a schema's `$ref` among the schemas added to an Ajv. */
+/** Returns a function that resolves a schema's `$ref` among the schemas added to an Ajv. */
 export function resolveIn(ajv: Added): Resolve {
   const resolve: Resolve = (schema) => {
     const target = typeof schema.$ref === 'string' ? ajv.schemas[schema.$ref]?.schema : undefined

@@ -1,4 +1,4 @@
-// What the code calls that Ajv generates: where it was printed, this is all that it is given.
+// The functions and values that Ajv's generated code calls. Printed code is given nothing else.
 
 import { toRegExp } from '../document/patterns.js'
 import { problemWithBytes } from './bytes.js'
@@ -48,7 +48,7 @@ export type Runtime = typeof runtime
 
 const names = new Map<unknown, string>(Object.entries(runtime).map(([name, each]) => [each, name]))
 
-/** The name of one of these. @throws {Error} if it is none */
+/** Returns the name of one of these. @throws {Error} if it is none of them */
 export function nameInRuntime(ref: object): string {
   const name = names.get(ref)
   if (name === undefined) throw new Error(`${String(ref)} is not in the runtime`)

@@ -1,31 +1,35 @@
-// Bounds what it takes to judge a value. A step applies a schema to a part of the value; a long text, or many
-// names, are several. Where each schema applies to a part once, no value needs more steps than it has parts,
-// times the schemas that there are. A schema may apply another one twice to the same part, that one a third,
-// and so on: then each level of a body multiplies the time, which `generate` reports of schemas that contain
-// themselves (doublings.ts), and here it ends. Steps and not seconds: a verdict does not depend on how busy
-// the machine is.
+// Bounds the work of judging a value. A step applies a schema to a part of the value; a long string, or many
+// names, take several. If each schema applies to a part once, no value needs more steps than its parts times
+// the schemas. But a schema may apply another one twice to the same part, which applies a third one twice,
+// and so on: then each level of a body multiplies the time. `generate` reports such schemas if they contain
+// themselves (doublings.ts); this module stops such values. It counts steps, not seconds, so a verdict does
+// not depend on how busy the machine is.
 
 import { Readable } from 'node:stream'
 import type { ErrorObject } from 'ajv'
 
-// Of any value: some 10 ms. Alternatives that nothing tells apart may need many steps for a small one.
+// The steps of any value, some 10 ms. Even a small value may need many, if nothing tells its alternatives
+// apart.
 export const freeSteps = 100_000
 /**
- * Of each part, besides one for each schema. So some alternatives of alternatives may overlap, in a body of
- * any size.
+ * The steps of each part, besides one for each schema: they allow some alternatives of alternatives to
+ * overlap, in a body of any size.
  */
 export const stepsOfPart = 32
 
-/** Of a note on a part: it takes more memory than time. */
+/** The steps of a note about a part. A note takes more memory than time. */
 export const stepsOfNote = 4
 
-/** Of no value: none is being judged. */
+/** `count.stepsOfSchemas` has this value while nothing is judged. */
 export const nothing = () => 0
 
-/** Judging is synchronous, so that all validators share the count. It is no new object for each value. */
+/**
+ * The count of the value that is being judged. Judging is synchronous, so all validators share this object,
+ * and none is created for each value.
+ */
 export const count = {
   left: Number.POSITIVE_INFINITY,
-  /** What is being judged, and the steps that all schemas may take that apply to a part of it. */
+  /** The value, and the steps that all schemas may take which apply to a part of it. */
   value: undefined as unknown,
   stepsOfSchemas: nothing,
   isExtended: true,
@@ -43,17 +47,20 @@ export const tooComplex: ErrorObject = {
   message: 'takes too many steps to check',
 }
 
-/** Whether an error is that of a value that would take too many steps. */
+/** True if an error says that a value would take too many steps. */
 export function isTooComplex(error: Pick<ErrorObject, 'keyword'> | undefined): boolean {
   return error?.keyword === tooComplex.keyword
 }
 
-/** Whether one was thrown because judging a value takes too many steps, or overflows the stack. */
+/** True if an error was thrown because judging takes too many steps, or overflows the stack. */
 export function isOutOfSteps(error: unknown): boolean {
   return error === outOfSteps || error instanceof RangeError
 }
 
-/** Runs what judges parts of one value, one by one, and does not change it: they share what they know. */
+/**
+ * Runs a function that judges the parts of one value one after the other, and does not change it: the parts
+ * share what is known of them (`judgedTogether`).
+ */
 export function judgeTogether(run: () => void): void {
   const before = { ...count }
   Object.assign(count, unbounded)
@@ -71,11 +78,11 @@ const unbounded = {
   isExtended: true,
 }
 
-/** What all that judges the same value knows of its parts, made when it is asked for first. */
+/** Returns what all judges of the same value share, created when it is first asked for. */
 export function judgedTogether<Shared>(make: () => Shared): Shared {
   if (count.stepsOfSchemas === nothing) return make()
   count.shared ??= make()
-  return count.shared as Shared // there is one kind of it
+  return count.shared as Shared // all callers share the same type
 }
 
 /** Takes steps of the value that is being judged. */
@@ -84,20 +91,22 @@ export function takeSteps(steps: number): void {
   if (count.left < 0) extendSteps()
 }
 
-/** Takes those of the names of an object, if a value is one. */
+/** Takes a step for each name, if a value is an object. */
 export function takeNames(value: unknown): void {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     takeSteps(Object.keys(value).length)
 }
 
-/** Of 32 characters, which a pattern reads in about the time of a step. */
+/**
+ * Returns the steps of a text: one for each 32 characters, which a pattern reads in about the time of a step.
+ */
 export function stepsOfText(text: string): number {
   return 1 + (text.length >> 5)
 }
 
 /**
- * For a value that has taken the free steps, which few do: only now its parts are counted.
- * @throws if it has taken all that it may
+ * Grants further steps to a value that has used the free ones, which few do. Only now are its parts counted.
+ * @throws if the value has taken all steps that it may
  */
 export function extendSteps(): void {
   if (count.isExtended) throw outOfSteps
@@ -106,13 +115,13 @@ export function extendSteps(): void {
   if (count.left < 0) throw outOfSteps
 }
 
-// Not the bytes of a file, nor what a stream is made of.
+// The bytes of a file are no parts of the value, nor is what a stream holds.
 function isContainer(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   return !ArrayBuffer.isView(value) && !(value instanceof Readable)
 }
 
-// A response may have an object twice, or in itself.
+// Looks into each object once: a response may contain an object twice, or within itself.
 function partCount(value: unknown, known = new Map<object, number>()): number {
   if (typeof value === 'string') return stepsOfText(value)
   if (!isContainer(value)) return 1

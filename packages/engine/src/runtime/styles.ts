@@ -10,10 +10,10 @@ import { parseJson } from './json.js'
 /** Decodes one value. */
 export type Decode = (text: string) => string
 
-/** What was sent of each name, undecoded. */
+/** The texts that were sent for each name, undecoded. */
 export type Sent = Map<string, string[]>
 
-/** A parameter that is not written in its style. */
+/** The error of a parameter that is not written in its style. */
 export class StyleError extends Error {
   constructor(
     message: string,
@@ -26,7 +26,7 @@ export class StyleError extends Error {
 const once = 'must be given once'
 
 /**
- * The value of a parameter, whose texts are removed from `sent`; undefined if it has none.
+ * Returns the value of a parameter, and removes its texts from `sent`. Returns undefined if it was not sent.
  * @throws {StyleError}
  */
 export function readStyled(sent: Sent, name: string, form: ParameterForm, decode: Decode): unknown {
@@ -41,11 +41,11 @@ export function readStyled(sent: Sent, name: string, form: ParameterForm, decode
   const [text = '', ...others] = texts
   if (others.length > 0) throw new StyleError(once)
   if (style === 'label' && !text.startsWith('.')) throw new StyleError('must begin with a dot')
-  const readText = readers[read as OneText] // a whole query has no name
+  const readText = readers[read as OneText] // a whole query has no name, and is not read here
   return readText(style === 'label' ? text.slice(1) : text, decode, separators[separator])
 }
 
-/** Like Fastify's query parser. */
+/** As Fastify's query parser does. */
 export function oneOrList(texts: readonly string[]): unknown {
   return texts.length === 1 ? texts[0] : texts
 }
@@ -129,8 +129,8 @@ function fieldOf(sentName: string, { names, isOpen, taken }: ParameterForm): str
 }
 
 /**
- * Without a prototype, like Fastify's own: no name is special.
- * @throws {StyleError} if a name is there twice
+ * Returns an object without a prototype, as Fastify's own parser does, so that no name is special.
+ * @throws {StyleError} if a name occurs twice
  */
 export function toObject(
   fields: readonly (readonly [name: string, value: string])[],
@@ -144,7 +144,7 @@ export function toObject(
 }
 
 /**
- * What a reader of bodies makes of a text.
+ * Parses a text with a reader of bodies.
  * @throws {StyleError}
  */
 export function parsed<Value>(text: string, parse: (bytes: Buffer) => Value): Value {

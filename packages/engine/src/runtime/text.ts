@@ -1,10 +1,13 @@
-// Text bodies and form fields: decoding bytes, and converting text to the types of a schema.
+// Text bodies and form fields: decodes bytes, and converts text to the types of a schema.
 
 import { numberFromText } from './exact-numbers.js'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The text, byte for byte; undefined if it is not UTF-8, or contains NUL, which PostgreSQL cannot store. */
+/**
+ * Returns the text, byte for byte; undefined if it is not UTF-8, or contains NUL, which PostgreSQL cannot
+ * store.
+ */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     const text = decoder.decode(bytes)
@@ -17,7 +20,9 @@ export function decodeText(bytes: Uint8Array): string | undefined {
 /** The message for bytes that `decodeText` refuses. */
 export const noText = 'must be UTF-8 without NUL'
 
-/** A text converted to one of the types; unchanged if it is none of them, for validation to reject. */
+/**
+ * Returns a text converted to one of the types; unchanged if it is none of them, for validation to refuse.
+ */
 export function convertedText(text: string, types: readonly string[] | undefined): unknown {
   if (types === undefined) return text
   if (text === '' && types.includes('null') && !types.includes('string')) return null
@@ -26,12 +31,12 @@ export function convertedText(text: string, types: readonly string[] | undefined
 }
 
 const [quote, backslash] = [0x22, 0x5c]
-// Up to here, reading the characters takes less time than a regular expression.
+// Up to this length, a loop over the characters takes less time than a regular expression.
 const shortMax = 42
-// A quote, a backslash, a control character, or half of a pair.
+// Matches a quote, a backslash, a control character, or half of a surrogate pair.
 const escaped = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
 
-/** A text as JSON. */
+/** Returns a text as JSON. */
 export function quoted(text: string): string {
   const { length } = text
   if (length >= shortMax) return escaped.test(text) ? JSON.stringify(text) : `"${text}"`
@@ -43,12 +48,12 @@ export function quoted(text: string): string {
   return `"${text}"`
 }
 
-// Of ES2024, which Node 20 has and the types do not. A regular expression takes seven times as long.
+// ES2024: Node 20 has the method, and the types do not. A regular expression takes seven times as long.
 type Checkable = string & { isWellFormed(): boolean }
 
 /**
- * What is wrong with a text that would be sent as another one. JSON escapes a lone surrogate; in any other
- * text, encoders write U+FFFD instead.
+ * Returns what is wrong with a text that would be sent as another one: JSON escapes a lone surrogate, and
+ * other encoders write U+FFFD instead.
  */
 export function utf8Fault(text: string): string | undefined {
   return (text as Checkable).isWellFormed() ? undefined : 'has a lone surrogate, which UTF-8 cannot hold'

@@ -1,10 +1,10 @@
-// The formats of URIs. Each expression repeats a class of characters and nothing else: V8 keeps a state for
-// every repetition of a group, such as `(?:a|b)*`, and overflows the stack on a text of some megabytes. What
-// a class cannot say, such as that a percent sign has two digits behind it, is looked for by itself.
+// The formats of URIs. Each expression repeats classes of characters and nothing else: V8 keeps a state for
+// every repetition of a group, such as `(?:a|b)*`, and overflows the stack on a text of some megabytes. A
+// rule that no class can express, such as two digits after a percent sign, is checked separately.
 
 import { isIPv6 } from 'node:net'
 
-// RFC 3986, appendix A. The host in brackets is checked apart.
+// RFC 3986, appendix A. The host in brackets is checked separately.
 const characters = (others: string) => `[\\w\\-.~!$&'()*+,;=%${others}]`
 const pchar = characters(':@')
 const segments = `(?:/${characters(':@/')}*)?`
@@ -51,7 +51,7 @@ export function isUriTemplate(text: string): boolean {
   return true
 }
 
-// Undefined if it is not one.
+// Returns undefined if there is no valid expression.
 function endOfExpression(text: string, start: number): number | undefined {
   let at = start + 1
   if (operators.includes(text[at] ?? ' ')) at++
