@@ -1,4 +1,5 @@
-// Media Type Objects of request bodies and responses: which ones the server can serve (kinds/).
+// Reads the Media Type Objects of request bodies and responses, and finds those that the server can serve
+// (kinds/).
 
 import type { Content } from '../../document/contract.js'
 import { isMediaType, normalType } from '../../document/media-types.js'

@@ -1,5 +1,5 @@
-// The document's own extensions: `x-limits`, also of an operation, `x-idempotency` and `x-enumStatuses`, each
-// with a default; and those that others read.
+// Reads the extensions of the document: `x-limits` (also of an operation), `x-idempotency` and
+// `x-enumStatuses`, each with a default; and those that have readers of their own.
 
 import { constants } from 'node:buffer'
 import type { Content, Contract, Operation } from '../../document/contract.js'
@@ -12,28 +12,28 @@ import { type Faults, found, type Node, type Reader } from '../../document/reade
 import { contentsOf, refusesUnacceptable } from '../../document/responses.js'
 import { hasStreams, isStream, takesItems } from '../../kinds/index.js'
 
-/** The document's extensions that the engine reads. */
+/** The extensions of the document that the engine reads. */
 export const ownExtensions = ['x-limits', 'x-idempotency'] as const
 
-/** The extensions of an operation that the engine reads: of a deprecated one, and of any. */
+/** The extensions of a deprecated operation that the engine reads, and below those of any operation. */
 export const deprecatedExtensions = ['x-deprecated-at', 'x-sunset', 'x-after-sunset', 'x-successor'] as const
 export const operationExtensions = ['x-idempotent', 'x-limits', ...deprecatedExtensions] as const
 
 /**
- * The extensions in which a `$ref` is followed. All others are left alone.
- * @param others those of the document that have a reader of their own
+ * Returns the extensions in which a `$ref` is followed. All others are left alone.
+ * @param others the document's extensions that have a reader of their own
  */
 export function knownExtensions(others: readonly string[]): readonly string[] {
   return [...ownExtensions, 'x-enumStatuses', ...others]
 }
 
-// Below these, the server refuses every request: a path, a `Host` and a key are longer.
+// Below these, the server would refuse every request: a path, a `Host` and a key are longer.
 const limitsMin = [
   ['urlBytes', 64],
   ['headerBytes', 256],
 ] as const
 
-/** `x-limits` of the document, in bytes. */
+/** Reads `x-limits` of the document, in bytes. */
 export function readLimits(reader: Reader): Contract['limits'] {
   const given = { ...defaultLimits, ...reader.node(reader.document['x-limits']) }
   const names = ['bodyBytes', 'urlBytes', 'headerBytes'] as const
@@ -46,10 +46,10 @@ export function readLimits(reader: Reader): Contract['limits'] {
   return { body: bodyBytes, url: urlBytes, header: headerBytes }
 }
 
-// The text of an item is a string, and Node's are not longer.
+// The text of an item is a string, and Node's strings are not longer.
 const textMax = constants.MAX_STRING_LENGTH
 
-// Within less than 100 ms no handler responds reliably. Node's timers take 24 days; nobody waits one.
+// In less than 100 ms no handler responds reliably. Node's timers allow 24 days; nobody waits for one.
 const operationLimits = {
   bodyBytes: { min: 1, max: Number.MAX_SAFE_INTEGER },
   itemBytes: { min: 1, max: textMax },
@@ -59,7 +59,7 @@ const operationLimits = {
 }
 
 /**
- * `x-limits` of an operation: those that it gives itself.
+ * Reads `x-limits` of an operation: the limits that the operation sets itself.
  * @param place `POST /pets`
  */
 export function readOperationLimits(
@@ -97,7 +97,7 @@ function isWithin(value: unknown, { min, max }: { readonly min: number; readonly
   return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max
 }
 
-// Whoever writes one expects an effect.
+// Refuses limits without an effect: whoever writes one expects it to have one.
 function uselessLimits(given: Node, body: Operation['body'], responses: Operation['responses']): Faults {
   const streams = hasStreams(responses)
   return [
@@ -108,7 +108,7 @@ function uselessLimits(given: Node, body: Operation['body'], responses: Operatio
   ]
 }
 
-// Whether it has streams, and none of a media type that has keep-alives.
+// True if the operation has streams, all of them of media types without keep-alives.
 function isAlwaysSilent(responses: Operation['responses']): boolean {
   const streams = contentsOf(responses.values()).filter(isStream)
   const isSilent = ({ mediaType }: Content) => keepAliveOf(mediaType, { keepAliveMs: 1 }).afterMs > 1
@@ -118,7 +118,7 @@ function isAlwaysSilent(responses: Operation['responses']): boolean {
 // Ten years. A much larger interval is out of range for a PostgreSQL timestamp.
 const keepHoursMax = 87_600
 
-/** `x-idempotency`. */
+/** Reads `x-idempotency`. */
 export function readIdempotency(reader: Reader): Contract['idempotency'] {
   const given = { ...defaultIdempotency, ...reader.node(reader.document['x-idempotency']) }
   const idempotency = reader.positiveIntegers('x-idempotency', given, ['keepHours'])
@@ -127,7 +127,7 @@ export function readIdempotency(reader: Reader): Contract['idempotency'] {
   return idempotency
 }
 
-/** The extensions that others read. */
+/** Reads the extensions that have readers of their own. */
 export function readExtensions(reader: Reader, readers: ExtensionReaders): Readonly<Record<string, unknown>> {
   const given = Object.entries(readers).filter(([name]) => reader.document[name] !== undefined)
   const values = given.map(([name, read]) => {
@@ -136,7 +136,7 @@ export function readExtensions(reader: Reader, readers: ExtensionReaders): Reado
   return Object.fromEntries(values)
 }
 
-/** The operations with the extensions that others read. */
+/** Returns the operations with the extensions that have readers of their own. */
 export function withExtensions(
   reader: Reader,
   operations: Contract['operations'],
@@ -160,7 +160,10 @@ export function withExtensions(
   )
 }
 
-/** The error codes: those of the schema `ErrorCode`, if it has `x-enumStatuses`. */
+/**
+ * Reads the error codes: those of the schema `ErrorCode` if it has `x-enumStatuses`, or else the server's
+ * own.
+ */
 export function readErrorStatuses(
   reader: Reader,
   { operations }: Pick<Contract, 'operations'>,
@@ -183,8 +186,8 @@ export function readErrorStatuses(
   return { describesErrors: true, errorStatuses: new Map(Object.entries(statuses)) as Map<string, number> }
 }
 
-// Those that no operation declares to be sent. Which of the security codes are, only the checks of an
-// application tell (mount).
+// The server's codes that the contract may lack. No operation sends them; or, like the codes of security,
+// only mount learns from the application's checks if they are sent.
 function unsentCodes(operations: readonly Operation[]): readonly string[] {
   const ends = operations.some(({ deprecation }) => deprecation?.afterSunset === 'gone')
   return [

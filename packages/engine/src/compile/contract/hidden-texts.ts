@@ -1,4 +1,4 @@
-// Texts of a contract that tools for language models do not show.
+// Finds texts of a contract that tools for language models do not show.
 
 import type { Contract, Operation } from '../../document/contract.js'
 import type { Problem } from '../../document/contract-error.js'
@@ -7,9 +7,9 @@ import { nodeOf, Reader } from '../../document/reader.js'
 import { effectiveParameters } from './parameters.js'
 
 /**
- * A warning for each parameter with a text that such tools replace by that of the schema it refers to: "after
- * which animal the page begins" by "the identifier of an animal". A named enum is left alone: what its values
- * mean is the same everywhere, and other tools make a type of its name.
+ * Warns of each parameter whose description such tools replace by that of the schema it refers to: "after
+ * which animal the page begins" by "the identifier of an animal". A parameter with a named enum is left
+ * alone: its values mean the same everywhere, and other tools make a type of its name.
  */
 export function hiddenTexts(contract: Contract): Problem[] {
   const reader = new Reader(contract.document)

@@ -1,5 +1,4 @@
-// Operations: reads each Operation Object with its path, and checks what the server cannot route or serve as
-// written.
+// Reads each Operation Object with its path, and checks what the server cannot route or serve as written.
 
 import type { Contract, Operation, Schema } from '../../document/contract.js'
 import { defaultRequestId } from '../../document/defaults.js'
@@ -61,7 +60,7 @@ function checkPath(reader: Reader, path: string): void {
   if (/[{}]/.test(path.replace(/\{[^{}]+\}/g, '')))
     reader.problem(`${path}: a parameter must be a name in braces, like {id}`)
   if (!path.startsWith('/')) reader.problem(`${path}: a path must start with /`)
-  // `*` and `?` are wildcards to Fastify; `?` and `#` end the path of a URL.
+  // Fastify takes `*` and `?` for wildcards; `?` and `#` end the path of a URL.
   if (/[*?#]/.test(decoded(path) ?? path)) reader.problem(`${path}: a path cannot contain *, ? or #`)
   if (decoded(path) === undefined) reader.problem(`${path}: percent-encoding in a path must be valid UTF-8`)
 }
@@ -88,7 +87,7 @@ interface OperationPlace {
   readonly path: string
   readonly method: string
   readonly item: Node
-  /** The document's. */
+  /** That of the document. */
   readonly prefix: string
 }
 
@@ -132,7 +131,8 @@ function readOperation(
   return operation
 }
 
-// The header and responses that clients of an idempotent operation need, and a client to store its keys for.
+// Checks what an idempotent operation needs: the header and responses for its clients, and security, because
+// keys are stored for each client.
 function checkIdempotency(reader: Reader, place: string, mark: unknown, operation: Operation): void {
   const { method, parameters, responses } = operation
   const hasKey = parameters.some((each) => each.in === 'header' && each.key === 'idempotency-key')
@@ -161,7 +161,10 @@ function declaresStatus(responses: Operation['responses'], status: string): bool
   return [status, `${status[0]}xx`, 'default'].some((each) => responses.has(each))
 }
 
-/** The schema of the header `X-Request-Id`. There is only one: a request gets its id before it is routed. */
+/**
+ * Returns the schema of the header `X-Request-Id`. There can be only one: a request gets its id before it is
+ * routed.
+ */
 export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'operations'>): Schema {
   const schemas = new Map<string, Schema>()
   for (const operation of operations.values()) {
@@ -180,7 +183,7 @@ export function readRequestId(reader: Reader, { operations }: Pick<Contract, 'op
   return schema
 }
 
-// Extensions of the server in a place where they have no effect.
+// Refuses extensions of the server in places where they have no effect.
 function checkExtensions(reader: Reader, place: string, item: Node, node: Node): void {
   const ofOperation = [...operationExtensions, ...reader.extensions.ofOperation]
   const ofDocument = [...ownExtensions, ...reader.extensions.ofDocument].filter(
@@ -212,11 +215,11 @@ function requestBodyOf(reader: Reader, place: string, method: string, operation:
   return { required: required === true, mediaTypes, contents }
 }
 
-// File systems allow 255 bytes, and the extension needs some of them.
+// File systems allow 255 bytes, and the file's extension needs some of them.
 const nameMax = 200
 
-// Names that differ only in case are the same file on some file systems: of several, the first keeps it, and
-// before it the one whose operationId it is. The others have a number, whatever else is added.
+// On some file systems, names that differ only in case are the same file. An operation whose operationId is
+// the name keeps it, or else the first operation with the name. The others get a number.
 function withOwnNames(reader: Reader, operations: ReadonlyMap<string, Operation>): Map<string, Operation> {
   const all = [...operations.values()]
   const owners = new Map<string, Operation>()
@@ -280,7 +283,7 @@ function checkDeprecations(reader: Reader, operations: ReadonlyMap<string, Opera
   }
 }
 
-// Link Objects only document the API, so a wrong one is a warning.
+// Link Objects are only documentation, so a wrong one is a warning.
 function checkLinks(reader: Reader, operations: ReadonlyMap<string, Operation>): void {
   for (const { id, definition } of operations.values()) {
     const links = responsesIn(reader, definition).flatMap(([, response]) =>

@@ -1,5 +1,5 @@
-// Parameter Objects: how each value is serialized (`style`, `explode`, `content`), and the combinations that
-// OpenAPI leaves undefined.
+// Reads Parameter Objects: how each value is serialized (`style`, `explode`, `content`). Refuses the
+// combinations that OpenAPI leaves undefined.
 
 import { allowedTypes } from '../../document/allowed-types.js'
 import type { Parameter, ParameterForm } from '../../document/contract.js'
@@ -22,11 +22,11 @@ const styles: Readonly<Record<string, readonly ParameterForm['style'][]>> = {
   cookie: ['form', 'cookie'],
 }
 
-// OpenAPI 3.1.1, section 4.8.12.2.1: these are ignored as parameters, because responses, bodies and security
-// declare them.
+// OpenAPI 3.1.1, section 4.8.12.2.1: these headers are ignored as parameters, because responses, bodies and
+// security declare them.
 const ignoredHeaders = ['accept', 'content-type', 'authorization']
 
-/** Whether a parameter is a header that OpenAPI ignores among parameters. */
+/** True if a parameter is a header that OpenAPI ignores among parameters. */
 export function isIgnoredParameter({ in: location, name }: Node): boolean {
   return location === 'header' && ignoredHeaders.includes(String(name).toLowerCase())
 }
@@ -59,7 +59,10 @@ export function readParameters(
   return parameters.map((each) => withTaken(each, parameters))
 }
 
-/** The Parameter Objects of an operation: its own, and those of its path item that it does not override. */
+/**
+ * Returns the Parameter Objects of an operation: its own, and those of its path item that it does not
+ * override.
+ */
 export function effectiveParameters(reader: Reader, item: Node, node: Node): Node[] {
   const own = reader.list(node.parameters)
   const names = own.map(identity)
@@ -101,7 +104,7 @@ function readParameter(reader: Reader, place: string, path: string, node: Node):
   if (['header', 'cookie'].includes(location) && !isToken(name))
     unsupported('has a name that HTTP does not allow')
   const hasContent = node.content !== undefined
-  // JSON keeps its `$ref`s, except at the top, where its default is read.
+  // A schema for JSON keeps its `$ref`s, except at the top, where its default is read.
   const schema = (
     hasContent ? reader.node(contentSchema(reader, unsupported, node)) : reader.dereferenced(node.schema)
   ) as Node
@@ -209,7 +212,7 @@ function readingOf(
   return areApart ? 'fields' : explode ? 'pairs' : 'turns'
 }
 
-// Combinations without an example in OpenAPI 3.1.1, section 4.8.12.6.
+// Refuses combinations without an example in OpenAPI 3.1.1, section 4.8.12.6.
 function undefinedCombinations(location: string, { style, explode, read, names }: ParameterForm): Faults {
   const isDelimited = style === 'spaceDelimited' || style === 'pipeDelimited'
   const isExplodedForm = (style === 'form' || style === 'cookie') && explode
@@ -233,28 +236,31 @@ function undefinedCombinations(location: string, { style, explode, read, names }
   ]
 }
 
-// Delimiters of a styled value could not be told from the rest of its path segment.
+// The delimiters of a styled value could not be told from the rest of its path segment.
 function undefinedPlaces(path: string, name: string, { style, read }: ParameterForm): Faults {
   const segment = path.split('/').find((each) => each.includes(`{${name}}`)) ?? ''
   const isStyled = style !== 'simple' || read !== 'text'
   return [[isStyled && segment.split('{').length > 2, 'must be the only parameter in its path segment']]
 }
 
-// Whether the router or the query parser reads the value as is. The query parser would make an array of a
-// repeated value of any type.
+// True if the router or the query parser reads the value as it is. The query parser would turn a repeated
+// value into an array, whatever its type.
 function isPlain(location: string, form: ParameterForm, shapes: ReadonlySet<Shape>): boolean {
   if (location === 'cookie' || form.read !== 'text' || form.allowEmptyValue) return false
   return location === 'query' ? !shapes.has('any') : form.style === 'simple'
 }
 
-// Undefined if the shapes cannot be told apart. A primitive and an array can, if each element is a pair of
-// its own (exploded form).
+// Returns undefined if the text does not tell the shapes apart. It can tell a primitive from an array if each
+// element is a pair of its own (exploded form).
 function shapeOf(shapes: ReadonlySet<Shape>): ReadShape | undefined {
   if (shapes.size === 1) return [...shapes][0]
   return shapes.has('object') ? undefined : shapes.has('array') ? 'primitiveOrArray' : 'primitive'
 }
 
-/** The shapes a schema allows, as far as styles distinguish them. Null has no style and is left out. */
+/**
+ * Returns the shapes that a schema allows, as far as styles distinguish them. Null has no style and is left
+ * out.
+ */
 export function shapesOf(schema: unknown): ReadonlySet<Shape> {
   const types = allowedTypes(nodeOf(schema))
   if (types === undefined) return new Set<Shape>(['any'])
@@ -274,7 +280,7 @@ function hasNested(schema: Node): boolean {
   )
 }
 
-// Also those that only a condition names.
+// Includes the properties that only a condition names.
 function namesOf(schema: Node): string[] {
   const all = schemasIn(schema, ({ appliesTo }) => appliesTo === 'value')
   return [...new Set(all.flatMap(({ properties }) => Object.keys(nodeOf(properties))))]
@@ -290,8 +296,7 @@ function allowsAdditional(schema: Node): boolean {
   return isSchemaGiven || namesOf(schema).length === 0
 }
 
-// The properties of an exploded object are sent as query parameters, so their names must be unique among
-// them.
+// Each property of an exploded object is sent as a query parameter, so no other parameter may have its name.
 function checkNames(reader: Reader, place: string, parameters: readonly Parameter[]): void {
   const query = parameters.filter((each) => each.in === 'query')
   const owners = new Map<string, string>()
@@ -315,7 +320,8 @@ function checkNames(reader: Reader, place: string, parameters: readonly Paramete
   }
 }
 
-// Of fields in a query: what is of the other parameters, so that it is no field.
+// Gives a parameter whose fields are query parameters the names of the other parameters, which are no fields
+// of it.
 function withTaken(parameter: Parameter, all: readonly Parameter[]): Parameter {
   const { in: location, form } = parameter
   if (form?.read !== 'fields' || location !== 'query') return parameter

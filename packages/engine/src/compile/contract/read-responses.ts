@@ -1,4 +1,4 @@
-// Response Objects: statuses, headers and content.
+// Reads Response Objects: statuses, headers and content.
 
 import type { Header, Response } from '../../document/contract.js'
 import { found, type Node, type Reader } from '../../document/reader.js'
@@ -9,7 +9,7 @@ import { misspelt } from '../../lib/misspelt.js'
 import { readContents } from './content.js'
 import { shapesOf } from './parameters.js'
 
-/** The responses of an operation, by status in lower case. */
+/** Returns the responses of an operation, by status in lower case. */
 export function readResponses(reader: Reader, place: string, operation: Node): Map<string, Response> {
   const responses = responsesIn(reader, operation)
   if (responses.length === 0) noteMissing(reader, place, operation)
@@ -30,19 +30,19 @@ export function readResponses(reader: Reader, place: string, operation: Node): M
   )
 }
 
-// Optional since OpenAPI 3.1: then there is nothing that a handler could return.
+// Responses are optional since OpenAPI 3.1, but without them a handler could return nothing.
 function noteMissing(reader: Reader, place: string, { responses }: Node): void {
   const text = `${place} declares no responses`
   if (responses !== undefined || reader.version.startsWith('3.0')) reader.problem(text)
   else reader.unsupported(text)
 }
 
-/** The responses of an operation, by their keys, without extensions. */
+/** Returns the responses of an operation by their keys, without extensions. */
 export function responsesIn(reader: Reader, { responses }: Node): [key: string, response: unknown][] {
   return Object.entries(reader.node(responses)).filter(([key]) => !key.startsWith('x-'))
 }
 
-/** Whether a key of responses, in lower case, is of a final status. */
+/** True if a key of responses, in lower case, stands for final statuses. */
 export function isStatus(key: string): boolean {
   return /^([2-5](\d\d|xx)|default)$/.test(key)
 }

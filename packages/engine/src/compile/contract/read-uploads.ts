@@ -1,6 +1,6 @@
-// Uploads: request bodies that reach their handler while they arrive. An operation says by its own
-// `x-limits.bodyBytes` that it takes more than fits into memory many times over. What the document allows
-// everywhere does not: then every body would change its type with one number.
+// Finds uploads: request bodies that stream to their handler as they arrive. An operation declares one by its
+// own `x-limits.bodyBytes`, larger than what fits into memory many times over. The document's limit does not
+// count: otherwise one number would change the type of every body.
 
 import type { Body } from '../../document/contract.js'
 import { heldBytesMax } from '../../document/defaults.js'
@@ -9,9 +9,9 @@ import { declaredKindOf } from '../../kinds/declared-kinds.js'
 import { readContents } from './content.js'
 
 /**
- * The body of an operation, with the media types marked that stream.
+ * Returns the body of an operation, with the media types that stream marked.
  * @param place `POST /pets`
- * @param bodyBytes its own limit
+ * @param bodyBytes the operation's own limit
  */
 export function withUploads(
   reader: Reader,
@@ -27,7 +27,7 @@ export function withUploads(
 }
 
 /**
- * Whether a body of an Operation Object is a form whose files stream, so that its fields must come before
+ * True if a body of an Operation Object is a form whose files stream, so that its fields must come before
  * them.
  */
 export function ordersFields(reader: Reader, operation: Node): boolean {

@@ -1,9 +1,10 @@
-// Security schemes whose type does not have a field that they have: the author may believe that it has an
-// effect, and nobody reads it.
+// Warns of fields in security schemes that their type does not have: the author may believe that they have an
+// effect, but nobody reads them.
 
 import type { Node, Reader } from '../../document/reader.js'
 
-// Beside `type`, `description` and `deprecated` (OpenAPI 3.2, sections 4.27.1 and 4.29.1).
+// The fields of each type besides `type`, `description` and `deprecated` (OpenAPI 3.2, sections 4.27.1 and
+// 4.29.1).
 const fieldsOfTypes: FieldsOf = {
   apiKey: ['name', 'in'],
   http: ['scheme', 'bearerFormat'],
@@ -12,7 +13,7 @@ const fieldsOfTypes: FieldsOf = {
   openIdConnect: ['openIdConnectUrl'],
 }
 
-// Beside `refreshUrl` and `scopes`.
+// The fields of each flow besides `refreshUrl` and `scopes`.
 const fieldsOfFlows: FieldsOf = {
   implicit: ['authorizationUrl'],
   password: ['tokenUrl'],
@@ -23,7 +24,7 @@ const fieldsOfFlows: FieldsOf = {
 
 type FieldsOf = Readonly<Record<string, readonly string[]>>
 
-/** Warns of each field that only schemes of another type have, and in flows those of another flow. */
+/** Warns of each field that belongs only to schemes of other types or, in a flow, only to other flows. */
 export function warnOfIdleFields(reader: Reader): void {
   for (const [name, value] of Object.entries(reader.node(reader.components.securitySchemes))) {
     const scheme = reader.node(value)

@@ -1,5 +1,5 @@
-// Requests that the service sends: those of webhooks, and of the callbacks of operations. What cannot be sent
-// as declared is a warning, because the contract can be served without it.
+// Reads the requests that the service sends: those of webhooks, and of the callbacks of operations. A request
+// that cannot be sent as declared is a warning, because the contract can be served without it.
 
 import {
   type Content,
@@ -21,17 +21,17 @@ import { readContents } from './content.js'
 import { effectiveParameters, readParameters } from './parameters.js'
 import { bodiless, isStatus } from './read-responses.js'
 
-/** An operation of a path item that is not served. */
+/** An operation of a path item whose requests the service sends. */
 interface FoundRequest {
   readonly item: Node
   readonly method: string
   readonly node: Node
   readonly at: Pointer
-  /** Of a callback: its key. */
+  /** The key of the callback, if it is one. */
   readonly url: string | undefined
 }
 
-/** The requests of webhooks, by name. */
+/** Returns the requests of webhooks, by name. */
 export function readWebhooks(reader: Reader): Contract['webhooks'] {
   if (reader.document['x-webhooks'] !== undefined)
     reader.within(['x-webhooks'], () =>
@@ -45,7 +45,7 @@ export function readWebhooks(reader: Reader): Contract['webhooks'] {
   return requests
 }
 
-/** The requests of callbacks, by the name of their operation and their own. */
+/** Returns the requests of callbacks, by the name of their operation and their own name. */
 export function readCallbacks(reader: Reader, operations: Contract['operations']): Contract['callbacks'] {
   const callbacks = new Map<string, ReadonlyMap<string, SentRequest>>()
   for (const operation of operations.values()) {
@@ -74,7 +74,7 @@ function requestsOf(reader: Reader, value: unknown, at: Pointer, url: string | u
   })
 }
 
-// One request has the name of the webhook or callback; of several, each that of its operationId.
+// A single request has the name of the webhook or callback; each of several has that of its operationId.
 function addAll(
   reader: Reader,
   requests: Map<string, SentRequest>,
@@ -98,7 +98,7 @@ function addAll(
   }
 }
 
-// A request, or why it cannot be sent.
+// Returns a request, or why it cannot be sent.
 function readRequest(
   reader: Reader,
   place: string,
@@ -141,7 +141,8 @@ function readRequest(
   }
 }
 
-// What a receiver responds beyond these is refused when it is read: the contract is served without it.
+// Reads the responses that a receiver may send. Any other response is refused when it arrives: the contract
+// can be served without it.
 function readReceiverResponses(reader: Reader, { responses }: Node): SentRequest['responses'] {
   const declared = Object.entries(reader.node(responses)).filter(([key]) => isStatus(key.toLowerCase()))
   return new Map(

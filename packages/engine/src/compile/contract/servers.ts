@@ -1,8 +1,9 @@
-// Server Objects: the path of their URLs is the prefix of operations. Their hosts matter only to clients.
+// Reads Server Objects: the path of their URLs is the prefix of operations. Their hosts matter only to
+// clients.
 
 import { type Node, nodesOf, type Reader } from '../../document/reader.js'
 
-/** The path of the document's servers; if they differ, that of the first, with a warning. */
+/** Returns the path of the document's servers; if they differ, the path of the first, with a warning. */
 export function readPrefix(reader: Reader): string {
   return prefixOf(
     reader,
@@ -14,9 +15,9 @@ export function readPrefix(reader: Reader): string {
 }
 
 /**
- * The same of the servers that an operation has instead of the document's (OpenAPI 3.1.1, section 4.8.10):
- * its own, or those of its path item. Undefined if it has none.
- * @param place of the operation, in words
+ * Returns the path of the servers that an operation has instead of the document's (OpenAPI 3.1.1, section
+ * 4.8.10): its own, or those of its path item. Undefined if it has none.
+ * @param place names the operation in messages
  */
 export function readOwnPrefix(reader: Reader, place: string, item: Node, node: Node): string | undefined {
   const owner = [node, item].find(({ servers }) => nodesOf(servers).length > 0)

@@ -1,8 +1,8 @@
-// Tag Objects: in OpenAPI 3.2 one may be nested under another.
+// Reads Tag Objects: in OpenAPI 3.2, a tag may be nested under another.
 
 import { type Node, nodesOf, type Reader } from '../../document/reader.js'
 
-/** A tag with those that are nested under it. */
+/** A tag, with the tags that are nested under it. */
 export interface Tag {
   readonly name: string
   readonly title: string
@@ -10,7 +10,7 @@ export interface Tag {
   readonly inner: readonly Tag[]
 }
 
-/** The tags of a document that has been read, in its order: those without a parent. */
+/** Returns the tags without a parent, in the order of the document. The document has been checked. */
 export function tagsOf(document: Node): readonly Tag[] {
   const all = nodesOf(document.tags)
   const under = (parent: unknown): Tag[] =>
@@ -22,12 +22,12 @@ export function tagsOf(document: Node): readonly Tag[] {
   return under(undefined)
 }
 
-/** The names of a tag and of those within it. */
+/** Returns the names of a tag and of the tags within it. */
 export function namesWithin({ name, inner }: Tag): string[] {
   return [name, ...inner.flatMap(namesWithin)]
 }
 
-/** Checks that each parent is declared, and that none is within itself. */
+/** Checks that each parent is declared, and that no tag is within itself. */
 export function checkTags(reader: Reader): void {
   const parents = new Map(nodesOf(reader.document.tags).map(({ name, parent }) => [name, parent]))
   for (const [i, { name, parent }] of nodesOf(reader.document.tags).entries()) {
@@ -39,7 +39,7 @@ export function checkTags(reader: Reader): void {
   }
 }
 
-// Of what is farther up, the tag there has the fault.
+// If this tag is only below a circle of tags, the tags in the circle have the fault.
 function parentFault(name: unknown, parents: ReadonlyMap<unknown, unknown>): string | undefined {
   const parent = parents.get(name)
   if (!parents.has(parent)) return 'is not declared'

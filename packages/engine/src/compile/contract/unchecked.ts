@@ -1,4 +1,4 @@
-// What schemas say and the server does not check, or checks otherwise than it may be meant.
+// Finds keywords of schemas that the server does not check, or checks otherwise than the author may mean.
 
 import type { Schema } from '../../document/contract.js'
 import type { Problem } from '../../document/contract-error.js'
@@ -9,7 +9,10 @@ import { nodesOf } from '../../document/reader.js'
 import type { SchemaPlace } from '../../document/schema-places.js'
 import { integerRanges } from '../../lib/exact-number.js'
 
-/** A sentence with its place for each such keyword of a document, whose schemas these are. */
+/**
+ * Returns a sentence, with its place, for each such keyword.
+ * @param places the schemas of the document
+ */
 export function uncheckedKeywords(document: object, places: readonly SchemaPlace[]): Problem[] {
   const anchors = places.flatMap(({ schema }) => schema.$dynamicAnchor ?? [])
   const parents = new Set(places.flatMap(({ schema }) => nodesOf(schema.allOf).map(({ $ref }) => $ref)))
@@ -32,7 +35,8 @@ function ofType({ type = [] }: Schema): string | undefined {
     : `${other} is no type, so no server can check it: types are ${types.join(', ')}`
 }
 
-// Those of strings, and annotations: how the value is shown, or that it is any bytes.
+// Formats of strings that are checked, and annotations: they say how a value is shown, or that it may be any
+// bytes.
 const known = new Set<string>([...checkedFormats, 'binary', 'password', 'commonmark', 'html'])
 
 function ofFormat({ format, type }: Schema): string | undefined {
@@ -68,13 +72,14 @@ function ofNames(
   return missing === undefined ? undefined : `${missing} is required but not allowed, so no value is valid`
 }
 
-// Of those of other drafts, `dependencies` is checked, and the recursive ones are refused.
+// Of the other keywords from older drafts, `dependencies` is checked, and the recursive ones are refused.
 function ofDraft({ additionalItems }: Schema): string | undefined {
   if (additionalItems === undefined) return undefined
   return `additionalItems is of another draft, and not checked: write ${ofOtherDrafts.get('additionalItems')}`
 }
 
-// As all readers of `nullable` have it. By OpenAPI 3.0.3 (section 4.7.24.1) it only adds null to the type.
+// Every reader of `nullable` lets null pass, even beside an enum without it. By OpenAPI 3.0.3 (section
+// 4.7.24.1), `nullable` only adds null to the type.
 function ofNullable({ nullable, enum: values }: Schema): string | undefined {
   if (nullable !== true || !Array.isArray(values) || values.includes(null)) return undefined
   return 'nullable lets null pass, which is not in its enum: OpenAPI 3.0.3 would have it there, so add it'
@@ -94,7 +99,7 @@ function ofDynamicRef(
     : `$dynamicRef ${ref} is not checked`
 }
 
-// Of one with a discriminator.
+// For a schema with a discriminator that others extend.
 function ofParent(schema: Schema): string | undefined {
   if (choicesOf(schema).length > 0) return undefined
   return (
