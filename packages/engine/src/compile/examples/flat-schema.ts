@@ -1,16 +1,16 @@
-// A schema without what composes it: the parts that a value must all be valid by, once ways are chosen among
-// its alternatives.
+// Flattens a composed schema into parts: once an alternative is chosen wherever there are some, a value must
+// be valid by each part.
 
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { exactly } from '../../runtime/exact-values.js'
 
-/** Chooses among the ways of a schema. */
+/** Chooses among the alternatives of a schema. */
 export type ChooseWay = (ways: readonly unknown[]) => unknown
 
-// Of a schema that refers to itself in place, which no value meets.
+// Bounds a schema that refers to itself in place, which no value satisfies.
 const partsMax = 300
 
-/** The parts of schemas; undefined if one of them allows nothing. */
+/** Returns the parts of schemas; undefined if one of them allows nothing. */
 export function flatParts(
   schemas: readonly unknown[],
   reader: Reader,
@@ -41,7 +41,8 @@ export function flatParts(
   return schemas.every(add) ? parts : undefined
 }
 
-// The value by which a discriminator knows a way: its name in the mapping, or else that of its schema.
+// Requires the value by which a discriminator selects an alternative: its value in the mapping, or else the
+// name of its schema.
 function discriminated({ propertyName, mapping }: Node, { $ref }: Node): Node[] {
   if (typeof propertyName !== 'string' || typeof $ref !== 'string') return []
   const own = $ref.slice($ref.lastIndexOf('/') + 1)
@@ -50,7 +51,7 @@ function discriminated({ propertyName, mapping }: Node, { $ref }: Node): Node[] 
   return [{ properties: { [propertyName]: { const: name } }, required: [propertyName] }]
 }
 
-// What says more than null comes first.
+// Alternatives other than null come first: they say more.
 function usable(ways: readonly unknown[]): readonly unknown[] {
   const open = ways.filter((each) => each !== false)
   const [some, nulls] = [open.filter((each) => !isNull(each)), open.filter(isNull)]

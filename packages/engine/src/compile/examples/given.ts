@@ -1,18 +1,19 @@
-// The examples that a contract gives for a header, or for the content of a response.
+// Reads the examples that a contract gives for a header, or for the content of a response.
 
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { exactly } from '../../runtime/exact-values.js'
 import { parseJson } from '../../runtime/json.js'
 
 export interface Example {
-  /** Undefined of the only one (`example`). */
+  /** Undefined for the only one (`example`). */
   readonly name: string | undefined
   readonly value: unknown
 }
 
 /**
- * Those of a Header Object or a Media Type Object. What is in another file (`externalValue`) is left out.
- * @param isJson whether what is serialized is JSON
+ * Returns the examples of a Header Object or a Media Type Object. An example in another file
+ * (`externalValue`) is left out.
+ * @param isJson true if `serializedValue` is JSON
  */
 export function examplesOf(node: Node, reader: Reader, isJson = false): Example[] {
   const single = node.example === undefined ? [] : [{ name: undefined, value: exactly(node).example }]
@@ -24,7 +25,7 @@ export function examplesOf(node: Node, reader: Reader, isJson = false): Example[
   return [...single, ...named]
 }
 
-/** The value of a JSON text; undefined of what is none. */
+/** Returns the value of a JSON text; undefined if the text is not JSON. */
 export function jsonOf(text: unknown): unknown {
   try {
     return parseJson(Buffer.from(String(text)))

@@ -1,5 +1,5 @@
-// Numbers by the keywords of a schema's parts, in decimal arithmetic: those of 64 bits and fractions are
-// exact.
+// Finds numbers by the keywords of a schema's parts. It calculates in decimal, so 64-bit integers and
+// fractions are exact.
 
 import type { Node } from '../../document/reader.js'
 import {
@@ -20,7 +20,7 @@ function numbersOf(parts: readonly Node[], keyword: string): Numeric[] {
   )
 }
 
-/** Whether a number is within the bounds of all parts, and a multiple as they say. */
+/** True if a number is within the bounds of all parts, and a multiple of each `multipleOf`. */
 export function fitsNumber(value: Numeric, parts: readonly Node[]): boolean {
   const fits = (keyword: string, isFit: (bound: Numeric) => boolean) => numbersOf(parts, keyword).every(isFit)
   return (
@@ -39,8 +39,8 @@ function isInRange(value: Numeric, format: string): boolean {
 }
 
 /**
- * A number; undefined if there is none.
- * @param turn makes those of a list differ
+ * Returns a number that fits; undefined if there is none.
+ * @param turn makes the numbers of a list differ
  */
 export function numberBy(parts: readonly Node[], isInteger: boolean, turn: number): Numeric | undefined {
   const scale = scaleOf(parts)
@@ -54,7 +54,7 @@ export function numberBy(parts: readonly Node[], isInteger: boolean, turn: numbe
   return undefined
 }
 
-// One digit more than any keyword has behind the point: what is next to an exclusive bound.
+// One decimal place more than any keyword has: for the number next to an exclusive bound.
 function scaleOf(parts: readonly Node[]): number {
   const all = bounds.flatMap((name) => numbersOf(parts, name))
   return 1 + Math.max(0, ...all.map((each) => -decimal(String(each)).exponent))
@@ -65,12 +65,12 @@ function scaled(value: Numeric, scale: number): bigint {
   return BigInt(digits) * 10n ** BigInt(exponent + scale)
 }
 
-// Undefined where there is none.
+// Undefined for a bound that is not set.
 type Bounds = readonly [low: bigint | undefined, high: bigint | undefined]
 
 function boundsOf(parts: readonly Node[], scale: number): Bounds {
   const of = (keyword: string) => numbersOf(parts, keyword).map((each) => scaled(each, scale))
-  // Each part that says `integer` has a range by its own format, or that of safe integers.
+  // Each part of type `integer` has the range of its own format, or that of safe integers.
   const ranges = parts
     .filter(({ type }) => [type].flat().includes('integer'))
     .map(({ format }) => integerRange(format))
@@ -94,8 +94,8 @@ function extreme(all: readonly bigint[], isMore: (a: bigint, b: bigint) => boole
   )
 }
 
-// What a number may be a multiple of: of all that is declared, or else whole numbers before fractions, and
-// round ones where a double keeps no others.
+// Returns steps to try: the least common multiple of all that are declared. If none is, whole numbers come
+// before fractions, and then round numbers, for values so large that a double keeps no others.
 function unitsOf(parts: readonly Node[], isInteger: boolean, scale: number): readonly bigint[] {
   const one = 10n ** BigInt(scale)
   const steps = numbersOf(parts, 'multipleOf').map((each) => scaled(each, scale))
@@ -119,7 +119,7 @@ interface Points {
   readonly one: bigint
 }
 
-// From 1 on, or from what is next to it, upwards; then downwards.
+// Counts upwards from 1, or from the fitting number next to 1; then downwards.
 function pointOf({ low, high, unit, one }: Points, turn: number): bigint | undefined {
   const first = low === undefined ? undefined : upTo(low, unit)
   const last = high === undefined ? undefined : -upTo(-high, unit)
@@ -134,14 +134,14 @@ function pointOf({ low, high, unit, one }: Points, turn: number): bigint | undef
   return first === undefined || down >= first ? down : from
 }
 
-// The least multiple that is not below.
+// Returns the least multiple of the unit that is not below a value.
 function upTo(value: bigint, unit: bigint): bigint {
   const rest = value % unit
   if (rest === 0n) return value
   return rest > 0n ? value - rest + unit : value - rest
 }
 
-// Undefined of what is no integer that a double does not keep.
+// Returns undefined for a fraction that a double would round.
 function written(value: bigint, scale: number, isInteger: boolean): Numeric | undefined {
   if (isInteger) return narrowed(value / 10n ** BigInt(scale))
   const sign = value < 0n ? '-' : ''

@@ -1,12 +1,13 @@
-// A text that a pattern allows: its alternatives one by one, repetitions as few as they may be, or more for a
-// longer text. What looks around or refers back is passed over: who asks holds the text against the pattern.
+// Writes a text that a pattern allows. It chooses an alternative wherever there are some, and repeats as few
+// times as it may, or more for a longer text. It ignores lookarounds and back references, so the caller must
+// test the text against the pattern.
 
-/** A choice among a number of ways, from 0. */
+/** Chooses a number from 0 to below `ways`. */
 export type Choose = (ways: number) => number
 
 /**
- * A text by the syntax of a pattern, in which it need not be the whole text.
- * @param more how many times what may be repeated is, beyond what it must
+ * Returns a text by the syntax of a pattern. The pattern need not describe the whole text.
+ * @param more how many times a repeated part is written beyond its minimum
  */
 export function patternText(pattern: string, more: number, choose: Choose): string {
   return new Writer(pattern, more, choose).text()
@@ -15,7 +16,7 @@ export function patternText(pattern: string, more: number, choose: Choose): stri
 const digits = '0123456789'
 const letters = 'abcdefghijklmnopqrstuvwxyz'
 const word = `${letters}${letters.toUpperCase()}${digits}_`
-// What a class without some characters may still have.
+// The characters that a negated class may still have.
 const any = `${letters}${letters.toUpperCase()}${digits}-_. ~!#$%&()*+,/:;<=>?@[]^{|}"'\\é`
 
 const classes: Readonly<Record<string, string>> = {
@@ -51,7 +52,7 @@ class Writer {
       const atom = this.#atom()
       const times = this.#times()
       text += atom
-      // Each time anew, so that what is chosen may differ.
+      // Each repetition is written anew, so that its choices may differ.
       const end = this.#at
       for (let i = 1; i < times; i++) {
         this.#at = start
@@ -98,7 +99,7 @@ class Writer {
     return isAround ? '' : text
   }
 
-  // How many times the atom before is written.
+  // Returns how many times the preceding atom is written.
   #times(): number {
     const [all = '', least, comma, most] = /^\{(\d+)(,?)(\d*)\}/.exec(this.pattern.slice(this.#at)) ?? []
     let [min, max] = [1, 1]
@@ -110,11 +111,11 @@ class Writer {
     else if (this.#takes('+')) [min, max] = [1, Number.POSITIVE_INFINITY]
     else if (this.#takes('?')) [min, max] = [0, 1]
     else return 1
-    this.#takes('?') // lazy
+    this.#takes('?') // a lazy quantifier
     return Math.min(max, min + this.more, timesMax)
   }
 
-  // What is behind a backslash: the characters that it stands for.
+  // Reads what follows a backslash, and returns the characters that it stands for.
   #escaped(): string {
     const [all = '', hex] =
       /^(?:u\{([\da-f]+)\}|u[\da-f]{4}|x[\da-f]{2})/i.exec(this.pattern.slice(this.#at)) ?? []
@@ -166,7 +167,7 @@ function ofProperty(property: string): string {
   return /\{(?:P|S|Z)/.test(property) ? '-' : letters
 }
 
-// A range of more characters is known by its first ones.
+// A longer range is represented by its first characters.
 const rangeMax = 200
 
 function between(from: string, to: string): string {

@@ -1,4 +1,4 @@
-// Texts by the keywords of a schema's parts, and whether a scalar that is given fits them.
+// Finds texts by the keywords of a schema's parts, and tells if a given scalar fits them.
 
 import { toRegExp } from '../../document/patterns.js'
 import type { Node } from '../../document/reader.js'
@@ -6,13 +6,13 @@ import { formats } from '../../runtime/formats.js'
 import { fitsNumber } from './numbers.js'
 import { type Choose, patternText } from './pattern-text.js'
 
-/** The greatest of a keyword's numbers in all parts; undefined if none has it. */
+/** Returns the greatest of a keyword's numbers in all parts; undefined if no part has the keyword. */
 export function greatest(parts: readonly Node[], keyword: string): number | undefined {
   const all = numbersOf(parts, keyword)
   return all.length === 0 ? undefined : Math.max(...all)
 }
 
-/** The least of them. */
+/** Returns the least of a keyword's numbers in all parts; undefined if no part has the keyword. */
 export function least(parts: readonly Node[], keyword: string): number | undefined {
   const all = numbersOf(parts, keyword)
   return all.length === 0 ? undefined : Math.min(...all)
@@ -32,12 +32,12 @@ const textMax = 1_000_000
 
 const heads = ['a', 'https://example.org/']
 
-/** A text. @param turn makes those of a list differ */
+/** Returns a text. @param turn makes the texts of a list differ */
 export function textBy(parts: readonly Node[], turn: number, choose: Choose): string {
   const min = Math.min(greatest(parts, 'minLength') ?? 0, textMax)
   const max = least(parts, 'maxLength') ?? textMax
   const ofPattern = patternTexts(parts, min, turn, choose)
-  // A pattern may be that of an end, such as a domain.
+  // A pattern may describe only the end of a text, such as its domain.
   const ends =
     textsOf(parts, 'format').length === 0 ? [] : ofPattern.flatMap((each) => heads.map((head) => head + each))
   const candidates = [...ofPattern, ...ends, ...plainTexts(parts, min, max, turn)]
@@ -56,7 +56,7 @@ function patternTexts(parts: readonly Node[], min: number, turn: number, choose:
   ])
 }
 
-// Others for each number, as its digits are: so two of a list differ.
+// Derives the choices from the digits of the number, so that two numbers give different texts.
 function waysOf(number: number): Choose {
   let left = number
   return (ways) => {
@@ -76,13 +76,14 @@ function plainTexts(parts: readonly Node[], min: number, max: number, turn: numb
   return [...others, ...such, max < text.length ? short : fitted, 'text', '1', 'a', 'A', '']
 }
 
-// The number in letters: a to z, then ba.
+// Returns a number in letters: a to z, then ba.
 function letters(number: number): string {
   const last = String.fromCharCode(97 + (number % 26))
   return number < 26 ? last : letters(Math.floor(number / 26)) + last
 }
 
-// Each says what a value is: `a date, such as 2026-11-25`. Then shorter ones, and one that is long enough.
+// The description of a format ends in an example: `a date, such as 2026-11-25`. Shorter texts follow, and one
+// that is long enough.
 function formatTexts(format: string, min: number): string[] {
   const known = Object.hasOwn(formats, format) ? formats[format]?.description : undefined
   if (known === undefined) return []
@@ -114,7 +115,7 @@ const shortTexts: Readonly<Record<string, readonly string[]>> = {
   base64url: ['YQ', ''],
 }
 
-// What a longer text has in front, in between as often as need be, and behind.
+// How a longer text is made: its beginning, a filler that is repeated, and its end.
 const longTexts: Readonly<Record<string, readonly [head: string, filler: string, tail: string]>> = {
   'date-time': ['2026-11-25T14:05:00.', '0', 'Z'],
   time: ['14:05:00.', '0', 'Z'],
@@ -131,7 +132,7 @@ const longTexts: Readonly<Record<string, readonly [head: string, filler: string,
   base64url: ['', 'YWFh', ''],
 }
 
-// Another digit or letter in one place, the last first.
+// Returns texts with one digit or letter changed, the last one first.
 function variants(text: string, turn: number): string[] {
   const characters = [...text]
   return characters
@@ -147,7 +148,7 @@ function later(character: string, turn: number): string {
     : character
 }
 
-/** Whether a scalar that a contract gives, such as an example, fits the keywords beside it. */
+/** True if a scalar from the contract, such as an example, fits the keywords beside it. */
 export function fitsScalar(value: unknown, parts: readonly Node[], types: readonly string[]): boolean {
   const all = parts.every(
     ({ enum: values, const: only }) =>
@@ -175,12 +176,12 @@ function fitsText(text: string, parts: readonly Node[]): boolean {
   )
 }
 
-/** Whether a text matches a pattern. */
+/** True if a text matches a pattern. */
 export function matches(pattern: string, text: string): boolean {
   try {
     return toRegExp(pattern, 'u').test(text)
   } catch {
-    return true // the contract is refused for it, elsewhere
+    return true // the contract is refused for its pattern elsewhere
   }
 }
 

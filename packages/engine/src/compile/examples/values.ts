@@ -1,6 +1,6 @@
-// Values of a schema, the most telling first: with the contract's own examples and every field, then with
-// less. The same schema has the same values in the same order. Who asks takes the first that its validator
-// accepts.
+// Generates values of a schema, the most telling first: with the contract's own examples and every field, and
+// then with less. The same schema has the same values in the same order. The caller takes the first value
+// that its validator accepts.
 
 import { type AnySchema, composingKeywords, keywordTypes } from '../../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
@@ -8,24 +8,30 @@ import { flatParts } from './flat-schema.js'
 import { numberBy } from './numbers.js'
 import { fitsScalar, greatest, least, matches, textBy } from './scalars.js'
 
-/** Whether a value is valid by a schema, which is compiled for it. */
+/** True if a value is valid by a schema, which is compiled for the call. */
 export type Accepts = (schema: AnySchema, value: unknown) => boolean
 
 export interface ValueParts {
   readonly reader: Reader
   readonly accepts: Accepts
-  /** Of a request, a value has what is required, and of a response all but what only requests have. */
+  /**
+   * A value for a request has only what is required. A value for a response has everything except what only
+   * requests have.
+   */
   readonly isOfRequest?: boolean
 }
 
-/** A short value for a request, not validated; undefined if the schema allows none. */
+/** Returns a short value for a request, without validating it; undefined if the schema allows none. */
 export function requestValue(schema: unknown, reader: Reader): unknown {
   return new Draft({ reader, accepts: () => true, isOfRequest: true }, 0).value([schema], 0, 0)
 }
 
 const draftsMax = 60
 
-/** @param turn that of an item in a list: another alternative, another number */
+/**
+ * Yields drafts of a value.
+ * @param turn the index of an item in a list: chooses another alternative, another number
+ */
 export function* valuesOf(schema: unknown, parts: ValueParts, turn = 0): Generator<unknown> {
   for (let i = 0, steps = 0; i < draftsMax && steps < allStepsMax; i++) {
     const draft = new Draft(parts, i)
@@ -35,16 +41,16 @@ export function* valuesOf(schema: unknown, parts: ValueParts, turn = 0): Generat
   }
 }
 
-// Deeper, what need not be there is left out; a draft has no more values than that.
+// Deeper than `depthMax`, or beyond `valuesMax` values, a draft leaves out what is not required.
 const depthMax = 5
 const endMax = 30
 const valuesMax = 2_000
-// A schema that contains itself many times would have more than can be made.
+// A schema that contains itself many times would have more values than can be made.
 const stepsMax = 5_000
-// Of all drafts: what is too large for some of them is so for the others.
+// For all drafts together: a schema that is too large for some of them is so for the others.
 const allStepsMax = 10_000
 
-/** One attempt at a value. Undefined stands for none: the schema allows nothing. */
+/** One attempt at a value. Undefined means that the schema allows none. */
 class Draft {
   readonly #reader: Reader
   readonly #accepts: Accepts
@@ -52,7 +58,8 @@ class Draft {
   readonly #number: number
   #state: number
   #count = 0
-  // Which item of a list it is in whose items differ: theirs do so in what they are made of.
+  // The index of the item that is being made, if the items of its list must differ: then values within the
+  // item differ, too.
   #distinct: number | undefined
 
   constructor({ reader, accepts, isOfRequest = false }: ValueParts, number: number) {
@@ -63,13 +70,13 @@ class Draft {
     this.#state = number
   }
 
-  /** How many values it has tried to make. */
+  /** How many values the draft has tried to make. */
   get steps(): number {
     return this.#count
   }
 
-  // What each draft tries: the first everything, the second scalars that are given, others less, or by
-  // chance.
+  // The first draft takes all examples, the next ones only those of scalars, later ones none. Which fields
+  // and alternatives a draft takes varies by its number.
   get #takesExamples(): 'all' | 'scalars' | 'none' {
     return this.#number === 0 ? 'all' : this.#number < 6 ? 'scalars' : 'none'
   }
@@ -90,7 +97,7 @@ class Draft {
 
   value(schemas: readonly unknown[], depth: number, turn: number): unknown {
     this.#count++
-    const end = this.#isOfRequest ? depthMax : endMax // it is for people
+    const end = this.#isOfRequest ? depthMax : endMax // such a value is read by people, so it is short
     if (depth > end || this.#count > stepsMax) return undefined
     const [schema] = schemas
     const isChecked = this.#isExact && schemas.length === 1 && isComposed(schema)
@@ -115,13 +122,13 @@ class Draft {
     return type === 'null' ? null : textBy(parts, turn, this.#choose)
   }
 
-  // Deep down the last way, which is null where there is one: so a tree comes to its leaves.
+  // Deep down it takes the last alternative, which is null if there is one, so that a recursive schema ends.
   #wayOf(ways: readonly unknown[], depth: number, turn: number): unknown {
     if (depth > depthMax) return ways.at(-1 - this.#choose(ways.length))
     return ways[(turn + this.#choose(ways.length)) % ways.length]
   }
 
-  // What the contract says itself, the exact before the exemplary.
+  // Returns the value that the contract itself gives: a `const` before an example.
   #given(
     parts: readonly Node[],
     types: readonly string[],
@@ -208,13 +215,13 @@ class Draft {
     if (schemas.some((each) => this.#reader.node(each)[unsent] === true)) return
     const value = this.value(schemas.length === 0 ? [true] : schemas, depth + 1, this.#distinct ?? 0)
     if (value === undefined) return
-    // What is doubtful is left out, once the whole was refused.
+    // Later drafts leave out an optional field whose value the validator refuses.
     const isDoubtful = this.#isExact && !isRequired
     if (isDoubtful && !schemas.every((each) => this.#accepts(each as AnySchema, value))) return
     fields.set(name, value)
   }
 
-  // Fields without a name in the schema: as many as there must be, or one that shows what they are.
+  // Adds fields without a name in the schema: as many as there must be, or one as an example.
   #addOthers(fields: Map<string, unknown>, parts: readonly Node[], isShown: boolean, depth: number): void {
     const hasOthers = parts.some(
       ({ additionalProperties: each }) => typeof each === 'object' && each !== null,
@@ -250,7 +257,7 @@ function isContainer(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
-/** The examples of a schema's part, and its default. */
+/** Returns the examples of a schema's part, and its default. */
 export function examplesIn({ example, examples, default: fallback }: Node): unknown[] {
   const all = [example, ...(Array.isArray(examples) ? examples : []), fallback]
   return all.filter((each) => each !== undefined)
@@ -262,7 +269,7 @@ function stringsIn(value: unknown): string[] {
 
 const allTypes = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null']
 
-// Those that all parts allow; without any, those that the keywords are of.
+// Returns the types that all parts allow; if no part has a type, those that its keywords imply.
 function typesOfParts(parts: readonly Node[]): readonly string[] {
   const lists = parts.flatMap(({ type }) => (type === undefined ? [] : [[type].flat().map(String)]))
   const [first, ...others] = lists
@@ -301,7 +308,7 @@ function itemSchemas(parts: readonly Node[], i: number): unknown[] {
   })
 }
 
-// By each part: that of the name, those of patterns, or else that of all others.
+// Returns the schemas of a field in each part: by its name and by patterns, or else that of all other fields.
 function fieldSchemas(parts: readonly Node[], name: string): unknown[] {
   return parts.flatMap(({ properties, patternProperties, additionalProperties }) => {
     const own = Object.hasOwn(nodeOf(properties), name) ? [nodeOf(properties)[name]] : []
