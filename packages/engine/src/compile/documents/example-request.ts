@@ -1,5 +1,5 @@
-// An example of an operation's request: its required parameters and body, with the contract's examples or,
-// for want of one, a value of the schema.
+// Writes an example of an operation's request: its required parameters and body, with the contract's
+// examples, or else with values of their schemas.
 
 import { stringify } from 'lossless-json'
 import type { Content, Contract, Operation, SecurityScheme } from '../../document/contract.js'
@@ -19,10 +19,10 @@ export interface ExampleRequest {
   /** The path with its query, without the prefix. */
   readonly target: string
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** Sent by HTTP Basic, for which languages have functions of their own. */
+  /** Credentials for HTTP Basic, which languages have functions for. */
   readonly login: Login | undefined
   readonly body: string | undefined
-  /** Whether the response is a stream of items, to be read as it arrives. */
+  /** True if the response is a stream of items, to be read as it arrives. */
   readonly isStream: boolean
 }
 
@@ -31,7 +31,9 @@ export interface Login {
   readonly password: string
 }
 
-/** Undefined if it cannot be written as text: an object as a parameter, a file as the body. */
+/**
+ * Returns undefined if the request cannot be written as text: an object as a parameter, a file as the body.
+ */
 export function exampleRequest(
   operation: Operation,
   contract: Contract,
@@ -68,7 +70,7 @@ export function exampleRequest(
   }
 }
 
-// The stream that a client gets unless it wants something else.
+// The stream that a client gets unless it asks for something else.
 function streamOf(operation: Operation): Content | undefined {
   const [first] = successContents(operation)
   return first !== undefined && isStream(first) ? first : undefined
@@ -76,7 +78,8 @@ function streamOf(operation: Operation): Content | undefined {
 
 type Pairs = readonly (readonly [name: string, text: string])[]
 
-// What the first alternative of the operation's security needs: all of its schemes.
+// Returns the credentials of the first alternative of the operation's security, which needs all of its
+// schemes.
 function credentialsOf({ security: [first = []] }: Operation, { securitySchemes }: Contract) {
   const sent = first.flatMap(({ name }) => {
     const scheme = securitySchemes.get(name)
@@ -114,7 +117,8 @@ function targetOf(path: string, inPath: Pairs, inQuery: Pairs): string {
   return query === '' ? filled : `${filled}?${query}`
 }
 
-// Of an array, each item is a value of its own, as `form` sends it by default; others are left out.
+// Returns a text for each item of an array, as the style `form` sends it by default. Returns undefined for
+// values that cannot be written as text.
 function valueTexts(parameter: Node, reader: Reader): string[] | undefined {
   const value = exampleOf(parameter, reader)
   const isDefaultForm = (parameter.style ?? 'form') === 'form' && parameter.explode !== false
@@ -124,12 +128,12 @@ function valueTexts(parameter: Node, reader: Reader): string[] | undefined {
   return all.map((each) => (typeof each === 'string' ? each : (stringify(each) ?? '')))
 }
 
-// The numbers of a contract may be objects, which keep their digits.
+// A number of a contract may be an object, which keeps its digits.
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && /^[[{]/.test(stringify(value) ?? '')
 }
 
-// Of a parameter or a Media Type Object.
+// Returns the example of a parameter or a Media Type Object.
 function exampleOf(node: Node, reader: Reader): unknown {
   const [given] = examplesOf(node, reader)
   return given === undefined ? requestValue(node.schema, reader) : given.value

@@ -1,5 +1,5 @@
-// Markdown as HTML, for the plain page: paragraphs, headings, lists, tables, quotes, code, bold and links.
-// Anything else, HTML too, is shown as it is written.
+// Renders Markdown as HTML, for the plain page: paragraphs, headings, lists, tables, quotes, code, bold and
+// links. Anything else, HTML included, is shown as it is written.
 
 /** Escapes a text for HTML, also as the value of a quoted attribute. */
 export function escapeHtml(text: string): string {
@@ -12,12 +12,12 @@ export function headingId(title: string): string {
   return title.replace(/[^\p{L}\p{N}_/{}.-]+/gu, '-')
 }
 
-/** Renders a text; its headings have ids. */
+/** Renders a text. Its headings have ids. */
 export function markdownToHtml(text: string): string {
   return blocksOf(text).map(blockToHtml).join('\n')
 }
 
-// A code block may contain blank lines, which end all others.
+// A code block may contain blank lines, which end all other blocks.
 function blocksOf(text: string): string[][] {
   const blocks: string[][] = [[]]
   let isCode = false
@@ -46,7 +46,8 @@ function blockToHtml(lines: readonly string[]): string {
 
 function withHeading([, marks = '', title = '']: readonly string[], rest: readonly string[]): string {
   const tag = `h${marks.length}`
-  const id = marks.length > 3 ? '' : ` id="${headingId(title)}"` // lower ones recur: "Parameters"
+  // headings of lower levels recur: "Parameters"
+  const id = marks.length > 3 ? '' : ` id="${headingId(title)}"`
   const heading = `<${tag}${id}>${inline(title)}</${tag}>`
   return rest.length === 0 ? heading : `${heading}\n${blockToHtml(rest)}`
 }
@@ -71,7 +72,7 @@ function table([head = '', , ...rows]: readonly string[]): string {
   return `<table><thead>${row(head, 'th')}</thead><tbody>\n${body}</tbody></table>`
 }
 
-// Code, bold and links. Lengths are bounded, so that no text takes long.
+// Matches code, bold and links. The lengths are bounded, so that no text takes long.
 const marks =
   /`([^`]+)`|\*\*((?:[^*`\n]|`[^`\n]{1,500}`){1,500})\*\*|\[([^[\]]{1,500})\]\(([^()\s]{1,2000})\)/g
 
@@ -85,7 +86,7 @@ function inline(text: string): string {
   return html + escapeHtml(text.slice(end))
 }
 
-// A link leads to the web or to this service, never to `javascript:`.
+// A link may lead to the web or to this service, but never to `javascript:`.
 function marked([all, code, bold, shown, target]: RegExpMatchArray): string {
   if (code !== undefined) return `<code>${escapeHtml(code)}</code>`
   if (bold !== undefined) return `<strong>${inline(bold)}</strong>`

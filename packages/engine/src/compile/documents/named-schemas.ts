@@ -1,5 +1,5 @@
-// Schemas within components that another version of OpenAPI does not have: each that something refers to
-// becomes a component of its own, so that the reference has a target there.
+// Moves schemas out of components that another version of OpenAPI does not have: each schema with a reference
+// to it becomes a component of its own, so that the reference keeps its target.
 
 import { referencesIn } from '../../document/component-kinds.js'
 import { isNode, mapValues } from '../../document/keywords.js'
@@ -7,7 +7,7 @@ import { pointerTo, resolvePointer } from '../../document/pointer.js'
 import { type Node, nodeOf } from '../../document/reader.js'
 import { walk } from '../../document/walk.js'
 
-/** The document, in which no schema refers to one within the components of a kind. */
+/** Returns the document with no reference to a schema within the components of a kind. */
 export function withNamedSchemas(document: object, kind: 'mediaTypes' | 'pathItems'): object {
   const found = referencesIn(document).filter((each) => each.kind === 'schemas')
   const refs = found.map(({ ref }) => ref).filter((ref) => ref.startsWith(`#/components/${kind}/`))

@@ -31,7 +31,7 @@ const unknownKeywords = [
 /** Converts a document of OpenAPI 3.1 or 3.2 to 3.0. Returns a 3.0 document unchanged. */
 export function toOpenApi30(document: object): object {
   if (isOpenApi30(document)) return document
-  // Path items are no components in 3.0.
+  // OpenAPI 3.0 has no components for path items.
   const named = withNamedSchemas(withoutOpenApi32(withoutDynamicRefs(document)), 'pathItems')
   const whole = resolved(named, (kind) => kind !== 'pathItems') as Node
   const { openapi: _, jsonSchemaDialect: __, webhooks: ___, ...known } = whole
@@ -78,7 +78,7 @@ function infoOf({ summary: _, license, ...info }: Node): Node {
   return { ...info, license: { ...known, url: `https://spdx.org/licenses/${identifier}.html` } }
 }
 
-// The lists of other schemes name roles, which 3.0 does not have (OpenAPI 3.0.3, section 4.7.30).
+// For other schemes, the list names roles, which 3.0 does not have (OpenAPI 3.0.3, section 4.7.30).
 function hasScopes({ type, $ref }: Node): boolean {
   return type === 'oauth2' || type === 'openIdConnect' || $ref !== undefined
 }
@@ -103,7 +103,7 @@ function createConvert(
     if (isMap || Array.isArray(node)) return node
     if (of === 'security') return withoutRoles(without(node, unsupported), scoped)
     if (methodFields.includes(of)) return withResponses(node)
-    if (of === 'variables') return node // has an enum, and is no schema
+    if (of === 'variables') return node // a server variable has an enum, but is no schema
     return node.$ref === undefined ? withKeywordsOf30(node) : reference(node, of)
   }
   // OpenAPI 3.0 ignores the siblings of a `$ref`, so they move into an `allOf`.
@@ -121,14 +121,14 @@ function withRowsAsArrays(content: object): object {
   return mapValues(content, (media, mediaType) => withSchemaOfRows(mediaType, media))
 }
 
-// Until 3.1 an operation must have some.
+// Before 3.1, an operation must have responses.
 function withResponses(operation: Node): Node {
   const { $ref, responses } = operation
   const isWhole = $ref !== undefined || responses !== undefined
   return isWhole ? operation : { ...operation, responses: { default: { description: 'Not described.' } } }
 }
 
-// Whether a boolean in a field is a schema that 3.0 cannot express.
+// True if a boolean in a field is a schema that 3.0 cannot express.
 function isSchemaIn(of: string): boolean {
   const isKnown = schemaKeywords.has(of) && !unknownKeywords.includes(of)
   return (isKnown && of !== 'additionalProperties') || schemaFields.has(of) || of === 'schemas'
@@ -137,7 +137,7 @@ function isSchemaIn(of: string): boolean {
 // Replaces or drops the keywords that 3.0 does not have. Nodes other than schemas have none of them.
 function withKeywordsOf30(node: Node): Node {
   const { examples, contentEncoding, contentMediaType, itemSchema } = node
-  // The text of JSON is text: `binary` would make a file of it.
+  // JSON in a string is text: `binary` would make a file of it.
   const isFile = contentMediaType !== undefined && !isJson(String(contentMediaType))
   const format = /^base64/.test(String(contentEncoding)) ? 'byte' : isFile ? 'binary' : undefined
   const known = Object.entries(node).filter(([key]) => !unknownKeywords.includes(key))
@@ -155,7 +155,7 @@ function withKeywordsOf30(node: Node): Node {
   })
 }
 
-// Whether a keyword that 3.0 does not have allows properties beside the schema's own.
+// True if a keyword that 3.0 does not have allows properties beside the schema's own.
 function losesProperties({ properties, unevaluatedProperties: others = false, ...node }: Node): boolean {
   if (properties === undefined) return false
   const dropped = subschemasOf(node).filter(({ keyword }) => unknownKeywords.includes(keyword))
@@ -166,7 +166,7 @@ function losesProperties({ properties, unevaluatedProperties: others = false, ..
   return others !== false || names.some((name) => !Object.hasOwn(nodeOf(properties), name))
 }
 
-// In 3.0 `exclusiveMinimum` is a flag of `minimum`. With both bounds in 3.1, the tighter one applies.
+// In 3.0, `exclusiveMinimum` is a flag of `minimum`. In 3.1 both may be numbers, and the tighter one applies.
 function bound(
   node: Node,
   name: string,
@@ -179,7 +179,7 @@ function bound(
   return { [name]: exclusive, [exclusiveName]: true }
 }
 
-// In 3.0 a schema has one type, an array requires `items`, and null is not a type.
+// In 3.0, a schema has one type, an array requires `items`, and null is not a type.
 function withTypes(node: Node): Node {
   const { type = typesOfValues(node.enum), ...untyped } = node
   const types = [type].flat()
@@ -200,10 +200,10 @@ function withTypes(node: Node): Node {
   })
 }
 
-// `nullable` says nothing without a type, and some validators refuse it.
+// `nullable` has no effect without a type, and some validators refuse it.
 const nullAlone = { type: 'object', nullable: true, enum: [null] } as const
 
-// The type of values that have one: generators make nothing of an `enum` without a type.
+// Returns the common type of the values of an enum: code generators ignore an `enum` without a type.
 function typesOfValues(values: unknown): string | string[] | undefined {
   if (!Array.isArray(values)) return undefined
   const types = new Set(values.map(typeOf))
@@ -215,7 +215,7 @@ function typesOfValues(values: unknown): string | string[] | undefined {
   return isNullable ? [type, 'null'] : type
 }
 
-// An integer without a format is one that a double keeps.
+// Tools expect an integer without a format to fit a double.
 function isBeyondDouble(value: unknown): boolean {
   return typeof value === 'bigint' && !Number.isSafeInteger(Number(value))
 }
@@ -226,7 +226,8 @@ function typeOf(value: unknown): string {
   return typeof value === 'bigint' || Number.isInteger(value) ? 'integer' : typeof value
 }
 
-// `anyOf: [A, {type: 'null'}]`: a nullable A, which generators understand, if A says its type itself.
+// Turns `anyOf: [A, {type: 'null'}]` into a nullable A, which code generators understand. A must have a type
+// of its own.
 function withoutNull(node: Node): Node {
   const [{ keyword } = {}] = choicesOf(node)
   if (keyword === undefined) return node
@@ -241,7 +242,7 @@ function isNull({ enum: values }: Node): boolean {
   return Array.isArray(values) && values.length > 0 && values.every((each) => each === null)
 }
 
-// What refers or combines may refuse null.
+// A schema that refers to or combines others may refuse null.
 function isMergeable(one: Node, others: Node): boolean {
   const combines = ['$ref', ...composingKeywords, 'not'].some((each) => each in one)
   return one.type !== undefined && !combines && !Object.keys(one).some((each) => each in others)

@@ -1,6 +1,6 @@
-// Converts a contract of OpenAPI 3.2 to 3.1, for tools that do not support 3.2. What 3.1 can say otherwise is
-// said so, operations with other methods become extensions, and the rest is left out: the result may allow
-// more than the service does.
+// Converts a contract of OpenAPI 3.2 to 3.1, for tools that do not support 3.2. What 3.1 can express
+// otherwise is converted, operations with other methods become extensions, and the rest is left out. So the
+// result may allow more than the service does.
 
 import { isNode, mapValues } from '../../document/keywords.js'
 import { essence } from '../../document/media-types.js'
@@ -12,10 +12,11 @@ import { resolved } from '../source/resolved.js'
 import { withSchemeNames } from '../source/scheme-names.js'
 import { withNamedSchemas } from './named-schemas.js'
 
-/** The document of OpenAPI 3.1 for one of 3.2; any other is returned unchanged. */
+/** Returns the document of 3.2 in OpenAPI 3.1; returns any other document unchanged. */
 export function withoutOpenApi32(document: object): object {
   if (!isOpenApi32(document)) return document
-  const named = withNamedSchemas(withSchemeNames(document), 'mediaTypes') // which are no components in 3.1
+  // 3.1 has no components for media types
+  const named = withNamedSchemas(withSchemeNames(document), 'mediaTypes')
   const own = resolved(named, (kind) => kind !== 'mediaTypes')
   const reader = new Reader(own)
   const converted = walk(own, (value, place, within) => {
@@ -60,7 +61,8 @@ function rewritten(node: Node, of: string): Node {
   return without(withoutDefaultMapping(rewrite(node)), addedFields[of] ?? [])
 }
 
-// In 3.1 every value must have the property of a discriminator, whose alternatives stay.
+// In 3.1, every value must have the property of a discriminator. So the discriminator goes, and its
+// alternatives stay.
 function withoutDefaultMapping(node: Node): Node {
   return nodeOf(node.discriminator).defaultMapping === undefined ? node : without(node, ['discriminator'])
 }
@@ -69,7 +71,7 @@ function without(node: Node, names: readonly string[]): Node {
   return Object.fromEntries(Object.entries(node).filter(([name]) => !names.includes(name)))
 }
 
-// Of a path item, which may be anywhere below `callbacks`.
+// Moves the methods of a path item, which may be anywhere below `callbacks`, into extensions.
 function withoutMethods(node: Node): Node {
   const { query, additionalOperations, ...known } = node
   if (!isNode(additionalOperations) && !isNode(query)) return node
@@ -80,7 +82,7 @@ function withoutMethods(node: Node): Node {
   }
 }
 
-// Redocly's extension, which Scalar and others show, too.
+// `x-displayName` is Redocly's extension, which Scalar and others show, too.
 function tagOf({ summary, parent, kind: _, ...tag }: Node): Node {
   return {
     ...tag,
@@ -89,7 +91,10 @@ function tagOf({ summary, parent, kind: _, ...tag }: Node): Node {
   }
 }
 
-/** A media type before 3.2: an item of a stream is what many documents of 3.0 and 3.1 have as its schema. */
+/**
+ * Returns a media type as before 3.2: many documents of 3.0 and 3.1 give the schema of a stream's items as
+ * its schema.
+ */
 export function mediaTypeOf({ itemSchema, itemEncoding: _, prefixEncoding: __, ...media }: Node): Node {
   return withExamples({ ...(itemSchema !== undefined && { schema: itemSchema }), ...media })
 }
@@ -98,7 +103,7 @@ function responseOf({ summary, description = summary ?? '', ...response }: Node)
   return { description, ...(summary !== undefined && { 'x-summary': summary }), ...response }
 }
 
-// What has no field is said in the text.
+// Facts that 3.1 has no field for are added to the description.
 function schemeOf({ deprecated, description, ...scheme }: Node): Node {
   const { deviceAuthorization, ...flows } = nodeOf(scheme.flows)
   const isDevice = deviceAuthorization !== undefined && Object.keys(flows).length === 0
@@ -115,7 +120,7 @@ function withFlows(scheme: Node, flows: Node): Node {
   return scheme.flows === undefined ? scheme : { ...scheme, flows }
 }
 
-// Without a flow, generators make clients that send no token.
+// Without a flow, code generators write clients that send no token, so the scheme becomes a bearer token.
 function deviceFlow({ deviceAuthorizationUrl, tokenUrl }: Node): string {
   return `A token of the device flow (RFC 8628): ${deviceAuthorizationUrl}, then ${tokenUrl}.`
 }
@@ -125,7 +130,7 @@ function xmlOf({ nodeType, ...xml }: Node): Node {
   return nodeType === 'element' ? { ...xml, wrapped: true } : xml
 }
 
-// The style of cookies is that of a form without percent-encoding.
+// The style `cookie` is that of a form without percent-encoding.
 function parameterOf({ allowReserved, ...parameter }: Node): Node {
   return withExamples({
     ...parameter,
@@ -134,7 +139,8 @@ function parameterOf({ allowReserved, ...parameter }: Node): Node {
   })
 }
 
-// A form as the whole query is a parameter for each of its properties; any other content cannot be said.
+// If the whole query is a form, each of its properties becomes a parameter. Any other content cannot be
+// expressed.
 function withoutQuerystrings(reader: Reader, parameters: object, isMap: boolean): object {
   const isWhole = (each: unknown) => reader.node(each).in === 'querystring'
   if (Array.isArray(parameters))

@@ -1,4 +1,4 @@
-// The operations of a contract in short, for pages that are read as text: what each takes and returns, with
+// Outlines the operations of a contract for pages that are read as text: what each takes and returns, with
 // every reference followed.
 
 import type { Content, Contract, Operation, Response } from '../../document/contract.js'
@@ -14,7 +14,7 @@ import { shortSchema } from './short-schema.js'
 export interface ItemOutline {
   readonly name: string
   readonly required: boolean
-  /** The schema in short: `integer from 1 to 100`. */
+  /** The schema in a few words: `integer from 1 to 100`. */
   readonly type: string
   readonly description: string
 }
@@ -36,7 +36,7 @@ export interface ResponseOutline {
   readonly contents: readonly ContentOutline[]
 }
 
-/** What a request and its responses have, whoever sends it. */
+/** What a request and its responses have, whether the client or the service sends it. */
 export interface ExchangeOutline {
   readonly method: string
   readonly summary: string
@@ -55,23 +55,26 @@ export interface ExchangeOutline {
 
 export interface OperationOutline extends ExchangeOutline {
   readonly id: string
-  /** The path of its servers. */
+  /** The path of the operation's servers. */
   readonly prefix: string
-  /** As in the contract, without the prefix: `/pets/{petId}`. */
+  /** The path as in the contract, without the prefix: `/pets/{petId}`. */
   readonly path: string
-  /** The security schemes that a request must meet: alternatives; empty if the operation is public. */
+  /** The alternatives of security schemes that a request must meet; empty if the operation is public. */
   readonly security: Operation['security']
   readonly callbacks: readonly SentOutline[]
 }
 
-/** A request that the service sends: of a webhook or a callback, also one of which no function is made. */
+/**
+ * A request of a webhook or a callback, which the service sends. Requests without a function are outlined,
+ * too.
+ */
 export interface SentOutline extends ExchangeOutline {
   readonly name: string
-  /** Of a callback: its runtime expression. */
+  /** The runtime expression of the callback, if it is one. */
   readonly url: string | undefined
 }
 
-/** A named schema with members, which the types of operations and of other schemas name. */
+/** A named schema with members. The types of operations and of other schemas refer to it by its name. */
 export interface SchemaOutline {
   readonly name: string
   readonly description: string
@@ -79,13 +82,13 @@ export interface SchemaOutline {
   readonly members: readonly ItemOutline[]
 }
 
-/** The operations of a contract, in its order. */
+/** Returns the operations of a contract, in its order. */
 export function operationsOf(contract: Contract): OperationOutline[] {
   const reader = new Reader(contract.specification)
   return [...contract.operations.values()].map((each) => operationOf(each, reader, contract))
 }
 
-/** The webhooks of a contract, in its order. */
+/** Returns the webhooks of a contract, in its order. */
 export function webhooksOf({ specification }: Contract): SentOutline[] {
   const reader = new Reader(specification)
   const webhooks = Object.entries(reader.node(reader.document.webhooks))
@@ -115,7 +118,7 @@ function sentOf(name: string, url: string | undefined, item: Node, reader: Reade
   })
 }
 
-/** The named schemas of a contract. */
+/** Returns the named schemas of a contract. */
 export function schemasOf({ specification }: Contract): SchemaOutline[] {
   const reader = new Reader(specification)
   return Object.entries(reader.node(reader.components.schemas)).map(([name, value]) => {
@@ -184,7 +187,7 @@ function contentsOf(content: unknown, read: readonly Content[], reader: Reader):
   })
 }
 
-// An event is shown with its data as a value, not as the text that it is sent as.
+// An event is shown with its data as a value, not as the text that is sent.
 function streamText({ framing, schema }: Content, reader: Reader): string {
   const item = shortSchema(schema, reader)
   if (framing === 'sse') return `a stream of server-sent events: ${item}`
@@ -198,7 +201,8 @@ const marks: readonly (readonly [mark: string, text: string])[] = [
   ['deprecated', 'deprecated'],
 ]
 
-// What stands beside a schema describes its use here, and what stands in it every use.
+// A description beside a schema is about its use here, and one in the schema about every use, so the former
+// comes first.
 function itemOf(name: string, required: boolean, { schema, ...item }: Node, reader: Reader): ItemOutline {
   const [[mediaType, content] = []] = Object.entries(nodeOf(item.content))
   const used = schema ?? reader.node(content).schema

@@ -1,6 +1,6 @@
-// The contract as `/docs` shows it, for people: its description gains tables of limits, error codes and
-// deprecations, and those of other parts; a deprecated operation its dates. A pattern is in words, and
-// optional parameters lose their examples.
+// Adapts the contract for people, as `/docs` shows it. Its description gains tables of limits, error codes
+// and deprecations, and those of other parts; a deprecated operation gains its dates. Patterns are in words,
+// and optional parameters lose their examples.
 
 import { stringify } from 'lossless-json'
 import type { Contract, Operation, Requirement } from '../../document/contract.js'
@@ -28,7 +28,7 @@ export function pageDocument(written: Contract, parts: PageParts, serverOf: OwnS
   const document = contract.document as Node & { readonly info: Node }
   const sections = [...unshownOperations(contract), ...describedSections(written, parts)]
   const description = [document.info.description ?? '', ...sections].join('\n\n')
-  // The page's Content-Security-Policy allows requests to its own origin only, whatever servers the contract
+  // The page's Content-Security-Policy only allows requests to its own origin, whatever servers the contract
   // names.
   const servers = [serverOf(contract)]
   const groups = tagGroups(written)
@@ -41,7 +41,8 @@ export function pageDocument(written: Contract, parts: PageParts, serverOf: OwnS
   return stringify(adapted) ?? ''
 }
 
-// Scalar 1.46 reads no OpenAPI 3.2: it gets the document in 3.1, and these of its operations as a table.
+// Scalar 1.46 reads no OpenAPI 3.2. It gets the document in 3.1, and a table of the operations that 3.1
+// cannot have.
 function unshownOperations(contract: Contract): string[] {
   const shown = new Set(shownOperations(contract))
   const rows = [...contract.operations.values()]
@@ -57,8 +58,8 @@ function shownOperations({ operations, document }: Contract): Operation[] {
   return [...operations.values()].filter(isShown)
 }
 
-// Of nested tags: a group for each that has some, and one for the rest, without which Scalar would not show
-// them. `default` is its name for operations without a tag.
+// Nested tags become groups: one for each tag that has inner tags, and one for the rest, which Scalar would
+// not show otherwise. Scalar calls operations without a tag `default`.
 function tagGroups({ document, operations }: Contract): Node {
   const tags = tagsOf(nodeOf(document))
   const outer = tags.filter(({ inner }) => inner.length > 0)
@@ -72,11 +73,11 @@ function tagGroups({ document, operations }: Contract): Node {
   return { 'x-tagGroups': rest.length === 0 ? groups : [...groups, { name: 'Other', tags: rest }] }
 }
 
-// The browser knows the URL of the server, and puts it here.
+// The browser knows the URL of the server, and replaces this one by it.
 const serverUrl = 'https://this-service.invalid'
 
-// By the Operation Object: with samples, unless its author has some, and with the scopes that it demands,
-// which Scalar shows in the dialog of a request alone.
+// Returns replacements of Operation Objects: with samples, unless the author has given some, and with the
+// scopes that the operation demands, which Scalar shows only in the dialog of a request.
 function operationsIn(contract: Contract, serverOf: OwnServer): Map<unknown, Node> {
   const reader = new Reader(contract.document)
   const paths = nodeOf(reader.document.paths)
@@ -92,7 +93,8 @@ function operationsIn(contract: Contract, serverOf: OwnServer): Map<unknown, Nod
   return new Map<unknown, Node>(entries)
 }
 
-// By the Security Scheme Object, or that of a flow, what Scalar makes a request's credential of.
+// Returns replacements of Security Scheme Objects, and of their flows. Scalar makes the credential of a
+// request from them.
 function schemesIn({ document }: Contract): Map<unknown, Node> {
   const reader = new Reader(document)
   const schemes = Object.values(reader.node(reader.components.securitySchemes)).map((each) =>
@@ -100,7 +102,8 @@ function schemesIn({ document }: Contract): Map<unknown, Node> {
   )
   const entries = schemes.map((scheme) => {
     const flow = nodeOf(nodeOf(scheme.flows).authorizationCode)
-    // Unless the author says otherwise: a page keeps no secret (RFC 9700, section 2.1.1).
+    // A page cannot keep a secret, so it uses PKCE unless the author says otherwise (RFC 9700, section
+    // 2.1.1).
     return scheme.type === 'openIdConnect'
       ? ([scheme, withToken(scheme)] as const)
       : ([flow, { 'x-usePkce': 'SHA-256', ...flow }] as const)
@@ -108,7 +111,8 @@ function schemesIn({ document }: Contract): Map<unknown, Node> {
   return new Map<unknown, Node>(entries)
 }
 
-// Scalar 1.46 gets the token of an OpenID issuer, but does not send it. So it asks for one.
+// Scalar 1.46 gets the token of an OpenID issuer, but does not send it. As a bearer scheme, it asks the user
+// for a token.
 function withToken({ openIdConnectUrl, description }: Node): Node {
   const text = `A token of the OpenID issuer ${openIdConnectUrl}.`
   const all = description === undefined ? text : `${description}\n\n${text}`
@@ -122,7 +126,7 @@ function withScopes(value: Node, { security }: Operation): Node {
   return { ...value, description: description === undefined ? text : `${description}\n\n${text}` }
 }
 
-/** The security requirements of an operation, in Markdown: `` `key` or `login` (read) ``. */
+/** Returns the security requirements of an operation, in Markdown: `` `key` or `login` (read) ``. */
 export function securityText(security: Operation['security']): string {
   const texts = security.map((all) => all.map(requirementText).join(' and ') || 'none')
   return texts.join(' or ') || 'none'
@@ -132,7 +136,7 @@ function requirementText({ name, scopes }: Requirement): string {
   return `\`${name}\`${scopes.length === 0 ? '' : ` (${scopes.join(', ')})`}`
 }
 
-// Of a large document, most objects are left as they are: copying each, and each text, took a second.
+// Most objects are returned as they are: to copy each object and text of a large document took a second.
 function forPeople(value: Node, contract: Contract): Node {
   const dated = 'x-deprecated-at' in value ? withDates(value, contract) : value
   const worded = 'x-pattern-description' in dated ? inWords(dated) : dated
@@ -148,7 +152,7 @@ function withoutOptionalExamples(value: Node): Node {
   return isOptional && (example ?? examples) !== undefined ? { ...others, in: location } : value
 }
 
-/** An operation or another deprecated part, with the dates of its deprecation in the description. */
+/** Returns an operation, or another deprecated part, with the dates of its deprecation in the description. */
 export function withDates(value: Node, contract: Contract): Node {
   const { deprecated, description = '', ...others } = value
   const { 'x-deprecated-at': since, 'x-sunset': sunset, 'x-successor': successor } = others
@@ -176,7 +180,7 @@ function shownOperation(id: string, { operations }: Contract): string {
   return `\`${method} ${prefix}${path}\`` // the contract has been checked
 }
 
-/** What the page says beside the contract's own description, in Markdown. */
+/** Returns what the page says besides the contract's own description, in Markdown. */
 export function describedSections(
   contract: Contract,
   { sections: others = () => [], additions = [] }: PageParts,

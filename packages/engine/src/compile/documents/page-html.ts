@@ -5,7 +5,7 @@ import type { PageParts } from '../../serve/documents/page-parts.js'
 import { escapeHtml, headingId, markdownToHtml } from './markdown.js'
 import { plainTextOf } from './plain-text.js'
 
-/** The page, with the contract's `mark` in place of the base address. */
+/** Returns the page, with the contract's `mark` in place of the base address. */
 export function pageHtml(contract: Contract, parts: PageParts): string {
   // URLs are relative: a proxy in front of the service may add a path prefix. Scalar comes last, since it
   // takes seconds on a slow network; the script that starts it fetches the contract meanwhile.

@@ -1,5 +1,5 @@
-// `/llms.txt`: what `/docs` shows, as plain Markdown, for language models and for readers without a browser
-// (https://llmstxt.org).
+// Writes `/llms.txt`: what `/docs` shows, as plain Markdown, for language models and for readers without a
+// browser (https://llmstxt.org).
 
 import type { Contract, SecurityScheme } from '../../document/contract.js'
 import { type Node, nodeOf } from '../../document/reader.js'
@@ -22,7 +22,10 @@ import {
 } from './outline.js'
 import { describedSections, securityText } from './page-document.js'
 
-/** The operations and all that a caller must know of them, in Markdown, without the base address. */
+/**
+ * Returns the operations, and all that a caller must know of them, in Markdown. The contract's `mark` stands
+ * for the base address.
+ */
 export function plainTextOf(contract: Contract, parts: PageParts): string {
   const operations = operationsOf(contract)
   const common = commonHeaders(operations)
@@ -57,7 +60,7 @@ function schemesOf({ securitySchemes }: Contract): string[] {
   })
 }
 
-// Only if some are nested: otherwise each operation says what there is to say.
+// Lists tags only if some are nested: otherwise each operation names its tags.
 function tagLines(document: Node): string[] {
   const tags = tagsOf(document)
   const lines = (tag: Tag, indent: string): string[] => {
@@ -142,7 +145,7 @@ function callbackText(callback: SentOutline): string[] {
   return [`#### Callback ${callback.name}`, sentText(callback), ...exchangeText(callback, [], '#####')]
 }
 
-// Parameters and body are what the service sends, and responses what the receiver does.
+// The service sends the parameters and the body; the receiver sends the responses.
 function sentText({ method, url, summary }: SentOutline): string {
   const to = url === undefined ? '' : ` to \`${url}\``
   return `The service sends ${method}${to}${summary === '' ? '' : `: ${summary}`}.`
@@ -170,7 +173,7 @@ function contentText(contents: readonly ContentOutline[]): string {
   return contents.map(({ mediaType, type }) => `\`${mediaType}\`, ${type}`).join('; or ')
 }
 
-// Those of every response, which would make each line long.
+// Returns the headers of every response. To repeat them would make each line long.
 function commonHeaders(operations: readonly OperationOutline[]): string[] {
   const all = operations.flatMap(({ responses }) => responses.map(({ headers }) => headers.map(itemName)))
   const [first = [], ...others] = all
@@ -196,7 +199,7 @@ interface SentHeader {
   readonly header: ItemOutline
 }
 
-// One of several texts of a name says of which responses it is, but for that of most of them.
+// If headers of one name have several texts, each text names its responses, except the most frequent one.
 function headerLines(sent: readonly SentHeader[]): string[] {
   const byName = groupedBy(sent, ({ header }) => header.name)
   return [...byName.values()].flatMap((all) => {

@@ -1,6 +1,6 @@
-// Samples of a request in languages of which Scalar's own change it, or do not run as they are: they drop the
-// query, round an integer in the body, or import nothing. Here a body is the text of the JSON, which no
-// language reads as numbers.
+// Writes samples of a request in languages whose samples by Scalar change the request or do not run: they
+// drop the query, round an integer in the body, or import nothing. Here a body is the text of its JSON, so no
+// language reads its numbers.
 
 import type { ExampleRequest, Login } from './example-request.js'
 
@@ -23,10 +23,10 @@ export function samplesOf(request: ExampleRequest, server: string): Sample[] {
   ]
 }
 
-// What JSON escapes in a string, these languages do, in the same way.
+// These languages escape in a string what JSON does, and in the same way.
 const quoted = JSON.stringify
 
-// What HTTP Basic encodes in base64.
+// HTTP Basic encodes this pair in base64.
 function pairOf({ username, password }: Login): string {
   return quoted(`${username}:${password}`)
 }
@@ -35,7 +35,7 @@ function block(start: string, lines: readonly string[], end: string): string {
   return lines.length === 0 ? '' : `${start}\n${lines.join('')}${end}\n`
 }
 
-// Scalar's own has no -N, without which curl holds back what has arrived.
+// Scalar's own sample lacks -N, without which curl holds back what has arrived.
 function curl({ method, headers, login, body }: ExampleRequest, url: string): string {
   const word = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
   const options = [
@@ -76,7 +76,7 @@ ${auth ?? ''}${block('    headers={', fields, '    },')}${data}${isStream ? '   
 ${isStream ? pythonStream : 'print(response.status_code, response.text)\n'}`
 }
 
-// Without a charset, requests reads text as ISO-8859-1.
+// Without a charset, requests decodes text as ISO-8859-1.
 const pythonStream = `print(response.status_code)
 response.encoding = "utf-8"
 for line in response.iter_lines(decode_unicode=True):
@@ -117,7 +117,7 @@ const goWhole = `\ttext, err := io.ReadAll(response.Body)
 \tfmt.Println(response.StatusCode, string(text))
 `
 
-// A line may be longer than the 64 kB that a scanner allows.
+// A line may be longer than the 64 kB that a scanner allows by default.
 const goStream = `\tfmt.Println(response.StatusCode)
 \tlines := bufio.NewScanner(response.Body)
 \tlines.Buffer(nil, 16_000_000)
@@ -129,7 +129,7 @@ const goStream = `\tfmt.Println(response.StatusCode)
 \t}
 `
 
-// A text block ends at three quotes, and drops the indentation that all lines have: none here.
+// A text block ends at three quotes, and loses the indentation that all its lines share: none here.
 function java({ method, headers, login, body, isStream }: ExampleRequest, url: string): string {
   const fields = headers.map(([name, value]) => `\n      .header(${quoted(name)}, ${quoted(value)})`)
   if (login) {

@@ -1,18 +1,21 @@
-// A schema in a few words, for readers: `string of 1 to 255 characters`. It says less than the schema does
-// where words would be longer than the schema.
+// Describes a schema in a few words: `string of 1 to 255 characters`. It says less than the schema where
+// words would be longer.
 
 import { stringify } from 'lossless-json'
 import { choicesOf, composingKeywords } from '../../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { exactly } from '../../runtime/exact-values.js'
 
-// Deeper ones are rare, and nobody reads them in a line.
+// Deeper schemas are rare, and nobody reads them in a line.
 const depthMax = 4
 
 // What a schema that is `false` allows.
 const nothing = 'nothing'
 
-/** A schema in words. A long one that has a name is named, and so is one that contains itself. */
+/**
+ * Returns a schema in words. A long schema with a name is represented by its name, and so is a schema that
+ * contains itself.
+ */
 export function shortSchema(schema: unknown, reader: Reader, depth = 0): string {
   if (reader.isFalse(schema)) return nothing
   const { $ref } = nodeOf(schema)

@@ -1,4 +1,4 @@
-// Writes the contract as a file, which is the work of a build: a server has the texts in its plan.
+// Writes the contract as a file. A build does so, and a server has the texts in its plan.
 
 import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'lossless-json'
@@ -11,7 +11,7 @@ import { toDocument, toYaml, written } from '../source/yaml-text.js'
 import { toOpenApi30 } from './openapi-3.0.js'
 import { withoutOpenApi32 } from './openapi-3.1.js'
 
-// Tools limited to OpenAPI 3.0 may have simple YAML parsers: no folded lines.
+// Tools that only support OpenAPI 3.0 may have simple YAML parsers, so no lines are folded.
 const simpleYaml = { blockQuote: 'literal', lineWidth: 0 } as const
 
 interface Written extends Pick<Contract, 'document' | 'mark' | 'prefix'> {
@@ -35,8 +35,8 @@ export function writeFile(contract: Written, form: FileForm, place: FileServers)
   return String(stringify(document))
 }
 
-// As written, with its comments. Undefined for JSON, in which some numbers are texts to YAML 1.1, and for
-// references by `$self`, which no tool resolves.
+// Returns the YAML as written, with its comments. Returns undefined for JSON, because YAML 1.1 reads some of
+// its numbers as strings, and for a document with references by `$self`, which no tool resolves.
 function yamlWith(own: ServerObject, left: readonly boolean[], text: string): string | undefined {
   if (/^\s*\{/.test(text)) return undefined
   const document = toDocument(text)
@@ -49,7 +49,7 @@ function yamlWith(own: ServerObject, left: readonly boolean[], text: string): st
   try {
     return written(document, { lineWidth: 0, flowCollectionPadding: false })
   } catch {
-    return undefined // an alias of what the servers contained
+    return undefined // an alias has lost its anchor, which was in the servers
   }
 }
 
