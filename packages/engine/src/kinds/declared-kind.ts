@@ -1,5 +1,5 @@
-// How the contract declares a kind of content: a row of the table in declared-kinds.ts. What a server knows
-// of it, too, is a row of index.ts.
+// How the contract declares a kind of content: the form of a row in declared-kinds.ts. The part that servers
+// also need is a row of index.ts.
 
 import type { Content } from '../document/contract.js'
 import { isRange } from '../document/media-types.js'
@@ -7,16 +7,16 @@ import { type Node, nodeOf, type Reader } from '../document/reader.js'
 
 export interface DeclaredKind {
   /**
-   * Reads a Media Type Object: a content, or the reasons why the server cannot serve it. Undefined of what is
-   * of another kind, or of none.
+   * Reads a Media Type Object: returns a content, or the reasons why the server cannot serve it. Returns
+   * undefined if the object is not of this kind.
    */
   read(reader: Reader, declared: Declared, use: Use): Content | readonly string[] | undefined
   /**
-   * The type of its value, as TypeScript.
-   * @param value that of its schema
+   * Returns the TypeScript type of a value of the content.
+   * @param value the type of the schema's values
    */
   type(content: Content, value: string, bytes: BytesTypes): string
-  /** The content of a request body that is large, if it is read while it arrives. */
+  /** Marks the content of a large request body as streaming, if its kind can be read as it arrives. */
   upload?(reader: Reader, place: string, content: Content): Content
 }
 
@@ -37,12 +37,12 @@ export interface BytesTypes {
   readonly file: string
 }
 
-/** Its schema, without references; undefined if it has none. */
+/** Returns the dereferenced schema; undefined if there is none. */
 export function schemaOf(reader: Reader, { media }: Declared): Node | undefined {
   return media.schema === undefined ? undefined : nodeOf(reader.dereferenced(media.schema))
 }
 
-/** Why a Media Type Object whose schema cannot be validated is not supported. */
+/** Says why a Media Type Object whose schema cannot be validated is not supported. */
 export function unsupported({ place, mediaType }: Declared): string {
   const fix = 'remove the schema or use {type: string, format: binary} for raw bytes'
   return isRange(mediaType)

@@ -1,4 +1,4 @@
-// The kinds of content, as contracts declare them: see index.ts.
+// The kinds of content, as contracts declare them (see index.ts).
 
 import type { Content } from '../document/contract.js'
 import type { Reader } from '../document/reader.js'
@@ -10,7 +10,7 @@ import { json } from './json/declared.js'
 import { stream } from './stream/declared.js'
 import { text } from './text/declared.js'
 
-/** A Media Type Object is of the first that reads it. */
+/** A Media Type Object is of the first kind in this table that reads it. */
 const declaredKinds: Readonly<Record<Content['kind'], DeclaredKind>> = {
   stream,
   json,
@@ -21,14 +21,14 @@ const declaredKinds: Readonly<Record<Content['kind'], DeclaredKind>> = {
   bytes,
 }
 
-/** How contracts declare the kind of a content. */
+/** Returns how contracts declare the kind of a content. */
 export function declaredKindOf({ kind }: Content): DeclaredKind {
   return declaredKinds[kind]
 }
 
 const inOrder = Object.values(declaredKinds)
 
-/** The content of a Media Type Object, or the reasons why the server cannot serve it. */
+/** Returns the content of a Media Type Object, or the reasons why the server cannot serve it. */
 export function readContent(reader: Reader, declared: Declared, use: Use): readonly (Content | string)[] {
   for (const kind of inOrder) {
     const read = kind.read(reader, declared, use)

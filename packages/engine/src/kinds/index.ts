@@ -1,5 +1,5 @@
-// The kinds of content: what is known of each, and what follows from it. A new media type is a folder,
-// a row here, and a row of how contracts declare it (declared-kinds.ts).
+// The kinds of content that servers know, and what follows from a kind. A new media type is a folder, a row
+// here, and a row in declared-kinds.ts, which says how contracts declare it.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Content, Operation, Response } from '../document/contract.js'
@@ -24,39 +24,40 @@ const kinds: Readonly<Record<Content['kind'], ServedKind>> = {
   stream,
 }
 
-/** What is known of the kind of a content. */
+/** Returns what servers know of the kind of a content. */
 export function kindOf({ kind }: Pick<Content, 'kind'>): ServedKind {
   return kinds[kind]
 }
 
-/** A media type as it is sent. @param given that of a handler, where the contract has a range */
+/** Returns a media type as it is sent. @param given the type from the handler, if the contract has a range */
 export function sentType(content: Pick<Content, 'mediaType' | 'kind'>, given = content.mediaType): string {
   return kindOf(content).sent?.typeOf(given) ?? given
 }
 
-/** Whether a content is a stream of items. */
+/** True if a content is a stream of items. */
 export function isStream(content: Pick<Content, 'kind'>): boolean {
   return kindOf(content).streams === 'items'
 }
 
-/** What a program that receives a content makes of it: rows of CSV are not read one by one. */
+/** Returns what a receiving program makes of a content: it does not read rows of CSV one by one. */
 export function receivedAs(content: Pick<Content, 'kind' | 'framing'>): ServedKind['receivedAs'] {
   return content.framing === 'rows' ? 'bytes' : kindOf(content).receivedAs
 }
 
-/** Whether a body is a stream of items. */
+/** True if a body is a stream of items. */
 export function takesItems(body: Operation['body']): boolean {
   return body?.contents.some(isStream) === true
 }
 
-/** Whether a response may be a stream of items. */
+/** True if a response may be a stream of items. */
 export function hasStreams(responses: Operation['responses']): boolean {
   return contentsOf(responses.values()).some(isStream)
 }
 
 /**
- * The contents that a body may be written as whose handler names no media type, in the order of the document:
- * in a success, all that are written from one value, because they have the same schema.
+ * Returns the contents as which a response may be written if its handler names no media type, in the order of
+ * the document. For a success, those are all contents that are written from one value and have the same
+ * schema.
  */
 export function silentContents(response: Response, responses: Operation['responses']): readonly Content[] {
   const { contents } = response

@@ -1,5 +1,6 @@
-// What is known of a kind of content: a row of the table in index.ts. Whoever has a content asks its row, and
-// not which kind it is. How the contract declares each is in declared.ts beside it, which no server loads.
+// What servers know of a kind of content: the form of a row in index.ts. Code that has a content asks its
+// row, instead of asking which kind it is. declared.ts, which no server loads, says how the contract declares
+// each kind.
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Content } from '../document/contract.js'
@@ -7,38 +8,40 @@ import type { AnySchema } from '../document/keywords.js'
 import { readParameters } from '../lib/field-values.js'
 
 export interface ServedKind {
-  /** Whether its bytes are text, which is in UTF-8. */
+  /** True if its bytes are text, in UTF-8. */
   readonly isText: boolean
   /**
-   * Whether it is written from a value as a whole. No bytes are no value then, and what is written as one
-   * such kind may be written as another.
+   * True if the content is written from a whole value. Then an empty body is no value, and a value that is
+   * written as one such kind may be written as another.
    */
   readonly isOfValue: boolean
-  /** What of it a handler may return as a stream. */
+  /** What a handler may return as a stream. */
   readonly streams: 'items' | 'bytes' | undefined
-  /** What a program that receives it makes of it, such as the client. */
+  /** What a receiving program, such as the client, makes of it. */
   readonly receivedAs: 'json' | 'text' | 'bytes' | 'stream'
-  /** As the body of a request; undefined of what is only sent. */
+  /** How it is read as the body of a request; undefined if it is only sent. */
   readonly received?: Received
-  /** As the body of a response; undefined of what is only received. */
+  /** How it is written as the body of a response; undefined if it is only received. */
   readonly sent?: Sent
 }
 
 /** How a body is read. */
 export interface Received {
   /**
-   * Reads one.
+   * Reads a body.
    * @param contentType as it was sent
    * @throws {RequestError} if the bytes are not of this kind
    */
   read(bytes: Uint8Array, content: Content, contentType: string): Parsed
-  /** What it is validated by, where that is not its schema. */
+  /** Returns the schema that validates the value, if that is not the declared one. */
   schemaOf?(schema: AnySchema, content: Content, document: object): AnySchema
-  /** As a whole query: read from the text as it is in the URL, or decoded. Undefined: it can be none. */
+  /**
+   * As a whole query: read from the text as it is in the URL, or decoded. Undefined if it cannot be a query.
+   */
   readonly query?: 'encoded' | 'decoded'
 }
 
-/** A value, and the errors of what of it could not be read. */
+/** A value, and the errors of the parts that could not be read. */
 export interface Parsed {
   readonly value: unknown
   readonly faults: readonly ErrorObject[]
@@ -48,36 +51,42 @@ export const noFaults: readonly ErrorObject[] = []
 
 /** How a body is checked and written. */
 export interface Sent {
-  /** The media type as it is sent. */
+  /** Returns the media type as it is sent. */
   typeOf(mediaType: string): string
-  /** Creates what finds the fault of a body. @param validate undefined if it has no schema */
+  /**
+   * Creates the function that finds the fault of a body.
+   * @param validate undefined if the content has no schema
+   */
   check(validate: ValidateFunction | undefined): (body: unknown) => ContentFault | undefined
-  /** What it is validated by, where that is not its schema. */
+  /** Returns the schema that validates the value, if that is not the declared one. */
   schemaOf?(schema: AnySchema): AnySchema
-  /** Creates what writes a body that has been checked; undefined of items, each of which is written. */
+  /**
+   * Creates the function that writes a checked body; undefined for a stream of items, which are written one
+   * by one.
+   */
   writer?(content: Content): Write
-  /** What of it is written as JSON: by which schema. */
+  /** Returns the schema of the value that is written as JSON; undefined if none is. */
   inJson?(content: Content): { readonly schema: AnySchema | undefined } | undefined
 }
 
 /** @throws {Unwritable} */
 export type Write = (body: unknown, toJson: ToJson) => string | Uint8Array
 
-/** Undefined of a value that JSON does not have. */
+/** Returns undefined for a value that JSON does not have. */
 export type ToJson = (value: unknown) => string | undefined
 
-/** Why a body is not the declared one. */
+/** Why a body is not as declared. */
 export interface ContentFault {
   readonly problem: string
-  /** Those of its schema, if it has one. */
+  /** The errors from its schema, if it has one. */
   readonly errors: readonly ErrorObject[]
 }
 
-/** A value that is not valid, or that its kind cannot express. */
+/** The error of an invalid value, or of a value that its kind cannot express. */
 export class Unwritable extends Error {
   override name = 'Unwritable'
 
-  /** @param at the JSON Pointer of what is wrong in it */
+  /** @param at the JSON Pointer to the fault in the value */
   constructor(
     problem: string,
     readonly at = '',
@@ -90,7 +99,7 @@ export function because(problem: string): ContentFault {
   return { problem, errors: [] }
 }
 
-/** What finds the fault of a body by its schema. */
+/** Returns a function that finds the fault of a body by its schema. */
 export function bySchema(
   validate: ValidateFunction | undefined,
 ): (body: unknown) => ContentFault | undefined {
@@ -103,7 +112,7 @@ export function bySchema(
   }
 }
 
-/** The type of text as it is sent: in UTF-8, unless the contract says otherwise. */
+/** Returns the type of text as it is sent: in UTF-8, unless the contract names a charset. */
 export function inUtf8(mediaType: string): string {
   return readParameters(mediaType).values.has('charset') ? mediaType : `${mediaType}; charset=utf-8`
 }

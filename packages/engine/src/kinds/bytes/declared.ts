@@ -1,4 +1,4 @@
-// Bytes: any media type whose schema says nothing of them but their length.
+// Bytes: any media type whose schema constrains nothing but their length.
 
 import { alternativesOf, asserts, isChoice } from '../../document/keywords.js'
 import { isRange } from '../../document/media-types.js'
@@ -20,11 +20,14 @@ export const bytes: DeclaredKind = {
   }),
 }
 
-// Only the length of bytes can be validated, and only for a single media type: validators are found by type,
-// which a range is not.
+// Only the length of bytes can be validated, and only for a single media type: a validator is found by its
+// media type, and a range is none.
 const bytesKeywords = ['type', 'format', 'minLength', 'maxLength', 'contentMediaType', 'allOf']
 
-/** Whether a schema says no more of bytes than can be validated. @param isAny of a range of types */
+/**
+ * True if a schema constrains bytes only as far as the server can validate.
+ * @param isAny true for a range of types
+ */
 export function isBytes(schema: Node, isAny: boolean): boolean {
   const isBounded = schema.minLength !== undefined || schema.maxLength !== undefined
   const isKnown = Object.keys(schema).every(
@@ -46,7 +49,7 @@ function isUnencoded({ contentEncoding = 'binary' }: Node): boolean {
   return ['7bit', '8bit', 'binary'].includes(String(contentEncoding))
 }
 
-/** Whether a schema describes bytes. */
+/** True if a schema describes bytes. */
 export function isFile(schema: Node): boolean {
   const isMedia = schema.contentMediaType !== undefined && isUnencoded(schema)
   const alternatives = givenAlternatives(schema)
@@ -59,7 +62,7 @@ export function isFile(schema: Node): boolean {
   )
 }
 
-// Without null, which only allows the value to be absent.
+// Leaves out null, which only allows the value to be absent.
 function givenAlternatives(schema: Node): Node[] {
   return alternativesOf(schema).filter(({ type }) => type !== 'null')
 }

@@ -1,4 +1,4 @@
-// Bytes: what the server does not look into, but for its length.
+// Bytes: content that the server does not look into, except for its length.
 
 import { Readable } from 'node:stream'
 import { withBytes } from '../../runtime/bytes.js'

@@ -1,5 +1,5 @@
-// A response in CSV (RFC 4180): an array or a stream of flat objects, a row for each, and a column for each
-// of their properties.
+// Responses in CSV (RFC 4180): an array or a stream of flat objects, with a row for each object and a column
+// for each property.
 
 import { allowedTypes, ofArrays } from '../../document/allowed-types.js'
 import type { Content, Schema } from '../../document/contract.js'
@@ -23,12 +23,12 @@ export const csv: DeclaredKind = {
   type: (_, value) => value,
 }
 
-/** Whether a media type is CSV. */
+/** True if a media type is CSV. */
 export function isCsv(mediaType: string): boolean {
   return essence(mediaType) === 'text/csv'
 }
 
-/** Rows of CSV that are a stream: their columns, or why they cannot be written. */
+/** Reads a stream of CSV rows: returns its columns, or why they cannot be written. */
 export function readRows(
   reader: Reader,
   mediaType: string,
@@ -42,8 +42,8 @@ export function readRows(
 }
 
 /**
- * A Media Type Object that has the schema of all rows, where it has that of a row: to readers both are the
- * same.
+ * Returns a Media Type Object with the schema of all rows in place of the schema of a row: to readers, both
+ * mean the same.
  */
 export function withSchemaOfRows(mediaType: string, media: unknown): unknown {
   const { itemSchema, ...others } = nodeOf(media)
@@ -56,11 +56,11 @@ function charsetProblem(mediaType: string): string | undefined {
 }
 
 const scalars = ['string', 'integer', 'number', 'boolean', 'null']
-// Of fields that have no column.
+// Keywords for fields that have no column.
 const otherKeywords = ['patternProperties', 'additionalProperties', 'unevaluatedProperties']
 
-// The columns of a dereferenced schema, in the order of its properties, or why it is no table; undefined if
-// it is not of arrays.
+// Returns the columns of a dereferenced schema, in the order of its properties, or why the schema is no
+// table; undefined if it is not of arrays.
 function columnsOf(schema: Node): readonly string[] | string | undefined {
   if (allowedTypes(schema)?.join() !== 'array') return undefined
   const items = subschemasBy(schemasOfValue(schema), ofArrays)
@@ -69,7 +69,7 @@ function columnsOf(schema: Node): readonly string[] | string | undefined {
   return columnsOfItems(items.map(({ schema }) => schema))
 }
 
-// Of items that each of these describes.
+// Returns the columns of items. All of these schemas describe each item.
 function columnsOfItems(schemas: readonly Node[]): readonly string[] | string {
   const parts = schemas.flatMap(schemasOfValue)
   if (!schemas.some((each) => allowedTypes(each)?.join() === 'object'))

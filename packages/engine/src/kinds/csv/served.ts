@@ -1,4 +1,4 @@
-// Writes flat objects as CSV (RFC 4180): an array as a whole, or the rows of a stream one by one.
+// Writes flat objects as CSV (RFC 4180): a whole array, or the rows of a stream one by one.
 
 import { createRequire } from 'node:module'
 import type { Content } from '../../document/contract.js'
@@ -7,7 +7,7 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { utf8Fault } from '../../runtime/text.js'
 import { bySchema, inUtf8, type ServedKind, Unwritable } from '../kind.js'
 
-// Required, and not imported: it is loaded for contracts with CSV alone, and others need not install it.
+// papaparse is required instead of imported: only contracts with CSV load it, and others need not install it.
 // In a bundle in CommonJS, `import.meta` is empty.
 const require = createRequire(import.meta.url ?? __filename)
 
@@ -29,15 +29,18 @@ export const csv: ServedKind = {
     check: bySchema,
     writer(content) {
       const { header, rows } = createCsvWriter(content)
-      return (body) => header + writable(() => rows(body as readonly Row[])) // as checked
+      return (body) => header + writable(() => rows(body as readonly Row[])) // the value has been checked
     },
   },
 }
 
-/** The rows of a stream: what is before them, and what writes each. @throws {Unwritable} */
+/**
+ * Returns how the rows of a stream are written: the text before them, and the writer of a row.
+ * @throws {Unwritable}
+ */
 export function rowFraming(content: Content): { readonly start: string; frame(item: unknown): string } {
   const { header, rows } = createCsvWriter(content)
-  return { start: header, frame: (item) => writable(() => rows([item as Row])) } // as checked
+  return { start: header, frame: (item) => writable(() => rows([item as Row])) } // the value has been checked
 }
 
 function writable(write: () => string): string {
@@ -48,7 +51,7 @@ function writable(write: () => string): string {
   }
 }
 
-// It has a header row unless the contract says otherwise.
+// The CSV has a header row unless the contract says otherwise.
 function withHeader(mediaType: string): string {
   return parametersOf(mediaType).has('header') ? mediaType : `${mediaType}; header=present`
 }
@@ -63,8 +66,9 @@ export interface CsvWriter {
 }
 
 /**
- * Creates the writer of a media type: a row for each object. A field that is absent or null is empty, and an
- * empty text is `""`. Nothing is altered: not even a text that a spreadsheet may take for a formula.
+ * Creates the writer of a media type: it writes a row for each object. A field that is absent or null is
+ * empty, and an empty string is `""`. Nothing is altered, not even a text that a spreadsheet may take for a
+ * formula.
  * @returns a writer that throws for a field without a column, and for text that UTF-8 cannot hold
  * @throws {OperatorError} if papaparse is not installed
  */

@@ -1,11 +1,14 @@
-// What the contract says of bytes and files that reach their handler while they arrive.
+// Reads from the contract how bytes and files are validated as they stream to their handler.
 
 import type { Content, FileRules, Lengths } from '../../document/contract.js'
 import { extendedBy, saysOnly } from '../../document/keywords.js'
 import { type Node, nodeOf, type Reader } from '../../document/reader.js'
 import { onlyFile } from '../../document/uploads.js'
 
-/** A form with what is validated of its files as they arrive, if that is all that it says of them. */
+/**
+ * Returns a form with the rules of its files, if they can be validated as the files arrive. Otherwise warns
+ * that the server reads the form into memory.
+ */
 export function withFiles(reader: Reader, place: string, content: Content): Content {
   const { mediaType } = content
   const parts = allOfParts(nodeOf(reader.dereferenced(content.schema)))
@@ -22,7 +25,7 @@ export function withFiles(reader: Reader, place: string, content: Content): Cont
   return content
 }
 
-// A dereferenced schema and those that its `allOf` adds.
+// Returns a dereferenced schema, and the schemas that its `allOf` adds.
 function allOfParts(schema: Node): Node[] {
   return [...extendedBy(schema, (each) => each)]
 }
@@ -53,7 +56,8 @@ function rulesOf(parts: readonly Node[], name: string, isList: boolean): FileRul
   }
 }
 
-// `if`, `dependentRequired` or `uniqueItems` would be about files that may not have arrived.
+// True if the schemas of files use only these keywords: `if`, `dependentRequired` or `uniqueItems` would be
+// about files that may not have arrived.
 function areCounted(parts: readonly Node[], names: readonly string[]): boolean {
   const declarations = names.flatMap((name) => declarationsOf(parts, name))
   return (
@@ -68,7 +72,7 @@ const ofForms = [...always, 'properties', 'required', 'additionalProperties', 'u
 const ofFiles = [...always, 'format', 'contentMediaType', 'contentEncoding', 'minLength', 'maxLength']
 const ofLists = ['items', 'minItems', 'maxItems']
 
-/** The lengths that a schema allows bytes. */
+/** Returns the lengths that a schema allows bytes. */
 export function lengthsOf(schema: Node): Lengths {
   return lengthsIn(allOfParts(schema))
 }

@@ -1,4 +1,4 @@
-// Forms: what the contract says of their fields.
+// Reads from the contract the fields of forms.
 
 import { allowedTypes, ofArrays, unionOf } from '../../document/allowed-types.js'
 import type { Content, Field, Schema } from '../../document/contract.js'
@@ -89,7 +89,7 @@ function propertiesOf(reader: Reader, parts: readonly Node[]): ReadonlyMap<strin
   return schemas
 }
 
-// The field of any other name, if it has a schema; or why it is not supported.
+// Returns the field for any undeclared name, if it has a schema; or why the field is not supported.
 function readOthers(parts: readonly Node[], isMultipart: boolean): Field | string | undefined {
   const others = subschemasBy(parts, otherKeywords)
   const [first] = others
@@ -101,7 +101,7 @@ function readOthers(parts: readonly Node[], isMultipart: boolean): Field | strin
   return `${first.keyword} is a file, which is not supported: declare each file in properties`
 }
 
-// The field, or why it is not supported (OpenAPI 3.1, section 4.8.15, and its tables of defaults).
+// Returns a field, or why it is not supported (OpenAPI 3.1, section 4.8.15, and its tables of defaults).
 function readField(schemas: readonly Node[], encoding: Node, isMultipart: boolean): Field | string {
   const types = unionOf(schemas.map(allowedTypes))
   const listed = types?.filter((type) => type !== 'null') ?? []
@@ -125,7 +125,7 @@ function encodingFault(
   if (['encoding', 'prefixEncoding', 'itemEncoding'].some((each) => each in others))
     return 'has an encoding within its encoding, which is not supported'
   if (isMultipart && headers !== undefined) return 'has an encoding with headers, which are not supported'
-  // One part per item is how multipart sends an array anyway.
+  // By default, multipart sends one part for each item of an array.
   const isDefault = (style ?? 'form') === 'form' && explode !== false && !isObject
   if (isMultipart && (style !== undefined || explode !== undefined) && !isDefault)
     return 'has a style, which is not supported in multipart'

@@ -13,7 +13,7 @@ import type { ServedKind } from '../kind.js'
 import { type Entry, entryOf, type Form, fieldsOf, malformed, partsMax, readEntry } from './served.js'
 
 export const multipart: ServedKind = {
-  isText: true, // but for its files
+  isText: true, // except for its files
   isOfValue: false,
   streams: undefined,
   receivedAs: 'bytes',
@@ -23,18 +23,18 @@ export const multipart: ServedKind = {
   },
 }
 
-/** The bytes of the headers of a part. */
+/** The most bytes that the headers of a part may have. */
 export const headersMax = 8_192
 
 /**
  * Parses a form.
- * @throws {RequestError} `invalid_request` when the body is not one
+ * @throws {RequestError} `invalid_request` if the body is not a form
  */
 export function readMultipart(bytes: Uint8Array, content: Content, contentType: string): Form {
   return fieldsOf(multipartEntries(bytes, contentType, content), content)
 }
 
-// Of the fields that are there when the form is validated.
+// Returns the schema of the fields that have arrived when the form is validated.
 function schemaOfFields(schema: AnySchema, { fields, upload }: Content, document: object): AnySchema {
   if (typeof schema === 'boolean') return schema
   const isFile = (name: string) => fields?.get(name)?.kind === 'file'
@@ -46,7 +46,7 @@ function schemaOfFields(schema: AnySchema, { fields, upload }: Content, document
 // RFC 2046, section 5.1.1.
 const boundaryMax = 70
 
-/** The boundary of a form's parts. @throws {RequestError} `invalid_request` */
+/** Returns the boundary of a form's parts. @throws {RequestError} `invalid_request` */
 export function boundaryOf(contentType: string): string {
   const boundary = readParameters(contentType).values.get('boundary') ?? ''
   if (boundary === '') throw malformed('its Content-Type names no boundary')
@@ -57,17 +57,17 @@ export function boundaryOf(contentType: string): string {
 /** What the headers of a part say. */
 export interface Head {
   readonly name: string
-  /** Of a file; empty if it has none. Undefined of any other part. */
+  /** The name of a file, empty if it has none; undefined if the part is no file. */
   readonly fileName: string | undefined
-  /** The media type, if they say one. */
+  /** The media type, if the headers have one. */
   readonly type: string | undefined
-  /** What is wrong with the media type, if it is a file. */
+  /** What is wrong with the media type of a file. */
   readonly problem: string | undefined
 }
 
 /**
  * Reads the headers of a part.
- * @param head from the end of the boundary to the empty line
+ * @param head the bytes from the end of the boundary to the empty line
  * @throws {RequestError} `invalid_request`
  */
 export function readHead(head: Uint8Array, contentType: string, content: Content): Head {
@@ -97,9 +97,10 @@ function multipartEntries(bytes: Uint8Array, contentType: string, { fields }: Co
   }
 }
 
-// What the parser can read. RFC 2046, section 5.1.1: any lines may precede the first boundary, which it
-// expects at the start. It skips whatever ends a boundary's line, and takes all to the next empty line for
-// headers: behind a part without headers, it would lose the next boundary in them, and a part.
+// Returns the bytes in a form that the parser can read. RFC 2046, section 5.1.1, allows any lines before the
+// first boundary, where the parser expects the boundary at the start. The parser also skips whatever follows
+// a boundary on its line, and takes all up to the next empty line for headers: behind a part without headers,
+// it would lose the next boundary, and a part. So both are refused here.
 function partsIn(lines: Buffer, delimiter: Buffer): Buffer {
   const first = lines.indexOf(delimiter)
   if (first === -1) throw malformed('none of its lines is its boundary')
@@ -114,21 +115,21 @@ function partsIn(lines: Buffer, delimiter: Buffer): Buffer {
   return lines.subarray(first + 2)
 }
 
-/** Where the headers of a part end. */
+/** Ends the headers of a part. */
 export const headersEnd = '\r\n\r\n'
 
 /** What is wrong with a line that begins with the boundary, and goes on. */
 export const continuedBoundary = 'a line begins with its boundary, and goes on'
 
-/** Behind a boundary, what ends a form. */
+/** Follows the boundary at the end of a form. */
 export const closing = Buffer.from('--')
 
-/** Whether the boundary before is the last. */
+/** True if the boundary that ends at `at` is the last one. */
 export function isClosing(bytes: Buffer, at: number): boolean {
   return bytes.subarray(at, at + closing.length).equals(closing)
 }
 
-/** Whether a boundary ends at its line's end, or in front of spaces. */
+/** True if a boundary ends at the end of its line, or before blanks. */
 export function endsLine(bytes: Buffer, at: number): boolean {
   return at >= bytes.length || [0x0d, 0x20, 0x09].includes(bytes[at] as number)
 }
@@ -148,22 +149,23 @@ function entryOfPart(part: MultipartPart, fields: Content['fields']): Entry {
   return isUtf8(type ?? '') ? entry : { ...entry, text: () => undefined }
 }
 
-// WHATWG HTML, section 4.10.22.8, writes these characters so, and a percent sign as it is: only a name that
-// is declared tells what was meant.
+// WHATWG HTML, section 4.10.22.8, encodes these characters in a name, but not a percent sign. So only the
+// declared names tell what was meant.
 function fieldName(name: string, fields: Content['fields']): string {
   if (!name.includes('%') || fields?.has(name)) return name
   const decoded = name.replace(/%(0A|0D|22)/gi, decodeURIComponent)
   return fields?.has(decoded) ? decoded : name
 }
 
-// RFC 8187, section 3.2.1, of which only matters whether a name follows the charset and the language.
+// Reads `filename*` (RFC 8187, section 3.2.1). Only one thing matters: if a name follows the charset and the
+// language.
 function fileNameIn(parameters: ReadonlyMap<string, string>): string | undefined {
   const [, extended] = /^[^']*'[^']*'(.*)$/s.exec(parameters.get('filename*') ?? '') ?? []
   return extended || (parameters.get('filename') ?? extended)
 }
 
-// The schema of a form with `bytes` in the fields that are files; the subschemas that may declare fields are
-// dereferenced.
+// Returns the schema of a form with `bytes` in the fields that are files. The subschemas that may declare
+// fields are dereferenced.
 function withFiles(
   reader: Reader,
   given: Schema,
@@ -178,7 +180,7 @@ function withFiles(
   })
 }
 
-// The schema of a form without the fields that are files, as it and its `allOf` declare them.
+// Returns the schema of a form without the fields that are files, as the schema and its `allOf` declare them.
 function withoutFiles(reader: Reader, given: Schema, isFile: (name: string) => boolean): Schema {
   const { properties, required, ...others } = reader.node(given)
   const kept = Object.entries(nodeOf(properties)).filter(([name]) => !isFile(name))

@@ -1,6 +1,6 @@
-// Forms: the fields of application/x-www-form-urlencoded (the URL Standard, section 5.1), and what they share
-// with those of multipart.ts. Each field is parsed as its schema and encoding declare, so that it can be
-// validated like JSON.
+// Forms: reads the fields of application/x-www-form-urlencoded (the URL Standard, section 5.1), and has what
+// multipart.ts shares. Each field is parsed as its schema and encoding declare, so that it can be validated
+// like JSON.
 
 import type { ErrorObject } from 'ajv'
 import type { Content, Field } from '../../document/contract.js'
@@ -23,7 +23,7 @@ export const form: ServedKind = {
   },
 }
 
-/** A field of which a contract says nothing. */
+/** A field that the contract does not mention. */
 export const plainField: Field = {
   kind: 'text',
   isList: false,
@@ -32,24 +32,24 @@ export const plainField: Field = {
   mediaTypes: [],
 }
 
-/** The fields by name, and the errors of those that could not be parsed. */
+/** The fields by name, and the errors of fields that could not be parsed. */
 export interface Form {
   readonly value: Readonly<Record<string, unknown>>
   readonly faults: readonly ErrorObject[]
 }
 
-/** The fields of a form, or its parts: far more than it has, and few enough to parse quickly. */
+/** The most fields or parts of a form: far more than forms have, and few enough to parse quickly. */
 export const partsMax = 1_000
 
 /**
  * Parses a form.
- * @throws {RequestError} `invalid_request` when the body is not one
+ * @throws {RequestError} `invalid_request` if the body is not a form
  */
 export function readForm(bytes: Uint8Array, content: Content): Form {
   return fieldsOf(urlencodedEntries(bytes), content)
 }
 
-/** The fields of a form, or why some could not be parsed. */
+/** Reads the values of a form's fields, and notes why some could not be parsed. */
 export function fieldsOf(entries: readonly Entry[], content: Content): Form {
   const given = new Map<string, Entry[]>()
   for (const entry of entries.filter((each) => !isUnchosen(each))) {
@@ -72,7 +72,7 @@ export function fieldsOf(entries: readonly Entry[], content: Content): Form {
 /** What is wrong with a part whose name the contract does not have. */
 export const unknownField = 'is not a known field'
 
-/** Whether it is a file that nothing of the contract describes: as text, its bytes would be lost. */
+/** True if a part is a file that nothing in the contract describes. Read as text, its bytes would be lost. */
 export function isUnknownFile(
   { fields, additionalField }: Content,
   { name, fileName }: Pick<Entry, 'name' | 'fileName'>,
@@ -81,7 +81,7 @@ export function isUnknownFile(
   return fileName !== undefined && !isDescribed && fields?.has(name) !== true
 }
 
-// What a browser sends for a file input in which none was chosen (WHATWG HTML, section 4.10.22.4).
+// A browser sends this for a file input in which no file was chosen (WHATWG HTML, section 4.10.22.4).
 function isUnchosen({ fileName, bytes }: Entry): boolean {
   return fileName === '' && bytes.length === 0
 }
@@ -89,9 +89,9 @@ function isUnchosen({ fileName, bytes }: Entry): boolean {
 /** A field as it was sent. */
 export interface Entry {
   readonly name: string
-  /** Of a file; empty if it has none. Undefined of any other part. */
+  /** The name of a file, empty if it has none; undefined if the field is no file. */
   readonly fileName?: string | undefined
-  /** Undefined if it is not UTF-8 or contains NUL. */
+  /** Returns undefined if the text is not UTF-8 or contains NUL. */
   readonly text: () => string | undefined
   readonly bytes: Uint8Array
   readonly mediaType: string | undefined
@@ -111,10 +111,10 @@ function readField(name: string, entries: readonly Entry[], field: Field, faults
 
 type Refuse = (problem: string) => undefined
 
-// RFC 7578, section 4.7, deprecates encodings of parts: these leave the bytes as they are.
+// RFC 7578, section 4.7, deprecates encodings of parts. These leave the bytes as they are.
 const identities = ['7bit', '8bit', 'binary']
 
-/** The value of a field; undefined if it is refused. */
+/** Returns the value of a field; undefined if it is refused. */
 export function readEntry(entry: Entry, { kind, types, mediaTypes }: Field, refuse: Refuse): unknown {
   const { transferEncoding = '' } = entry
   if (transferEncoding !== '' && !identities.includes(transferEncoding.toLowerCase()))
@@ -130,8 +130,8 @@ export function readEntry(entry: Entry, { kind, types, mediaTypes }: Field, refu
 }
 
 /**
- * A file, of bytes or a stream, with the media type of its part, which is undefined if the part has none. It
- * is not enumerable: files are compared by their bytes.
+ * Gives a file, of bytes or a stream, the media type of its part; undefined if the part has none. The
+ * property is not enumerable, because files are compared by their bytes.
  */
 export function withType<File extends object>(file: File, type: string | undefined): File {
   return Object.defineProperty(file, 'type', { value: type })
@@ -154,8 +154,8 @@ function split(entry: Entry, separator: string | undefined): Entry[] {
   return text.split(separator).map((each) => new Item(name, each, mediaType))
 }
 
-// One of a list. There may be as many as a body has bytes, so the bytes of each are made where they are
-// needed.
+// An item of a list. A body may have as many items as bytes, so the bytes of an item are made only when they
+// are needed.
 class Item implements Entry {
   constructor(
     readonly name: string,
@@ -212,7 +212,7 @@ function escapedByte(bytes: Buffer, at: number): number | undefined {
 
 function hexDigit(code = 0): number | undefined {
   if (code >= 0x30 && code <= 0x39) return code - 0x30
-  const letter = code | 0x20 // in lower case
+  const letter = code | 0x20 // to lower case
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : undefined
 }
 
@@ -221,7 +221,7 @@ export function entryOf(name: string | undefined, bytes: Buffer, mediaType: stri
   return { name, text: () => decodeText(bytes), bytes, mediaType }
 }
 
-/** The error of a body that is not a form. */
+/** Returns the error of a body that is not a form. */
 export function malformed(reason: string): RequestError {
   return ownError('invalid_request', `The body is not a valid form: ${reason}.`)
 }

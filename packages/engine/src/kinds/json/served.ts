@@ -1,4 +1,4 @@
-// JSON: any `+json` type, too.
+// JSON, also of any `+json` type.
 
 import { parseJson } from '../../runtime/json.js'
 import { bySchema, inUtf8, noFaults, type ServedKind } from '../kind.js'

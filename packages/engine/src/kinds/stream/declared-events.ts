@@ -1,5 +1,6 @@
 // Server-sent events. The schema of an event describes its text, as a client parses it (OpenAPI 3.2, section
-// 4.14); a handler returns values: where the text of `data` is JSON, there is the schema of that value.
+// 4.14). A handler returns values: if the text of `data` is JSON, the content has the schema of the JSON
+// value.
 
 import { allowedTypes } from '../../document/allowed-types.js'
 import type { Content, EventData, Schema } from '../../document/contract.js'
@@ -7,7 +8,7 @@ import { type AnySchema, asserts } from '../../document/keywords.js'
 import { isJson } from '../../document/media-types.js'
 import { type Node, nodeOf, nodesOf, type Reader } from '../../document/reader.js'
 
-// What a client reads of an event, and the schemas where a document has none.
+// The fields that a client reads of an event, with their schemas if a document has none.
 const fields: Readonly<Record<string, Schema>> = {
   event: { type: 'string' },
   id: { type: 'string' },
@@ -15,7 +16,10 @@ const fields: Readonly<Record<string, Schema>> = {
   data: { type: 'string' },
 }
 
-/** The schema of an event by the `schema` of a document before OpenAPI 3.2: of its data, or of the event. */
+/**
+ * Returns the schema of an event from the `schema` of a document before OpenAPI 3.2, which describes the data
+ * or the whole event.
+ */
 export function eventSchemaOf(reader: Reader, schema: AnySchema): AnySchema {
   const types = allowedTypes(nodeOf(reader.dereferenced(schema)))
   if (types === undefined && Object.keys(nodeOf(schema)).length === 0) return true
@@ -32,7 +36,7 @@ function isEvent(reader: Reader, schema: AnySchema): boolean {
   })
 }
 
-/** The events that a schema describes, or why they cannot be validated. */
+/** Returns the events that a schema describes, or why they cannot be validated. */
 export function readEvents(
   reader: Reader,
   schema: AnySchema,
@@ -52,7 +56,8 @@ export function readEvents(
   return { framing: 'sse', data, schema: only && schemas.length === 1 ? only : { [keyword]: schemas } }
 }
 
-// Whether nothing in an event tells if its data is text, as one alternative says, or JSON, as another does.
+// True if one alternative has text as its data and the other JSON, and nothing in an event tells which of
+// them it is.
 function areAlike(a: EventData, b: EventData): boolean {
   const [text, json] = a.isJson ? [b, a] : [a, b]
   if (a.isJson === b.isJson) return false
@@ -60,7 +65,7 @@ function areAlike(a: EventData, b: EventData): boolean {
   return isShared && (text.texts === undefined || json.allowsText)
 }
 
-/** An alternative: the schemas that an event meets all of. None has a `$ref` or alternatives of its own. */
+/** An alternative, as schemas that an event must all meet. None has a `$ref` or alternatives of its own. */
 type Parts = readonly Node[]
 
 const alternativesMax = 1_000
@@ -74,7 +79,7 @@ interface Alternatives {
 const depthMax = 100
 const tooMany: Alternatives = { all: Array(alternativesMax + 1).fill([]), keyword: 'anyOf' }
 
-/** @param budget of schemas to read: alternatives of alternatives double each time */
+/** @param budget the schemas that may still be read: nested alternatives double their number at each level */
 function eventAlternatives(
   reader: Reader,
   schema: unknown,
@@ -95,14 +100,14 @@ function eventAlternatives(
   return { all, keyword: isLoose ? 'anyOf' : 'oneOf' }
 }
 
-// Of each alternative so far with each of a group.
+// Combines each alternative so far with each alternative of a group.
 function product(some: readonly Parts[], group: readonly Alternatives[]): readonly Parts[] {
   const others = group.flatMap(({ all }) => all)
   if (some.length * others.length > alternativesMax) return tooMany.all
   return some.flatMap((each) => others.map((other) => [...each, ...other]))
 }
 
-// An alternative that a discriminator selects by the event's name.
+// Adds the event names by which a discriminator selects an alternative.
 function withEventOf(discriminator: unknown, alternative: unknown): unknown {
   const { propertyName, mapping } = nodeOf(discriminator)
   const { $ref } = nodeOf(alternative)
@@ -112,7 +117,7 @@ function withEventOf(discriminator: unknown, alternative: unknown): unknown {
 }
 
 interface Event {
-  /** Of the event as a handler returns it. */
+  /** The schema of the event as a handler returns it. */
   readonly schema: Schema
   readonly data: EventData
 }
@@ -138,7 +143,7 @@ function readEvent(reader: Reader, parts: Parts): Event | string {
   return { schema, data: { isJson, allowsText, events: constantsIn(reader, of('event')), texts } }
 }
 
-// What is not among these would not be checked.
+// Other keywords would not be checked, so they are refused.
 const keywordsOfEvents = ['type', 'properties', 'required', 'additionalProperties', 'unevaluatedProperties']
 
 function partsProblem(reader: Reader, parts: Parts): string | undefined {
@@ -173,8 +178,8 @@ function readData(reader: Reader, schemas: readonly unknown[]) {
   return { isJson: true, allowsText: allowsText(reader, schema), texts: undefined, schema }
 }
 
-// The schema of the JSON in a text. What is declared as another type than a string, as many documents do, is
-// the value that the text is JSON of.
+// Returns the schema of the JSON in a text. Many documents declare the data as another type than a string:
+// then the text is the JSON of such a value.
 function jsonOf(reader: Reader, schema: unknown): unknown {
   for (const each of everywhere(reader, schema))
     if (isJson(String(each.contentMediaType))) return each.contentSchema ?? true
@@ -185,7 +190,7 @@ function isEncoded(reader: Reader, schema: unknown): boolean {
   return everywhere(reader, schema).some(({ contentEncoding }) => contentEncoding !== undefined)
 }
 
-// A schema and those that it refers to and extends.
+// Returns a schema, and the schemas that it refers to and extends.
 function everywhere(reader: Reader, schema: unknown): Parts {
   const { all } = eventAlternatives(reader, schema)
   return all.flat()
@@ -200,17 +205,18 @@ function textSchemaOf(reader: Reader, schemas: readonly unknown[]): AnySchema {
   return whole(isTyped ? schemas : [...schemas, { type: 'string' }])
 }
 
-// A schema that says all that several say.
+// Returns a schema that combines several.
 function whole(schemas: readonly unknown[]): AnySchema {
   const isConstant = schemas.some((each) => typeof nodeOf(each).const === 'string')
   const texts = new Map(schemas.map((each) => [JSON.stringify(each), each]))
   texts.delete('true')
-  if (isConstant) texts.delete(JSON.stringify(fields.event)) // the same, for a better type
+  // it repeats the const, and is left out for a better type
+  if (isConstant) texts.delete(JSON.stringify(fields.event))
   const [first = true, ...others] = [...texts.values()] as AnySchema[]
   return others.length === 0 ? first : { allOf: [first, ...others] }
 }
 
-// The texts that a const or an enum allows; undefined for any.
+// Returns the strings that a const or an enum allows; undefined if it allows any.
 function constantsIn(reader: Reader, schemas: readonly unknown[]): readonly string[] | undefined {
   const lists = schemas
     .flatMap((each) => everywhere(reader, each))

@@ -1,5 +1,5 @@
-// Sequential media types (OpenAPI 3.2, section 4.14): which responses are streams of items, and the schema of
-// an item, wherever a document has it. Of a stream of events, see events.ts.
+// Sequential media types (OpenAPI 3.2, section 4.14): finds the responses and request bodies that are streams
+// of items, and the schema of an item, wherever a document has it. For events, see declared-events.ts.
 
 import type { Content } from '../../document/contract.js'
 import { type Framing, framingOf } from '../../document/framing.js'
@@ -19,7 +19,7 @@ export const stream: DeclaredKind = {
   },
 }
 
-// Events are for responses: in a request, without itemSchema, they are a text like any other.
+// Only responses have events: in a request, `text/event-stream` without itemSchema is a text like any other.
 function isStream(reader: Reader, { mediaType, media }: Declared, use: Use): boolean {
   if (media.itemSchema !== undefined) return true
   const framing = framingOf(mediaType)
@@ -28,7 +28,7 @@ function isStream(reader: Reader, { mediaType, media }: Declared, use: Use): boo
   return framing === 'sse' ? !isFile(schema) : !isBytes(schema, false)
 }
 
-// Whatever its size: its items are read, one after the other, as they arrive.
+// The body may have any size: its items are read one after the other, as they arrive.
 const arriving = { files: new Map(), isClosed: false, minLength: 0, maxLength: Number.POSITIVE_INFINITY }
 
 function readStream(
@@ -57,8 +57,8 @@ const instead = 'remove itemSchema, and read the bytes; or declare application/x
 export type Items = Pick<Content, 'schema' | 'framing' | 'data' | 'columns'>
 
 /**
- * The items that a Media Type Object describes, or why they cannot be validated.
- * @param reader of the document, whose version decides what `schema` describes
+ * Returns the items that a Media Type Object describes, or why they cannot be validated.
+ * @param reader reads the document, whose version decides what `schema` describes
  */
 export function readItems(reader: Reader, mediaType: string, media: Node): Items | string {
   const framing = framingIn(mediaType, media)
@@ -72,14 +72,14 @@ export function readItems(reader: Reader, mediaType: string, media: Node): Items
   return { framing, schema: schema.item }
 }
 
-// CSV with `schema` is an array, written as a whole.
+// CSV with `schema` is an array, which is written as a whole.
 function framingIn(mediaType: string, { itemSchema }: Node): Framing | undefined {
   return itemSchema !== undefined && isCsv(mediaType) ? 'rows' : framingOf(mediaType)
 }
 
 type ItemSchema = { readonly item: AnySchema } | { readonly problem: string }
 
-// Before OpenAPI 3.2 there was no other way to describe an item than by `schema`.
+// Before OpenAPI 3.2, `schema` was the only way to describe an item.
 function itemSchemaOf(reader: Reader, { schema, itemSchema }: Node, framing: Framing): ItemSchema {
   const item = itemSchema as AnySchema | undefined
   if (schema === undefined) return { item: item ?? true }
@@ -93,7 +93,7 @@ function itemSchemaOf(reader: Reader, { schema, itemSchema }: Node, framing: Fra
   return { item: item === undefined ? whole : { allOf: [item, whole] } }
 }
 
-// The schema of an item in that of the whole: an array, of which nothing else is said.
+// Returns the schema of an item from the schema of all: an array without further constraints.
 function wholeOf(reader: Reader, schema: unknown): AnySchema | undefined {
   const { type, items = true, ...others } = reader.node(schema)
   const isMore = Object.keys(others).some((key) => asserts(key, 'array'))
@@ -101,7 +101,7 @@ function wholeOf(reader: Reader, schema: unknown): AnySchema | undefined {
 }
 
 /**
- * The Media Type Object with the schema of an item, as a handler returns it, in its `schema`.
+ * Returns the Media Type Object with the schema of an item in its `schema`, as a handler returns items.
  * @param media of a document without references to media types
  */
 export function withSchemaOfItem(reader: Reader, mediaType: string, media: unknown): unknown {
@@ -111,7 +111,10 @@ export function withSchemaOfItem(reader: Reader, mediaType: string, media: unkno
   return typeof items === 'string' ? media : { ...others, schema: items.schema }
 }
 
-/** The content with the schema of what each media type is before OpenAPI 3.2: of an item, or of all rows. */
+/**
+ * Returns the content with the `schema` that each media type has before OpenAPI 3.2: that of an item, or of
+ * all rows.
+ */
 export function withOlderSchemas(reader: Reader, content: object): object {
   return mapValues(content, (each, type) =>
     framingOf(type) === 'sse' ? each : withSchemaOfItem(reader, type, withSchemaOfRows(type, each)),

@@ -13,10 +13,10 @@ export const stream: ServedKind = {
   streams: 'items',
   receivedAs: 'stream',
   sent: {
-    // The others have no other charset.
+    // The other media types have no charset but UTF-8.
     typeOf: (mediaType) => (essence(mediaType) === 'text/csv' && csv.sent?.typeOf(mediaType)) || mediaType,
     check: () => (body) => (isItems(body) ? undefined : because('the body must be an iterable of items')),
-    // Each item, or the data of each event if it has one schema.
+    // Each item is written as JSON, or the data of each event if all events share one schema.
     inJson({ framing, schema, data }) {
       if (framing === 'rows') return undefined
       if (framing !== 'sse') return { schema }
@@ -29,7 +29,7 @@ export const stream: ServedKind = {
 /** The items of a stream, as a handler returns them. */
 export type Items = AsyncIterable<unknown> | Iterable<unknown>
 
-/** Whether a body is a stream of items. A text would be one of its characters. */
+/** True if a body is a stream of items. A string, which iterates over its characters, is none. */
 export function isItems(body: unknown): body is Items {
   return (
     typeof body === 'object' && body !== null && (Symbol.asyncIterator in body || Symbol.iterator in body)
@@ -37,8 +37,8 @@ export function isItems(body: unknown): body is Items {
 }
 
 /**
- * Whether an item is where its client goes on, and no event: without data, clients keep the id of one and do
- * no more (WHATWG HTML, section 9.2.6).
+ * True if an item only says where its client goes on. Without data, clients keep the id and dispatch no event
+ * (WHATWG HTML, section 9.2.6).
  */
 export function isPosition({ framing }: Content, item: unknown): boolean {
   if (framing !== 'sse' || typeof item !== 'object' || item === null) return false
@@ -47,19 +47,22 @@ export function isPosition({ framing }: Content, item: unknown): boolean {
 }
 
 /**
- * The text of an item.
- * @throws {Unwritable} of one that cannot be written
+ * Returns the text of an item.
+ * @throws {Unwritable} if the item cannot be written
  */
 export type Frame = (item: unknown, toJson: ToJson) => string
 
 /** How a stream is written. */
 export interface Framing {
-  /** Before its first item, or its end. */
+  /** The text before the first item, or before the end of an empty stream. */
   readonly start: string
   readonly frame: Frame
 }
 
-/** How the items of a stream are written. @throws {OperatorError} if what writes them is not installed */
+/**
+ * Returns how the items of a stream are written.
+ * @throws {OperatorError} if a package for it is not installed
+ */
 export function framingOf(content: Content): Framing {
   return content.framing === 'rows' ? rowFraming(content) : { start: '', frame: frameOf(content) }
 }
@@ -92,7 +95,7 @@ function eventText(item: Event, forms: readonly EventData[], toJson: ToJson): st
   if (id !== undefined) text += `id: ${idText(id)}\n`
   if (retry !== undefined) text += `retry: ${retryText(retry)}\n`
   if (data !== undefined) text += dataLines(isText(data, event, forms) ? data : jsonText(data, toJson))
-  // In `data`, JSON has escaped it.
+  // Finds lone surrogates in the fields, and in data that is text. JSON escapes them.
   const fault = utf8Fault(text)
   return fault === undefined ? `${text}\n` : fail(fault)
 }
@@ -104,7 +107,8 @@ function fieldText(name: string, value: unknown): string {
   return value
 }
 
-// A client that reconnects sends it in a header, which would bring back other characters, or none of it.
+// A client that reconnects sends the id in a header. Other characters would come back changed, or the id not
+// at all.
 function idText(value: unknown): string {
   const text = fieldText('id', value)
   return /^([!-~]([ -~]*[!-~])?)?$/.test(text)
@@ -117,7 +121,7 @@ function retryText(value: unknown): string {
   return /^\d+$/.test(text) ? text : fail('has no whole number as retry')
 }
 
-// Clients read each of the three line breaks as LF.
+// Clients read each of the three kinds of line breaks as LF.
 function dataLines(text: string): string {
   if (!/[\r\n]/.test(text)) return `data: ${text}\n`
   return text
@@ -126,7 +130,7 @@ function dataLines(text: string): string {
     .join('')
 }
 
-// Whether data is written as it is, and not as JSON.
+// True if data is written as it is, and not as JSON.
 function isText(data: unknown, event: unknown, forms: readonly EventData[]): data is string {
   if (typeof data !== 'string') return false
   return forms.some(({ isJson, events, texts }) => {

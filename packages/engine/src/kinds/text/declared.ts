@@ -1,4 +1,4 @@
-// Text: of a string, or in a request of a value that a text can be converted to.
+// Text: a string; in a request also a number or a boolean, which the server converts from its text.
 
 import { allowedTypes } from '../../document/allowed-types.js'
 import { essence, isRange, isUtf8 } from '../../document/media-types.js'

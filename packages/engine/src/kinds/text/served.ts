@@ -1,4 +1,4 @@
-// Text: a string, or in a request what its schema has the text of.
+// Text: a string; in a request, the value to which the server converts the text by its schema.
 
 import { errorAt } from '../../runtime/messages.js'
 import { convertedText, decodeText, noText, utf8Fault } from '../../runtime/text.js'
@@ -27,9 +27,9 @@ export const text: ServedKind = {
   },
 }
 
-/** Text that UTF-8 can hold, or bytes, as they have been checked. */
+/** Returns text that UTF-8 can hold, or bytes. Both have been checked. */
 export function textOrBytes(body: unknown): string | Uint8Array {
   const fault = typeof body === 'string' ? utf8Fault(body) : undefined
   if (fault !== undefined) throw new Unwritable(fault)
-  return body as string | Uint8Array // as checked
+  return body as string | Uint8Array // the body has been checked
 }
