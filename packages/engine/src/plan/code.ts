@@ -1,4 +1,5 @@
-// What the code of a contract makes: print.ts writes it, load.ts reads it.
+// The form of the functions that a contract's printed code returns: print.ts writes the code, load.ts runs
+// it.
 
 import { createHash } from 'node:crypto'
 import type { ValidateFunction } from 'ajv'
@@ -10,17 +11,17 @@ import type { NumberMode } from '../runtime/exact-numbers.js'
 import type { Added, Resolve } from '../runtime/references.js'
 import type { Runtime } from '../runtime/runtime.js'
 
-/** Functions, so that nothing is made before it is needed. */
+/** The parts are functions, so that nothing is created before it is needed. */
 export interface Code {
   readonly compilers: Readonly<Record<string, PrintedCompiler>>
   readonly judges: Readonly<Record<FunctionName, PrintedJudge>>
   readonly writers: (runtime: Runtime) => Readonly<Record<FunctionName, WriteJson>>
 }
 
-/** The modules that the code requires. */
+/** Loads a module that the code requires. */
 export type Require = (name: string) => unknown
 
-/** The compiler of a function, and its key there; or why the schema does not compile. */
+/** The compiler of a function, and the key of the function there; or why the schema does not compile. */
 export type PrintedJudge =
   | readonly [compiler: string, key: string]
   | { readonly problems: readonly Problem[] }
@@ -29,10 +30,10 @@ export type PrintedJudge =
 /** The functions of a compiler. */
 export interface PrintedCompiler {
   readonly mode: NumberMode
-  /** The keywords that it knows. */
+  /** The keywords that the compiler knows. */
   readonly keywords: Readonly<Record<string, true>>
   readonly functions: CreateFunctions
-  /** What explains refused values, if anything does. */
+  /** The functions that explain refused values, if refusals are explained. */
   readonly assertions?: CreateFunctions
 }
 
@@ -43,14 +44,14 @@ export type CreateFunctions = (
   defaulting: Defaulting,
 ) => PrintedFunctions
 
-/** By key. */
+/** By the keys of schemas. */
 export interface PrintedFunctions extends Added {
   readonly exports: Readonly<Record<string, ValidateFunction>>
   readonly steps: Readonly<Record<string, number>>
   readonly roots: Readonly<Record<string, ValidateFunction['schema']>>
 }
 
-/** The key of a schema, and of how it is judged. It may be a part of a name in JavaScript. */
+/** Returns the key of a schema, and of how it is judged. The key may be a part of a JavaScript identifier. */
 export function schemaDigest(schema: unknown, ...how: readonly (string | undefined)[]): string {
   const text = `${how.join(' ')}\n${stringify(schema)}`
   return createHash('sha256').update(text).digest('hex').slice(0, 32)

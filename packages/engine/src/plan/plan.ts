@@ -1,8 +1,8 @@
-// A plan: what compiling a contract has found, in one file. Its first line has the digest of all that
-// follows, so that no plan is served of which a disk has changed a byte. A line of JSON says what it was
-// made from and by. The rest is the structured clone of V8, which keeps Map, Date, bigint, undefined and
-// what is one object in several places, as JSON does not. It needs no library, and is read in a fiftieth of
-// the time that the contract takes.
+// A plan: the result of compiling a contract, in one file. The first line has the digest of everything after
+// it. The second line says in JSON what the plan was made from, and by which engine. The rest is V8's
+// structured clone, which unlike JSON keeps Map, Date, bigint, undefined, and an object that stands in
+// several places as one. It needs no library, and the server reads it in a fiftieth of the time that the
+// contract takes.
 
 import { createHash } from 'node:crypto'
 import path from 'node:path'
@@ -11,29 +11,32 @@ import { deserialize, serialize } from 'node:v8'
 import { brotliCompressSync, brotliDecompress, constants } from 'node:zlib'
 import type { Contract, FileForm, FileServers } from '../document/contract.js'
 
-/** What a plan was made from, and by. */
+/** What a plan was made from, and by what. */
 export interface PlanHead {
   /** The digest of the text of each file of the contract, by its path from the contract's folder. */
   readonly files: Readonly<Record<string, string>>
-  /** See engine-version.ts. */
+  /** The version of the engine: see engine-version.ts. */
   readonly engine: string
-  /** That of the readers of extensions; empty unless it was given. */
+  /** The version of the readers of extensions; empty unless it was given. */
   readonly readers: string
 }
 
 /** A contract without its functions. */
 export type ContractData = Omit<Contract, 'locate' | 'write' | 'functions'>
 
-/** What serving needs. Texts that it seldom needs are packed. */
+/** What serving needs. Texts that are seldom needed are packed. */
 export interface PlanBody {
   readonly contract: ContractData
-  /** The functions of its schemas, printed (code/print.ts). As bytes: V8 may keep two for each letter. */
+  /**
+   * The printed functions of its schemas (code/print.ts), as bytes: V8 may keep two bytes for each letter of
+   * a string.
+   */
   readonly code: Uint8Array
-  /** Which limits the contract leaves to the engine: they are those of the Node that serves. */
+  /** True for the limits that the contract leaves to the engine: the Node that serves sets them. */
   readonly leftOpen: { readonly url: boolean; readonly header: boolean }
-  /** By `writtenName`: the files that are served, or why one cannot be written. */
+  /** The files that are served, or why one cannot be written, by `writtenName`. */
   readonly written: ReadonlyMap<string, Packed | { readonly message: string }>
-  /** By their names: the files that the contract was read from, in which problems are located. */
+  /** The files that the contract was read from, by name. Problems are located in them. */
   readonly texts: ReadonlyMap<string, Packed>
 }
 
@@ -46,15 +49,15 @@ export function encodePlan(head: PlanHead, body: PlanBody): Uint8Array {
 }
 
 /**
- * What `encodePlan` was given; undefined for other bytes, such as those of a plan that is damaged, and for a
- * form that this Node does not read.
+ * Returns what `encodePlan` was given. Returns undefined for other bytes, such as a damaged plan, and for a
+ * format that this Node does not read.
  */
 export function decodePlan(plan: Uint8Array): { head: PlanHead; body: PlanBody } | undefined {
   const [line, content] = cutAtLine(plan)
   if (line !== `${mark}${digestOf(content)}`) return undefined
   const [head, body] = cutAtLine(content)
   try {
-    // encodePlan wrote both.
+    // encodePlan wrote both, hence the casts.
     return { head: JSON.parse(head) as PlanHead, body: deserialize(body) as PlanBody }
   } catch {
     return undefined
@@ -78,7 +81,7 @@ export async function unpack(packed: Packed): Promise<string> {
   return String(await promisify(brotliDecompress)(packed))
 }
 
-/** The name of a file that `write` makes. */
+/** Returns the name of a file that `write` writes. */
 export function writtenName(form: FileForm, servers: FileServers): string {
   return `${form} ${servers}`
 }
@@ -87,12 +90,12 @@ export function digestOf(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-/** The name of a file of a contract in its plan. */
+/** Returns the name of a contract's file in its plan. */
 export function nameIn(contract: string, file: string): string {
   return path.relative(path.dirname(path.resolve(contract)), path.resolve(file))
 }
 
-/** The path of a file, by its name in the plan of a contract. */
+/** Returns the path of a file, from its name in the plan of a contract. */
 export function pathOf(contract: string, name: string): string {
   return path.resolve(path.dirname(contract), name)
 }
