@@ -1,22 +1,22 @@
-// The types that a schema allows, as far as its keywords show: they decide how the text of a parameter or of
-// a form's field is read.
+// Finds the types that a schema allows, as far as its keywords tell: they decide how the text of a parameter
+// or of a form's field is read.
 
 import { choicesOf } from './keywords.js'
 import { type Node, nodesOf } from './reader.js'
 
 type Types = readonly string[]
 
-/** The keywords that show that a schema without a type means objects. */
+/** Keywords by which a schema without a type describes objects. */
 export const ofObjects: readonly string[] = [
   ...['properties', 'patternProperties', 'additionalProperties', 'unevaluatedProperties', 'propertyNames'],
   ...['required', 'dependentRequired', 'dependentSchemas'],
 ]
-/** The same for arrays. */
+/** Keywords by which a schema without a type describes arrays. */
 export const ofArrays: readonly string[] = ['items', 'prefixItems', 'unevaluatedItems']
 
 /**
- * The types that a dereferenced schema allows; undefined for any. Conditions and what depends on them are not
- * considered.
+ * Returns the types that a dereferenced schema allows; undefined if it allows any. Conditions, and schemas
+ * that depend on them, are not considered.
  */
 export function allowedTypes(schema: Node): Types | undefined {
   if (schema.type !== undefined) return [schema.type].flat() as string[]
@@ -33,13 +33,13 @@ export function allowedTypes(schema: Node): Types | undefined {
   return ofArrays.some((keyword) => keyword in schema) ? ['array'] : undefined
 }
 
-/** The types that one of several schemas allows; undefined for any. */
+/** Returns the types that at least one of several schemas allows; undefined if one of them allows any. */
 export function unionOf(types: readonly (Types | undefined)[]): Types | undefined {
   const known = types.filter((each) => each !== undefined)
   return known.length < types.length ? undefined : [...new Set(known.flat())]
 }
 
-// Every integer is a number.
+// Returns the types that both allow. Every integer is a number.
 function both(a: Types, b: Types): Types {
   const isIn = (type: string, types: Types) =>
     types.includes(type) || (type === 'integer' && types.includes('number'))

@@ -1,4 +1,3 @@
-// Replaced in dist/ by build.cjs, with the version of the code that it has built. A server that bundles the
-// engine cannot look at its code, and would refuse each plan.
+// build.cjs replaces this file in dist/ by one with the version of the code that it has built, for bundles.
 
 export const builtVersion: string | undefined = undefined

@@ -1,18 +1,18 @@
-// References, and what they must refer to: of another kind, what stands there would be read as an object
+// Checks what kind of object each reference leads to. An object of another kind would be read as an object
 // without fields, and nothing would be validated.
 
 import type { Pointer, Problem } from './contract-error.js'
 import { pointerKeys } from './pointer.js'
 import { type NodeKind, nouns, pathOf, placeAt, walk } from './walk.js'
 
-/** A `$ref`, the place of the object that has it, and what belongs there. */
+/** A `$ref`, the place of its object, and the kind of object that belongs there. */
 export interface Reference {
   readonly ref: string
   readonly at: Pointer
   readonly kind: NodeKind
 }
 
-/** The references of a document, but for those in its data. */
+/** Returns the references of a document, except those in its data. */
 export function referencesIn(document: object): Reference[] {
   const found: Reference[] = []
   walk(document, (value, place, within) => {
@@ -24,7 +24,7 @@ export function referencesIn(document: object): Reference[] {
   return found
 }
 
-/** A problem for each of a document's references to an object of another kind than belongs there. */
+/** Returns a problem for each reference to an object of another kind than belongs there. */
 export function misplacedRefs(document: object, references: readonly Reference[]): Problem[] {
   return references.flatMap(({ ref, at, kind }) => {
     const actual = kindAt(document, ref)
@@ -33,12 +33,12 @@ export function misplacedRefs(document: object, references: readonly Reference[]
   })
 }
 
-/** Whether a schema stands where a `$ref` points to. */
+/** True if a `$ref` points to a schema. */
 export function isOfSchema(document: object, ref: string): boolean {
   return kindAt(document, ref) === 'schemas'
 }
 
-// Undefined where anything may stand, as in an extension.
+// Returns undefined where anything may stand, as in an extension.
 function kindAt(document: object, ref: string): NodeKind | undefined {
   return placeAt(document, pointerKeys(ref) ?? []).kind
 }

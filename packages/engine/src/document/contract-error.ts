@@ -10,20 +10,23 @@ export type Pointer = readonly (string | number)[]
 export interface Problem {
   readonly text: string
   readonly at: Pointer
-  /** The place of what it is about as well, such as the first of two of a name. */
+  /** The place of another part that the problem is about, such as the first of two with one name. */
   readonly other?: Pointer
 }
 
-// What follows from the first fills no terminal.
+// The most lines of a message, so that it does not fill the terminal.
 const linesMax = 20
 
-/** The contract cannot be served. The message has one line per problem, and says how many more there are. */
+/**
+ * The error of a contract that cannot be served. Its message has one line per problem, and says how many more
+ * there are.
+ */
 export class ContractError extends OperatorError {
   override name = 'ContractError'
   /** The problems in the message; empty if the message was given as text that already contains locations. */
   readonly problems: readonly Problem[]
 
-  /** @param lines the problems with their locations, a line each */
+  /** @param lines the problems with their locations, one per line */
   constructor(reason: string | readonly Problem[], lines?: readonly string[]) {
     const all = typeof reason === 'string' ? reason.split('\n') : (lines ?? reason.map(({ text }) => text))
     super(firstLines(all, linesMax).join('\n'))
@@ -31,10 +34,10 @@ export class ContractError extends OperatorError {
   }
 }
 
-/** The place of the schema of error codes. */
+/** The place of the schema with the error codes. */
 export const errorCodePlace = ['components', 'schemas', 'ErrorCode']
 
-/** The problem of a code that the server sends, and `ErrorCode` does not have. */
+/** Returns the problem of a code that the server sends, but `ErrorCode` does not list. */
 export function missingCode(code: string, status: number): Problem {
   const text = `ErrorCode: the enum must contain ${code}, which the server sends with ${status}`
   return { text, at: errorCodePlace }

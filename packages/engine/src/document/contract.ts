@@ -1,4 +1,4 @@
-// The Contract: everything the server and the tools read from openapi.yaml, as plain data.
+// The Contract: everything that the server and the tools read from openapi.yaml, as plain data.
 
 import type { Problem } from './contract-error.js'
 import type { FunctionName, Functions } from './functions.js'
@@ -15,7 +15,7 @@ export interface Header {
   readonly schema: Schema
   /** `x-set-by-server`: the server sets the header; handlers cannot. */
   readonly setByServer: boolean
-  /** As every name of a function: see compile/code/names.ts. */
+  /** A name from compile/code/names.ts, as every name of a function. */
   readonly judge?: FunctionName
 }
 
@@ -23,11 +23,11 @@ export interface Header {
 export interface Field {
   readonly kind: 'text' | 'json' | 'file'
   readonly isList: boolean
-  /** The schema types the text may be converted to; undefined leaves it a string. */
+  /** The types that the text may be converted to; undefined leaves it a string. */
   readonly types: readonly string[] | undefined
   /** The delimiter of a list that is sent as one string. */
   readonly separator: string | undefined
-  /** The media types its part may have (Encoding Object, `contentType`); empty for any. */
+  /** The media types that its part may have (Encoding Object, `contentType`); empty for any. */
   readonly mediaTypes: readonly string[]
 }
 
@@ -37,15 +37,15 @@ export interface Content {
   readonly mediaType: string
   readonly kind: 'json' | 'text' | 'csv' | 'form' | 'multipart' | 'bytes' | 'stream'
   /**
-   * For JSON, CSV and forms, with `$ref`s; undefined allows any value. For a stream: that of an item, as a
-   * handler returns it.
+   * For JSON, CSV and forms: with `$ref`s; undefined allows any value. For a stream: the schema of an item,
+   * as a handler returns it.
    */
   readonly schema?: Schema | boolean | undefined
   /** For a stream: how each item is framed. */
   readonly framing?: 'sse' | 'lines' | 'sequence' | 'rows'
   /** For a stream of events: how the data of each kind of event is written. */
   readonly data?: readonly EventData[]
-  /** For text: the schema types it may be converted to; undefined leaves it a string. */
+  /** For text: the types that it may be converted to; undefined leaves it a string. */
   readonly types?: readonly string[] | undefined
   /** For CSV: the names of the fields, in the order of their columns. */
   readonly columns?: readonly string[]
@@ -55,23 +55,28 @@ export interface Content {
   readonly additionalField?: Field | undefined
   /** For a request body that streams: bytes, the files of a form, or items. */
   readonly upload?: Upload
-  /** Of a body, if it has a schema, or of an item of a stream. */
+  /** The judge of a body, if it has a schema, or of an item of a stream. */
   readonly judge?: FunctionName
-  /** Of what is sent as JSON: the body, an item, or the data of an event. */
+  /** The writer of what is sent as JSON: the body, an item, or the data of an event. */
   readonly writer?: FunctionName
 }
 
-/** How many bytes there may be. */
+/** How many bytes are allowed. */
 export interface Lengths {
   readonly minLength: number
   readonly maxLength: number
 }
 
-/** What of a body streams, and what of it is validated as it arrives: the lengths of a body of bytes. */
+/**
+ * What streams of a body, and how it is validated as it arrives. The lengths are those of a body of bytes.
+ */
 export interface Upload extends Lengths {
-  /** Of a form: its files, by field. One that is alone is a field of the body, several are iterated over. */
+  /**
+   * For a form: the rules of its files, by field. A single file is a field of the body; several are iterated
+   * over.
+   */
   readonly files: ReadonlyMap<string, FileRules>
-  /** Of a form: whether it has no other fields than those that are declared. */
+  /** For a form: true if it may only have the declared fields. */
   readonly isClosed: boolean
 }
 
@@ -85,13 +90,13 @@ export interface FileRules extends Lengths {
 
 /** How the data of a kind of server-sent event is written. */
 export interface EventData {
-  /** As JSON, or as it is. */
+  /** True if the data is written as JSON; false if it is written as it is. */
   readonly isJson: boolean
-  /** Whether the schema of the JSON, or that of the text, allows a string. */
+  /** True if the schema of the JSON, or of the text, allows a string. */
   readonly allowsText: boolean
-  /** The names of these events; undefined for any. */
+  /** The names of these events; undefined for any name. */
   readonly events: readonly string[] | undefined
-  /** The texts that their data may be; undefined for any. */
+  /** The texts that the data may be; undefined for any text. */
   readonly texts: readonly string[] | undefined
 }
 
@@ -100,7 +105,7 @@ export interface Body {
   readonly required: boolean
   /** Every declared media type. */
   readonly mediaTypes: readonly string[]
-  /** The media types the server can read. */
+  /** The media types that the server can read. */
   readonly contents: readonly Content[]
 }
 
@@ -111,16 +116,19 @@ export interface Response {
   /** The status as in the contract: `4XX`. */
   readonly key: string
   readonly headers: readonly Header[]
-  /** The media types a handler can return. */
+  /** The media types that a handler can return. */
   readonly contents: readonly Content[]
 }
 
 /**
  * How a parameter's value is serialized, unless the router or the query parser already reads it as a plain
- * string. A client writes it by its style, and the server reads it as `read` says.
+ * string. A client writes it by its style; the server reads it by `read`.
  */
 export interface ParameterForm {
-  /** OpenAPI's `style`; `json` for a parameter with `content`; `whole` for one that is the whole query. */
+  /**
+   * OpenAPI's `style`; `json` for a parameter with `content`; `whole` for a parameter that is the whole
+   * query.
+   */
   readonly style:
     | 'form'
     | 'simple'
@@ -134,35 +142,39 @@ export interface ParameterForm {
     | 'whole'
   readonly explode: boolean
   /**
-   * From one text: JSON, the text itself, a list, that of a header, or an object, either `name=value` or
-   * names and values in turn. From a text for each element: a list, or a single value if there is one. From
-   * texts with names of their own: an object, of `fields` or in brackets. Or from the whole query.
+   * What the server reads, and from what. From one text: JSON, the text itself, a list, a list in a header,
+   * or an object (`pairs` as `name=value`, `turns` as names and values in turn). From a text for each
+   * element: a list, or a single value if there is only one text. From texts with names of their own: an
+   * object, whose names are plain (`fields`) or in brackets (`deepFields`). Or from the whole query.
    */
   readonly read:
     | ('json' | 'text' | 'list' | 'headerList' | 'pairs' | 'turns')
     | ('repeated' | 'oneOrRepeated')
     | ('fields' | 'deepFields')
     | 'whole'
-  /** Between the parts of one text. */
+  /** Stands between the parts of one text. */
   readonly separator?: ',' | '.' | ' ' | '|'
-  /** Of an object: the names of its properties. */
+  /** For an object: the names of its properties. */
   readonly names: readonly string[]
-  /** Of `fields`: whether any other name may be one. */
+  /** For `fields`: true if any other name may be a field. */
   readonly isOpen?: boolean
-  /** Of `fields` in a query: the names that are none, or how they begin, with `[` at the end. */
+  /**
+   * For `fields` in a query: the names that are no fields of it. A name with `[` at the end stands for all
+   * that begin with it.
+   */
   readonly taken: readonly string[]
   /** `allowEmptyValue`: an empty value counts as absent. */
   readonly allowEmptyValue?: boolean
-  /** Of the whole query (`in: querystring`): what it is. */
+  /** For the whole query (`in: querystring`): its content. */
   readonly content?: Content
 }
 
 /** A Parameter Object of an operation. */
 export interface Parameter {
   readonly name: string
-  /** Its name among the values of a request: that of a header in lower case. */
+  /** Its name among the values of a request: a header's is in lower case. */
   readonly key: string
-  /** `path`, `query`, also for the whole query, `header` or `cookie`. */
+  /** `path`, `query` (also for the whole query), `header` or `cookie`. */
   readonly in: string
   readonly required: boolean
   readonly hasDefault: boolean
@@ -170,18 +182,20 @@ export interface Parameter {
   readonly schema: Schema
   /** Undefined for a plain string. */
   readonly form: ParameterForm | undefined
-  /** Of one that is judged apart from the others of its location: JSON, or the whole query. */
+  /**
+   * The judge of a parameter that is judged apart from the others of its location: JSON, or the whole query.
+   */
   readonly judge?: FunctionName
 }
 
-/** The judges of a request's parameters. Query parameters have one always. */
+/** The judges of a request's parameters. There is always one for the query. */
 export type PartJudges = Readonly<Partial<Record<Exclude<RequestPart, 'body'>, FunctionName>>>
 
 /** When an operation was deprecated, when it is removed, and the operation that replaces it. */
 export interface Deprecation {
   readonly deprecatedAt: Date
   readonly sunset: Date | undefined
-  /** `x-after-sunset`: whether the operation is still served from the sunset on, or responds 410. */
+  /** `x-after-sunset`: whether the operation is still served from its sunset on, or responds 410. */
   readonly afterSunset: 'serve' | 'gone'
   readonly successor: string | undefined
 }
@@ -189,9 +203,9 @@ export interface Deprecation {
 /** A Security Scheme Object, as the document has it. */
 export interface SecurityScheme {
   readonly type: string
-  /** Of `http`: the authentication scheme, such as `bearer`. */
+  /** For `http`: the authentication scheme, such as `bearer`. */
   readonly scheme?: string
-  /** Of `apiKey`: `header`, `query` or `cookie`, and the name there. */
+  /** For `apiKey`: `header`, `query` or `cookie`, and the name there. */
   readonly in?: string
   readonly name?: string
   readonly description?: string
@@ -201,23 +215,25 @@ export interface SecurityScheme {
   readonly openIdConnectUrl?: string
 }
 
-/** A scheme that a request must meet, and the scopes or, of a scheme without scopes, the roles it needs. */
+/** A scheme that a request must meet, with the scopes it needs; for a scheme without scopes, the roles. */
 export interface Requirement {
   readonly name: string
   readonly scopes: readonly string[]
 }
 
-/** What an operation may receive and take. */
+/** How much and how long an operation receives and takes. */
 export interface OperationLimits {
   /** `bodyBytes`. */
   readonly body: number
-  /** `itemBytes`: of each item of a body that is a stream of them, undefined of any other body. */
+  /**
+   * `itemBytes`: the limit for each item of a body that is a stream of items; undefined for any other body.
+   */
   readonly item?: number | undefined
-  /** From the arrival of a request to its response; undefined: the server's own. */
+  /** The time from the arrival of a request to its response; undefined for the server's own limit. */
   readonly timeoutMs: number | undefined
-  /** Of a stream: after how long a silence a keep-alive is sent; undefined: see framing.ts. */
+  /** For a stream: the silence after which a keep-alive is sent; undefined for the default (framing.ts). */
   readonly keepAliveMs: number | undefined
-  /** Of a stream: after how long without an item it is ended; undefined: never. */
+  /** For a stream: the time without an item after which it is ended; undefined for never. */
   readonly silenceMs: number | undefined
 }
 
@@ -231,15 +247,15 @@ export interface Operation {
   /** GET and HEAD, which change nothing (RFC 9110, section 9.2.1). */
   readonly isSafe: boolean
   readonly summary: string | undefined
-  /** The path of its servers' URLs, by default of the document's: `/v1`. */
+  /** The path of the operation's server URLs, by default of the document's: `/v1`. */
   readonly prefix: string
   /** As in the contract, without the prefix: `/pets/{petId}`. */
   readonly path: string
   /** The path in the router's syntax, percent-decoded: `/pets/:petId`. */
   readonly route: string
   /**
-   * Security Requirement Objects: alternatives, each the schemes that must all be met. An empty one makes the
-   * operation public.
+   * Security Requirement Objects: alternatives, each a list of schemes that must all be met. An empty
+   * alternative makes the operation public.
    */
   readonly security: readonly (readonly Requirement[])[]
   readonly parameters: readonly Parameter[]
@@ -249,13 +265,13 @@ export interface Operation {
   readonly deprecation: Deprecation | undefined
   /** `x-idempotent`: a repeated `Idempotency-Key` gets the stored response. */
   readonly isIdempotent: boolean
-  /** `x-limits` of the operation, else the document's. */
+  /** `x-limits` of the operation, or else the document's. */
   readonly limits: OperationLimits
-  /** Extensions of the operation that the engine does not know: what the readers handed in made of each. */
+  /** The operation's extensions that the engine does not know, each as its reader returned it. */
   readonly extensions: Readonly<Record<string, unknown>>
   /**
-   * Declarations the server does not support, a sentence each. With any, the operation can be a stub but have
-   * no handler.
+   * Declarations that the server does not support, one sentence each. With any, the operation can be a stub,
+   * but it cannot have a handler.
    */
   readonly unsupported: readonly string[]
   /** The Operation Object as in the document. */
@@ -267,36 +283,38 @@ export const signatureHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-sig
 
 /** A request that the service sends: of a webhook, or of a callback. */
 export interface SentRequest {
-  /** In words: `the webhook petSold`. */
+  /** Names the request in messages: `the webhook petSold`. */
   readonly place: string
   /** In upper case. */
   readonly method: string
-  /** Headers, except for those of a signature. */
+  /** Headers, except those of a signature. */
   readonly parameters: readonly Parameter[]
   /** JSON. */
   readonly body: (Content & { readonly required: boolean }) | undefined
-  /** Of a callback: the parts of its URL. */
+  /** For a callback: the parts of its URL. */
   readonly url: readonly UrlPart[]
   readonly responses: ReadonlyMap<string, ReceiverResponse>
   /** The Operation Object with these parameters, in OpenAPI 3.1. */
   readonly definition: Readonly<Record<string, unknown>>
 }
 
-/** What the receiver of a request may respond: JSON and text as declared, any other body as bytes. */
+/** What the receiver of a request may respond: JSON and text as declared, and any other body as bytes. */
 export type ReceiverResponse = Pick<Response, 'status' | 'key' | 'contents'>
 
-/** The contract as a file, for tools: as written, in JSON, in OpenAPI 3.1 if it is of 3.2, and in 3.0. */
+/**
+ * The contract as a file, for tools: as written, as JSON, in OpenAPI 3.1 if it is written in 3.2, and in 3.0.
+ */
 export type FileForm = 'yaml' | 'json' | 'yaml31' | 'yaml30' | 'json30'
 
 /**
- * The servers of such a file: the service alone, or before the contract's, of which `absolute` leaves out
- * those that are a path.
+ * The servers in such a file: `only` the service, or the service `first` and then the contract's servers.
+ * `absolute` is `first` without servers that are only a path.
  */
 export type FileServers = 'only' | 'first' | 'absolute'
 
 /**
- * Everything the server reads from the contract: plain data, how to find its places and to write it, and its
- * functions.
+ * Everything that the server reads from the contract: plain data, functions that locate and write it, and the
+ * functions of its schemas.
  */
 export interface Contract {
   /** The document as parsed, for `/openapi.json`. */
@@ -305,45 +323,45 @@ export interface Contract {
   readonly specification: object
   readonly title: string
   readonly version: string
-  /** The path of the servers' URLs: the prefix of all operations that have no servers of their own. */
+  /** The path of the server URLs: the prefix of all operations that have no servers of their own. */
   readonly prefix: string
   readonly operations: ReadonlyMap<string, Operation>
   /** The requests of webhooks that can be sent, by name. */
   readonly webhooks: ReadonlyMap<string, SentRequest>
-  /** The requests of callbacks that can be sent, by the name of their operation and their own. */
+  /** The requests of callbacks that can be sent, by the name of their operation and their own name. */
   readonly callbacks: ReadonlyMap<string, ReadonlyMap<string, SentRequest>>
   readonly securitySchemes: ReadonlyMap<string, SecurityScheme>
   /** The judge of a client's own `X-Request-Id`. */
   readonly requestId: FunctionName
   /** HTTP status by error code. */
   readonly errorStatuses: ReadonlyMap<string, number>
-  /** Whether the contract lists the codes of errors, the server's own included (`ErrorCode`). */
+  /** True if the contract lists the codes of errors, including the server's own (`ErrorCode`). */
   readonly describesErrors: boolean
-  /** Extensions of the document that the engine does not know: what the readers handed in made of each. */
+  /** The document's extensions that the engine does not know, each as its reader returned it. */
   readonly extensions: Readonly<Record<string, unknown>>
   /** How long the responses of idempotent operations are stored. */
   readonly idempotency: { readonly keepHours: number }
-  /** Whether any schema uses `readOnly` or `writeOnly`. */
+  /** True if any schema uses `readOnly` or `writeOnly`. */
   readonly hasReadOrWriteOnly: boolean
-  /** What the server ignores, adds or decides, a sentence each. */
+  /** What the server ignores, adds or decides, one sentence each. */
   readonly warnings: readonly Problem[]
   /**
-   * A line for each problem, with its place in the files, which are read again: `openapi.yaml:12:7: message`.
+   * Returns a line for each problem, with its place in the files, which are read again: `openapi.yaml:12:7:
+   * message`.
    */
   readonly locate: (problems: readonly Problem[]) => Promise<readonly string[]>
-  /**
-   * The text of a file, with `mark` in place of the URL of its first server, or of its only one.
-   */
+  /** Returns the text of a file, with `mark` in place of the URL of its first or only server. */
   readonly write: (form: FileForm, servers: FileServers) => Promise<string>
   /**
-   * In place of the base address, which depends on who asks, in the texts of the contract: writing one anew
-   * takes longer than all else that a request without a key can ask for.
+   * Stands for the base address in the texts of the contract. The address depends on who asks, and to write a
+   * text anew for each caller takes longer than anything else that a request without a key can ask for.
    */
   readonly mark: string
   /** In bytes. */
   readonly limits: { readonly body: number; readonly url: number; readonly header: number }
   /**
-   * The functions of its schemas, compiled when they are asked for, or when the contract was (code/load.ts).
+   * Returns the functions of its schemas: compiled when they are first asked for, or printed when the
+   * contract was compiled (code/load.ts).
    */
   readonly functions: () => Functions
 }

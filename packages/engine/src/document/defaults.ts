@@ -1,9 +1,11 @@
-// Defaults for the extensions a document may omit, so that documents not written for this server can be
-// served.
+// Defaults for the extensions of a document, so that the server can serve documents that were not written for
+// it.
 
 import { maxHeaderSize } from 'node:http'
 
-/** HTTP status by code of the errors that the engine itself sends. A contract's `ErrorCode` replaces them. */
+/**
+ * The HTTP status of each error code that the engine itself sends. A contract's `ErrorCode` replaces them.
+ */
 export const ownErrorStatuses = {
   invalid_request: 400,
   invalid_json: 400,
@@ -27,20 +29,21 @@ export const ownErrorStatuses = {
 /** The schema of a client's own `X-Request-Id`, if no response declares the header. */
 export const defaultRequestId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' }
 
-/** Limits without `x-limits`, in bytes: the defaults of Fastify and Node. */
+/** The limits without `x-limits`, in bytes: the defaults of Fastify and Node. */
 export const defaultLimits = { bodyBytes: 1_048_576, urlBytes: maxHeaderSize, headerBytes: maxHeaderSize }
 
 /**
- * What a body may hold in memory beyond what all operations allow: one with a larger limit streams, and so
- * long is an item of a stream, or all that comes before the files of a form.
+ * How many bytes of a body the server holds in memory if the operation has a limit of its own: with a larger
+ * limit, the body streams. It is also the limit of an item of a stream, and of all fields before the files of
+ * a form.
  */
 export const heldBytesMax = 1_048_576
 
 /**
- * Of a stream that has a keep-alive by default, of an operation whose `x-limits` do not say it. Proxies close
- * a silent connection after a minute.
+ * After how long a silence a stream sends a keep-alive if its kind has one by default and its operation's
+ * `x-limits` do not say. Proxies close a silent connection after a minute.
  */
 export const defaultKeepAliveMs = 15_000
 
-/** Idempotency without `x-idempotency`. */
+/** How long responses are stored without `x-idempotency`. */
 export const defaultIdempotency = { keepHours: 24 }

@@ -1,10 +1,13 @@
-// Deprecation of an operation: since when, its sunset, what happens then, and its successor (RFC 9745, RFC
-// 8594).
+// The deprecation of an operation: since when, its sunset, what happens then, and its successor (RFC 9745,
+// RFC 8594).
 
 import type { Contract, Deprecation } from './contract.js'
 import type { Node, Reader } from './reader.js'
 
-/** The deprecation of an operation; undefined without `x-deprecated-at`, since RFC 9745 requires a date. */
+/**
+ * Reads the deprecation of an operation. Returns undefined without `x-deprecated-at`, since RFC 9745 requires
+ * a date.
+ */
 export function readDeprecation(reader: Reader, place: string, operation: Node): Deprecation | undefined {
   const deprecatedAt = readDate(reader, place, 'x-deprecated-at', operation)
   const sunset = readDate(reader, place, 'x-sunset', operation)
@@ -30,8 +33,8 @@ const dayMs = 86_400_000
 const warningDays = 90
 
 /**
- * A line for each operation that is still served past its sunset, and one for each that responds 410 or is
- * within 90 days of its sunset.
+ * Returns a line for each operation that is still served past its sunset, and a line for each that responds
+ * 410 or is within 90 days of its sunset.
  */
 export function sunsets(
   { operations }: Pick<Contract, 'operations'>,
@@ -54,12 +57,12 @@ export function sunsets(
   return { past, soon }
 }
 
-// A full-date (RFC 3339), read as the first instant of that day in UTC.
+// Reads a full-date (RFC 3339) as the first instant of that day in UTC.
 function readDate(reader: Reader, place: string, key: string, operation: Node): Date | undefined {
   const value = operation[key]
   if (value === undefined) return undefined
   const date = new Date(`${value}T00:00:00Z`)
-  // JavaScript rolls 2031-02-30 over into March, so compare the text.
+  // JavaScript rolls 2031-02-30 over into March, so the texts are compared.
   if (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${value}T`)) return date
   reader.problem(`${place}: ${key} must be a date like 2030-12-05`)
   return undefined

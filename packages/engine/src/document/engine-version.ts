@@ -1,23 +1,24 @@
-// Which engine made a plan: a digest of its code, because the number of a release says nothing about a
-// checkout. A bundle cannot look at that code: it has the digest that was written when the package was built.
+// Says which engine made a plan: by a digest of its code, because a release number says nothing about a
+// checkout. A bundle cannot read that code, so it has the digest from when the package was built.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { builtVersion } from './built-version.js'
 
-// Set by who bundles an engine that build.cjs has not built, to what `engineVersion` returns before.
+// Set by a bundler of an engine that build.cjs has not built, to the text that `engineVersion` returned
+// before.
 declare const bundledEngineVersion: string | undefined
 
-let version: string | undefined // of the code that runs, which stays the same
+let version: string | undefined // kept, because the running code stays the same
 
-/** A text that differs between engines whose code differs. */
+/** Returns a text that differs between engines with different code. */
 export function engineVersion(): string {
   version ??= typeof bundledEngineVersion === 'string' ? bundledEngineVersion : ownVersion()
   return version
 }
 
-const { filename = '' } = import.meta // none in a bundle in CommonJS
+const { filename = '' } = import.meta // empty in a bundle in CommonJS
 const extension = path.extname(filename)
 
 function ownVersion(): string {
@@ -35,11 +36,11 @@ function digestOfCode(): string {
   return hash.digest('base64url')
 }
 
-// What only writes types, what runs in browsers, and what has the version itself.
+// Skips what only writes types, what runs in browsers, and the file with the version itself.
 const others = ['generate', 'static', `built-version${extension}`]
 
-// Builds have declarations and source maps beside. The option `recursive` takes 15 times as long: it asks of
-// each name what it is.
+// Skips the declarations and source maps of a build. The option `recursive` takes 15 times as long, because
+// it asks for the type of each name.
 function codeIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const file = path.join(folder, entry.name)

@@ -1,27 +1,27 @@
-// The form of what reads extensions that the engine does not know.
+// The form of functions that read extensions which the engine does not know.
 
 import type { Contract, Operation } from './contract.js'
 import type { Reader } from './reader.js'
 
 /**
- * Reads an extension of the document that the engine does not know. It adds what is wrong to the reader,
- * which knows the place.
+ * Reads an extension of the document that the engine does not know. It adds problems to the reader, which
+ * knows the place.
  */
 export type ExtensionReader<Value = unknown> = (value: unknown, reader: Reader) => Value
 
 /** By the names of the extensions. */
 export type ExtensionReaders = Readonly<Record<string, ExtensionReader>>
 
-/** What readers make of the extensions that a document has. */
+/** What readers return for the extensions that a document has. */
 export type ReadBy<Readers extends ExtensionReaders> = {
   readonly [Name in keyof Readers]?: ReturnType<Readers[Name]>
 }
 
 /**
- * Reads an extension of an operation that the engine does not know. It adds what is wrong to the reader,
- * which knows the place.
- * @param operation what the engine itself reads of it
- * @param extensions those of the document, as their readers made them
+ * Reads an extension of an operation that the engine does not know. It adds problems to the reader, which
+ * knows the place.
+ * @param operation as the engine itself has read it
+ * @param extensions those of the document, as their readers returned them
  */
 export type OperationExtensionReader = (
   value: unknown,

@@ -1,6 +1,6 @@
-// Reads the files of a contract. What they contain ends in generated/ and in the document that is served
-// without a key, so a `$ref` reaches only regular files in the contract's folder: no other file of the
-// machine, by its path or by a link, and nothing whose end may never come.
+// Reads the files of a contract. Their contents end in generated/, and in the document that is served without
+// a key. So a `$ref` reaches only regular files in the contract's folder. It reaches no other file of the
+// machine, neither by a path nor by a link, and no file that may never end.
 
 import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
@@ -11,12 +11,12 @@ import { filesRead } from '../lib/files-read.js'
 /** Reads the text of a file. */
 export type ReadText = (file: string) => Promise<string>
 
-/** A file was found, and is not read; the message says why. */
+/** The error of a file that was found, but is not read; the message says why. */
 export class UnreadFile extends Error {}
 
 /**
- * Reads a contract and the files that it refers to.
- * @param folder the one that they must be in, by default that of the contract. The contract itself may be a
+ * Returns a function that reads a contract and the files that it refers to.
+ * @param folder must contain these files; by default the contract's folder. The contract itself may be a
  * link.
  */
 export function filesOf(contract: string, folder: string = path.dirname(contract)): ReadText {
@@ -26,7 +26,7 @@ export function filesOf(contract: string, folder: string = path.dirname(contract
   }
 }
 
-// Resolved, because any folder of a path may be a link.
+// Compares real paths, because any folder in a path may be a link.
 async function checkIsWithin(folder: string, file: string): Promise<void> {
   const [first] = path.relative(await realpath(folder), await realpath(file)).split(path.sep)
   if (first !== '..') return
@@ -36,7 +36,7 @@ async function checkIsWithin(folder: string, file: string): Promise<void> {
   )
 }
 
-// Without O_NONBLOCK, opening a FIFO waits for a writer.
+// Without O_NONBLOCK, to open a FIFO would wait for a writer.
 async function textOnDisk(file: string): Promise<string> {
   filesRead.publish(path.resolve(file))
   const opened = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -48,8 +48,8 @@ async function textOnDisk(file: string): Promise<string> {
   throw new UnreadFile('is no regular file, so it is not read')
 }
 
-// Decoding writes U+FFFD for what is not UTF-8, which a file may hold itself. In its place is a lone
-// surrogate, which no UTF-8 does: whoever parses the text refuses it, and knows the line.
+// Decoding writes U+FFFD for bytes that are not UTF-8, but a file may also contain U+FFFD itself. This puts a
+// lone surrogate in its place, which UTF-8 cannot contain: the parser refuses it, and knows the line.
 function decoded(bytes: Buffer): string {
   const text = bytes.toString('utf8')
   if (isUtf8(bytes)) return text

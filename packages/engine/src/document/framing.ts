@@ -1,4 +1,4 @@
-// Sequential media types (OpenAPI 3.2, section 4.14), and the sign of life of a stream that has no item to
+// Sequential media types (OpenAPI 3.2, section 4.14), and the keep-alive of a stream that has no item to
 // send.
 
 import type { Content, OperationLimits } from './contract.js'
@@ -9,7 +9,7 @@ import { essence } from './media-types.js'
 export type Framing = NonNullable<Content['framing']>
 
 /**
- * The framing of a media type; undefined of one that is no sequence of items, or only with `itemSchema`, as
+ * Returns the framing of a media type; undefined if it is no sequence of items, or only with `itemSchema`, as
  * CSV is.
  */
 export function framingOf(mediaType: string): Framing | undefined {
@@ -19,29 +19,30 @@ export function framingOf(mediaType: string): Framing | undefined {
   return /^application\/(.+\+)?json-seq$/.test(name) ? 'sequence' : undefined
 }
 
-/** What a stream sends in a silence, and how long after what was sent last. */
+/** What a stream sends in a silence, and how long after its last bytes. */
 export interface KeepAlive {
   readonly text: string
-  /** Infinity: never. */
+  /** Infinity for never. */
   readonly afterMs: number
 }
 
-/** What a stream of a media type sends in a silence. */
+/** Returns what a stream of a media type sends in a silence. */
 export function keepAliveOf(
   mediaType: string,
   { keepAliveMs }: Pick<OperationLimits, 'keepAliveMs'>,
 ): KeepAlive {
   const framing = framingOf(mediaType)
-  if (framing === undefined) return { text: '', afterMs: Number.POSITIVE_INFINITY } // an empty row is one
+  // an empty row of CSV would be a row
+  if (framing === undefined) return { text: '', afterMs: Number.POSITIVE_INFINITY }
   if (framing === 'lines') return emptyLine(mediaType, keepAliveMs)
-  // Of events, a comment. An empty line after it would be an empty event to some clients, once there was an
-  // id. In a sequence, between two separators there is no item (RFC 7464, section 2.1).
+  // Events: a comment, without an empty line, which some clients would take for an empty event once there was
+  // an id. Sequences: a separator, because two separators have no item between them (RFC 7464, section 2.1).
   const text = framing === 'sse' ? ':\n' : '\x1e'
   return { text, afterMs: keepAliveMs ?? defaultKeepAliveMs }
 }
 
-// Readers of NDJSON may skip empty lines, and many do not: it takes a contract that says that its own do. To
-// readers of JSON Lines each line is a value.
+// Readers of NDJSON may skip empty lines, but many do not, so only a contract can say that its own readers
+// do. To readers of JSON Lines, each line is a value.
 function emptyLine(mediaType: string, afterMs = Number.POSITIVE_INFINITY): KeepAlive {
   return { text: '\n', afterMs: /ndjson$/.test(essence(mediaType)) ? afterMs : Number.POSITIVE_INFINITY }
 }

@@ -1,5 +1,5 @@
-// The functions of a contract's schemas. Whatever of the contract is judged or written has the name of its
-// function, so that serving asks for no schema.
+// The functions of a contract's schemas. Each part of the contract that is judged or written has the name of
+// its function, so that the server needs no schema.
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 
@@ -10,19 +10,20 @@ export interface Validator extends ValidateFunction {
   explain(value: unknown): ErrorObject[]
 }
 
-/** Writes a value that its schema allows as JSON; undefined of what JSON does not have. */
+/** Writes a value that its schema allows as JSON. Returns undefined for a value that JSON does not have. */
 export type WriteJson = (value: unknown) => string | undefined
 
-/** Functions, of which the validators are judges. */
+/** Returns functions whose validators are the judges. */
 export function withValidators({ judge, writer }: Omit<Functions, 'validator'>): Functions {
-  const validator: Functions['validator'] = (name) => judge(name) as Validator // it explains, as requests' do
+  // the judges of requests explain
+  const validator: Functions['validator'] = (name) => judge(name) as Validator
   return { judge, writer, validator }
 }
 
-/** By name. Each method throws if the schema does not compile. */
+/** The functions by name. Each method throws if the schema does not compile. */
 export interface Functions {
   readonly judge: (name: FunctionName) => ValidateFunction
-  /** Of what a request has. */
+  /** For the parts of a request. */
   readonly validator: (name: FunctionName) => Validator
   readonly writer: (name: FunctionName) => WriteJson
 }

@@ -1,16 +1,17 @@
-// The keywords that contain schemas, and the walks over them. Every reader of schemas uses them, so that none
-// misses what another one finds.
+// The keywords that contain schemas, and the walks over schemas. Every reader of schemas uses them, so that
+// none misses what another one finds.
 
 import type { Schema } from './contract.js'
 
 /** A schema, or `true` or `false`. */
 export type AnySchema = Schema | boolean
 
-/** The extension of a schema with the exact values, as JSON, of keywords that a double would round. */
+/** The extension of a schema that has, as JSON, the exact values of keywords that a double would round. */
 export const exactNumbers = 'x-exact-numbers'
 
 /**
- * The same of examples, which assert nothing: what is printed or compiled of a schema does not ask for it.
+ * The extension that has the exact values of examples. Examples assert nothing, so neither printed nor
+ * compiled functions read it.
  */
 export const exactExamples = 'x-exact-examples'
 
@@ -18,9 +19,11 @@ export const exactExamples = 'x-exact-examples'
 export interface SchemaKeyword {
   /** One schema, an array of them, or a map by name. */
   readonly holds: 'one' | 'list' | 'map'
-  /** What they are applied to: the value itself, its members (properties, their names, items), or nothing. */
+  /**
+   * What the schemas apply to: the value itself, its members (properties, their names, items), or nothing.
+   */
   readonly appliesTo: 'value' | 'members' | 'nothing'
-  /** Whether the schemas only decide if others apply. They must not change the value. */
+  /** True if the schemas only decide whether others apply. They must not change the value. */
   readonly isCondition: boolean
 }
 
@@ -29,7 +32,7 @@ export const choiceKeywords = ['oneOf', 'anyOf'] as const
 
 export type ChoiceKeyword = (typeof choiceKeywords)[number]
 
-/** The keywords that compose a schema of others, which describe the same value. */
+/** The keywords that compose a schema from others, which describe the same value. */
 export const composingKeywords = ['allOf', ...choiceKeywords] as const
 
 const table: readonly [string, SchemaKeyword['holds'], SchemaKeyword['appliesTo'], 'condition'?][] = [
@@ -64,7 +67,10 @@ export const schemaKeywords: ReadonlyMap<string, SchemaKeyword> = new Map(
   }),
 )
 
-/** The type of value that a keyword is about, as which others are valid by it; `integer` for all numbers. */
+/**
+ * The type of value that each keyword is about (values of other types are valid by it); `integer` for all
+ * numbers.
+ */
 export const keywordTypes: ReadonlyMap<string, string> = new Map(
   Object.entries({
     string: 'minLength maxLength pattern',
@@ -81,18 +87,21 @@ const ofAnyType: ReadonlySet<string> = new Set([
   ...['if', 'then', 'else'],
 ])
 
-/** Whether a value, of a type, may be invalid by a keyword; what Ajv does not know is an annotation. */
+/**
+ * True if a keyword may make a value invalid, of the given type or of any. Ajv treats unknown keywords as
+ * annotations.
+ */
 export function asserts(keyword: string, type?: string): boolean {
   const about = keywordTypes.get(keyword)
   return ofAnyType.has(keyword) || (about !== undefined && (type === undefined || about === type))
 }
 
-/** Keywords by which no value is invalid, changed or written in another way. */
+/** Keywords that neither make a value invalid, nor change it or how it is written. */
 export const annotations: ReadonlySet<string> = new Set([
   ...['title', 'description', 'example', 'examples', 'deprecated', 'externalDocs', 'xml', '$comment'],
 ])
 
-/** Whether a schema has no other keywords than these, and what says nothing to a validator or a writer. */
+/** True if a schema has only these keywords, besides those that say nothing to a validator or a writer. */
 export function saysOnly(schema: Schema, keywords: readonly string[]): boolean {
   return Object.keys(schema).every(
     (each) =>
@@ -100,7 +109,7 @@ export function saysOnly(schema: Schema, keywords: readonly string[]): boolean {
   )
 }
 
-/** The formats of strings that are checked (schemas/formats.ts). */
+/** The formats of strings that are checked (runtime/formats.ts). */
 export const checkedFormats = [
   'date',
   'date-time',
@@ -139,7 +148,7 @@ export interface Subschema extends SchemaKeyword {
   readonly schema: Schema
 }
 
-/** A schema with `change` applied to each schema directly within it, except `true` and `false`. */
+/** Returns a schema with `change` applied to each schema directly within it, except `true` and `false`. */
 export function mapSubschemas(schema: Schema, change: (subschema: Subschema) => Schema): Schema {
   const changed = changedMembers(schema, (value, key) => {
     const keyword = String(key)
@@ -150,10 +159,10 @@ export function mapSubschemas(schema: Schema, change: (subschema: Subschema) => 
       isNode(each) ? change({ ...known, keyword, name: String(name), schema: each }) : each,
     )
   })
-  return changed as Schema // an object stays one
+  return changed as Schema // an object stays an object
 }
 
-/** The schemas directly within a schema, except `true` and `false`. */
+/** Returns the schemas directly within a schema, except `true` and `false`. */
 export function subschemasOf(schema: Schema): Subschema[] {
   const found: Subschema[] = []
   mapSubschemas(schema, (each) => {
@@ -163,14 +172,14 @@ export function subschemasOf(schema: Schema): Subschema[] {
   return found
 }
 
-/** The schemas directly within one of several, by some keywords. */
+/** Returns the schemas that are directly within one of several schemas, by some keywords. */
 export function subschemasBy(schemas: readonly Schema[], keywords: readonly string[]): Subschema[] {
   return schemas.flatMap(subschemasOf).filter(({ keyword }) => keywords.includes(keyword))
 }
 
 /**
- * A schema and those within it at any depth, innermost first, except `true` and `false`.
- * @param isEntered whether to go into a subschema; by default into each
+ * Returns a schema and the schemas within it at any depth, innermost first, except `true` and `false`.
+ * @param isEntered true if a subschema is searched; by default, each is
  */
 export function schemasIn(schema: AnySchema, isEntered = (_: Subschema) => true): Schema[] {
   if (typeof schema !== 'object') return []
@@ -178,7 +187,7 @@ export function schemasIn(schema: AnySchema, isEntered = (_: Subschema) => true)
   return [...inner.flatMap((each) => schemasIn(each.schema, isEntered)), schema]
 }
 
-/** A keyword of a schema by which a value must match one of several, and these. */
+/** A keyword by which a value must match one of several schemas, with those schemas. */
 export interface SchemaChoice {
   readonly keyword: ChoiceKeyword
   readonly alternatives: readonly AnySchema[]
@@ -192,26 +201,29 @@ export function choicesOf(schema: Schema): SchemaChoice[] {
   })
 }
 
-/** The alternatives of all choices of a schema; `true` and `false` read as empty. */
+/** Returns the alternatives of all choices of a schema; `true` and `false` are returned as empty schemas. */
 export function alternativesOf(schema: Schema): Schema[] {
   return choicesOf(schema).flatMap(({ alternatives }) =>
     alternatives.map((each) => (isNode(each) ? each : {})),
   )
 }
 
-/** Whether a keyword is that of a choice. */
+/** True if a keyword is `oneOf` or `anyOf`. */
 export function isChoice(keyword: unknown): keyword is ChoiceKeyword {
   return choiceKeywords.some((each) => each === keyword)
 }
 
-/** A schema and those within it that describe the same value, as in `allOf` and `then`; no conditions. */
+/**
+ * Returns a schema and the schemas within it that describe the same value, as in `allOf` and `then`; no
+ * conditions.
+ */
 export function schemasOfValue(schema: Schema): Schema[] {
   return schemasIn(schema, ({ appliesTo, isCondition }) => appliesTo === 'value' && !isCondition)
 }
 
 /**
- * A schema and those that its `allOf` leads to, depth first, each once. Without recursion: a chain of
- * references has any length.
+ * Yields a schema, and the schemas that its `allOf` leads to, depth first, each once. It loops instead of
+ * recursing, because a chain of references may have any length.
  * @param resolve follows a `$ref`
  */
 export function* extendedBy<Each extends Schema>(
@@ -231,17 +243,18 @@ export function* extendedBy<Each extends Schema>(
 
 /** How a schema is applied to a value. */
 export interface Applied {
-  /** As, or in, a condition: it must not change the value. */
+  /** True as a condition, or within one: the schema must not change the value. */
   readonly isCondition: boolean
-  /** Below a schema that asks which properties or items of the same value were not evaluated. */
+  /** True below a schema that asks which properties or items of the same value were not evaluated. */
   readonly isAsked: boolean
 }
 
-/** That of a schema by itself. */
+/** How a schema is applied by itself. */
 export const applied: Applied = { isCondition: false, isAsked: false }
 
 /**
- * A copy of a schema with `change` applied to each schema within it, innermost first, and to itself.
+ * Returns a copy of a schema with `change` applied to each schema within it, innermost first, and then to
+ * itself.
  * @param change its second argument is how the schema is applied
  */
 export function mapSchemas<Each extends AnySchema>(
@@ -251,7 +264,7 @@ export function mapSchemas<Each extends AnySchema>(
 ): Each {
   if (typeof schema !== 'object' || schema === null) return schema
   const inner = mapSubschemas(schema, (each) => mapSchemas(each.schema, change, appliedIn(schema, each, how)))
-  return change(inner, how) as Each // an object stays one
+  return change(inner, how) as Each // an object stays an object
 }
 
 // What `not` evaluates does not count (JSON Schema Core 2020-12, section 10.2.1.4).
@@ -263,14 +276,14 @@ function appliedIn(schema: Schema, { keyword, appliesTo, isCondition }: Subschem
   }
 }
 
-/** Whether a schema asks which properties or items were not evaluated. */
+/** True if a schema asks which properties or items were not evaluated. */
 export function asksForUnevaluated(schema: Schema): boolean {
   return schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
 }
 
 /**
- * An object or array with `change` applied to each member or item: a copy, or the same one if nothing in it
- * is replaced.
+ * Returns an object or array with `change` applied to each member or item: a copy, or the same object if
+ * nothing is replaced.
  */
 export function changedMembers(
   value: object,
@@ -281,13 +294,14 @@ export function changedMembers(
     const each = (value as typeof copy & object)[key]
     const changed = change(each, key)
     if (changed === each) continue
-    copy ??= (Array.isArray(value) ? [...value] : { ...value }) as typeof copy & object // indexed alike
+    // a string or number indexes both
+    copy ??= (Array.isArray(value) ? [...value] : { ...value }) as typeof copy & object
     copy[key] = changed
   }
   return copy ?? value
 }
 
-/** The same of an object. */
+/** Does the same as `changedMembers` for an object. */
 export function mapValues(
   value: object,
   change: (each: unknown, key: string) => unknown,
@@ -295,7 +309,7 @@ export function mapValues(
   return changedMembers(value, (each, key) => change(each, String(key))) as Record<string, unknown>
 }
 
-/** Whether a value is an object, such as a schema that is not `true` or `false`. */
+/** True if a value is an object, such as a schema other than `true` and `false`. */
 export function isNode(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,5 @@
-// The methods of operations: where each is in its path item, which ones are safe, and which cannot be served.
+// The methods of operations: where an operation with each is in its path item, which methods are safe, and
+// which cannot be served.
 
 import { METHODS } from 'node:http'
 import type { Pointer, Problem } from './contract-error.js'
@@ -6,23 +7,23 @@ import { isNode, mapValues } from './keywords.js'
 import { valueAt } from './pointer.js'
 import { type Node, nodeOf } from './reader.js'
 
-/** The fields of a Path Item Object with an operation. `query` is of OpenAPI 3.2. */
+/** The fields of a Path Item Object that have an operation. OpenAPI 3.2 added `query`. */
 export const methodFields: readonly string[] = [
   ...['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'],
 ]
 const others = 'additionalOperations'
 
-/** The place of an operation within its path item, by its method as a request names it. */
+/** Returns the place of an operation within its path item, by its method as a request names it. */
 export function methodPlace(method: string): readonly string[] {
   return hasField(method) ? [method.toLowerCase()] : [others, method]
 }
 
-/** The place of an operation in its document. */
+/** Returns the place of an operation in its document. */
 export function operationPlace(operation: { readonly path: string; readonly method: string }): Pointer {
   return ['paths', operation.path, ...methodPlace(operation.method)]
 }
 
-/** A problem at the place of an operation. */
+/** Returns a problem at the place of an operation. */
 export function problemOf(
   operation: { readonly path: string; readonly method: string },
   text: string,
@@ -30,7 +31,7 @@ export function problemOf(
   return { text, at: operationPlace(operation) }
 }
 
-/** The operations of a path item, with their methods. */
+/** Returns the operations of a path item, with their methods. */
 export function operationsIn(item: Node): [method: string, operation: unknown][] {
   const present = methodFields.filter((field) => item[field] !== undefined)
   return [
@@ -43,12 +44,12 @@ function hasField(method: string): boolean {
   return methodFields.includes(method.toLowerCase())
 }
 
-/** The operation of a path item with a method. */
+/** Returns the operation of a path item with a method. */
 export function operationIn(item: Node, method: string): unknown {
   return valueAt(item, methodPlace(method))
 }
 
-/** A copy of a path item with `change` applied to each operation. */
+/** Returns a copy of a path item with `change` applied to each operation. */
 export function mapOperations(item: Node, change: (operation: unknown, method: string) => unknown): Node {
   return mapValues(item, (each, key) => {
     if (methodFields.includes(key)) return change(each, key.toUpperCase())
@@ -56,10 +57,13 @@ export function mapOperations(item: Node, change: (operation: unknown, method: s
   })
 }
 
-// Of those registered as safe, OPTIONS is left out: operations with it may write here.
+// The methods that are registered as safe, except OPTIONS: here, its operations may write.
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'QUERY', 'PROPFIND', 'REPORT', 'SEARCH'])
 
-/** Whether an operation changes nothing (RFC 9110, section 9.2.1, and the registry of methods). */
+/**
+ * True if an operation with the method changes nothing (RFC 9110, section 9.2.1, and the registry of
+ * methods).
+ */
 export function isSafe(method: string): boolean {
   return safeMethods.has(method)
 }
@@ -73,9 +77,9 @@ export interface MethodFault {
 }
 
 /**
- * The methods that a version of Node reads. Before 20.19.3 and 22.2 it does not read QUERY: 20.19.0 does not
- * list it; 20.19.2, 22.0 and 22.1 list it, but name the method of such a request ''.
- * @param listed its `METHODS`
+ * Returns the methods that a version of Node reads. Before 20.19.3 and 22.2, Node does not read QUERY:
+ * 20.19.0 does not list it; 20.19.2, 22.0 and 22.1 list it, but name the method of such a request ''.
+ * @param listed the `METHODS` of that Node
  */
 export function methodsRead(listed: readonly string[], version: string): ReadonlySet<string> {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
@@ -83,10 +87,10 @@ export function methodsRead(listed: readonly string[], version: string): Readonl
   return new Set(listed.filter((method) => method !== 'QUERY' || readsQuery))
 }
 
-/** Those of this process. */
+/** The methods that the Node of this process reads. */
 export const methodsOfNode = methodsRead(METHODS, process.versions.node)
 
-/** The operations of a path item that no request reaches. */
+/** Returns the operations of a path item that no request reaches. */
 export function methodFaults(item: Node, read = methodsOfNode): MethodFault[] {
   const additional = Object.keys(nodeOf(item[others]))
   const inVain = additional.filter(hasField).map((method) => {
@@ -100,7 +104,7 @@ export function methodFaults(item: Node, read = methodsOfNode): MethodFault[] {
   return [...inVain, ...unread]
 }
 
-/** Why no request has a method. */
+/** Says why no request can have a method; undefined if one can. */
 export function methodFault(method: string, read = methodsOfNode): string | undefined {
   const fault = faultOf(method, read)
   return fault === undefined ? undefined : `the method ${method} ${fault}`

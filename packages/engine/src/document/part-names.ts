@@ -1,6 +1,6 @@
 // The parts of a request.
 
-/** What the contract calls each, by Fastify's name; Fastify has none for cookies. */
+/** The contract's name for each part, by Fastify's name; Fastify has none for cookies. */
 export const partNames = {
   params: 'path',
   querystring: 'query',
@@ -11,4 +11,4 @@ export const partNames = {
 
 export type RequestPart = keyof typeof partNames
 
-export const requestParts = Object.keys(partNames) as RequestPart[] // the keys above
+export const requestParts = Object.keys(partNames) as RequestPart[] // exactly the keys above

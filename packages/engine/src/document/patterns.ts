@@ -1,8 +1,8 @@
-// Patterns as JavaScript reads them: with the flag `u`, as JSON Schema requires, or else without it.
+// Reads patterns as JavaScript does: with the flag `u`, as JSON Schema requires, or else without it.
 
 /**
- * The regular expression of a pattern.
- * @throws {Error} if JavaScript cannot read it, or only as something else than its author meant
+ * Returns the regular expression of a pattern.
+ * @throws {Error} if JavaScript cannot read it, or would read something else than its author meant
  */
 export function toRegExp(pattern: string, flags: string): RegExp {
   try {
@@ -13,7 +13,10 @@ export function toRegExp(pattern: string, flags: string): RegExp {
   }
 }
 
-/** The text of a pattern that JavaScript reads as the server does; undefined if it cannot read it. */
+/**
+ * Returns the text of a pattern by which JavaScript matches as the server does; undefined if JavaScript
+ * cannot read it.
+ */
 export function patternSource(pattern: string): string | undefined {
   try {
     return toRegExp(pattern, 'u').source
@@ -22,7 +25,7 @@ export function patternSource(pattern: string): string | undefined {
   }
 }
 
-/** Whether a pattern is valid without the flag `u` alone: characters beyond U+FFFF then count as two. */
+/** True if a pattern is valid only without the flag `u`. Then a character beyond U+FFFF counts as two. */
 export function isLegacyPattern(pattern: string): boolean {
   return !isValid(portable(pattern), 'u') && isReadWithout(pattern)
 }
@@ -36,8 +39,9 @@ function portable(pattern: string): string {
   )
 }
 
-// Without `u`, an escaped letter that means something in another syntax, such as `\A` or `\p{L}`, would stand
-// for the letter; and braces after nothing, or with a comma first, for themselves.
+// Matches what JavaScript reads differently without `u`: an escaped letter with a meaning in another syntax,
+// such as `\A` or `\p{L}`, would stand for the letter; braces after nothing, or with a comma first, would
+// stand for themselves.
 const ofOtherSyntax = /\\(?:[^\W\dbBcdDfknrsStuvwWx_]|u\{)|\{,\d/
 
 function isReadWithout(pattern: string): boolean {

@@ -12,28 +12,28 @@ export interface Node {
   readonly [key: string]: unknown
 }
 
-/** What may be wrong with a part, the sentence about it last. */
+/** What may be wrong with a part: for each fault, if the part has it, and the sentence about it. */
 export type Faults = readonly (readonly [isFault: boolean, text: string])[]
 
-/** The sentences of those faults that a part has. */
+/** Returns the sentences of the faults that a part has. */
 export function found(faults: Faults): string[] {
   return faults.filter(([isFault]) => isFault).map(([, text]) => text)
 }
 
-/** A value as an object; anything else, such as the schema `true`, reads as empty. */
+/** Returns a value as an object; anything else, such as the schema `true`, as an empty one. */
 export function nodeOf(value: unknown): Node {
   return typeof value === 'object' && value !== null ? (value as Node) : {}
 }
 
-/** The items of an array as objects; anything else reads as empty. */
+/** Returns the items of an array as objects; for anything else, no items. */
 export function nodesOf(value: unknown): Node[] {
   return Array.isArray(value) ? value.map(nodeOf) : []
 }
 
-// Each nests what is dereferenced, and what reads it, deeper.
+// Each reference nests the dereferenced schema deeper, and so the recursion of its readers.
 const refsMax = 100
 
-// The `$ref`s in a schema, wherever they are.
+// Returns the `$ref`s anywhere in a schema.
 function refsIn(schema: unknown): string[] {
   const found: string[] = []
   walk(schema, (value, place, within) => {
@@ -44,13 +44,13 @@ function refsIn(schema: unknown): string[] {
   return found
 }
 
-/** The problem of a `$ref` that resolves to itself. */
+/** Returns the message about a `$ref` that resolves to itself. */
 export function circular(document: object, ref: string): string {
   const hint = isOfSchema(document, ref) ? ': a schema can recurse only through a property or an item' : ''
   return `$ref ${ref} refers back to itself${hint}`
 }
 
-/** A document, and what was found in it so far. */
+/** Reads a document, and keeps what was found in it so far. */
 export class Reader {
   readonly document: Node
   readonly #problems = new Map<string, Problem>()
@@ -63,8 +63,8 @@ export class Reader {
   #unsupported: string[] = []
 
   /**
-   * @param extensions those that the engine does not know, and others read
-   * @param version of OpenAPI, in which the document was written
+   * @param extensions that the engine does not know, but others read
+   * @param version of OpenAPI in which the document was written
    */
   constructor(
     document: object,
@@ -89,18 +89,18 @@ export class Reader {
 
   /**
    * Adds a problem of the part that is being read. The message names the place in words.
-   * @param other the place of another part that it is about
+   * @param other the place of another part that the problem is about
    */
   problem(message: string, other?: Pointer): void {
     this.#add(this.#problems, message, other)
   }
 
-  /** Adds a declaration that the server does not support: the operation can have a stub but no handler. */
+  /** Adds a declaration that the server does not support: the operation can have a stub, but no handler. */
   unsupported(message: string): void {
     this.#unsupported.push(oneLine(message))
   }
 
-  /** Adds a warning: the server ignores or adds something, and serves the operation all the same. */
+  /** Adds a warning: the server ignores or adds something, and still serves the operation. */
   warn(message: string): void {
     this.#add(this.#warnings, message)
   }
@@ -110,7 +110,7 @@ export class Reader {
     if (!found.has(text)) found.set(text, { text, at: this.#at, ...(other !== undefined && { other }) })
   }
 
-  /** Reads a part of the document: problems added by `read` get its location. */
+  /** Reads a part of the document. Problems that `read` adds get its location. */
   within<Result>(at: Pointer, read: () => Result): Result {
     const outer = this.#at
     this.#at = at
@@ -121,7 +121,7 @@ export class Reader {
     }
   }
 
-  /** The result of `read`, and the unsupported declarations it added. */
+  /** Returns the result of `read`, and the unsupported declarations that it added. */
   collectUnsupported<Result>(read: () => Result): {
     readonly result: Result
     readonly unsupported: readonly string[]
@@ -140,26 +140,26 @@ export class Reader {
     return this.node(this.document.components)
   }
 
-  /** An object, with its `$ref` followed; an absent one reads as empty. */
+  /** Returns an object, with its `$ref` followed; an empty object for an absent one. */
   node(value: unknown): Node {
     const { $ref } = nodeOf(value)
     return nodeOf(typeof $ref === 'string' ? this.#follow($ref) : value)
   }
 
-  /** Whether a schema is `false`, by itself or by its `$ref`: no value matches it. */
+  /** True if a schema is `false`, by itself or by its `$ref`: no value matches it. */
   isFalse(schema: unknown): boolean {
     const { $ref } = nodeOf(schema)
     return (typeof $ref === 'string' ? this.#follow($ref) : schema) === false
   }
 
-  /** An array whose items may be references; an absent one reads as empty. */
+  /** Returns the objects of an array whose items may be references; an absent array reads as empty. */
   list(value: unknown): Node[] {
     return Array.isArray(value) ? value.map((each) => this.node(each)) : []
   }
 
   /**
-   * A schema with each `$ref` replaced by its target, the same object everywhere. An absent schema, and one
-   * that contains itself, become `{}`.
+   * Returns a schema with each `$ref` replaced by its target, the same object everywhere. An absent schema,
+   * and a schema that contains itself, become `{}`.
    */
   dereferenced(value: unknown, refs: readonly string[] = []): unknown {
     return walk(value ?? {}, (each, place, within) => {
@@ -168,7 +168,7 @@ export class Reader {
     })
   }
 
-  // Cached, unless a cycle was cut off: the result then depends on where the cycle was entered.
+  // The result is cached, unless a cycle was cut off: then it depends on where the cycle was entered.
   #target(ref: string, refs: readonly string[]): unknown {
     const isEndless = refs.includes(ref)
     if (isEndless || refs.length === refsMax) {
@@ -194,7 +194,7 @@ export class Reader {
     }
   }
 
-  /** An object with integers above 0 under the given names and no others. */
+  /** Reads an object that must have integers above 0 under the given names, and no other names. */
   positiveIntegers<Name extends string>(
     place: string,
     value: unknown,
@@ -217,7 +217,7 @@ export class Reader {
       this.problem(`${place}: unknown field ${other}: the fields are ${names.join(', ')}`)
   }
 
-  // The target of a reference, which may be another reference.
+  // Returns the target of a reference. A target that is a reference is followed.
   #follow(ref: string): unknown {
     const refs = new Set<string>()
     let target: unknown = { $ref: ref }

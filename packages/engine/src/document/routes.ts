@@ -1,4 +1,4 @@
-// Which paths the router (find-my-way) takes for an operation, for clients that have to write one.
+// Tells which paths the router (find-my-way) takes for an operation, for clients that write them.
 
 import { literalPattern } from '../lib/texts.js'
 import type { Contract, Operation } from './contract.js'
@@ -7,8 +7,9 @@ import { pathParameterNames } from './names.js'
 type Routed = Pick<Operation, 'method' | 'prefix' | 'path' | 'route'>
 
 /**
- * The source of a regular expression with a group for each parameter of a path, as the router divides its
- * percent-decoded text. Undefined if each parameter has a segment for itself, where nothing divides it.
+ * Returns the source of a regular expression with a group for each parameter of a path. It divides the
+ * percent-decoded text as the router does. Undefined if each parameter has a segment for itself, so that
+ * nothing is to divide.
  */
 export function dividedPath({ path, route }: Routed): string | undefined {
   const isAlone = path.split('/').every((each) => /^\{[^{}]+\}$/.test(each) || !each.includes('{'))
@@ -16,8 +17,8 @@ export function dividedPath({ path, route }: Routed): string | undefined {
 }
 
 /**
- * The sources of regular expressions for the paths that the router gives to other operations with the same
- * method, or to parts of the server, although they have the form of this one's.
+ * Returns the sources of regular expressions for paths of this operation's form that the router gives to
+ * other operations with the same method, or to other parts of the server.
  * @param others paths of other parts of the server, which respond to GET
  */
 export function rivalsOf(operation: Routed, contract: Contract, others: readonly string[] = []): string[] {
@@ -33,7 +34,7 @@ export function rivalsOf(operation: Routed, contract: Contract, others: readonly
 }
 
 /**
- * The source of a regular expression for what the router takes for a route: `::` is a literal colon, and a
+ * Returns the source of a regular expression for the paths of a route: `::` is a literal colon, and a
  * parameter may have a pattern.
  * @param alone the source for a parameter without a pattern
  */
@@ -46,7 +47,7 @@ export function sourceOf(route: string, alone: string): string {
   return (pattern || alone) + sourceOf(rest.slice(pattern.length), alone)
 }
 
-// Of the group that a pattern begins with.
+// Returns the length of the group at the start of a pattern.
 function groupLength(pattern: string): number {
   let depth = 0
   for (const { 0: mark, index } of pattern.matchAll(/\\.|[()]/g)) {
@@ -56,9 +57,9 @@ function groupLength(pattern: string): number {
   return pattern.length
 }
 
-// Where two routes part, the router prefers a literal character to a parameter, and one that has a pattern,
-// with a text behind it, and the longer text. Of others it prefers that which was added first: each is a
-// rival of the other.
+// Where two routes part, the router prefers a literal character to a parameter, a parameter with a pattern to
+// one without, and of those with a pattern the one with the longer text behind it. Otherwise it prefers the
+// route that was added first, so each is a rival of the other.
 function isPreferred(other: string, route: string): boolean {
   const [its, own] = [nodesOf(other), nodesOf(route)]
   const at = own.findIndex((each, i) => each !== its[i])
@@ -68,7 +69,7 @@ function isPreferred(other: string, route: string): boolean {
   return rankOf(theirs) >= rankOf(ours)
 }
 
-// The characters of a route, and from its first parameter on the rest of each segment.
+// Returns the characters of a route; of each segment, the rest from its first parameter on is one node.
 function nodesOf(route: string): string[] {
   return route.split('/').flatMap((segment) => {
     const at = /(?<!:)(?:::)*:(?!:)/.exec(segment)

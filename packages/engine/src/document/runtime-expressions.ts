@@ -1,20 +1,20 @@
-// Runtime expressions: the URL of a callback, by values of the request that asked for it (OpenAPI 3.1.1,
+// Runtime expressions: the URL of a callback, from values of the request that asked for it (OpenAPI 3.1.1,
 // section 4.8.19, Callback Object, and section 4.8.20.4).
 
-/** A part of a URL: text as it is, or a value of the request. */
+/** A part of a URL: literal text, or a value of the request. */
 export type UrlPart =
   | { readonly text: string }
   | {
       readonly in: 'path' | 'query' | 'header' | 'body'
-      /** A name; of the body a JSON Pointer, empty for all of it. */
+      /** A name; for the body a JSON Pointer, empty for the whole body. */
       readonly at: string
     }
 
 const source = /^\$request\.(?:(path|query)\.(.+)|(header)\.([\w!#$%&'*+.^`|~-]+)|(body)(?:#(|\/.*))?)$/
 
 /**
- * The parts of the URL of a callback, by its key: an expression, or text with expressions in braces.
- * Undefined if one is not of the request, or is none.
+ * Returns the parts of a callback's URL from its key: an expression, or text with expressions in braces.
+ * Undefined if an expression is invalid, or is not about the request.
  */
 export function readUrl(key: string): readonly UrlPart[] | undefined {
   const texts = key.startsWith('$') ? ['', key, ''] : key.split(/\{([^{}]*)\}/)

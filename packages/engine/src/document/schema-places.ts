@@ -1,4 +1,4 @@
-// The schemas of a document with their places, found without recursion.
+// Finds the schemas of a document, with their places, without recursion.
 
 import type { Operation, Schema } from './contract.js'
 import type { Pointer } from './contract-error.js'
@@ -7,7 +7,7 @@ import { operationPlace } from './methods.js'
 import { pointerKeys, valueAt } from './pointer.js'
 import { pathOf, placeIn, schemaFields, wholeDocument } from './walk.js'
 
-/** The places of the schemas directly within a schema; of a reference, that of its target. */
+/** Returns the places of the schemas directly within a schema; for a reference, the place of its target. */
 export function innerPlaces(document: object, schema: Schema, at: Pointer): Pointer[] {
   return innerSchemas(document, schema, at).map((each) => each.at)
 }
@@ -22,7 +22,10 @@ function innerSchemas(document: object, schema: Schema, at: Pointer) {
   })
 }
 
-/** The places of the outermost schemas of a part, such as an operation, and of what it refers to. */
+/**
+ * Returns the places of the outermost schemas of a part, such as an operation, and of the parts that it
+ * refers to.
+ */
 export function outermostPlaces(document: object, part: Pointer): Pointer[] {
   const found: Pointer[] = []
   const pending = [{ value: valueAt(document, part), base: part, place: wholeDocument }]
@@ -52,11 +55,11 @@ export interface SchemaPlace {
   readonly at: Pointer
 }
 
-/** Every schema of a document, or of a part of it and of what it refers to. */
+/** Returns every schema of a document, or of a part of it and the parts that it refers to. */
 export function schemaPlaces(document: object, part: Pointer = []): SchemaPlace[] {
   const found: SchemaPlace[] = []
   const pending = outermostPlaces(document, part).map((at) => ({ schema: valueAt(document, at), at }))
-  const seen = new Map<Schema, Pointer[]>() // what has an alias in YAML stands in several places
+  const seen = new Map<Schema, Pointer[]>() // an alias in YAML puts one object in several places
   for (const { schema, at } of pending) {
     const known = isNode(schema) ? (seen.get(schema) ?? []) : []
     if (!isNode(schema) || known.some((each) => isSamePlace(each, at))) continue
@@ -71,11 +74,11 @@ function isSamePlace(one: Pointer, other: Pointer): boolean {
   return one.length === other.length && one.every((key, i) => String(key) === String(other[i]))
 }
 
-/** The places of the schemas that an operation applies. */
+/** Returns the places of the schemas that an operation applies. */
 export function placesOf(document: object, operation: Pick<Operation, 'path' | 'method'>): Pointer[] {
   const path = ['paths', operation.path]
   const own = operationPlace(operation)
-  // Of a path item that is a reference, those of all its operations.
+  // If the path item is a reference, this returns the places of all its operations.
   const parts = valueAt(document, own) === undefined ? [path] : [own, [...path, 'parameters']]
   return parts.flatMap((part) => schemaPlaces(document, part)).map(({ at }) => at)
 }

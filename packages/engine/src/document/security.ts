@@ -1,5 +1,6 @@
 // Security schemes and requirements (OpenAPI 3.1.1, sections 4.8.27 and 4.8.30): what a document says of
-// them, and where a credential of each is sent. A scheme that the server cannot read is never treated as met.
+// them, and where the credential of a scheme is sent. A scheme that the server cannot read is never treated
+// as met.
 
 import { isToken } from '../lib/field-values.js'
 import { capitalized } from '../lib/texts.js'
@@ -8,40 +9,41 @@ import type { Pointer, Problem } from './contract-error.js'
 import { operationPlace } from './methods.js'
 import type { Node, Reader } from './reader.js'
 
-/** The Security Requirement Objects of an operation: its own or, if it has none, the document's. */
+/** Returns the Security Requirement Objects of an operation: its own or, if it has none, the document's. */
 export function effectiveSecurity(document: Node, operation: Node): Node[] {
-  return (operation.security ?? document.security ?? []) as Node[] // what was read has the form
+  return (operation.security ?? document.security ?? []) as Node[] // the form has been checked
 }
 
-/** The requirements of an operation as alternatives of schemes that must all be met. */
+/** Returns the requirements of an operation as alternatives of schemes that must all be met. */
 export function readRequirements(document: Node, operation: Node): Requirement[][] {
   return effectiveSecurity(document, operation).map((alternative) =>
-    // Lists of texts, as the form of the document has them.
+    // The form of the document has been checked: these are lists of strings.
     Object.entries(alternative).map(([name, scopes]) => ({ name, scopes: scopes as readonly string[] })),
   )
 }
 
-/** The security schemes that the document declares. */
+/** Returns the security schemes that the document declares. */
 export function readSecuritySchemes(reader: Reader): Contract['securitySchemes'] {
   const schemes = Object.entries(reader.node(reader.components.securitySchemes))
   return new Map(schemes.map(([name, scheme]) => [name, reader.node(scheme) as unknown as SecurityScheme]))
 }
 
-/** Whether an operation also serves requests without credentials. */
+/** True if an operation also serves requests without credentials. */
 export function isPublic({ security }: Pick<Operation, 'security'>): boolean {
   return security.length === 0 || security.some((requirements) => requirements.length === 0)
 }
 
-/** What a request carries a credential in. */
+/** Where a request carries a credential. */
 export interface CredentialPlace {
-  /** `authorization`: the header of that name, by the HTTP authentication scheme `name`. */
+  /** `authorization`: the header of that name, with the HTTP authentication scheme `name`. */
   readonly in: 'authorization' | 'header' | 'query' | 'cookie'
-  /** Of the HTTP authentication scheme and of a header in lower case. */
+  /** The name. That of an HTTP authentication scheme or of a header is in lower case. */
   readonly name: string
 }
 
 /**
- * Where a credential of a scheme is sent. Undefined for one that no request carries, or that is incomplete.
+ * Returns where the credential of a scheme is sent; undefined for a scheme whose credential no request
+ * carries, or that is incomplete.
  */
 export function credentialPlace(scheme: SecurityScheme | undefined): CredentialPlace | undefined {
   const { type, scheme: http, in: location, name } = scheme ?? {}
@@ -52,18 +54,18 @@ export function credentialPlace(scheme: SecurityScheme | undefined): CredentialP
       : undefined
   if (type !== 'apiKey' || typeof name !== 'string' || name === '') return undefined
   if (location === 'query') return { in: location, name }
-  if (!isToken(name)) return undefined // no request has such a header or such a cookie
+  if (!isToken(name)) return undefined // no request has a header or a cookie with such a name
   if (location === 'header') return { in: location, name: name.toLowerCase() }
   return location === 'cookie' ? { in: location, name } : undefined
 }
 
-/** Whether two places are read from the same text: a header of that name, or a part of it. */
+/** True if two places are read from the same text: a header of that name, or a part of it. */
 export function isSamePlace(one: CredentialPlace, other: CredentialPlace): boolean {
   if (one.in === other.in) return one.name === other.name
   return [one, other].every((each) => headerOf(each) === 'authorization')
 }
 
-/** Whether the credentials of two schemes, by their names, are sent in the same place. */
+/** True if the credentials of two schemes, given by name, are sent in the same place. */
 export function areSentAlike(
   one: string,
   other: string,
@@ -76,8 +78,9 @@ export function areSentAlike(
 const bearerPlace: CredentialPlace = { in: 'authorization', name: 'bearer' }
 
 /**
- * How a credential of a scheme is sent, for messages: a header in quotes, or `the query parameter key`.
- * @param credential stands for it in the header
+ * Says for messages how the credential of a scheme is sent: as a header in quotes, or `the query parameter
+ * key`.
+ * @param credential is shown in the header
  */
 export function credentialUsage(scheme: SecurityScheme | undefined, credential?: string): string {
   const { in: location, name } = credentialPlace(scheme) ?? bearerPlace
@@ -87,7 +90,9 @@ export function credentialUsage(scheme: SecurityScheme | undefined, credential?:
   return `"${credentialPair(scheme, credential ?? (location === 'header' ? '<KEY>' : ofToken)).join(': ')}"`
 }
 
-/** The name and the value that a credential of a scheme is sent as, in a header, a query or a cookie. */
+/**
+ * Returns the name and the value by which a credential of a scheme is sent, in a header, a query or a cookie.
+ */
 export function credentialPair(
   scheme: SecurityScheme | undefined,
   credential: string,
@@ -97,7 +102,7 @@ export function credentialPair(
   return [location === 'header' ? String(scheme?.name) : name, credential]
 }
 
-/** The header that a place is in, in lower case. */
+/** Returns the header that a place is in, in lower case. */
 export function headerOf({ in: location, name }: CredentialPlace): string | undefined {
   if (location === 'cookie') return 'cookie'
   if (location === 'query') return undefined
@@ -105,9 +110,9 @@ export function headerOf({ in: location, name }: CredentialPlace): string | unde
 }
 
 /**
- * A problem for each scheme that an operation declares, even as an alternative, and that the server cannot
- * check, with the place of its requirement.
- * @param hasCheck whether there is a check of a scheme
+ * Returns a problem for each scheme of an operation, even in an alternative, that the server cannot check.
+ * The problem's place is that of the requirement.
+ * @param hasCheck true if a scheme has a check
  */
 export function unmetSecurity(
   operation: Operation,
@@ -134,7 +139,10 @@ function isIn(requirements: readonly Requirement[], scheme: string): boolean {
   return requirements.some(({ name }) => name === scheme)
 }
 
-/** The place of an operation's first requirement of a scheme: its own or, if it has none, the document's. */
+/**
+ * Returns the place of an operation's first requirement of a scheme: its own or, if it has none, the
+ * document's.
+ */
 export function requirementPlace(operation: Operation, scheme: string): Pointer {
   const { security, definition } = operation
   const i = security.findIndex((each) => isIn(each, scheme))
@@ -142,7 +150,7 @@ export function requirementPlace(operation: Operation, scheme: string): Pointer 
   return [...own, 'security', i, scheme]
 }
 
-/** What a scheme is, in words: `http bearer`, `apiKey in header`. */
+/** Describes the type of a scheme in words: `http bearer`, `apiKey in header`. */
 export function schemeKind(scheme: SecurityScheme | undefined): string {
   if (scheme === undefined) return 'not declared'
   const { type, scheme: http, in: location } = scheme

@@ -2,7 +2,7 @@
 
 import { ownError } from './request-error.js'
 
-/** Marks a stub, for the compiler, too: the checks of its security schemes may be missing. */
+/** Marks a stub, for the compiler, too: a stub's security schemes may lack their checks. */
 export const stubMark: unique symbol = Symbol('openapi.stub')
 
 /** The handler of an operation that is not implemented yet. */
@@ -11,7 +11,7 @@ export interface Stub {
   readonly [stubMark]: true
 }
 
-/** A stub for an operation without a handler yet: it responds 501 (`not_implemented`). */
+/** Returns a stub for an operation without a handler: it responds 501 (`not_implemented`). */
 export function notImplemented(operation: string): Stub {
   const stub = async () => {
     throw ownError('not_implemented', `${operation} is not implemented.`)
@@ -19,7 +19,7 @@ export function notImplemented(operation: string): Stub {
   return Object.assign(stub, { [stubMark]: true as const })
 }
 
-/** Whether a handler is a stub. */
+/** True if a handler is a stub. */
 export function isStub(handler: object): boolean {
   return stubMark in handler
 }

@@ -3,7 +3,7 @@
 import { shownValue } from '../lib/texts.js'
 import type { Node } from './reader.js'
 
-/** What is wrong with the version of OpenAPI that a document names. */
+/** Says what is wrong with the version of OpenAPI that a document names; undefined if nothing is. */
 export function versionProblem(version: unknown): string | undefined {
   if (/^3\.[012]\.\d+$/.test(String(version))) return undefined
   // YAML reads 3.2 and 3.1 as numbers, and 3.0 as 3.
@@ -13,12 +13,12 @@ export function versionProblem(version: unknown): string | undefined {
   return `${must}, not ${shownValue(version)}`
 }
 
-/** Whether a document is written in OpenAPI 3.0. */
+/** True if a document is written in OpenAPI 3.0. */
 export function isOpenApi30(document: object | undefined): boolean {
   return String((document as Node | undefined)?.openapi).startsWith('3.0')
 }
 
-/** Whether a document is written in OpenAPI 3.2. */
+/** True if a document is written in OpenAPI 3.2. */
 export function isOpenApi32(document: object | undefined): boolean {
   return String((document as Node | undefined)?.openapi).startsWith('3.2')
 }

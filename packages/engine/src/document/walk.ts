@@ -1,10 +1,10 @@
-// Where a value stands in a document, which decides how it is read (as a schema, a map, data), and the one
-// walk over a document, of which every pass that reads or changes all of it is a visitor.
+// Tells where a value stands in a document, which decides how it is read: as a schema, a map, or data. Has
+// the one walk over a document: every pass that reads or changes all of it is a visitor of this walk.
 
 import type { Pointer } from './contract-error.js'
 import { changedMembers, schemaKeywords } from './keywords.js'
 
-/** What an object of a document is, by the field of the Components Object that may have it. */
+/** The kind of an object in a document, named by the field of the Components Object for such objects. */
 export type NodeKind = keyof typeof nouns
 
 /** The kinds of components (OpenAPI, Components Object), in words. */
@@ -22,26 +22,29 @@ export const nouns = {
   mediaTypes: 'a media type',
 }
 
-/** Where in a document a value stands. */
+/** Where a value stands in a document. */
 export interface Place {
-  /** The field that it belongs to: a member of a map, or an item of an array, to that of the map or array. */
+  /**
+   * The field that has the value. A member of a map, or an item of an array, has the field of the map or
+   * array.
+   */
   readonly of: string
-  /** Whether its keys are names. */
+  /** True if its keys are names. */
   readonly isMap: boolean
-  /** Of a map: whether it may have extensions beside its names. */
+  /** For a map: true if it may have extensions beside its names. */
   readonly isExtensible?: boolean
-  /** Whether nothing in it is a field, a keyword or a `$ref`. */
+  /** True if nothing in it is a field, a keyword or a `$ref`. */
   readonly isData: boolean
-  /** What belongs there; undefined where anything may stand. */
+  /** The kind of object that belongs there; undefined where anything may stand. */
   readonly kind: NodeKind | undefined
-  /** Extensions that are no data. */
+  /** The extensions that are not data. */
   readonly extensions: readonly string[]
-  /** Its name or index, and the place that has it; undefined of what is walked over as a whole. */
+  /** Its name or index, and the place that contains it; undefined for the value at which the walk starts. */
   readonly key?: string | number
   readonly around?: Place
 }
 
-/** That of a document, and of a part that is read on its own. */
+/** The place of a document, or of a part that is read on its own. */
 export const wholeDocument: Place = { of: '', isMap: false, isData: false, kind: undefined, extensions: [] }
 
 // Fields and keywords whose value is a map: its keys are names.
@@ -51,11 +54,11 @@ const mapFields: ReadonlySet<string> = new Set([
   ...['requestBodies', 'securitySchemes', 'links', 'mediaTypes', 'content', 'encoding', 'variables'],
   'examples',
 ])
-/** Fields, of a Parameter, Header or Media Type Object, whose value is a schema. */
+/** Fields of a Parameter, Header or Media Type Object whose value is a schema. */
 export const schemaFields: ReadonlySet<string> = new Set(['schema', 'itemSchema'])
 // Fields and keywords whose value is data: nothing in it is a keyword or a `$ref`.
 const dataFields: ReadonlySet<string> = new Set(['example', 'default', 'enum', 'const'])
-// Of a Link Object: in others they are no data.
+// Fields that are data only in a Link Object.
 const linkData: ReadonlySet<string> = new Set(['parameters', 'requestBody'])
 
 /** Fields whose values are Path Item Objects, whose `$ref` may have sibling fields. */
@@ -66,7 +69,7 @@ export const referenceFields: ReadonlySet<string> = new Set([
   ...['callbacks', 'mediaTypes', 'content', 'examples'],
 ])
 
-// By the field that an object belongs to, or the field of its map.
+// The kind of an object, by the field that it belongs to, or the field of its map.
 const kinds: ReadonlyMap<string, NodeKind> = new Map<string, NodeKind>([
   ...(Object.keys(nouns) as NodeKind[]).map((kind) => [kind, kind] as const), // the keys of `nouns`
   ...[...schemaFields, ...schemaKeywords.keys()].map((field) => [field, 'schemas'] as const),
@@ -76,13 +79,13 @@ const kinds: ReadonlyMap<string, NodeKind> = new Map<string, NodeKind>([
   ['webhooks', 'pathItems'],
 ])
 
-/** That of a member of a value, or of an item if the value is an array. */
+/** Returns the place of a member of a value, or of an item if the value is an array. */
 export function placeIn(around: Place, key: string | number, isItem = typeof key === 'number'): Place {
   const { isMap, extensions } = around
   const name = String(key)
   const isMember = isMap || isItem
   const of = isMember ? around.of : name
-  // In a schema, examples are an array of values.
+  // In a schema, `examples` is an array of values.
   const isOfData = isMember ? isItem && isMap && of === 'examples' : isDataField(around.of, name)
   const isExtension = !isItem && isExtensionIn(around, name) && (isMap || !extensions.includes(name))
   const isData = around.isData || isExtension || isOfData
@@ -92,7 +95,7 @@ export function placeIn(around: Place, key: string | number, isItem = typeof key
   return { of, isMap: isMapOf, isExtensible, isData, kind, extensions, key, around }
 }
 
-/** Whether a member of a value is an extension of it. */
+/** True if a member of a value is an extension of it. */
 export function isExtensionIn({ isMap, isExtensible = false }: Place, key: string): boolean {
   return (!isMap || isExtensible) && key.startsWith('x-')
 }
@@ -101,7 +104,7 @@ function kindIn(around: Place, of: string): NodeKind | undefined {
   return around.of === 'callbacks' && !around.isMap ? 'pathItems' : kinds.get(of)
 }
 
-// An Example Object has nothing else.
+// All fields of an Example Object are data.
 function isDataField(of: string, key: string): boolean {
   return dataFields.has(key) || of === 'examples' || (of === 'links' && linkData.has(key))
 }
@@ -111,12 +114,12 @@ function isExtensibleMap(around: string, field: string): boolean {
   return field === 'paths' || (field === 'responses' && around !== 'components')
 }
 
-/** The keys that lead to a place from what is walked over. */
+/** Returns the keys that lead to a place from the start of the walk. */
 export function pathOf({ key, around }: Place): (string | number)[] {
   return key === undefined || around === undefined ? [] : [...pathOf(around), key]
 }
 
-/** The place that a pointer leads to, whether something stands there or not. */
+/** Returns the place that a pointer leads to, whether something stands there or not. */
 export function placeAt(document: object, at: Pointer): Place {
   let value: unknown = document
   return at.reduce<Place>((place, key) => {
@@ -127,26 +130,28 @@ export function placeAt(document: object, at: Pointer): Place {
 }
 
 /**
- * Goes into an object or array: it with what stands in place of its members; itself, if nothing is replaced.
+ * Visits the members of an object or array. Returns a copy with what the visitor returned for them; the same
+ * object if nothing was replaced.
  */
 export type Within = (value: object, place: Place) => object
 
 /**
- * What stands in place of an object or array: `within` of it, changed before or after; or it is not entered.
+ * Returns what replaces an object or array: the result of `within`, changed before or after, or anything else
+ * if it is not entered.
  */
 export type Visit = (value: object, place: Place, within: Within) => unknown
 
 export interface WalkOptions {
-  /** Of the value that is walked over. */
+  /** The place of the value at which the walk starts. */
   readonly place?: Place
   /**
-   * What stands in place of any other value: of a text, a number, `true`; and of data, unless it is entered.
+   * Returns what replaces any other value: a string, a number, `true`; and data, unless the walk enters it.
    */
   readonly other?: (value: unknown, place: Place) => unknown
   readonly entersData?: boolean
 }
 
-/** What stands in place of a document once each of its objects and arrays was visited, in their order. */
+/** Visits each object and array of a document, in their order, and returns what replaces the document. */
 export function walk(document: unknown, visit: Visit, options: WalkOptions = {}): unknown {
   const { place = wholeDocument, other, entersData = false } = options
   const visited = (value: unknown, at: Place): unknown => {
