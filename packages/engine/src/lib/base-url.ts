@@ -1,10 +1,9 @@
-// The URL of a contract's operations, to which their paths are appended: PUBLIC_URL, and `baseUrl` of a
-// client.
+// The URL to which the paths of a contract's operations are appended: PUBLIC_URL, and `baseUrl` of a client.
 
 /**
- * Reads such a URL, as URLs are serialized and without a slash at its end. It need not end with the prefix of
- * the contract: a gateway may have another path, or none, in its place. Undefined unless it is an http or
- * https URL without user, query and fragment.
+ * Returns such a URL in serialized form, without a slash at its end; undefined unless the text is an http or
+ * https URL without user, query and fragment. The URL need not end with the prefix of the contract: a gateway
+ * may replace it by another path, or remove it.
  */
 export function readBaseUrl(text: string): string | undefined {
   if (!URL.canParse(text) || /[?#]/.test(text)) return undefined
@@ -13,7 +12,7 @@ export function readBaseUrl(text: string): string | undefined {
   return isPlain ? origin + pathname.replace(/\/+$/, '') : undefined
 }
 
-/** The URL above a contract's prefix; undefined if a gateway has another path in its place. */
+/** Returns the URL above a contract's prefix; undefined if a gateway has replaced the prefix. */
 export function withoutPrefix(baseUrl: string, prefix: string): string | undefined {
   return new URL(baseUrl).pathname.endsWith(prefix)
     ? baseUrl.slice(0, baseUrl.length - prefix.length)

@@ -1,4 +1,4 @@
-// The frame of the package's commands: `--help`, wrong usage, and problems of what they are given.
+// What the package's commands share: `--help`, wrong usage, and errors that are told by their messages.
 
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 
@@ -8,7 +8,7 @@ export interface Streams {
   readonly stderr: { write(text: string): unknown }
 }
 
-/** What a command does not do as it was called, if that needs to be said beside the usage. */
+/** The error of a command that was called wrongly, if the usage alone does not say why. */
 export class WrongUsage extends Error {}
 
 type Options = NonNullable<ParseArgsConfig['options']>
@@ -18,15 +18,18 @@ type Parsed<Own extends Options> = ReturnType<
 
 export interface Command<Own extends Options> {
   readonly usage: string
-  /** `help` among them. */
+  /** Including `help`. */
   readonly options: Own
-  /** Whether an error is told by its message alone: it says what is wrong with what the command was given. */
+  /**
+   * True if an error is told by its message alone, because the message says what is wrong with the command's
+   * input.
+   */
   isTold(error: unknown): boolean
 }
 
 /**
- * Runs a command: resolves to what `run` resolves to, or else to 0 for `--help`, 1 for an error that is told,
- * 2 for wrong usage. Rejects with any other error.
+ * Runs a command. Resolves to the result of `run`, or else to 0 for `--help`, 1 for an error that is told,
+ * and 2 for wrong usage. Rejects with any other error.
  */
 export async function runCommandLine<const Own extends Options>(
   { usage, options, isTold }: Command<Own>,

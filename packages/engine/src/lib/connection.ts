@@ -1,10 +1,10 @@
-// A connection of a server: the response in flight, the last one, and its end. One that Node has no request
-// for is written to the socket.
+// A connection of a server: the response in flight, the last response, and the end. A response that belongs
+// to no request of Node is written to the socket.
 
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The text of the last response of a connection. */
+/** Returns the text of the last response of a connection. */
 export function lastResponse(
   common: Readonly<Record<string, string>>,
   {
@@ -23,12 +23,13 @@ export function lastResponse(
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`
 }
 
-// How long to keep reading after the last response. Closing a socket with unread bytes resets the connection,
-// and a peer that is still sending would lose the response (RFC 9112, section 9.6).
+// How long the server keeps reading after the last response. Closing a socket with unread bytes resets the
+// connection, and a peer that is still sending would lose the response (RFC 9112, section 9.6).
 const lingerMs = 1_000
 
 /**
- * Sends the last bytes of a connection, discards what the peer still sends, and closes it after `lingerMs`.
+ * Sends the last bytes of a connection, discards what the peer still sends, and closes the connection after
+ * `lingerMs`.
  */
 export function lingeringClose(socket: Socket, bytes = ''): void {
   const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
@@ -38,8 +39,8 @@ export function lingeringClose(socket: Socket, bytes = ''): void {
 }
 
 /**
- * The response to the request in flight on a connection of a server, from when the request's head has arrived
- * until the response is sent. Node keeps it as `_httpMessage`, which its types lack, and has no other way.
+ * Returns the response to the request in flight on a connection of a server: from the arrival of the
+ * request's head until the response is sent. Node only keeps it as `_httpMessage`, which its types lack.
  */
 export function responseOn(
   socket: Socket & { readonly _httpMessage?: ServerResponse | null },

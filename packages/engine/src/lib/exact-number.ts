@@ -1,4 +1,4 @@
-// Numbers without rounding: a bigint where a double would round an integer.
+// Numbers without rounding: an integer that a double would round is a bigint.
 
 type Range = readonly [least: bigint, most: bigint]
 
@@ -10,20 +10,22 @@ export const integerRanges: Readonly<Record<string, Range>> = Object.fromEntries
   ]),
 )
 
-// Without a format the generated type is `number`, which is exact up to 2^53 - 1.
+// Without a format, the generated type is `number`, which is exact up to 2^53 - 1.
 const safeRange: Range = [BigInt(Number.MIN_SAFE_INTEGER), BigInt(Number.MAX_SAFE_INTEGER)]
 
-/** The range of a format; of any other value, the safe integers. */
+/** Returns the range of a format; for any other value, the safe integers. */
 export function integerRange(format: unknown): Range {
   return integerRanges[String(format)] ?? safeRange
 }
 
-/** Whether a double would round integers of a format. Then all are bigints, whatever their value. */
+/**
+ * True if a double would round integers of a format. Then all its integers are bigints, whatever their value.
+ */
 export function isBig(format: unknown): boolean {
   return integerRange(format)[1] > Number.MAX_SAFE_INTEGER
 }
 
-/** Parses a JSON number: an integer beyond 2^53 - 1 as a bigint. */
+/** Parses a JSON number: an integer beyond 2^53 - 1 becomes a bigint. */
 export function exactNumber(numeral: string): number | bigint {
   const value = Number(numeral)
   return Number.isSafeInteger(value) || !/^-?\d+$/.test(numeral) ? value : BigInt(numeral)
@@ -35,7 +37,10 @@ export function narrowed(integer: bigint): number | bigint {
   return Number.isSafeInteger(value) ? value : integer
 }
 
-/** A numeral of JSON as `digits` × 10^`exponent`, without trailing zeros: the same for equal numbers. */
+/**
+ * Returns a JSON number as `digits` × 10^`exponent`, without trailing zeros: equal numbers have the same
+ * form.
+ */
 export function decimal(numeral: string): { readonly digits: string; readonly exponent: number } {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(numeral) ?? []
@@ -50,8 +55,8 @@ export function decimal(numeral: string): { readonly digits: string; readonly ex
 }
 
 /**
- * Whether a double keeps the digits of a numeral: the shortest numeral of the double has the same value. So
- * does `1.10`, but not 12345678901234.567, which would become 12345678901234.566.
+ * True if a double keeps the digits of a number: the shortest text of the double has the same value. It keeps
+ * `1.10`, but not 12345678901234.567, which would become 12345678901234.566.
  */
 export function isKeptByDouble(numeral: string): boolean {
   const [given, kept] = [decimal(numeral), decimal(String(Number(numeral)))]
@@ -59,8 +64,8 @@ export function isKeptByDouble(numeral: string): boolean {
 }
 
 /**
- * Returns whether a number is a multiple of another one, in decimal arithmetic: with doubles, 19.99 is not a
- * multiple of 0.01.
+ * Returns a function that is true of multiples of a number. It calculates in decimal: with doubles, 19.99 is
+ * no multiple of 0.01.
  */
 export function isMultipleOf(of: bigint | number): (value: bigint | number) => boolean {
   const { digits, exponent } = decimal(String(of))
@@ -69,8 +74,8 @@ export function isMultipleOf(of: bigint | number): (value: bigint | number) => b
   const isPlain = scale <= exactMax && step <= exactMax
   return (value) => {
     const scaled = typeof value === 'number' ? Math.round(value * scale) : Number.NaN
-    // Up to 15 digits, a double stands for one numeral, so if this one has more of them behind the point than
-    // the other number, it differs from what it was rounded to.
+    // Up to 15 digits, a double stands for one decimal number. So if this value has more decimal places than
+    // the divisor, it differs from the rounded value.
     if (isPlain && Math.abs(scaled) <= exactMax) return scaled / scale === value && scaled % step === 0
     return isMultiple(String(value), String(of))
   }

@@ -1,28 +1,28 @@
-// The values of header fields: their lists, their parameters and their entity tags (RFC 9110, sections 5.6
-// and 8.8.3). Whoever reads one reads it here, so that no two parts of a server take a text for different
-// things.
+// Reads the values of header fields: their lists, their parameters and their entity tags (RFC 9110, sections
+// 5.6 and 8.8.3). Every part of a server reads them here, so that no two parts read a text differently.
 
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What a value says behind its first semicolon. */
+/** The parameters of a value, which follow its first semicolon. */
 export interface Parameters {
-  /** As they are written, without quotes, by their names in lower case. */
+  /** The values as they are written, without quotes, by their names in lower case. */
   readonly values: ReadonlyMap<string, string>
   /**
-   * What is wrong with one, the worst first: it is there twice; it has a quotation mark in the wrong place,
-   * so that its end is unknown; it has no name or no value, and is left out.
+   * The worst fault of the parameters, in this order: one occurs twice; one has a quotation mark in the wrong
+   * place, so that its end is unknown; one has no name or no value, and is left out.
    */
   readonly fault: 'repeated' | 'quotes' | 'incomplete' | undefined
 }
 
 const none: Parameters = { values: new Map(), fault: undefined }
-// Most requests say the same of their bodies. What is read depends on the text alone, and nobody changes it.
+// Most requests have the same value as the one before. The result depends on the text alone, and no caller
+// changes it.
 let last = { value: '', read: none }
 
 /**
- * Reads the parameters of a value (section 5.6.6). Wider than its grammar where only one reading is possible:
- * blanks around the equals sign, and any character but a quotation mark in a value without quotes, such as
- * the `=` of boundaries that Java's mail writes.
+ * Reads the parameters of a value (section 5.6.6). It accepts more than the grammar where only one reading is
+ * possible: blanks around the equals sign, and any character but a quotation mark in a value without quotes,
+ * such as the `=` in boundaries of Java's mail.
  */
 export function readParameters(value: string): Parameters {
   if (!value.includes(';')) return none
@@ -47,12 +47,12 @@ function parametersIn(value: string): Parameters {
   return { values, fault }
 }
 
-/** Whether a text is a token (section 5.6.2). */
+/** True if a text is a token (section 5.6.2). */
 export function isToken(text: string): boolean {
   return /^[\w!#$%&'*+.^`|~-]+$/.test(text)
 }
 
-/** The text of a quoted string (section 5.6.4); any other text as it is, without quotes around it. */
+/** Returns the text of a quoted string (section 5.6.4); any other text as it is, without quotes around it. */
 export function unquoted(text: string): string {
   if (!text.startsWith('"')) return text
   return isQuoted(text) ? text.slice(1, -1).replace(/\\(.)/gs, '$1') : text.replace(/^"|"$/g, '')
@@ -62,15 +62,18 @@ function isQuoted(text: string): boolean {
   return /^"(?:[^"\\]|\\.)*"$/s.test(text)
 }
 
-/** The elements of a list (section 5.6.1), without blanks. A comma in quotes is part of one. */
+/**
+ * Returns the elements of a list (section 5.6.1), without the blanks around them. A comma in quotes belongs
+ * to its element.
+ */
 export function elementsOf(list: string): string[] {
   return splitAt(list, ',')
 }
 
 /**
- * Whether a list of entity tags, or `*`, names a strong one (section 13.1). A tag may have a comma and a
- * backslash, which escapes nothing, and no quotation mark.
- * @param isWeak whether they are compared weakly: a weak one with the same text is the same (section 8.8.3.2)
+ * True if a list of entity tags, or `*`, names a strong tag (section 13.1). A tag may contain a comma, and a
+ * backslash, which escapes nothing, but no quotation mark.
+ * @param isWeak true to compare weakly: a weak tag with the same text is equal (section 8.8.3.2)
  */
 export function namesTag(list: string, tag: string, isWeak: boolean): boolean {
   if (list.trim() === '*') return true
@@ -78,7 +81,7 @@ export function namesTag(list: string, tag: string, isWeak: boolean): boolean {
   return tags.some((each) => each === tag || (isWeak && each === `W/${tag}`))
 }
 
-/** The parts between separators that are not in quotes, without blanks. */
+/** Returns the parts between separators outside of quotes, without the blanks around them. */
 export function splitAt(text: string, separator: ',' | ';'): string[] {
   if (!text.includes('"')) return text.split(separator).map((each) => each.trim())
   const parts: string[] = []
@@ -96,18 +99,18 @@ export function splitAt(text: string, separator: ',' | ';'): string[] {
 }
 
 /**
- * How many bytes the body of a request has: 0 if it has none (RFC 9112, section 6.3). Undefined if it comes
- * in chunks: as many as arrive.
+ * Returns how many bytes the body of a request has: 0 if it has none (RFC 9112, section 6.3). Undefined if it
+ * is chunked, and so has as many bytes as arrive.
  */
 export function bodyLength(headers: IncomingHttpHeaders): number | undefined {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
 }
 
-// RFC 9110, section 5.5. Node throws at others when the response has already started, and a line break would
-// begin another header wherever it is not refused.
+// RFC 9110, section 5.5. Node throws at other characters, but only once the response has started. A line
+// break that is not refused would begin another header.
 const invalid = /[^\t\x20-\x7e\x80-\xff]/
 
-/** The value of a header as text; undefined if it has characters that HTTP does not allow. */
+/** Returns the value of a header as text; undefined if it has characters that HTTP does not allow. */
 export function headerText(value: unknown): string | undefined {
   const text = String(value)
   return invalid.test(text) ? undefined : text

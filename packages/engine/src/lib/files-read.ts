@@ -1,6 +1,7 @@
-// Where the engine says which files of contracts it reads, for who watches them: `npm run dev` of a service.
+// The channel on which the engine announces the files of contracts that it reads. `npm run dev` of a service
+// watches them.
 
 import { type Channel, channel } from 'node:diagnostics_channel'
 
-/** Is told the path of each file, before it is read. */
+/** Announces the path of each file before the file is read. */
 export const filesRead: Channel = channel('contract-engine:files-read')

@@ -1,18 +1,20 @@
-// Relative references (RFC 3986, section 4.2): handlers write links relative to the path of their request, of
-// which a gateway may have stripped a prefix. Responses are stored with these.
+// Relative references (RFC 3986, section 4.2). Handlers write links relative to the path of their request,
+// because a gateway may have removed a prefix from it. Stored responses contain these references.
 
 import { nameIn, pairsOf, queryOf, requestPath } from './request-target.js'
 
-/** The reference from a request to its own path: `pets` for `/v1/pets?limit=2`, and `.` for `/v1/`. */
+/**
+ * Returns the reference from a request to its own path: `pets` for `/v1/pets?limit=2`, and `.` for `/v1/`.
+ */
 export function selfReference(url: string): string {
   const path = requestPath(url)
   return reference(path.slice(path.lastIndexOf('/') + 1))
 }
 
 /**
- * The reference from a request to its own path and query, with other values of some parameters. The rest of
- * the query stays as the client has written it, in whatever style.
- * @param self the reference to its own path
+ * Returns the reference from a request to its own path and query, with other values of some parameters. The
+ * rest of the query stays as the client has written it, in whatever style.
+ * @param self the reference to the request's own path
  */
 export function selfWith(
   url: string,
@@ -28,7 +30,8 @@ export function selfWith(
 }
 
 /**
- * The reference from a request to a path below its own: `docs` for `/` and `/api/`, `api/docs` for `/api`.
+ * Returns the reference from a request to a path below its own: `docs` for `/` and `/api/`, `api/docs` for
+ * `/api`.
  */
 export function referenceFrom(url: string, below: string): string {
   const self = selfReference(url)
@@ -36,8 +39,8 @@ export function referenceFrom(url: string, below: string): string {
 }
 
 /**
- * The path to which a reference leads from the path of a request (RFC 3986, section 5.2): `/v1/pets/7` for
- * `pets/7` from `/v1/pets`. Dots are resolved where references begin with them.
+ * Returns the path to which a reference leads from the path of a request (RFC 3986, section 5.2):
+ * `/v1/pets/7` for `pets/7` from `/v1/pets`. Dots are resolved only at the start of a reference.
  */
 export function resolveReference(reference: string, from: string): string {
   if (reference.startsWith('/')) return reference
@@ -61,7 +64,7 @@ function reference(text: string): string {
   return /^(?:\/|[^/]*:)/.test(path) ? `./${path}` : path
 }
 
-/** A text with what a URL, or a `Link`, may not contain percent-encoded. */
+/** Percent-encodes the characters of a text that a URL, or a `Link`, may not contain. */
 export function encoded(text: string): string {
   return text.replace(/[^\w.~!$&'()*+,;=:@%/-]/g, encodeURIComponent)
 }

@@ -1,4 +1,4 @@
-// Requests of tests over real sockets.
+// Sends the requests of tests over real sockets.
 
 import { parse } from 'lossless-json'
 import { exactNumber } from './exact-number.js'

@@ -3,16 +3,16 @@
 import { styleText } from 'node:util'
 import { OperatorError } from './operator-error.js'
 
-/** Standard output or standard error, or what stands for them in a test. */
+/** Standard output or standard error, or a stream that replaces it in a test. */
 export type Stream = NodeJS.WritableStream &
   Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'hasColors'>>
 
 /**
- * Writes to standard output. A closed pipe, as of `head`, is no error.
- * @throws {OperatorError} when it cannot be written, as on a full disk
+ * Writes to standard output. A closed pipe, as with `head`, is no error.
+ * @throws {OperatorError} if the text cannot be written, as on a full disk
  */
 export async function print(text: string, stdout: Stream = process.stdout): Promise<undefined> {
-  const ignore = () => {} // the write's callback gets the error, too
+  const ignore = () => {} // the callback of `write` gets the error, too
   stdout.on('error', ignore)
   const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
     stdout.write(text, resolve)
@@ -30,14 +30,15 @@ export type Paint = (style: Style, text: string) => string
 /** Returns a function that styles text for a stream, or leaves it plain: a file, a pipe, NO_COLOR. */
 export function paintFor(stream: Pick<Stream, 'isTTY' | 'hasColors'>): Paint {
   const isColoured = stream.isTTY && stream.hasColors?.()
-  // By default styleText validates process.stdout, whatever the stream.
+  // By default, styleText validates process.stdout, whatever the stream is.
   return (style, text) => (isColoured ? styleText(style, text, { validateStream: false }) : text)
 }
 
 export type Cell = string | { readonly text: string; readonly style: Style }
 
 /**
- * Formats rows below their titles. Columns are as wide as their longest cells, the widest truncated to fit.
+ * Formats rows below their titles. Columns are as wide as their longest cells; if they do not fit, the widest
+ * are truncated.
  * @param width of the terminal, in characters
  */
 export function table(
@@ -59,7 +60,7 @@ export function table(
     .join('')
 }
 
-// Shrinks the widest column first, and none below `cellMin`.
+// Shrinks the widest column first, and no column below `cellMin`.
 function fitting(widths: readonly number[], total: number): readonly number[] {
   const excess = widths.reduce((sum, each) => sum + each, 0) - total
   const [widest = 0, second = 0] = [...widths].sort((a, b) => b - a)

@@ -1,27 +1,30 @@
-// Small functions of texts.
+// Small functions on texts.
 
-/** A text with its first letter in upper case, as the names of HTTP authentication schemes are written. */
+/**
+ * Returns a text with its first letter in upper case, as the names of HTTP authentication schemes are
+ * written.
+ */
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** The source of a regular expression that matches a text, and nothing else. */
+/** Returns the source of a regular expression that matches only a text. */
 export function literalPattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** The first of several lines, and how many more there are. */
+/** Returns the first lines, and a line that says how many more there are. */
 export function firstLines(lines: readonly string[], max: number): readonly string[] {
   return lines.length <= max ? lines : [...lines.slice(0, max), `and ${lines.length - max} more`]
 }
 
-/** A literal type of a text. */
+/** Returns the literal type of a text in TypeScript. */
 export function quote(text: string): string {
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
   return `'${escaped.replaceAll("'", "\\'")}'`
 }
 
-/** The texts of each name, in the order in which they were sent. */
+/** Returns the texts of each name, in the order in which they were sent. */
 export function textsByName(
   pairs: readonly (readonly [name: string, text: string])[],
 ): Map<string, string[]> {
@@ -41,18 +44,19 @@ export function splitPair(pair: string): [name: string, value: string] {
 }
 
 /**
- * Replaces line breaks, other control characters and lone surrogates, which names in a document may contain.
+ * Replaces line breaks, other control characters and lone surrogates by blanks. Names in a document may
+ * contain them.
  */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ')
 }
 
-/** A value of a document as a message shows it. */
+/** Returns a value of a document as a message shows it. */
 export function shownValue(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** What a message says of its `Retry-After`, which many programs that show a message do not show. */
+/** Says in a message what its `Retry-After` says, which many programs that show the message do not show. */
 export function tryAgain(seconds: number | string): string {
   return `Try again in ${seconds} second${Number(seconds) === 1 ? '' : 's'}.`
 }
