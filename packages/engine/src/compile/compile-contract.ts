@@ -1,5 +1,6 @@
 // Compiles the files of a contract into a plan: reads and checks them as `readContract` does, once for all
-// starts of the server.
+// starts of the server. Without a plan, each start would take seconds for a contract of 160 operations, and
+// hold the code that reads it.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Contract, FileForm, FileServers } from '../document/contract.js'

@@ -1,8 +1,8 @@
 // A plan: the result of compiling a contract, in one file. The first line has the digest of everything after
-// it. The second line says in JSON what the plan was made from, and by which engine. The rest is V8's
-// structured clone, which unlike JSON keeps Map, Date, bigint, undefined, and an object that stands in
-// several places as one. It needs no library, and the server reads it in a fiftieth of the time that the
-// contract takes.
+// it, so that the server refuses a plan that a disk has damaged. The second line says in JSON what the plan
+// was made from, and by which engine. The rest is V8's structured clone, which unlike JSON keeps Map, Date,
+// bigint, undefined, and an object that stands in several places as one. It needs no library, and the server
+// reads it in a fiftieth of the time that the contract takes.
 
 import { createHash } from 'node:crypto'
 import path from 'node:path'

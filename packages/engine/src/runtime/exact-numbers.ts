@@ -1,6 +1,7 @@
 // Judges numbers by the `exactNumber` keyword (exact-number-keyword.ts): `type` and its assertions for
-// numbers, with bigints. Ajv's own keywords do not support bigint, and its coercion reads `0x10` as 16, so
-// every schema that the server compiles uses this keyword instead.
+// numbers, with bigints. Ajv's own keywords do not support bigint, so an id beyond 2^53 would name the wrong
+// resource, and its coercion reads `0x10` as 16. Every schema that the server compiles uses this keyword
+// instead.
 
 import { exactNumber, integerRange, isBig, isKeptByDouble, isMultipleOf } from '../lib/exact-number.js'
 import { isAmong } from './canonical.js'
