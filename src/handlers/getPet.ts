@@ -1,7 +1,7 @@
 import { ApiError, type Context, type Request, type Response } from './handler.js'
 import { findPet } from './pets/pets.js'
 
-/** One animal by its id. Deprecated. */
+/** Returns one animal by its id. Deprecated. */
 export async function getPet({ params }: Request<'getPet'>, { sql }: Context): Promise<Response<'getPet'>> {
   const pet = await findPet(sql, params.petId)
   if (pet === undefined) throw new ApiError('pet_not_found', `There is no animal with id ${params.petId}.`)

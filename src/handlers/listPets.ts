@@ -1,7 +1,7 @@
 import type { Context, Request, Response } from './handler.js'
 import { listPets as selectPets } from './pets/pets.js'
 
-/** A page of animals in ascending order of id, all or those of one status. */
+/** Returns a page of animals in ascending order of id, of one status or of all. */
 export async function listPets(
   { query }: Request<'listPets'>,
   { sql, link }: Context,

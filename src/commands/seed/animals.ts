@@ -1,5 +1,5 @@
-// Sample animals that look like a store's: common names, breeds that match their category, frequent and rare
-// categories. PostgreSQL makes them, from lists. The same seed gives the same animals.
+// Realistic sample animals: common names, breeds that match their category, frequent and rare categories.
+// PostgreSQL picks them from these lists. The same seed gives the same animals.
 
 import type { Sql } from 'contract-service/command'
 import type { PetStatus } from '../../../generated/types.js'
@@ -37,16 +37,16 @@ const statuses: readonly (readonly [share: number, status: PetStatus | null])[] 
 ]
 const percentOfShortNames = 30
 
-// For a uniform choice: each by its percentage.
+// Each entry repeated by its percentage, so a uniform choice follows the percentages.
 const categoryIds = spread(categories.map(([share], index) => [share, index + 1]))
 const breeds = categories.map(([, names]) => names)
 const breedCounts = breeds.map((names) => names.split(',').length)
 const states = spread(statuses)
 
 /**
- * Adds the animals with these numbers, in their order. Each is made of one hash of its number and the seed,
- * whose remainders are the choices. Unlike random(), it is the same in all versions of PostgreSQL, and
- * however the animals are divided among statements.
+ * Adds the animals with these numbers, in order. A hash of the seed and the animal's number makes all of its
+ * choices. Unlike random(), the hash is the same in all versions of PostgreSQL, and for any division of the
+ * animals among statements.
  */
 export async function insertAnimals(sql: Sql, seed: number, from: number, to: number): Promise<void> {
   await sql`

@@ -92,7 +92,7 @@ async function add(
   }
 }
 
-// So that the progress is seen, and an interruption heeded, several times a second.
+// Small enough to show progress, and to heed an interruption, several times a second.
 const animalsPerChunk = 10_000
 
 async function addInChunks(
