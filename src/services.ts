@@ -1,5 +1,6 @@
-// The services that handlers use besides the database: a mailer, a clock, the client of another API, webhooks.
-// The process creates them once, before the server listens; a handler gets them as `services` in its context.
+// The services that handlers use besides the database: a mailer, a clock, the client of another API,
+// webhooks. The process creates them once, before the server listens; a handler gets them as `services` in
+// its context.
 
 import type { ServiceParts } from 'contract-service'
 

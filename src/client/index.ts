@@ -35,12 +35,15 @@ export type { ErrorBody, ErrorCode } from '../../generated/errors.js'
 // The contract's schemas, by name.
 export type * from '../../generated/types.js'
 
-/** An error code of the contract or of the client. `string` leaves room for codes that the contract adds later. */
+/**
+ * An error code of the contract or of the client. `string` leaves room for codes that the contract adds
+ * later.
+ */
 export type ApiErrorCode = ErrorCode | ClientErrorCode | (string & {})
 
 /**
- * Why a call failed. A call rejects with no other error, except for a request that cannot be written, such as a
- * header with a line break.
+ * Why a call failed. A call rejects with no other error, except for a request that cannot be written, such as
+ * a header with a line break.
  */
 export type ApiError = AnyApiError & { readonly code: ApiErrorCode }
 export const ApiError: new (...args: ConstructorParameters<typeof AnyApiError>) => ApiError = AnyApiError
@@ -102,8 +105,9 @@ export interface Client extends Calls {
 }
 
 /**
- * Creates a client. Its calls retry after 408, 429, 500, 502, 503, 504, a timeout or a lost connection, unless a
- * repetition could take effect twice. They wait for `Retry-After`, or back off exponentially with jitter.
+ * Creates a client. Its calls retry after 408, 429, 500, 502, 503, 504, a timeout or a lost connection,
+ * unless a repetition could take effect twice. They wait for `Retry-After`, or back off exponentially with
+ * jitter.
  * @throws {TypeError} if an option is unknown or invalid: a `baseUrl` that is no http or https URL, a
  * credential that cannot be sent, a duration that is not a number
  */
@@ -123,8 +127,8 @@ export function isErrorOf<Id extends OperationId>(error: unknown, operation: Id)
 type Schemas = components['schemas']
 
 /**
- * Like `JSON.parse`, but exact. With the name of a schema, each int64 becomes a bigint, as in a response. Other
- * integers become a bigint only if a number would round them.
+ * Like `JSON.parse`, but exact. With the name of a schema, each int64 becomes a bigint, as in a response.
+ * Other integers become a bigint only if a number would round them.
  * @throws {SyntaxError} if the text is not JSON
  */
 export function parse<Name extends string & keyof Schemas>(text: string, schema: Name): Schemas[Name]

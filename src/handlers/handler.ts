@@ -1,6 +1,6 @@
 // The types of a handler: a function from a request of the contract to one of the declared responses. It sees
-// no Fastify. Write its return type out, `Promise<Response<'getPet'>>`: if TypeScript infers the type, it allows
-// fields and headers that the contract does not declare.
+// no Fastify. Write its return type out, `Promise<Response<'getPet'>>`: if TypeScript infers the type, it
+// allows fields and headers that the contract does not declare.
 
 import { RequestError } from 'contract-engine'
 import type { ContextOf, HandlersOf } from 'contract-service'

@@ -55,18 +55,18 @@ declare module 'fastify' {
   }
 }
 
-/** A contract, and what serves it. */
+/** A contract, and the parts that serve it. */
 export interface Served {
   readonly contract: ServiceContract
-  /** By the name of the operation. */
+  /** The handlers by name of the operation. */
   readonly handlers: object
-  /** What checks each security scheme, by its name. */
+  /** The factories of checks by name of the security scheme. */
   readonly schemes: Readonly<Record<string, AnyCheckFactory>>
-  /** Makes the bodies of errors, if the contract has another form for them than the engine. */
+  /** Makes the bodies of errors, if the contract's form differs from the engine's. */
   readonly errorBody?: ErrorBodyOf | undefined
 }
 
-/** The team's own, which handlers get in their context. */
+/** The team's own services, which handlers get in their context. */
 export interface Services {
   /** Runs when the service stops: after the last response, and before the database is closed. */
   close(): Promise<void>
@@ -77,9 +77,9 @@ export interface AppParts extends Served {
   readonly config: Config
   readonly pools: Pools
   readonly log: Logger
-  /** What handlers use besides the database. Closed with the application. */
+  /** The services that handlers use besides the database. The application closes them. */
   readonly services: Services
-  /** Further contracts, each below a prefix of its own: see docs/adopting.md. */
+  /** Further contracts, each under a prefix of its own: see docs/adopting.md. */
   readonly beside?: readonly Served[] | undefined
 }
 
@@ -99,8 +99,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const headers = createSecurityHeaders({ publicUrl: config.publicUrl, isProxy })
   const app = createServer(config, { contract, operations, errorBody }, log, lifetimes, headers)
 
-  // Every request: wait for its bytes, start its timeout, let callers in, start its span, respond to a
-  // preflight, then admit it.
+  // Each request waits for its bytes, starts its timeout, lets waiting callers in, and starts its span. Then
+  // a preflight gets its response, and other requests are admitted.
   lifetimes.add(app)
   const arrivals = acceptFirst(app)
   if (config.otlpEndpoint !== undefined) await trace(app, { config, contract, lifetimes, log })
@@ -120,7 +120,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   streams.add(app)
   addGracefulClose(app, lifetimes)
 
-  // The service's own routes, then the contract's, which validate request and response of the handler.
+  // The service's own routes, then those of the contracts, which validate requests and responses.
   const trials = tryNewConnections(pools, counters.redis, app.log)
   app.addHook('onClose', () => stopTrials(trials))
   const findFault = await addHealth(app, contract, {
@@ -145,10 +145,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   return app
 }
 
-/** Where callers reach the operations. */
+/** The options that say where callers reach the operations. */
 type AddressOptions = NonNullable<Parameters<typeof contractFiles>[2]>
 
-/** A contract whose callers are known. */
+/** A contract with the checks of its callers. */
 interface Secured extends Served {
   readonly security: Security<Client>
   readonly address: AddressOptions
@@ -169,7 +169,8 @@ async function secure(served: Served, parts: SecuringParts): Promise<Secured> {
   return { ...served, address, security: new Security(contract, checks, { cookieOrigins, address }) }
 }
 
-// A further contract is beside the first, unless a gateway has another path in place of that one's prefix.
+// Derives the public URL of a further contract from the first one's. Undefined if a gateway replaces the
+// first prefix.
 function publicUrlOf(contract: ServiceContract, { config, contract: own }: AppParts): string | undefined {
   const { publicUrl } = config
   if (publicUrl === undefined || contract === own) return publicUrl
@@ -200,7 +201,7 @@ async function serveContract(
     address,
     security,
     bodies,
-    // What wraps each handler, outermost first.
+    // The wrappers of each handler, outermost first.
     around: [
       shed(loadShedder),
       requireIfMatch(),
@@ -210,11 +211,11 @@ async function serveContract(
     context,
     additions,
     errorBody,
-    errorHandler: app.errorHandler as ErrorHandler, // that of all requests; its type allows only some errors
+    errorHandler: app.errorHandler as ErrorHandler, // cast: the type allows only some errors
   })
 }
 
-// The security schemes that operations with a handler name.
+// Returns the security schemes that operations with a handler use.
 function schemesInUse({ operations }: ServiceContract, handlers: object): ReadonlySet<string> {
   const byName = handlers as Readonly<Record<string, object | undefined>>
   const implemented = [...operations.values()].filter(({ name }) => !isStub(byName[name] ?? {}))
@@ -238,13 +239,13 @@ function timeoutsOf(config: Config, operations: readonly Operation[]): TimeoutsB
   return own.size === 0 ? { usual } : { usual, own }
 }
 
-// OpenTelemetry is slow to load.
+// Loads OpenTelemetry on demand, because it is slow to load.
 async function trace(app: FastifyInstance, parts: TracedParts): Promise<void> {
   const { addTracing } = await import('./telemetry/tracing.js')
   addTracing(app, parts)
 }
 
-// So is prom-client.
+// Loads prom-client on demand, because it is slow to load.
 async function measure(app: FastifyInstance, parts: MeasuredParts): Promise<Server> {
   const { addMetrics } = await import('./telemetry/metrics.js')
   return addMetrics(app, parts)

@@ -1,4 +1,4 @@
-// Checks of security schemes, for a team's list, and what one of its own is made of.
+// The checks of security schemes for a team's list, and the parts for a check of its own.
 
 export { apiKeys } from './auth/api-keys.js'
 export { basic } from './auth/basic.js'

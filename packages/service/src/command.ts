@@ -1,5 +1,5 @@
-// What a command of a team's own is made of, such as one that fills its tables: run as a process with a
-// usage, on the service's database, whether the service runs or not.
+// The parts for a team's own command, such as one that fills its tables. A command is a process with a usage.
+// It works on the service's database, whether the service runs or not.
 
 export { print, type Stream } from 'contract-engine/lib/terminal'
 export {

@@ -1,5 +1,5 @@
-// The configuration, from environment variables. Only this file reads them. It contains what an operator
-// chooses; what the API promises its clients is in the contract.
+// Reads the configuration from environment variables; no other file does. It has the operator's choices. The
+// promises of the API to its clients are in the contract.
 
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
@@ -22,49 +22,51 @@ export interface OtlpFiles {
 export interface Config {
   readonly host: string
   readonly port: number
-  /** Whether other instances may listen on the port as well. */
+  /** True if other instances may listen on the port as well. */
   readonly reusePort: boolean
-  /** The port of `/metrics`; undefined: metrics are off. */
+  /** The port of `/metrics`. Undefined turns metrics off. */
   readonly metricsPort: number | undefined
-  /** The URL at which clients reach the operations; undefined: each request says it. */
+  /** The URL at which clients reach the operations. If undefined, it follows from each request. */
   readonly publicUrl: string | undefined
-  /** Undefined: the embedded PostgreSQL in `dataDir`. */
+  /** If undefined, the service runs the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined
-  /** Standbys that `GET` requests read from; undefined: they read from `databaseUrl`. */
+  /** The standbys that `GET` requests read from. If undefined, they read from `databaseUrl`. */
   readonly databaseReadUrl: string | undefined
-  /** `DATABASE_URL` of the service whose role `migrate` creates; it has a user. */
+  /** The `DATABASE_URL` of the service, with a user. `migrate` creates that role. */
   readonly serviceDatabaseUrl: string | undefined
-  /** The role's password, if that URL leaves it out; else empty. */
+  /** The role's password if `serviceDatabaseUrl` has none, otherwise empty. */
   readonly servicePassword: string
-  /** Database connections for requests. */
+  /** The number of database connections for requests. */
   readonly databaseConnections: number
-  /** Undefined: requests are counted in memory. */
+  /** If undefined, requests are counted in memory. */
   readonly redisUrl: string | undefined
-  /** Redis is unavailable when it sends nothing for this long while a reply is due. */
+  /** Redis counts as unavailable if it sends nothing for this long while a reply is due. */
   readonly redisTimeoutMs: number
   /**
-   * The embedded PostgreSQL's data directory; undefined: the default of
+   * The data directory of the embedded PostgreSQL. For the default, see
    * `database/embedded/data-directory.ts`.
    */
   readonly dataDir: string | undefined
-  /** Where spans are exported by OTLP over HTTP; undefined: no tracing. OpenTelemetry reads its variables. */
+  /**
+   * The OTLP endpoint for spans. Undefined turns tracing off. OpenTelemetry itself reads its other variables.
+   */
   readonly otlpEndpoint: string | undefined
   readonly otlpFiles: OtlpFiles
   /**
-   * The issuer of the tokens that `jwt()` accepts, and whom they must be for; undefined: its options say it.
+   * The issuer and the audience of the tokens that `jwt()` accepts, unless its options say them.
    */
   readonly oidcIssuer: string | undefined
   readonly oidcAudience: string | undefined
   readonly logLevel: string
-  /** Whether the log contains client addresses. */
+  /** True if the log contains client addresses. */
   readonly isAddressLogged: boolean
   /** The proxies whose `X-Forwarded-*` are trusted: Fastify's `trustProxy`. */
   readonly trustProxy: boolean | string[]
   /** Origins that may call the service from a browser. */
   readonly corsOrigins: readonly string[]
-  /** Whether a page of any origin may send a request that is not safe with a cookie that is a credential. */
+  /** True if a page of any origin may send a request that is not safe with a cookie that is a credential. */
   readonly takesForeignCookies: boolean
-  /** URIs at which the operator wants to be told of vulnerabilities. */
+  /** The URIs for reports of vulnerabilities. */
   readonly securityContacts: readonly string[]
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
@@ -73,15 +75,15 @@ export interface Config {
   readonly shutdownDelayMs: number
   readonly shutdownTimeoutMs: number
   readonly connectionsMax: number
-  /** Per IPv4 address or IPv6 /64; undefined: no limit. */
+  /** The limit per IPv4 address or IPv6 /64. Undefined means no limit. */
   readonly connectionsPerAddressMax: number | undefined
-  /** Running handlers and look-ups of known API keys, and as many look-ups of unknown ones. */
+  /** The limit of running handlers and look-ups of known API keys; also that of look-ups of unknown ones. */
   readonly workMax: number
-  /** Responses in flight whose body is a stream. */
+  /** The limit of streams in flight. */
   readonly streamsMax: number
-  /** What the bodies of all requests in flight may hold; undefined: as the contract's limits need. */
+  /** The limit of bytes that all bodies in flight hold. If undefined, it follows from the contract. */
   readonly bodiesMaxBytes: number | undefined
-  /** How fast a body that streams must arrive at least, in bytes per second. */
+  /** The minimum rate of a body that streams, in bytes per second. */
   readonly uploadRateMin: number
   /** How long startup waits for an unavailable database. */
   readonly startTimeoutMs: number
@@ -91,12 +93,12 @@ export interface Config {
   readonly ignored: readonly string[]
 }
 
-// What URLs leave out: libpq's variables, which postgres.js reads, and one of `migrate`.
+// Variables for parts that URLs leave out: libpq's, which postgres.js reads, and one of `migrate`.
 const urlParts = ['PGHOST', 'PGPORT', 'PGUSER', 'PGPASSWORD', 'PGDATABASE', 'SERVICE_PASSWORD']
 const databaseConnectionsMax = 10_000
 // One for API keys, one for reads, one for writes.
 const databaseConnectionsMin = 3
-// What the variables of earlier releases did, and what does it now.
+// The variables of earlier releases, and what replaces them.
 const removed: readonly (readonly [name: string, instead: string])[] = [
   ['WORKERS', 'one process serves; for several cores, run several instances that share one REDIS_URL'],
 ]
@@ -109,7 +111,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  */
 export function readConfig(environment: Environment): Config {
   const { problems, names, ...reader } = createReader(environment)
-  // postgres.js would read it, and throw for a value of libpq's that it does not know.
+  // postgres.js reads this variable, and throws for a value of libpq's that it does not know.
   if (environment.PGTARGETSESSIONATTRS)
     problems.push('PGTARGETSESSIONATTRS must be unset: set target_session_attrs in DATABASE_URL')
   for (const [name, parse] of openTelemetryVariables) reader.optional<unknown>(name, parse)
@@ -126,7 +128,7 @@ function ignoredIn(environment: Environment): string[] {
     .map(([name, instead]) => `${name} is ignored: ${instead}`)
 }
 
-// Reads variables by name, and collects the names and what is wrong with the values.
+// Reads variables by name, and collects the names and the problems of the values.
 function createReader(environment: Environment) {
   const problems: string[] = []
   const names: string[] = []
@@ -148,7 +150,7 @@ function createReader(environment: Environment) {
 
 type Reader = Pick<ReturnType<typeof createReader>, 'read' | 'optional'>
 
-// Long, because it is a table: each variable with its default and what it may be.
+// Long, because it is a table: each variable with its default and its allowed values.
 function readVariables(
   environment: Environment,
   { read, optional }: Reader,
@@ -169,8 +171,8 @@ function readVariables(
       integerBetween(databaseConnectionsMin, databaseConnectionsMax),
     ),
     redisUrl: optional('REDIS_URL', redisUrl),
-    // CPU throttling stops a container for up to 100 ms at a time, and a fork stops a large Redis as long. In
-    // an outage only the requests in flight wait for this timeout.
+    // CPU throttling can stop a container for 100 ms, and a fork can stop a large Redis as long. In an outage
+    // only the requests in flight wait for this timeout.
     redisTimeoutMs: read('REDIS_TIMEOUT_MS', 500, integerBetween(20, 60_000)),
     dataDir: optional('DATA_DIR', (text) => text),
     otlpEndpoint: unlessTracingIsOff(environment, optional('OTEL_EXPORTER_OTLP_ENDPOINT', httpUrl)),
@@ -221,7 +223,8 @@ function flag(text: string): boolean | Misconfiguration {
   return value instanceof Misconfiguration ? value : value === 'true' || value === '1'
 }
 
-// An @ or # behind the host is of a password, of which the rest would be taken for a host, and logged.
+// Refuses an @ or # behind the host: it belongs to a password, whose rest would be taken for a host, and
+// logged.
 function httpUrl(text: string): string | Misconfiguration {
   return /^https?:\/\/[^/?#]+[^@#]*$/.test(text) && URL.canParse(text)
     ? text
@@ -230,8 +233,8 @@ function httpUrl(text: string): string | Misconfiguration {
       )
 }
 
-// Variables that OpenTelemetry reads itself, neither reporting nor honouring a wrong value: exports would
-// fail, and with batches of 0 spans never end. Of the others it reports wrong values and uses the defaults.
+// Variables for which OpenTelemetry neither reports nor honours a wrong value: exports would fail, or never
+// end with batches of 0 spans. For its other variables, it reports wrong values and uses the defaults.
 const openTelemetryVariables: readonly [name: string, parse: (text: string) => unknown][] = [
   ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', httpUrl],
   ['OTEL_EXPORTER_OTLP_HEADERS', otlpHeaders],
@@ -248,7 +251,7 @@ function unlessTracingIsOff(environment: Environment, endpoint: string | undefin
   return isOff || environment.OTEL_TRACES_EXPORTER?.trim() === 'none' ? undefined : endpoint
 }
 
-// OpenTelemetry reads these itself, too, but once.
+// OpenTelemetry also reads these files, but only once.
 function otlpFiles(environment: Environment): OtlpFiles {
   const variables = { ca: 'CERTIFICATE', cert: 'CLIENT_CERTIFICATE', key: 'CLIENT_KEY' }
   const read = (name: string) =>
@@ -258,7 +261,7 @@ function otlpFiles(environment: Environment): OtlpFiles {
   return Object.fromEntries(files.filter(([, file]) => file))
 }
 
-// In the form of W3C Baggage, section 3.3.1, as OpenTelemetry reads it.
+// Checks the form of W3C Baggage, section 3.3.1, which OpenTelemetry reads.
 function otlpHeaders(text: string): string | Misconfiguration {
   try {
     for (const pair of text.split(',').filter((each) => each.trim() !== '')) {
@@ -279,7 +282,7 @@ function publicUrl(text: string): string | Misconfiguration {
   )
 }
 
-// As it is: tokens must name it exactly so, with the slash at its end if it has one.
+// Returns the text unchanged, because tokens must name the issuer exactly, including a slash at its end.
 function issuerUrl(text: string): string | Misconfiguration {
   return readIssuerUrl(text) !== undefined
     ? text
@@ -311,7 +314,7 @@ function loginUrlWith(servicePassword: string | undefined) {
   }
 }
 
-// Any server serves reads, and the servers of DATABASE_URL stand in when none does.
+// Any server can serve reads. The servers of DATABASE_URL stand in if no standby does.
 function readUrlFor(databaseUrl: string | undefined) {
   return (text: string): string | Misconfiguration => {
     if (!databaseUrl?.trim()) return new Misconfiguration('requires DATABASE_URL')
@@ -340,7 +343,7 @@ function proxies(text: string): boolean | string[] | Misconfiguration {
       )
 }
 
-// As browsers serialize them in `Origin` (RFC 6454, section 6.2); another form would match no request.
+// Demands the form in which browsers send `Origin` (RFC 6454, section 6.2). Any other would match no request.
 function origins(text: string): readonly string[] | Misconfiguration {
   const given = text.split(',').map((each) => each.trim())
   return given.every(
@@ -353,7 +356,7 @@ function origins(text: string): readonly string[] | Misconfiguration {
       )
 }
 
-// RFC 9116, section 2.5.3: a page is reached by https.
+// RFC 9116, section 2.5.3: pages must use https.
 function contacts(text: string): readonly string[] | Misconfiguration {
   const uris = text.split(',').map((each) => each.trim())
   return uris.every((each) => /^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/.test(each) && URL.canParse(each))

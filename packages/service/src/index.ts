@@ -1,5 +1,6 @@
-// The door of the package: what a team's own code names. `checks`, `table` and `feed` are further ones, so
-// that a process loads only what it uses; `internal/` is for the tests and tools of this repository.
+// The main entry of the package, for a team's own code. `checks`, `table` and `feed` are entries of their
+// own, so that a process loads only the parts that it uses. `internal/` is for the tests and tools of this
+// repository.
 
 export { type AppParts, buildApp, type Served, type Services } from './app.js'
 export type { CheckFactory, CheckParts, SchemesOf } from './auth/checks.js'

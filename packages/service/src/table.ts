@@ -1,4 +1,4 @@
-// Tables of a team's own, and what its statements use.
+// The parts for a team's own tables and statements.
 
 export { batched } from './database/batch.js'
 export { inTransaction } from './database/driver/transaction.js'

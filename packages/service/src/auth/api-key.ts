@@ -18,27 +18,30 @@ export function createApiKey(): string {
   return withChecksum(prefix + random)
 }
 
-/** A key of a prefix and random characters. */
+/** Appends the checksum to a prefix and random characters. */
 export function withChecksum(text: string): string {
   return text + checksum(text)
 }
 
-/** Whether the text has the format of a key and a correct checksum. */
+/** True if the text has the format of a key and a correct checksum. */
 export function isApiKey(text: string): boolean {
   return format.test(text) && text.slice(-checksumLength) === checksum(text.slice(0, -checksumLength))
 }
 
-/** Whether the text is meant as a key: it may still be mistyped. No token of an issuer begins so. */
+/** True if the text is meant as a key, though it may be mistyped. No token of an issuer begins like a key. */
 export function looksLikeApiKey(text: string): boolean {
   return text.startsWith(prefix)
 }
 
-/** Whether the text may contain a key or a part of one, and so must not be logged. */
+/** True if the text may contain a key or a part of one, and so must not be logged. */
 export function containsApiKey(text: string): boolean {
   return text.toLowerCase().includes(prefix)
 }
 
-/** By which a key is stored and looked up: SHA-256 in hex. A random key needs no salt or slow hash. */
+/**
+ * Returns the hash by which a key is stored and found: SHA-256 in hex. A random key needs no salt or slow
+ * hash.
+ */
 export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex')
 }

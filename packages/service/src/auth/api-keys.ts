@@ -1,5 +1,5 @@
-// Authenticates clients by API key. If the database is unavailable the error is 503 and never 401: a valid
-// key must not be reported as invalid.
+// Authenticates clients by API key. If the database is unavailable, the error is 503 and never 401, because a
+// valid key must not be reported as invalid.
 
 import type { Check } from 'contract-engine'
 import { findClientKey } from '../database/api-keys.js'
@@ -13,14 +13,14 @@ import type { AnyCheckFactory, CheckFactory } from './checks.js'
 import { type Client, toClient } from './client.js'
 import { keyErrors } from './unauthorized.js'
 
-// A revocation takes effect within this time on every instance. Unlike a notification, an age limit cannot
-// get lost. It costs each instance one indexed query a second for each key in use. Without the cache, each
-// request would wait for one.
+// Without a cache, each request would wait for a look-up. With this age, a revocation takes effect on every
+// instance within a second; unlike a notification, an age limit cannot get lost. It costs each instance one
+// indexed query a second for each key in use.
 const cacheAgeMs = 900
 const cachedKeysMax = 10_000
 
 /**
- * The check of a scheme whose credentials are the service's own keys (`keys create`): an `http` bearer
+ * Makes the check of a scheme whose credentials are the service's own keys (`keys create`): an `http` bearer
  * scheme, or an `apiKey` in a header, a query or a cookie.
  */
 export function apiKeys(): CheckFactory {
@@ -43,7 +43,7 @@ export function apiKeys(): CheckFactory {
 
 const factories = new WeakSet<AnyCheckFactory>()
 
-/** The schemes of a list whose credentials are the service's own keys. */
+/** Returns the schemes of a list whose credentials are the service's own keys. */
 export function schemesOfKeys(schemes: Readonly<Record<string, AnyCheckFactory>>): ReadonlySet<string> {
   const own = Object.entries(schemes).filter(([, make]) => factories.has(make))
   return new Set(own.map(([name]) => name))
@@ -57,7 +57,7 @@ export type FindClient = (keyHash: string) => Promise<Client | undefined>
 /** The check of API keys. */
 export class KeyCheck implements Check<Client> {
   readonly #keys: KeyCache
-  // One function for all: keys of two schemes have the same form.
+  // The same function for all schemes, because the keys of two schemes have the same form.
   readonly recognizes = looksLikeApiKey
 
   constructor(
@@ -69,18 +69,18 @@ export class KeyCheck implements Check<Client> {
   }
 
   /**
-   * The client of a key, at once if it was looked up recently; undefined without one. Rejects with the error
-   * of the query, or `overload`.
+   * Returns the client of a key, at once if it was looked up recently, or undefined if the key is not valid.
+   * Rejects with the error of the query, or `overload`.
    */
   caller(key: string): Client | undefined | Promise<Client | undefined> {
     const hash = hashApiKey(key)
     const client = this.#keys.fresh(hash)
     if (client !== undefined) return unlessExpired(client)
-    // A cached key has the right format; only compute the checksum of others.
+    // A cached key has the right format, so only others need their checksum computed.
     return isApiKey(key) ? this.#lookUp(hash) : undefined
   }
 
-  /** The client from the last look-up, however old. For what needs no valid key: it may be revoked by now. */
+  /** Returns the client of the last look-up, however old. The key may be revoked by now. */
   recall(key: string): Client | undefined {
     return this.#keys.recall(hashApiKey(key))
   }
@@ -98,8 +98,8 @@ function unlessExpired(client: Client): Client | undefined {
   return expiresAt !== undefined && expiresAt.getTime() <= Date.now() ? undefined : client
 }
 
-// Looked-up keys, by hash. Only valid keys are kept, so guesses cannot evict them, and a new key works at
-// once. The age counts from before the query, because its result may have been outdated when it arrived.
+// Keys by hash. The cache holds only valid keys, so guesses cannot evict them, and a new key works at once.
+// The age counts from before the query, because its result may be outdated when it arrives.
 class KeyCache {
   readonly #found = createCache<{ readonly client: Client; readonly readAt: number }>(cachedKeysMax)
   readonly #pending = new Map<
@@ -109,18 +109,18 @@ class KeyCache {
 
   constructor(readonly findClient: FindClient) {}
 
-  /** The client of a key, if it was read recently. */
+  /** Returns the client of a key, if it was read recently. */
   fresh(keyHash: string): Client | undefined {
     const entry = this.#found.get(keyHash)
     return isFresh(entry) ? entry.client : undefined
   }
 
-  /** The client of a key, however old. */
+  /** Returns the client of a key, however old. */
   recall(keyHash: string): Client | undefined {
     return this.#found.get(keyHash)?.client
   }
 
-  /** Looks a key up, unless it was read recently or such a look-up is in flight. */
+  /** Looks a key up, unless it was read recently or a recent look-up is in flight. */
   async find(keyHash: string): Promise<Client | undefined> {
     const known = this.fresh(keyHash)
     if (known !== undefined) return known

@@ -1,4 +1,4 @@
-// Authenticates callers by name and password (HTTP Basic, RFC 7617), which a team's own function verifies.
+// Authenticates callers by name and password (HTTP Basic, RFC 7617). A function of the team verifies them.
 
 import type { Check, UsernamePassword } from 'contract-engine'
 import type { CheckFactory, CheckParts } from './checks.js'
@@ -8,25 +8,28 @@ import { wordsIn } from './scopes.js'
 
 /** Who has sent a valid name and password. */
 export interface Identity {
-  /** By default the name. It is logged, counted by, and stored with responses to repeated requests. */
+  /** Default: the name. Logs, rate limits and stored responses identify the caller by it. */
   readonly subject?: string
-  /** What the caller may do, words in a text or in a list; by default nothing that demands a scope. */
+  /** The caller's scopes, as words in a text or in a list. Default: none. */
   readonly scopes?: Iterable<string>
-  /** For handlers; and where `x-rate-limits` names one of them, the caller's plan. */
+  /** Facts for handlers. `x-rate-limits` may take the caller's plan from one of them. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
 /**
- * Verifies a name and a password. Undefined: they are not valid. Compare secrets in a time that does not
- * depend on them (`timingSafeEqual` of node:crypto, on hashes), and throw `unavailable(cause)` if a system
- * that has to be asked does not answer.
+ * Verifies a name and a password. Return undefined if they are not valid. Compare secrets in constant time
+ * (`timingSafeEqual` of node:crypto, on hashes). Throw `unavailable(cause)` if a system that you ask does not
+ * answer.
  */
 export type VerifyPassword = (
   username: string,
   password: string,
 ) => Identity | undefined | Promise<Identity | undefined>
 
-/** The check of an `http` `basic` scheme. Nothing is remembered: the password of each request is verified. */
+/**
+ * Makes the check of an `http` `basic` scheme. It verifies the password of each request, and remembers
+ * nothing.
+ */
 export function basic(verify: VerifyPassword): CheckFactory<UsernamePassword> {
   return (parts): Check<Client, UsernamePassword> => {
     requirePlan(parts.contract, parts.scheme)
@@ -34,7 +37,7 @@ export function basic(verify: VerifyPassword): CheckFactory<UsernamePassword> {
       const identity = await verify(username, password)
       return identity && toClient(identity, username, parts)
     }
-    // What verifies it may hang: not in the slots of keys.
+    // Not in the slots of keys, because `verify` may hang.
     return { caller: (sent) => parts.loadShedder.run(() => find(sent), `asked for ${parts.scheme}`) }
   }
 }

@@ -1,5 +1,4 @@
-// The checks of the contract's security schemes, each made from the service's parts by what `schemes.ts`
-// lists.
+// Makes the checks of the contract's security schemes, by the factories that a team lists in `schemes.ts`.
 
 import type { Check, Checks } from 'contract-engine'
 import type { Logger } from 'pino'
@@ -10,20 +9,20 @@ import type { LoadShedder } from '../middleware/load-shedding.js'
 import type { Client } from './client.js'
 import type { ServiceContract } from './plans.js'
 
-/** What the check of a scheme is made from. */
+/** The parts of the service that the factory of a check may use. */
 export interface CheckParts {
   /** The name of the scheme in the contract. */
   readonly scheme: string
   readonly contract: ServiceContract
   readonly config: Config
   readonly pools: Pools
-  /** Bounds look-ups of credentials that are not known. */
+  /** Bounds the look-ups of unknown credentials. */
   readonly loadShedder: LoadShedder
   readonly log: Logger
 }
 
 /**
- * Makes the check of a scheme. `Sent` is what a request carries for it: of `http basic`, name and password.
+ * Makes the check of a scheme. `Sent` is the type of its credential: for `http basic`, name and password.
  */
 export type CheckFactory<Sent = string> = (parts: CheckParts) => Check<Client, Sent>
 
@@ -31,8 +30,9 @@ export type CheckFactory<Sent = string> = (parts: CheckParts) => Check<Client, S
 export type AnyCheckFactory = (parts: CheckParts) => Check<Client, never> | Promise<Check<Client, never>>
 
 /**
- * A list of checks: one for each scheme that an operation with a handler names, for what requests carry.
- * @param Operations, Schemes, Handlers the generated types, and that of the generated map of handlers
+ * A list with a factory for each scheme that an operation with a handler names. Its type must fit the
+ * credential.
+ * @param Operations, Schemes, Handlers the generated types, and the type of the generated map of handlers
  */
 export type SchemesOf<
   Operations extends { readonly [Id in keyof Operations]: { readonly security: PropertyKey } },
@@ -47,10 +47,10 @@ export type SchemesOf<
 type Ready<Value> = Value | Promise<Value>
 
 /**
- * The checks of the schemes in a list. While only stubs name a scheme, as in a contract that was just
- * adopted, one that lacks a setting is left out with a warning.
- * @param isNeeded whether an operation with a handler names a scheme
- * @throws {OperatorError} when a check that is needed lacks a setting
+ * Makes the checks of the schemes in a list. If only stubs name a scheme, as in a newly adopted contract, a
+ * check that lacks a setting is left out with a warning.
+ * @param isNeeded tells whether an operation with a handler names a scheme
+ * @throws {OperatorError} if a needed check lacks a setting
  */
 export async function createChecks(
   schemes: Readonly<Record<string, AnyCheckFactory>>,

@@ -8,25 +8,25 @@ import type { Named } from '../middleware/caller-id.js'
 import { unavailable } from '../middleware/unavailable.js'
 import { type Quotas, type ServiceContract, unlimitedQuotas } from './plans.js'
 
-/** A caller whose credential is valid, as the check of a security scheme found it. */
+/** A caller with a valid credential, as the check of a security scheme describes it. */
 export interface Client extends Named, Caller {
-  /** The scheme that was met, by its name in the contract. */
+  /** The name, in the contract, of the scheme that the credential meets. */
   readonly scheme: string
-  /** Who it is: the same for each credential of the caller, and no other's. For keys, `keyId`. */
+  /** Identifies the caller: the same for all of its credentials, and unique to it. For keys, `keyId`. */
   readonly subject: string
   readonly plan: string
   readonly quotas: Quotas
-  /** When the credential ends; undefined: not by itself. */
+  /** When the credential expires. Undefined if it does not. */
   readonly expiresAt: Date | undefined
-  /** Of an API key: its id, which `keys list` shows. */
+  /** The id of an API key, as `keys list` shows it. */
   readonly keyId?: string
-  /** What else the credential says, such as the claims of a JWT. */
+  /** Other facts of the credential, such as the claims of a JWT. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
 /**
  * Converts a stored key to its client.
- * @param scheme that the key meets
+ * @param scheme the scheme that the key meets
  * @throws {RequestError} `unavailable` if the contract lacks the plan, or a custom plan's key has no quotas
  */
 export function toClient(key: ClientKey, scheme: string, limits: Limits): Client {
@@ -46,7 +46,7 @@ export function toClient(key: ClientKey, scheme: string, limits: Limits): Client
   }
 }
 
-/** How the log names a caller: by the id of its key, or else by its scheme and subject. */
+/** Returns the names of a caller in the log: the id of its key, or its scheme and subject. */
 export function namesOf(client: Client | undefined): object {
   if (client?.keyId !== undefined) return { keyId: client.keyId }
   return client === undefined ? {} : { scheme: client.scheme, subject: client.subject }
@@ -65,7 +65,7 @@ function quotasOf(
 }
 
 /**
- * Checks that every stored key has quotas, which an edit of the contract may have removed.
+ * Checks that every stored key has quotas. An edit of the contract may have removed its plan.
  * @throws {OperatorError} naming the plans without quotas
  */
 export async function checkPlans(sql: Sql, limits: Limits): Promise<void> {

@@ -1,4 +1,5 @@
-// The contract of this service: of the plan that a build has, or, run from the sources, of its files.
+// Loads the contract of this service: from the plan that a build contains or, if run from sources, from its
+// files.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'

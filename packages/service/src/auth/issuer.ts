@@ -1,7 +1,7 @@
-// The public keys of an OpenID issuer: found by its discovery document, remembered, and rotated. If the
-// issuer is unreachable, slow or broken, the error is 503 and never 401: its tokens must not be reported as
-// invalid. jose's reader of keys knows no discovery document, has no limit of size, and asks an issuer that
-// is down for each request.
+// The public keys of an OpenID issuer: finds them by its discovery document, remembers them, and follows
+// rotations. If the issuer is unreachable, slow or broken, the error is 503 and never 401, because its tokens
+// must not be reported as invalid. jose's own reader knows no discovery document and no limit of size, and
+// asks a broken issuer for each request.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { RequestError } from 'contract-engine'
@@ -20,26 +20,28 @@ interface KeySet {
   readonly readAt: number
 }
 
-/** How long fetched keys are used, and what was verified by them is remembered. */
+/** How long to use fetched keys, and to remember tokens that were verified with them. */
 export const refreshMs = 300_000
-// While the issuer cannot be asked, the last keys are used for as long.
+// How long to use the last keys while the issuer does not answer.
 const keySetAgeMaxMs = 86_400_000
-// Between two attempts at an issuer that failed, which `Retry-After` says, and between two searches for a key
-// that it may have begun to use: whoever sends unknown ones, it is asked once a second.
+// The pause between two attempts at an issuer that failed, as `Retry-After` says, and between two searches
+// for an unknown key: whoever sends forged tokens, the issuer is asked once a second.
 const pauseMs = 1_000
-// Of both documents together. No request waits longer, but for the pause.
+// For both documents together. Besides the pause, no request waits longer.
 const loadTimeoutMs = 5_000
-// Of each. Issuers that repeat certificates in their keys send some 20,000.
+// For each document. Issuers that repeat certificates in their keys send some 20,000 characters.
 const charactersMax = 262_144
 const shownMax = 200
-// Of a header, which may name none (RFC 7515, section 4.1.4). Each costs a token that is forged a signature.
+// The most keys to try for a header that names none (RFC 7515, section 4.1.4): each costs the check of a
+// signature.
 const candidatesMax = 10
 
-/** Runs what waits for the issuer, in a slot. */
+/** Runs work that waits for the issuer, in a slot. */
 type Wait = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /**
- * The keys of an issuer. They are fetched when they are missing, old, or lack one; never for each request.
+ * The keys of an issuer. The service fetches them if they are missing or old, or if a token needs an unknown
+ * one, but never for each request.
  */
 export class Issuer {
   #jwksUrl: URL | undefined
@@ -51,8 +53,8 @@ export class Issuer {
   readonly #fetch = singleFlight(() => this.#fetchKeySet())
 
   /**
-   * @param url as tokens name it
-   * @param wait by default in no slot
+   * @param url the issuer as tokens name it
+   * @param wait default: runs the work without a slot
    */
   constructor(
     readonly url: string,
@@ -60,15 +62,15 @@ export class Issuer {
     readonly wait: Wait = (work) => work(),
   ) {}
 
-  /** Fetches the keys, so that the first request need not wait, and the log says what is wrong. */
+  /** Fetches the keys early, so that the first request does not wait, and the log shows what is wrong. */
   prepare(): void {
     this.#load().catch(() => {}) // logged
   }
 
   /**
-   * The keys that may have signed a token with this header.
-   * @throws {RequestError} 503 if the issuer cannot be asked
-   * @throws {JOSEError} if it has no such key
+   * Returns the keys that may have signed a token with this header.
+   * @throws {RequestError} 503 if the issuer does not answer
+   * @throws {JOSEError} if the issuer has no such key
    */
   async findKeys(header: JWSHeaderParameters): Promise<readonly CryptoKey[]> {
     const found = await candidates(await this.#current(), header)
@@ -76,8 +78,8 @@ export class Issuer {
   }
 
   /**
-   * The same, of keys that are fetched after a token has come: none that is known has signed it, so it is
-   * forged, or the first after a rotation, and no valid one is to be refused.
+   * Does as `findKeys`, with keys that are fetched after the token has arrived. No known key has signed the
+   * token, so it is either forged or the first after a rotation; a valid token must not be refused.
    */
   async findNewerKeys(header: JWSHeaderParameters): Promise<readonly CryptoKey[]> {
     const found = await candidates(await this.wait(() => this.#search().catch(asOfGuess)), header)
@@ -92,7 +94,7 @@ export class Issuer {
 
   async #loadAfterPause(): Promise<KeySet> {
     await delay(Math.max(0, this.#searchedAt + pauseMs - elapsedMs()))
-    await this.#inFlight?.catch(() => {}) // it may have begun before the token came
+    await this.#inFlight?.catch(() => {}) // that fetch may have begun before the token arrived
     this.#nextSearch = undefined
     this.#searchedAt = elapsedMs()
     return this.#load()
@@ -103,7 +105,7 @@ export class Issuer {
     const keySet = this.#keySet
     if (keySet === undefined || !isWithin(keySetAgeMaxMs, keySet.readAt)) return this.wait(() => this.#load())
     if (isWithin(refreshMs, keySet.readAt)) return keySet
-    this.#jwksUrl = undefined // it may have moved, and its former place still respond
+    this.#jwksUrl = undefined // the keys may have moved while the old address still responds
     if (this.#failure === undefined) return this.wait(() => this.#load()).catch(() => keySet)
     this.#load().catch(() => {}) // logged
     return keySet
@@ -121,7 +123,7 @@ export class Issuer {
   }
 
   async #fetchKeySet(): Promise<KeySet> {
-    const readAt = elapsedMs() // before the fetch, whose result may be outdated when it arrives
+    const readAt = elapsedMs() // before the fetch, because its result may be outdated when it arrives
     const limits = { signal: AbortSignal.timeout(loadTimeoutMs), charactersMax }
     try {
       this.#jwksUrl ??= jwksUrlOf(await fetchJson(discoveryUrl(this.url), limits), this.url)
@@ -147,12 +149,13 @@ function isWithin(ms: number, since: number): boolean {
   return elapsedMs() - since < ms
 }
 
-// OpenID Connect Discovery 1.0, section 4: appended, without a slash at the end of the issuer.
+// OpenID Connect Discovery 1.0, section 4: removes a slash at the end of the issuer, then appends the path.
 function discoveryUrl(issuer: string): URL {
   return new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
 }
 
-// Section 4.3: who answers for another issuer could have its tokens accepted as this one's.
+// Section 4.3: the document must name the issuer. Otherwise another issuer could have its own tokens
+// accepted.
 function jwksUrlOf(discovered: unknown, issuer: string): URL {
   const { issuer: named, jwks_uri: text } = Object(discovered) as Record<string, unknown>
   if (named !== issuer) throw new Error(`the discovery document is of the issuer ${shown(named)}`)
@@ -162,8 +165,8 @@ function jwksUrlOf(discovered: unknown, issuer: string): URL {
   return url
 }
 
-// RFC 7517, section 5: what is no key among them is ignored. With keys of which none can be used, every token
-// would be reported as invalid.
+// Ignores entries that are no keys (RFC 7517, section 5). If none is left, this is an error: otherwise every
+// token would be reported as invalid.
 function readKeySet(value: unknown): FindKey {
   const { keys: all } = Object(value) as { keys?: unknown }
   if (!Array.isArray(all)) throw new Error('the keys of the issuer are no list')
@@ -173,8 +176,8 @@ function readKeySet(value: unknown): FindKey {
 }
 
 /**
- * The keys of a set that may have signed a token: several, if it names none, or one is published twice. Of
- * several, those that cannot be used are passed over.
+ * Returns the keys of a set that may have signed a token: several if its header names none, or if a name is
+ * published twice. Among several, skips keys that cannot be used.
  */
 async function candidates({ find }: KeySet, header: JWSHeaderParameters): Promise<CryptoKey[]> {
   try {

@@ -1,4 +1,5 @@
-// Callers by JSON Web Token. Only a service that has such a scheme loads what checks it, and installs jose.
+// The check of JSON Web Tokens, loaded on demand: only a service with such a scheme loads it, and installs
+// jose.
 
 import type { Check } from 'contract-engine'
 import { OperatorError } from '../lib/operator-error.js'
@@ -9,9 +10,10 @@ import type { JwtOptions } from './jwt-check.js'
 export type { JwtOptions }
 
 /**
- * The check of a scheme whose credential is an access token of an OpenID issuer, be the scheme `http` bearer,
- * `oauth2` or `openIdConnect`.
- * @throws {OperatorError} at startup, if nothing says the issuer or the audience, or jose is not installed
+ * Makes the check of a scheme whose credential is an access token of an OpenID issuer. The scheme may be
+ * `http` bearer, `oauth2` or `openIdConnect`.
+ * @throws {OperatorError} at startup, if the issuer or the audience is not configured, or jose is not
+ * installed
  */
 export function jwt(options: JwtOptions = {}): (parts: CheckParts) => Promise<Check<Client>> {
   return async (parts) => {

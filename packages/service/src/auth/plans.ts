@@ -1,5 +1,5 @@
-// The plans of the contract, what it allows without one, and what a request costs: `x-rate-limits` and
-// `x-rate-cost`, which only this service reads.
+// Reads `x-rate-limits` and `x-rate-cost`: the plans of the contract, the limits of callers without a plan,
+// and the cost of requests. Only this service reads them.
 
 import { isDeepStrictEqual } from 'node:util'
 import { type Contract, ContractError, isPublic, loadContract, type Operation } from 'contract-engine'
@@ -22,28 +22,28 @@ export interface SchemePlan {
 export interface RateLimits {
   /** Quotas by plan; `custom` if each key has its own. */
   readonly plans: ReadonlyMap<string, Quotas | 'custom'>
-  /** By the name of a security scheme, the plan of callers whose credential has none of its own. */
+  /** By name of a security scheme: the plan of callers whose credential does not name one. */
   readonly schemes: ReadonlyMap<string, SchemePlan>
   /** Clients without a valid key, per IP address. */
   readonly anonymous: { readonly perMinute: number }
   /**
-   * A key with more than `rejections` rejected requests within `withinSeconds` is banned for `banSeconds`. Of
-   * those of a second one counts.
+   * A key with more than `rejections` rejected requests within `withinSeconds` is banned for `banSeconds`.
+   * The rejections of one second count as one.
    */
   readonly ban: { readonly rejections: number; readonly withinSeconds: number; readonly banSeconds: number }
 }
 
 /** The contract as this service reads it. */
 export interface ServiceContract extends Contract {
-  /** Whether the document has `x-rate-limits`. */
+  /** True if the document has `x-rate-limits`. */
   readonly hasRateLimits: boolean
   readonly rateLimits: RateLimits
 }
 
-/** What of the document only this service reads. */
+/** The extensions of the document that only this service reads. */
 export const serviceExtensions = { 'x-rate-limits': readRateLimits }
 
-/** The same of its operations. */
+/** The extensions of operations that only this service reads. */
 export const operationExtensions = { 'x-rate-cost': readRateCost }
 
 /**
@@ -60,7 +60,7 @@ export async function readServiceContract(
 }
 
 /**
- * The contract of the service, of its plan: see `loadContract`.
+ * Loads the contract of the service from its plan: see `loadContract`.
  * @throws {ContractError} if the plan is of another contract, or of another version of the engine
  */
 export async function loadServiceContract(
@@ -82,7 +82,7 @@ function withRateLimits<Read extends Contract>(
   return { ...contract, hasRateLimits: rateLimits !== undefined, rateLimits: rateLimits ?? unlimited }
 }
 
-// Without `x-rate-limits`.
+// The quotas of a contract without `x-rate-limits`.
 export const unlimitedQuotas: Quotas = {
   perMinute: Number.POSITIVE_INFINITY,
   perDay: Number.POSITIVE_INFINITY,
@@ -141,12 +141,12 @@ function checkScheme(reader: Reader, name: string, entry: SchemePlan, plans: Rat
   reader.allowOnly(place, { ...entry }, ['plan', 'claim'])
 }
 
-/** The requests that one of an operation counts as (`x-rate-cost`). */
+/** Returns the number of requests that one request of an operation counts as (`x-rate-cost`). */
 export function rateCost(operation: Operation | undefined): number {
   return (operation?.extensions['x-rate-cost'] as number | undefined) ?? 1 // readRateCost returns it
 }
 
-/** The highest cost of an operation. */
+/** Returns the highest cost of any operation. */
 export function rateCostMax({ operations }: Pick<Contract, 'operations'>): number {
   return Math.max(1, ...[...operations.values()].map(rateCost))
 }
@@ -164,7 +164,7 @@ function readRateCost(
   return cost
 }
 
-// Such a request would be refused however long its caller waits.
+// Finds plans whose quota is below the cost: they would refuse each request, however long its caller waits.
 function tooCostly(cost: number, operation: Operation, { plans, anonymous }: RateLimits): string[] {
   const fixed = [...plans].flatMap(([name, quotas]) => (quotas === 'custom' ? [] : [[name, quotas] as const]))
   const ofPlans = fixed.flatMap(([name, { perMinute, perDay }]) => {
@@ -177,8 +177,10 @@ function tooCostly(cost: number, operation: Operation, { plans, anonymous }: Rat
 }
 
 /**
- * The contract whose numbers count addresses and bans: the first with `x-rate-limits`, else the first.
- * @throws {ContractError} if another has other numbers: an address, and a caller, is counted once for all
+ * Returns the contract whose limits apply to addresses and bans: the first with `x-rate-limits`, otherwise
+ * the first.
+ * @throws {ContractError} if another contract has other limits: the service counts an address once for all
+ * contracts
  */
 export function countedBy(contracts: readonly ServiceContract[]): ServiceContract {
   const [counted = contracts[0] as ServiceContract, ...others] = contracts.filter(
@@ -201,9 +203,9 @@ export interface GrantedPlan {
 }
 
 /**
- * The plan of a caller whose credential has none of its own: the one that it claims, if the contract has it
- * with quotas, or else that of its scheme.
- * @param claims what the credential says
+ * Returns the plan of a caller whose credential is no API key: the plan that it claims, if the contract gives
+ * that one quotas, otherwise the plan of its scheme.
+ * @param claims the facts of the credential
  */
 export function planOfCaller(
   { hasRateLimits, rateLimits: { plans, schemes } }: Limits,
@@ -221,9 +223,9 @@ export function planOfCaller(
 }
 
 /**
- * Refuses a contract in which callers of a scheme would have no plan. Their credentials, unlike API keys,
- * have none.
- * @param scheme one with a check
+ * Refuses a contract that gives no plan to the callers of a scheme. Unlike API keys, their credentials have
+ * none.
+ * @param scheme a scheme with a check
  * @throws {ContractError}
  */
 export function requirePlan(
@@ -241,14 +243,14 @@ export interface FixedPlan extends Quotas {
   readonly name: string
 }
 
-/** The plans with fixed quotas, in the contract's order. */
+/** Returns the plans with fixed quotas, in the contract's order. */
 export function fixedPlans({
   rateLimits: { plans },
 }: Pick<ServiceContract, 'rateLimits'>): readonly FixedPlan[] {
   return [...plans].flatMap(([name, quotas]) => (quotas === 'custom' ? [] : [{ name, ...quotas }]))
 }
 
-/** The name of the first plan whose quotas are set per key. */
+/** Returns the name of the first plan whose quotas are set per key. */
 export function customPlan({
   rateLimits: { plans },
 }: Pick<ServiceContract, 'rateLimits'>): string | undefined {

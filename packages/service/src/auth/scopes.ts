@@ -1,8 +1,8 @@
-// The scopes that a caller may have or has, and roles, as OpenAPI 3.1 calls those of schemes without OAuth.
+// The scopes of callers. OpenAPI 3.1 calls the scopes of schemes without OAuth roles.
 
 import type { Contract } from 'contract-engine'
 
-/** All that operations demand and OAuth flows declare, in alphabetical order. */
+/** Returns all scopes that operations demand or OAuth flows declare, in alphabetical order. */
 export function scopesOf({
   operations,
   securitySchemes,
@@ -12,12 +12,12 @@ export function scopesOf({
   return [...new Set([...demanded.flatMap(({ scopes }) => scopes), ...declared])].sort()
 }
 
-// What an author has left out of a flow is no reason to fail.
+// Accepts flows without scopes.
 function declaredBy(flows: object = {}): string[] {
   return Object.values(flows).flatMap((flow) => Object.keys(Object(Object(flow).scopes)))
 }
 
-/** Scopes as a credential may have them: the words of a text, and of each text of a list. */
+/** Reads scopes in the forms of credentials: the words of a text, and of each text of a list. */
 export function wordsIn(value: unknown): string[] {
   if (typeof value === 'string') return value.split(' ').filter((word) => word !== '')
   const { [Symbol.iterator]: iterate } = Object(value) as Partial<Iterable<unknown>>

@@ -3,8 +3,8 @@
 import { type Check, credentialUsage } from 'contract-engine'
 
 /**
- * The errors of API keys for a scheme. A mistyped, unknown, expired or revoked key gets the same one, so that
- * it does not disclose which.
+ * Returns the errors of API keys for a scheme. A mistyped, unknown, expired or revoked key gets the same
+ * error, which does not disclose the reason.
  */
 export function keyErrors(
   scheme: Parameters<typeof credentialUsage>[0],

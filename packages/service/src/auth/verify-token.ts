@@ -1,5 +1,5 @@
-// Verifies JSON Web Tokens of an OpenID issuer: signature and claims (RFC 7519, RFC 8725, RFC 9068), without
-// asking the issuer about each. jose does the cryptography.
+// Verifies the signature and claims of an OpenID issuer's JSON Web Tokens (RFC 7519, RFC 8725, RFC 9068),
+// without asking the issuer for each token. jose does the cryptography.
 
 import { RequestError } from 'contract-engine'
 import {
@@ -15,25 +15,25 @@ import {
 import { unavailable } from '../middleware/unavailable.js'
 import type { Issuer } from './issuer.js'
 
-// Asymmetric alone (RFC 8725, section 3.2): with `none`, and by an HMAC of the public key, anybody could
-// sign.
+// Only asymmetric algorithms (RFC 8725, section 3.2). With `none`, or an HMAC of the public key, anybody
+// could sign.
 export const algorithms = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
   ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const),
 ] as const
 
-/** What a token must be. */
+/** The requirements of a token. */
 export interface Expectations {
-  /** For any of them. */
+  /** The token must be for one of these. */
   readonly audience: readonly string[]
   readonly algorithms: readonly (typeof algorithms)[number][]
-  /** By how many seconds the clocks of issuer and service may differ. */
+  /** The allowed difference, in seconds, between the clocks of issuer and service. */
   readonly clockTolerance: number
-  /** The media type in its header; undefined: `at+jwt`, `JWT`, or none. */
+  /** The media type in the header. Undefined allows `at+jwt`, `JWT` or none. */
   readonly type: string | undefined
 }
 
-/** Claims that are verified. */
+/** Verified claims. */
 export interface VerifiedClaims extends Readonly<JWTPayload> {
   readonly sub: string
   readonly exp: number
@@ -43,9 +43,9 @@ export interface VerifiedClaims extends Readonly<JWTPayload> {
 export type InSlot = (work: () => Promise<JWTVerifyResult>) => Promise<JWTVerifyResult>
 
 /**
- * The claims of a token, frozen: requests share them.
- * @param inSlot by default in none
- * @throws {RequestError} 401 for a token that does not do, 503 if its issuer cannot be asked for a key
+ * Returns the claims of a token. They are frozen, because requests share them.
+ * @param inSlot default: runs the work without a slot
+ * @throws {RequestError} 401 for a token that is not valid, 503 if its issuer does not answer
  */
 export async function verifyToken(
   token: string,
@@ -55,10 +55,10 @@ export async function verifyToken(
 ): Promise<VerifiedClaims> {
   try {
     const header = headerOf(token, expected)
-    const options = { ...optionsOf(expected), issuer: issuer.url } // of the time at which it came
+    const options = { ...optionsOf(expected), issuer: issuer.url } // now: the time of arrival
     const verify = (keys: readonly CryptoKey[]) => inSlot(() => verifyByAny(keys, token, options))
     const verified = await verify(await issuer.findKeys(header)).catch(async (error: unknown) => {
-      // Its key may be newer than those that are known, and a header without a name does not say so.
+      // The key may be newer than the known ones, which a header that names no key does not tell.
       if (header.kid !== undefined || !isOfSignature(error)) throw error
       return verify(await issuer.findNewerKeys(header))
     })
@@ -69,7 +69,7 @@ export async function verifyToken(
   }
 }
 
-// Before its key is searched for: what names no key, or none that could have signed it, waits for none.
+// Runs before the search for the key, so that a malformed token does not wait for the issuer.
 function headerOf(token: string, { algorithms }: Expectations): ProtectedHeaderParameters {
   let header: ProtectedHeaderParameters
   try {
@@ -93,7 +93,7 @@ function optionsOf({ audience, algorithms, clockTolerance }: Expectations): JWTV
   }
 }
 
-// By the first key that has signed it. One that cannot be used, such as a short one, is passed over.
+// Verifies the token with each key until one fits. Skips keys that cannot be used, such as short ones.
 async function verifyByAny(
   keys: readonly CryptoKey[],
   token: string,
@@ -114,45 +114,45 @@ function isOfSignature(error: unknown): boolean {
   return error instanceof errors.JWSSignatureVerificationFailed
 }
 
-// RFC 8725, section 3.11: what the issuer signs for other purposes, such as a logout, is no access token.
-// Many issuers do not name the type of RFC 9068 yet.
+// RFC 8725, section 3.11: a token that the issuer signs for another purpose, such as a logout, is no access
+// token. Many issuers do not send the type of RFC 9068 yet.
 const usualTypes = ['at+jwt', 'jwt', undefined]
 
-/** Whether a type is accepted where none is expected. */
+/** True if a type is accepted by default. */
 export function isUsualType(type: string): boolean {
   return usualTypes.includes(mediaType(type))
 }
 
 function checkType({ protectedHeader }: JWTVerifyResult, type: string | undefined): void {
   const types: readonly unknown[] = type === undefined ? usualTypes : [mediaType(type)]
-  const typ: unknown = protectedHeader.typ // jose has not looked at it
+  const typ: unknown = protectedHeader.typ // jose has not checked it
   if (!types.includes(typeof typ === 'string' ? mediaType(typ) : typ))
     throw new errors.JWTInvalid('unexpected "typ"')
 }
 
-/** A type without `application/`, which may be left out (RFC 7515, section 4.1.9). */
+/** Returns a type without `application/`, which senders may leave out (RFC 7515, section 4.1.9). */
 export function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, '')
 }
 
-// OpenID Connect Core 1.0, section 2. It is stored, logged and counted by, and PostgreSQL stores no NUL.
+// OpenID Connect Core 1.0, section 2. No control characters, because the subject is logged and stored.
 const subject = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
 function checkClaims(payload: JWTPayload): VerifiedClaims {
   const { sub, aud, exp, nbf, iat } = payload
   if (typeof sub !== 'string' || !subject.test(sub))
     throw new errors.JWTInvalid('"sub" must have 1 to 255 characters')
-  // RFC 7519, section 4.1.3. jose looks for one that is expected.
+  // RFC 7519, section 4.1.3. jose only looks for an expected audience.
   if (Array.isArray(aud) && !aud.every((each) => typeof each === 'string'))
     throw new errors.JWTInvalid('"aud" must be texts')
-  // Of 1e400, JSON makes infinity. jose has required numbers.
+  // jose has required numbers, but JSON.parse makes infinity of 1e400.
   for (const time of [exp, nbf, iat])
     if (time !== undefined && !Number.isFinite(time))
       throw new errors.JWTInvalid('a time is no finite number')
   return payload as VerifiedClaims // jose has required "exp"
 }
 
-// As deep as a body. What reads claims, such as a log, may do so by recursion.
+// As for bodies. Code that reads claims, such as the log, may be recursive.
 const depthMax = 100
 
 function frozen(claims: VerifiedClaims): VerifiedClaims {
@@ -167,16 +167,16 @@ function frozen(claims: VerifiedClaims): VerifiedClaims {
 
 const causeMax = 200
 
-// What is wrong is said in the words of RFC 6750, section 3.1. The cause says more, without the token and its
-// claims, which jose's errors have.
+// The description has the words of RFC 6750, section 3.1. The cause says more, but without the token and its
+// claims, which jose's errors contain.
 function refusalOf(error: unknown): unknown {
   if (error instanceof RequestError) return error
   const { message } = error as Error
-  // The key that the issuer has published under the token's name is not one for its algorithm.
+  // JWKSInvalid: the issuer's key with the token's name does not fit its algorithm.
   if (!(error instanceof errors.JOSEError) || error instanceof errors.JWKSInvalid) return unavailable(error)
   return new RequestError('invalid_credentials', descriptionOf(error), {
     status: 401,
-    cause: new Error(message.slice(0, causeMax)), // some of jose's name what was sent
+    cause: new Error(message.slice(0, causeMax)), // some of jose's messages contain parts of the token
   })
 }
 

@@ -7,7 +7,7 @@ import { type Config, readConfig } from '../config.js'
 import { explain, OperatorError } from '../lib/operator-error.js'
 import { Interrupted, listenForShutdown } from '../lib/shutdown.js'
 
-/** Wrong arguments: the usage is printed before the message. */
+/** An error in the arguments. The command prints its usage before the message. */
 export class UsageError extends OperatorError {
   override name = 'UsageError'
 }
@@ -23,7 +23,7 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
 }
 
 /**
- * Checks an option's name of somebody.
+ * Checks an option that names somebody.
  * @throws {UsageError} unless it has 1 to 255 characters, none of which would break a line
  */
 export function checkName(option: string, name: string): string {
@@ -44,7 +44,7 @@ export function readEnvironment({ env }: Pick<Surroundings, 'env'>): Config {
   return config
 }
 
-/** What a command has of its process. */
+/** The parts of its process that a command uses. */
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv
   readonly stdout: Stream
@@ -53,7 +53,7 @@ export interface Surroundings {
   readonly interruption: AbortSignal
 }
 
-/** A command: resolves with its exit code, by default 0. */
+/** A command. It resolves with its exit code; undefined means 0. */
 export type Command = (args: readonly string[], surroundings: Surroundings) => Promise<number | undefined>
 
 const cleanupTimeoutMs = 20_000
@@ -80,7 +80,7 @@ export async function runCommand(
     const { aborted, reason } = interruption
     return aborted && !(reason instanceof Interrupted) ? fail(reason) : (code ?? 0)
   } catch (error) {
-    return fail(error as Error) // what else is thrown has no message
+    return fail(error as Error) // nothing else is thrown
   }
 }
 
@@ -98,7 +98,7 @@ export async function runProcess(usage: string, command: Command): Promise<void>
 }
 
 function messageOf(error: Error, usage: string): string {
-  // The message last, where a terminal shows it.
+  // The message comes last, where a terminal shows it.
   if (isUsageError(error)) return `${usage}\n${error.message}\n`
   return `${explain(error)}\n`
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// Writes the plan of the contract, or of the contract that is named, into the build or the file that is
-// named, unless it is there. The build runs it; it is no command for operators, whose help would load more
-// than it needs.
+// Writes the plan of a contract, unless it is up to date: `compile.js [CONTRACT [PLAN]]`, by default the
+// project's own. The build runs it. It is no command for operators: their help would load more than it needs.
 
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -23,7 +22,7 @@ function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url')
 }
 
-// At once: a server may be reading it.
+// Replaces the file in one step, because a server may be reading it.
 async function replace(file: string, content: Uint8Array): Promise<void> {
   const written = `${file}.${process.pid}`
   await mkdir(path.dirname(file), { recursive: true })

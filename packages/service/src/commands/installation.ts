@@ -1,5 +1,5 @@
-// What the commands' help says of how they run: in a checkout by npm, which installs an embedded PostgreSQL;
-// in the image by their names, and without it.
+// How the help shows commands: in a checkout with npm, which installs an embedded PostgreSQL; in the image by
+// name, and without an embedded PostgreSQL.
 
 import { installed } from '../database/embedded/binaries.js'
 
@@ -8,10 +8,10 @@ const hasEmbedded = await installed().then(
   () => false,
 )
 
-/** Which database is used unless DATABASE_URL is set, in brackets. */
+/** The database that commands use without DATABASE_URL, in brackets. */
 export const defaultDatabase = hasEmbedded ? ' (by default the embedded database in DATA_DIR)' : ''
 
-/** A command with its arguments. */
+/** Returns a command with its arguments, as the user types it. */
 export function commandLine(name: string, args = ''): string {
   if (!hasEmbedded) return `${name} ${args}`.trim()
   return `npm run --silent ${name}${args && ` -- ${args}`}`

@@ -1,10 +1,10 @@
-// Who runs a command: the audit of what it changes.
+// The operator who runs a command, for the record of its changes.
 
 import os from 'node:os'
 import { checkName } from './command.js'
 
 /**
- * The operator that `--by` names, by default the user of the operating system.
+ * Returns the operator that `--by` names, by default the user of the operating system.
  * @throws {UsageError} when the name is empty, too long or not printable
  */
 export function readOperator(

@@ -1,4 +1,4 @@
-// API keys in PostgreSQL. A key is stored as its hash alone.
+// API keys in PostgreSQL. The table stores the hash of a key, never the key.
 
 import { batched } from './batch.js'
 import { begin } from './begin.js'
@@ -11,7 +11,7 @@ export interface ClientKey {
   readonly plan: string
   readonly perMinute: number | null
   readonly perDay: number | null
-  /** The scopes of the contract's security schemes that it has. */
+  /** The scopes of the contract's security schemes that the key grants. */
   readonly scopes: readonly string[]
   readonly expiresAt: Date | null
 }
@@ -34,11 +34,11 @@ export type NewApiKey = Omit<ApiKey, 'id' | 'createdAt' | 'revokedAt' | 'revoked
 /** When a key was revoked, and by whom. */
 export type Revocation = Pick<ApiKey, 'revokedBy'> & {
   readonly revokedAt: Date
-  /** Whether the key was valid until this call. */
+  /** True if this call revoked the key, false if an earlier one did. */
   readonly isFirst: boolean
 }
 
-// A row: timestamps are strings.
+// A row of the table, with timestamps as strings.
 type Stored<Key> = {
   readonly [Name in keyof Key]: Exclude<Key[Name], Date> | (Date extends Key[Name] ? string : never)
 }
@@ -49,7 +49,7 @@ function toDate(time: string | null): Date | null {
 
 /** Stores a key by its hash and returns its id. */
 export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<bigint> {
-  const scopes = writeArray(key.scopes) // as text: any connection can send it
+  const scopes = writeArray(key.scopes) // as text, which a connection without our array types can send, too
   const [row] = await sql<{ id: bigint }[]>`
     insert into api_keys (hash, name, plan, per_minute, per_day, scopes, expires_at, created_by)
     values (decode(${key.hash}, 'hex'), ${key.name}, ${key.plan},
@@ -58,7 +58,7 @@ export async function insertApiKey(sql: Sql, key: NewApiKey): Promise<bigint> {
   return (row as { id: bigint }).id // an insert without a conflict clause returns its row
 }
 
-/** Stores a key if the table is empty, safely under concurrent calls. Returns whether it did. */
+/** Stores a key if the table is empty, safely under concurrent calls. Returns true if it did. */
 export async function insertFirstApiKey(sql: RootSql, key: NewApiKey): Promise<boolean> {
   return begin(sql, async (transaction) => {
     await transaction`lock table api_keys in share row exclusive mode`
@@ -68,7 +68,7 @@ export async function insertFirstApiKey(sql: RootSql, key: NewApiKey): Promise<b
   })
 }
 
-/** All keys, in order of creation. */
+/** Returns all keys, in order of creation. */
 export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
   const rows = await sql<Stored<ApiKey>[]>`
     select id, name, plan, per_minute as "perMinute", per_day as "perDay", scopes,
@@ -84,7 +84,7 @@ export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
   }))
 }
 
-/** Revokes a key permanently; a second call changes nothing. Undefined: the key does not exist. */
+/** Revokes a key permanently. A second call changes nothing. Returns undefined if the key does not exist. */
 export async function revokeApiKey(sql: Sql, id: bigint, by: string): Promise<Revocation | undefined> {
   const revoked = await sql`
     update api_keys set revoked_at = now(), revoked_by = ${by} where id = ${id} and revoked_at is null
@@ -95,8 +95,8 @@ export async function revokeApiKey(sql: Sql, id: bigint, by: string): Promise<Re
 }
 
 /**
- * Finds a key by its hash, unless it is revoked. The caller checks the expiry, by its own clock. However many
- * keys are guessed, their look-ups share two statements in flight.
+ * Finds a key by its hash, unless it is revoked. The caller checks the expiry, by its own clock. Look-ups
+ * share at most two statements in flight, however many keys somebody guesses.
  */
 export const findClientKey = batched(findClientKeys)
 
@@ -115,7 +115,10 @@ async function findClientKeys(sql: Sql, hashes: readonly string[]): Promise<(Cli
   return hashes.map((hash) => found.get(hash))
 }
 
-/** Counts the valid keys of each plan, and separately those with quotas, with the lowest of them. */
+/**
+ * Counts the valid keys of each plan, and separately those that have quotas of their own, with the lowest
+ * quotas among them.
+ */
 export async function countPlans(
   sql: Sql,
 ): Promise<readonly (Pick<ClientKey, 'plan' | 'perMinute' | 'perDay'> & { readonly keys: number })[]> {

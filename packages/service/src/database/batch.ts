@@ -1,5 +1,5 @@
 // Batching: inputs that arrive at the same time share one statement or transaction. The round trip of a small
-// statement costs PostgreSQL and the driver more than its execution, and each write waits for the disk.
+// statement costs more than its execution, and without batches each write would wait for the disk by itself.
 
 import { checkCount, oncePerTick } from '../lib/shared-calls.js'
 import type { Sql } from './database.js'
@@ -9,8 +9,8 @@ import type { ConnectionSource, HeldConnection, Probe, Signal } from './driver/s
 import { isTimedOut, isUnavailable } from './unavailable.js'
 
 /**
- * Processes inputs in one statement or transaction: returns an output for each, in order, or rejects having
- * done nothing. `/readyz` runs it without inputs.
+ * Processes inputs in one statement or transaction. Returns an output for each input, in order; if it
+ * rejects, nothing has changed. `/readyz` runs it without inputs.
  */
 export type Batch<Target, Input, Output> = (
   target: Target,
@@ -18,26 +18,26 @@ export type Batch<Target, Input, Output> = (
 ) => Promise<readonly Output[]>
 
 export interface BatchLimits {
-  /** Inputs in a batch, unless the queue divided by `inFlightMax` is more. */
+  /** Inputs in a batch. A long queue is divided by `inFlightMax` into larger ones. */
   readonly inputs: number
   /** Batches in flight. */
   readonly inFlightMax: number
 }
 
 /**
- * While two batches are in flight, inputs queue for the next: batches grow with the load. An iteration of the
- * event loop may make several: PostgreSQL runs the first while the process prepares the others.
+ * While two batches are in flight, inputs queue for the next, so batches grow with the load. One iteration of
+ * the event loop may send several batches: PostgreSQL runs the first while the process prepares the others.
  */
 export const defaultLimits: BatchLimits = { inputs: 32, inFlightMax: 2 }
 
-/** Thrown for another statement of a request that shares a transaction (`only`). */
+/** Throws for a second statement of a request that shares a transaction (`only`). */
 export function refuseMore(): never {
   throw new Error('who shares a transaction may run one batched statement, and nothing else')
 }
 
 type Add<Input, Output> = (input: Input, signal: Signal | undefined) => Promise<Output>
 
-/** Returns a function for one input, which batches simultaneous calls on a pool or a transaction. */
+/** Returns a function for one input. Its simultaneous calls on one pool or transaction share a batch. */
 export function batched<Input, Output>(
   run: Batch<Sql, Input, Output>,
   limits = defaultLimits,
@@ -60,8 +60,8 @@ export function batched<Input, Output>(
   }
 }
 
-// A transaction runs its statements one after the other: inputs that arrive together are one batch, which is
-// sent at once, in the write of BEGIN.
+// A transaction needs no queue: inputs that arrive together form one batch, sent at once in the write of
+// BEGIN.
 function adderTo<Input, Output>(
   sql: Sql,
   run: Batch<Sql, Input, Output>,
@@ -81,13 +81,13 @@ interface Caller<Input, Output> {
   reject(error: unknown): void
 }
 
-// How long a small batch waits for larger ones in flight, which may be blocked.
+// How long a small batch waits for larger ones in flight. They may be blocked.
 const patienceMs = 10
 
 /**
- * A queue of inputs, sent in batches: a full one at once, a smaller one after the event loop's iteration. One
- * that is smaller than those in flight waits until it is not, or they are done: few large batches cost less
- * than many small ones, a twentieth of a get.
+ * A queue of inputs, sent in batches: a full batch at once, a smaller one after the iteration of the event
+ * loop. A batch smaller than those in flight waits until it has grown or they finish: few large batches cost
+ * less than many small ones (5 % of the CPU of a get).
  */
 export class BatchQueue<Input, Output> {
   readonly #waiting: Caller<Input, Output>[] = []
@@ -103,7 +103,9 @@ export class BatchQueue<Input, Output> {
     readonly limits = defaultLimits,
   ) {}
 
-  /** Returns the output for an input; STATEMENT_ABANDONED if `signal` aborts before it is sent. */
+  /**
+   * Returns the output for an input. Rejects with STATEMENT_ABANDONED if `signal` aborts before it is sent.
+   */
   add(input: Input, signal: Signal | undefined): Promise<Output> {
     return new Promise((resolve, reject) => {
       const caller = { input, signal, resolve, reject }
@@ -140,7 +142,8 @@ export class BatchQueue<Input, Output> {
       }, patienceMs).unref()
   }
 
-  // Fills the batch once it has a connection: no input is sent whose caller has stopped waiting by then.
+  // Fills the batch once it has a connection, and leaves out inputs whose callers have stopped waiting by
+  // then.
   async #send(): Promise<void> {
     const batch: { callers?: readonly Caller<Input, Output>[] } = {}
     this.#inFlight++
@@ -151,8 +154,8 @@ export class BatchQueue<Input, Output> {
         rejectAll(this.#waiting.splice(0), error) // without a connection
       else if (batch.callers.length < 2 || isUnavailable(error)) rejectAll(batch.callers, error)
       else await this.#serveEach(batch.callers) // one input may be at fault
-      // The time of a statement counts from when it was asked for: those that waited for this batch have
-      // none.
+      // A statement's time counts from when its caller asked: inputs that waited for this batch have none
+      // left.
       if (this.pool.limitMs !== undefined && isTimedOut(error)) rejectAll(this.#waiting.splice(0), error)
     } finally {
       this.#inFlight--
@@ -174,7 +177,7 @@ export class BatchQueue<Input, Output> {
       return this.#runFor(held, callers)
     })
     callers.forEach(({ resolve }, i) => {
-      resolve(outputs[i] as Output) // one for each
+      resolve(outputs[i] as Output) // `checkCount` has made sure of it
     })
   }
 

@@ -4,9 +4,9 @@ import type { RootSql, RootTransaction } from './database.js'
 import { codeOf, isConnectionLost } from './unavailable.js'
 
 /**
- * Calls `run` in a transaction. A lost connection is the error of its statement: postgres.js 3.4.9 alone
- * would then write ROLLBACK to the socket that it no longer has, which nothing can catch. So it is not told
- * of the error, and the connection's end is that of the transaction.
+ * Calls `run` in a transaction. If the connection is lost, rejects with the error of the statement in flight.
+ * postgres.js 3.4.9 would then write ROLLBACK to a socket that it no longer has, and nothing could catch that
+ * error. So this function hides the error from it, and the end of the connection ends the transaction.
  */
 export async function begin<Result>(
   sql: RootSql,
@@ -26,8 +26,8 @@ export async function begin<Result>(
 }
 
 /**
- * Whether the connection is lost with this error of a statement, and its session with it: an error of Node or
- * of postgres.js, or one of PostgreSQL that is worse than ERROR.
+ * True if this error of a statement means that its connection, and so its session, is lost: an error of Node
+ * or of postgres.js, or one of PostgreSQL more severe than ERROR.
  */
 export function isLastOf(error: unknown): boolean {
   const { severity, query } = Object(error) as { severity?: unknown; query?: unknown }

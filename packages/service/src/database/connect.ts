@@ -28,17 +28,17 @@ import { codeOf, isLoginRefused, isTemporary, isTlsRefused } from './unavailable
 
 const commandConnectionsMax = 4
 const commandTimeoutMs = 5_000
-// They are rarely used after startup.
+// Short, because commands' connections are rarely used after startup.
 const commandIdleSeconds = 1
 const startRetryMs = 250
-// How often to try the standbys again while reads go to the primary.
+// How often to retry the standbys while reads go to the primary.
 const standbyRetryMs = 5_000
 
 /**
- * Connects to the database and migrates it, waiting up to `startTimeoutMs` for a server that is starting and
- * for locks that other sessions hold.
+ * Connects to the database and migrates it. Waits up to `startTimeoutMs` for a server that is starting and
+ * for locks of other sessions.
  * @param interruption aborts the startup, and leaves nothing running
- * @throws {Error} with what the operator can do, when the database cannot be used
+ * @throws {Error} if the database cannot be used; the message says what the operator can do
  */
 export async function connect(
   config: Config,
@@ -79,7 +79,7 @@ interface OpenParts {
   readonly reads: Reads | undefined
 }
 
-// Adds to `opened` how to close each thing that it opens, for when it fails or is given up.
+// Adds a function to `opened` for each thing that it opens, so that the caller can close it after a failure.
 async function open({ config, log, interruption, make, servers, reads }: OpenParts, opened: Close[]) {
   const deadline = performance.now() + config.startTimeoutMs
   await untilReachable(make, servers, deadline, log)
@@ -108,7 +108,7 @@ async function readUrl(text: string | undefined, variable: string, log: Logger) 
   return url
 }
 
-// The standbys, and as their fallback the primary's servers, with its login and TLS.
+// Reads use the standbys, and fall back to the primary's servers, with the primary's login and TLS.
 function readsFrom(
   { url, login, servers }: DatabaseUrl,
   primary: DatabaseUrl,
@@ -123,7 +123,8 @@ function readsFrom(
   }
 }
 
-// While reads go to the primary, moves the pool back once a standby connects. Returns how to stop.
+// While reads go to the primary, moves the pool back once a standby connects. Returns a function that stops
+// this.
 function followStandbys(reads: Reads, pool: Pool, log: Logger): Close {
   const timer = setInterval(retryStandbys, standbyRetryMs, reads, pool, log).unref()
   void pool.sql`select 1`.catch(() => {}) // connect now, so that an unavailable standby is logged at startup
@@ -163,8 +164,9 @@ async function untilReachable(make: Make, servers: Servers, deadline: number, lo
   }
 }
 
-// With a `Connection`: postgres.js alone would retry for ever a server that hangs up, as a load balancer
-// without a primary does. Assumes a pooler, which rejects session settings: the connection finds out.
+// Uses a `Connection`, because postgres.js would retry for ever a server that hangs up, as a load balancer
+// without a primary does. Sends no session settings, which a pooler rejects: this connection finds out
+// whether there is one.
 async function tryConnecting(make: Make, servers: Servers, log: Logger): Promise<void> {
   const makeOne: MakeOne = (hooks) => make({ ...commandOptions(log, true), ...hooks })
   const connection = await Connection.open(makeOne, servers, commandTimeoutMs, () => {})
@@ -197,7 +199,7 @@ function adviceOn(cause: unknown): string {
   return 'Start the server or correct DATABASE_URL. Without it the service runs an embedded PostgreSQL.'
 }
 
-// Names hosts and database, but never the password.
+// The message names hosts and database, but never the password.
 function unreachable(make: Make, servers: Servers, cause: unknown): Error {
   const options = servers.all.map((server) => make({ ...server }).options)
   const hosts = [...new Set(options.map(({ host, port }) => `${host[0]}:${port[0]}`))].join(', ')

@@ -1,17 +1,17 @@
-// Rows that a constraint refused, as errors of the contract.
+// Translates violations of constraints to errors of the contract.
 
 import { RequestError } from 'contract-engine'
 import { violationOf } from './unavailable.js'
 
-/** By the name of a constraint, the code of its violation, or the code and the message for the client. */
+/** By name of a constraint: the error code of its violation, or the code and the message for the client. */
 export type ConstraintCodes<Code extends string> = Readonly<
   Record<string, Code | readonly [code: Code, message: string]>
 >
 
 /**
- * Returns a function for `catch` behind a statement or a transaction, which throws a RequestError for a row
- * that one of these constraints refused. Other errors are thrown on: an unknown violation is a fault, a 500
- * whose log line names the constraint.
+ * Returns a function for the `catch` of a statement or a transaction. It throws a RequestError if one of
+ * these constraints refused a row, and rethrows other errors: the violation of an unknown constraint is a
+ * bug, and becomes a 500 whose log line names the constraint.
  */
 export function onConstraint<Code extends string>(codes: ConstraintCodes<Code>): (error: unknown) => never {
   return (cause) => {
@@ -23,7 +23,7 @@ export function onConstraint<Code extends string>(codes: ConstraintCodes<Code>):
   }
 }
 
-// By SQLSTATE. They name no column: what a client calls it is the contract's to say.
+// By SQLSTATE. The messages name no column, because clients know only the contract's names.
 const violations: Readonly<Record<string, string>> = {
   '23503': 'This refers to something that does not exist, or is still referred to.',
   '23505': 'There is one with this value already.',

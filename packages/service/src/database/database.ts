@@ -14,11 +14,11 @@ export interface Database {
   readonly sql: RootSql
   readonly pools: Pools
   readonly embedded: boolean
-  /** Whether a pooler (PgBouncer) is in front of the database: each transaction may have another session. */
+  /** True behind a pooler such as PgBouncer, where each transaction may get another session. */
   readonly isPooled: boolean
   /**
-   * Closes the connections when their statements have finished, or once `atOnce` is aborted, and stops the
-   * embedded server unless another process uses it.
+   * Closes the connections when their statements have finished, or as soon as `atOnce` is aborted. Then stops
+   * the embedded server, unless another process uses it.
    */
   close(atOnce?: AbortSignal): Promise<void>
 }

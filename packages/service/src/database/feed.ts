@@ -1,8 +1,8 @@
-// A feed: what is added to a table, for any number of readers, who miss nothing. Once a second an instance
-// reads what is new for all its readers, and behind a full page as soon as one of them has taken it; each
-// instance asks by itself, and a reader may go on at another one.
+// A feed: the rows added to a table, in one order, for any number of readers. No reader misses a row, also if
+// it goes on at another instance. Each instance asks the table once a second for all of its readers. After a
+// full page it asks again as soon as one reader has taken the page.
 //
-// By polls, not LISTEN: that takes a connection of its own, which a pooler has none of, and NOTIFY has all
+// It polls, because LISTEN needs a connection of its own, which a pooler cannot give, and NOTIFY makes all
 // commits wait for each other.
 
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
@@ -10,70 +10,72 @@ import { RequestError } from 'contract-engine'
 import type { Logger } from 'pino'
 import type { Pools, Sql } from './database.js'
 
-/** What a reader gets. Its id is its position in the feed. */
+/** An item that a reader gets. Its id is its position in the feed. */
 export interface Item<Data> {
   readonly id: string
   readonly data: Data
 }
 
-/** Where a reader begins, if nothing comes before it is cut: it goes on behind this id. */
+/** The first thing a reader gets: the position to go on from if the stream is cut before its first item. */
 export interface Beginning {
   readonly id: string
   readonly data?: undefined
 }
 
-/** Reads the items behind the one with this id, in order: up to `limit`, fewer if there are no more. */
+/**
+ * Reads up to `limit` items after the one with this id, in order. Fewer than `limit` means there are no more.
+ */
 export type Read<Data> = (sql: Sql, after: string, limit: number) => Promise<readonly Item<Data>[]>
 
 export interface FeedOptions {
   readonly everyMs?: number
   /**
-   * How many items are kept. A reader who is further behind reads pages of its own, so that a slow one takes
-   * no memory.
+   * How many items the feed keeps in memory. A reader that is further behind reads pages of its own, so a
+   * slow reader takes no memory.
    */
   readonly rememberedMax?: number
 }
 
-// Readers woken in one turn of the event loop: requests are served in between.
+// How many readers to wake in one turn of the event loop, so that requests are served in between.
 const perTurn = 16
 
-// Items of a page: of one for all readers, and of one that a reader has for itself, which each may hold.
+// Items of a page for all readers, and of a reader's own page, of which each reader may hold one.
 const pageMax = 1_000
 const ownPageMax = 100
 
-/** An item that is kept, with its position as numbers. */
+/** An item that the feed keeps, with its position as numbers. */
 interface Kept<Data> {
   readonly item: Item<Data>
   readonly position: Position
 }
 
-/** What PostgreSQL says of transactions, and when it was asked. */
+/** The ids of PostgreSQL's transactions, and when they were read. */
 interface Snapshot {
-  /** All before this one are over. */
+  /** All transactions before this one are over. */
   readonly first: bigint
-  /** That of the next one to begin. */
+  /** The next transaction to begin gets this id. */
   readonly next: bigint
   readonly at: number
 }
 
-/** A feed of one table, which reads nothing without readers. */
+/** A feed of one table. Without readers it reads nothing. */
 export class Feed<Data> {
   readonly #readers = new Set<Reader>()
   readonly #everyMs: number
   readonly #rememberedMax: number
   #begun: Promise<void> | undefined
   #recent: Kept<Data>[] = []
-  /** The position before them. */
+  /** The position before the first item of `#recent`. */
   #floor = ''
   #isFailing = false
   #isClosed = false
   /** Ends the wait for the next page. */
   #wait = new AbortController()
-  /** Whether the last page was full. */
+  /** True if the last page was full. */
   #hasMore = false
-  /** When the feed was known to have all that was added before; undefined while nobody reads. */
+  /** The feed has everything that was added before this time. Undefined while it has no readers. */
   #completeAt: number | undefined
-  /** What has to be over for the feed to have all that was added before it was taken. */
+  /** Once its transactions are over, the feed has everything that was added before this snapshot. */
   #pending: Snapshot | undefined
 
   constructor(
@@ -86,18 +88,19 @@ export class Feed<Data> {
   }
 
   /**
-   * How long ago it is that something could be added which has not been read yet, at most: a second or two,
-   * unless the database is away, a long transaction holds up what others have added, or readers are slow.
-   * Undefined while there are none.
+   * How far the feed lags, at most: everything added earlier than this has been read. Usually a second or
+   * two; more while the database is away, a long transaction holds up later ones, or readers are slow.
+   * Undefined while the feed has no readers.
    */
   get delayMs(): number | undefined {
     return this.#completeAt === undefined ? undefined : performance.now() - this.#completeAt
   }
 
   /**
-   * Where it begins, then the items behind the one with this id, or those to come, until `signal` is aborted.
-   * @param sql for a reader's own pages
-   * @param read the same for all readers: handlers know the table, and services do not
+   * Yields the position where it begins, then the items after `id`, or new ones without `id`, until `signal`
+   * is aborted.
+   * @param sql the tag for a reader's own pages
+   * @param read must be the same for all readers; handlers pass it, because services do not know the table
    */
   async *since(
     sql: Sql,
@@ -115,7 +118,7 @@ export class Feed<Data> {
       for (let hasBegun = false; !signal.aborted; hasBegun = true) {
         reader.looks()
         const items = this.#remembered(after) ?? (await read(sql, after, ownPageMax))
-        if (!hasBegun) yield { id: after } // once it has read: until then an outage is a response of its own
+        if (!hasBegun) yield { id: after } // after the first read: until then an outage is an error response
         yield* items
         after = items.at(-1)?.id ?? after
         if (items.length > 0 || signal.aborted) continue
@@ -128,7 +131,7 @@ export class Feed<Data> {
     }
   }
 
-  /** Reads no more. */
+  /** Ends the reading. */
   close(): void {
     this.#isClosed = true
     this.#wait.abort()
@@ -156,12 +159,12 @@ export class Feed<Data> {
     void this.#poll(read)
   }
 
-  // The wait is the next one's before readers are woken, who may end it.
+  // Renews the wait before it wakes readers, because a reader may end the next wait.
   async #poll(read: Read<Data>): Promise<void> {
     while (this.#readers.size > 0 && !this.#isClosed) {
       await delay(this.#everyMs, undefined, this.#wait).catch(() => {})
       const items = this.#isClosed ? [] : await this.#news(read)
-      if (this.#isClosed) break // meanwhile: its readers go on elsewhere
+      if (this.#isClosed) break // closed meanwhile: the readers go on at another instance
       this.#wait = new AbortController()
       this.#hasMore = items.length >= pageMax
       this.#remember(items)
@@ -172,7 +175,7 @@ export class Feed<Data> {
     this.#recent = []
   }
 
-  // An outage is told once, and its end.
+  // Logs the beginning and the end of an outage, each once.
   async #news(read: Read<Data>): Promise<readonly Item<Data>[]> {
     try {
       const before = await this.#snapshot()
@@ -196,7 +199,8 @@ export class Feed<Data> {
     return { first: BigInt(row?.first), next: BigInt(row?.next), at }
   }
 
-  // All that transactions before `first` have added has been read.
+  // Called after a page that was not full: everything that transactions before `first` have added has been
+  // read.
   #noteComplete(now: Snapshot): void {
     const { first, next, at } = now
     if (this.#pending !== undefined && first < this.#pending.next) return
@@ -218,18 +222,18 @@ export class Feed<Data> {
     }
   }
 
-  // Undefined where others may have been before them. Who is ahead has read at another instance: this one
-  // follows.
+  // Returns the kept items after a position, or undefined if the feed has forgotten some of them. A reader
+  // that is ahead of this feed has read at another instance, and waits until this one follows.
   #remembered(after: string): readonly Item<Data>[] | undefined {
     const from = positionOf(after)
     if (isBefore(from, positionOf(this.#floor))) return undefined
-    // Most are at the end.
+    // From the end, where most readers are.
     const last = this.#recent.findLastIndex(({ position }) => !isBefore(from, position))
     return this.#recent.slice(last + 1).map(({ item }) => item)
   }
 }
 
-/** Waits for what has come since it has looked last. */
+/** Sleeps until the feed has read something since this reader looked last. */
 class Reader {
   #isAwake = false
   #resolve = () => {}
@@ -251,7 +255,7 @@ class Reader {
   }
 }
 
-/** Where an item is: the transaction that added it, and its key. */
+/** The position of an item: the transaction that added it, and its key. */
 interface Position {
   readonly transaction: bigint
   readonly key: bigint
@@ -274,7 +278,7 @@ function isBefore(a: Position, b: Position): boolean {
   return a.transaction < b.transaction || (a.transaction === b.transaction && a.key < b.key)
 }
 
-/** A table, as `table` declares it. */
+/** The part of a declared table (`table`) that a feed needs. */
 interface Shown<Data> {
   readonly name: string
   shown(sql: Sql): ReturnType<Sql['unsafe']>
@@ -283,12 +287,12 @@ interface Shown<Data> {
 }
 
 /**
- * Returns what reads the rows of a table in the order in which their transactions began, up to the first in
- * progress, which may add some before others: a row may be committed after one with a higher key, and none is
- * missed.
- * @param transaction the column (`xid8`, by default `pg_current_xact_id()`) of the transaction that added a
- * row
- * @param key that of a unique bigint. An index on both is needed
+ * Returns a function that reads the rows of a table in the order in which their transactions began. It stops
+ * before the first transaction in progress, which may still add rows. So no row is missed, even if it is
+ * committed after a row with a higher key.
+ * @param transaction the column of the transaction that added a row: an `xid8` with the default
+ * `pg_current_xact_id()`
+ * @param key a column with a unique bigint. The two columns need an index
  */
 export function additionsTo<Data>(
   { name, shown, isThere, read }: Shown<Data>,

@@ -1,5 +1,5 @@
-// Files that a URL names, such as certificates that are renewed: read again whenever a connection opens, so
-// that a renewed certificate or password needs no restart.
+// Options of connections that come from files, such as certificates: read again whenever a connection opens.
+// Otherwise a renewed certificate or password would need a restart.
 
 import { readFileSync } from 'node:fs'
 import { OperatorError } from '../lib/operator-error.js'
@@ -13,7 +13,7 @@ export interface FromFiles {
   refresh(): void
 }
 
-/** Refreshes those of a connection's options that come from files. */
+/** Refreshes the options of a connection that come from files. */
 export function refreshAll(options: readonly unknown[]): void {
   for (const each of options) if (isFromFiles(each)) each.refresh()
 }
@@ -24,7 +24,7 @@ function isFromFiles(option: unknown): option is FromFiles {
 
 /**
  * Reads a file.
- * @param parameter the one that names the file, for the error
+ * @param parameter the parameter that names the file, for the error
  */
 export function readNamed(file: string, parameter: string): string {
   try {

@@ -1,6 +1,6 @@
-// Waits for locks of other sessions, for startup and commands. PostgreSQL queues later statements behind one
-// that waits for a lock, even those that the holder does not block. So a transaction waits briefly, gives up
-// all of its locks, and is tried again after a pause.
+// Waits for locks of other sessions, at startup and in commands. A statement that waits for a lock blocks all
+// later ones in PostgreSQL's queue, even those that the holder would not block: a migration behind a pg_dump
+// would stop all requests. So a transaction waits briefly, gives up all of its locks, and tries again later.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -10,11 +10,11 @@ import { begin, isLastOf } from './begin.js'
 import type { RootSql, RootTransaction, Sql } from './database.js'
 import { codeOf } from './unavailable.js'
 
-/** How long a transaction is tried while others hold the locks that it needs. */
+/** How long to retry a transaction while other sessions hold the locks that it needs. */
 export interface Patience {
   /** At least one attempt is made. */
   readonly timeoutMs?: number
-  /** Gets a warning that names the holders, and another when they change. */
+  /** Gets a warning with the holders, and another whenever they change. */
   readonly log?: Logger | undefined
   readonly interruption?: AbortSignal
 }
@@ -22,25 +22,25 @@ export interface Patience {
 interface Holder {
   readonly pid: number
   readonly application: string
-  /** Like `queryStart`, null if the role may not see it. */
+  /** Null, like `queryStart`, if the role may not see it. */
   readonly state: string | null
   readonly queryStart: string | null
   readonly mode: string
-  /** The table, or the type of another lock. */
+  /** The table, or for other locks their type. */
   readonly lock: string
 }
 
-// Requests that queue behind an attempt wait so long: less than half of their statement_timeout by default.
+// How long an attempt, and the requests behind it, wait: less than half of the default statement_timeout.
 const lockTimeoutMs = 200
 const pauseMs = 600
 const watchMs = lockTimeoutMs / 4
-// A statement whose process has ended is cancelled after so long.
+// How soon PostgreSQL cancels a statement whose client has ended.
 const clientCheckMs = 1_000
 const neverAborted = new AbortController().signal
 
 /**
- * Calls `run` in a transaction without a statement timeout, again while sessions hold locks that it needs. An
- * attempt that fails changes nothing.
+ * Calls `run` in a transaction without a statement timeout, and again while other sessions hold locks that it
+ * needs. A failed attempt changes nothing.
  * @throws {OperatorError} when the locks are not free in time, naming who holds them
  */
 export function beginPatiently<Result>(
@@ -52,9 +52,9 @@ export function beginPatiently<Result>(
 }
 
 /**
- * Calls `run` with a session that holds an advisory lock and has no statement timeout, for what must not be
- * in a transaction. If the process ends meanwhile, the session keeps the lock until its statement has ended.
- * `run` waits for other locks as long as it must: what builds an index concurrently blocks no request.
+ * Calls `run` with a session that holds an advisory lock and has no statement timeout, for statements that
+ * cannot run in a transaction. If the process ends meanwhile, the session keeps the lock until its statement
+ * has ended. `run` may wait for other locks without limit: building an index concurrently blocks no request.
  * @throws {OperatorError} when the advisory lock is not free in time, naming who holds it
  */
 export async function lockPatiently<Result>(
@@ -81,7 +81,7 @@ export async function lockPatiently<Result>(
   }
 }
 
-// Not called for a lost connection: as for `begin`, nothing could catch the error.
+// Only for a session that is not lost: nothing could catch the error, as in `begin`.
 async function giveBack(session: ReservedSql): Promise<void> {
   await session.unsafe(`${resetSession}; select pg_advisory_unlock_all()`)
   session.release()
@@ -127,7 +127,7 @@ async function patiently<Result>(
           cause: error,
         })
       report(holders)
-      // At random, so that instances that start together do not try together.
+      // Random, so that instances that start together do not retry together.
       await delay(pauseMs * (0.5 + Math.random()), undefined, { signal: interruption })
     }
   }
@@ -159,7 +159,7 @@ function reporter({ log }: Pick<Patience, 'log'>): (holders: readonly Holder[]) 
   }
 }
 
-// Ends a statement soon after its client. Returns the pid of the backend.
+// Makes PostgreSQL end a statement soon after its client has ended. Returns the pid of the backend.
 async function limitToClient(sql: Sql, isLocal: boolean): Promise<number> {
   // PostgreSQL 14 rejects the setting on other systems.
   const [row] = await sql<{ pid: number }[]>`
@@ -168,7 +168,7 @@ async function limitToClient(sql: Sql, isLocal: boolean): Promise<number> {
   return row?.pid ?? 0
 }
 
-// On another connection: PostgreSQL tells who blocks a statement only while it waits.
+// Uses another connection, because PostgreSQL tells who blocks a statement only while the statement waits.
 async function watch(
   sql: RootSql,
   pid: number,
@@ -182,7 +182,7 @@ async function watch(
   }
 }
 
-// Without the text of their statements, which may contain secrets.
+// Leaves out the text of the holders' statements, which may contain secrets.
 function findHolders(sql: Sql, pid: number): Promise<Holder[]> {
   return sql<Holder[]>`
     select holder.pid,
@@ -210,7 +210,7 @@ function holderText({ pid, application, state, queryStart, mode, lock }: Holder)
   return `process ${pid} (${application}${activity}) holds ${mode} on ${lock}`
 }
 
-// lock_not_available, or deadlock_detected if deadlock_timeout is shorter.
+// lock_not_available, or deadlock_detected if deadlock_timeout is shorter than lock_timeout.
 function isBlocked(error: unknown): boolean {
   return ['55P03', '40P01'].includes(codeOf(error))
 }

@@ -1,5 +1,5 @@
-// Applies migrations, numbered SQL files: those that follow each other in one transaction, by one instance at
-// a time, which holds an advisory lock.
+// Applies migrations, which are numbered SQL files. Successive migrations share one transaction. An advisory
+// lock lets one instance at a time apply them.
 
 import { OperatorError } from '../lib/operator-error.js'
 import type { RootSql, Sql } from './database.js'
@@ -10,15 +10,15 @@ import { type Migration, readMigrations, runAlone, runStatements } from './migra
 export const migrationLockId = 7_253_009_114
 
 export interface MigrateOptions extends Patience {
-  /** Whether a pooler is in front of the database. */
+  /** True if a pooler is in front of the database. */
   readonly isPooled?: boolean
 }
 
 /**
- * Applies the folders' migrations that the database lacks, in order of name. Migrations of a newer version in
- * the database are ignored: an older instance may start while a newer one runs.
+ * Applies the folders' migrations that the database lacks, in order of name. Ignores a newer version's
+ * migrations in the database: an older instance may start while a newer one runs.
  * @returns the names of the migrations applied
- * @throws {OperatorError} when a file was edited after it was applied, or others hold the locks for too long
+ * @throws {OperatorError} if a file was edited after it was applied, or others hold the locks for too long
  */
 export async function migrate(
   sql: RootSql,
@@ -26,20 +26,20 @@ export async function migrate(
   options: MigrateOptions = {},
 ): Promise<string[]> {
   const migrations = await readMigrations(folders)
-  // With nothing to apply, neither the lock nor the owner's privileges are needed.
+  // If nothing is missing, the service needs neither the lock nor the owner's privileges.
   const missing = await beginPatiently(sql, options, (transaction) => missingOf(migrations, transaction))
   const applied: string[] = []
   for (const step of stepsOf(missing)) applied.push(...(await applyStep(sql, step, options)))
   return applied
 }
 
-/** Whether all of these migrations are applied. */
+/** True if all of these migrations are applied. */
 export async function isMigrated(sql: Sql, names: readonly string[]): Promise<boolean> {
   const applied = await appliedMigrations(sql)
   return names.every((name) => applied.has(name))
 }
 
-// What is applied at once: a migration without a transaction is so alone.
+// Groups the migrations that share a transaction. A migration that cannot run in one is a step of its own.
 function stepsOf(migrations: readonly Migration[]): Migration[][] {
   const steps: Migration[][] = []
   for (const each of migrations) {

@@ -13,18 +13,18 @@ export interface Migration {
   readonly text: string
   /** SHA-256 of the text in hex. */
   readonly checksum: string
-  /** Whether it runs in a transaction. It does not if its first line says `-- no-transaction`. */
+  /** False if the first line says `-- no-transaction`. */
   readonly isTransactional: boolean
 }
 
-/** The names of the migrations in folders and their subfolders, in the order in which they apply. */
+/** Returns the names of the migrations in folders and their subfolders, in the order in which they apply. */
 export async function migrationNames(folders: readonly string[]): Promise<string[]> {
   return (await migrationFiles(folders)).map((file) => path.basename(file))
 }
 
 /**
- * The migrations in folders and their subfolders, in the order in which they apply.
- * @throws {OperatorError} if a `.sql` file has no number, by which it would apply
+ * Reads the migrations in folders and their subfolders, in the order in which they apply.
+ * @throws {OperatorError} if the name of a `.sql` file lacks the number that orders it
  */
 export async function readMigrations(folders: readonly string[]): Promise<Migration[]> {
   const files = await migrationFiles(folders)
@@ -57,15 +57,15 @@ function migrationOf(name: string, text: string): Migration {
   return { name, text, checksum, isTransactional: !/^--\s*no[- ]transaction\b/i.test(text) }
 }
 
-/** Runs the statements of a migration. An error names its file, its line and, if it is known, its column. */
+/** Runs the statements of a migration. An error names the file, the line and, if known, the column. */
 export async function runStatements(sql: Sql, migration: Migration): Promise<void> {
   for (const statement of statementsOf(migration.text)) await run(sql, migration, statement)
 }
 
 /**
- * Runs a migration whose statement must not be in a transaction. It may run again after an attempt of which
- * nobody knows whether it was completed.
- * @throws {OperatorError} if it is not one statement, or cannot be repeated
+ * Runs a migration whose statement cannot run in a transaction. It may run twice, because nobody knows
+ * whether an interrupted attempt was completed.
+ * @throws {OperatorError} if the file has several statements, or one that cannot be repeated
  */
 export async function runAlone(session: Sql, migration: Migration): Promise<void> {
   const [statement, ...others] = statementsOf(migration.text)
@@ -85,7 +85,8 @@ const build = new RegExp(
 )
 const unrepeatable = /^(?:create\s+(?:unique\s+)?|drop\s+)index\s+concurrently\s+(?!if\s)/i
 
-// A process may end between the statement and its record: an index that exists by then is no error.
+// The process may end after the statement and before its record, so the statement must accept an existing
+// index.
 function checkRepeatable(migration: Migration, { code, start }: Statement): void {
   if (!unrepeatable.test(code)) return
   const condition = /^drop/i.test(code) ? 'if exists' : 'if not exists'
@@ -94,8 +95,8 @@ function checkRepeatable(migration: Migration, { code, start }: Statement): void
   )
 }
 
-// An interrupted CREATE INDEX CONCURRENTLY leaves an index that is kept up to date, but never used, and that
-// `if not exists` takes for the index.
+// An interrupted CREATE INDEX CONCURRENTLY leaves an invalid index. PostgreSQL keeps it up to date and never
+// uses it, and `if not exists` takes it for the wanted index.
 async function dropUnfinishedIndex(session: Sql, { code }: Statement): Promise<void> {
   const [, name, table] = build.exec(code) ?? []
   if (name === undefined || table === undefined) return
@@ -118,7 +119,7 @@ async function run(sql: Sql, migration: Migration, statement: Statement): Promis
   })
 }
 
-// PostgreSQL counts characters, from 1; JavaScript, units of UTF-16.
+// PostgreSQL's position counts characters, from 1; JavaScript's index counts UTF-16 code units.
 function placeOfError(migration: Migration, { text, start }: Statement, error: PostgresError): string {
   if (error.position === undefined) return placeIn(migration, start)
   const before = [...text].slice(0, Number(error.position) - 1).join('')

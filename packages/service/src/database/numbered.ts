@@ -1,5 +1,5 @@
-// Rows that say which input of a statement for many they are the output of. Neither a server nor a driver is
-// believed to send them in an order: another caller's row would be a response that looks right.
+// Numbers the rows of a statement for many inputs, so that each row names its input. The service relies on no
+// order of the server or the driver: with a wrong order, a caller would get another caller's row.
 
 import { randomInt } from 'node:crypto'
 import { checkCount } from '../lib/shared-calls.js'
@@ -11,9 +11,11 @@ export interface Numbered {
 
 const numbersMax = 2 ** 31 - 1 // PostgreSQL's integer
 
-let next = randomInt(1, numbersMax) // a pooler may mix up the rows of several processes, too
+let next = randomInt(1, numbersMax) // random: a pooler may also mix up the rows of several processes
 
-/** The first of so many successive numbers, which no other statement of this process has at the time. */
+/**
+ * Reserves `count` successive numbers that no other current statement of this process has. Returns the first.
+ */
 export function takeNumbers(count: number): number {
   if (next + count > numbersMax) next = 1
   const first = next
@@ -22,10 +24,10 @@ export function takeNumbers(count: number): number {
 }
 
 /**
- * Returns rows that are the outputs of so many inputs, in their order.
- * @param first of the numbers of the inputs
- * @param step to the number of the next input: 0 in a statement that numbers all of them as one
- * @throws {Error} if one is missing, or is that of another input or another statement
+ * Returns the rows after checking that they are the outputs of `count` inputs, in their order.
+ * @param first the number of the first input
+ * @param step the distance between numbers: 0 in a statement that gives all inputs one number
+ * @throws {Error} if a row is missing, or belongs to another input or another statement
  */
 export function inOrder<Row extends Numbered>(
   first: number,

@@ -1,10 +1,10 @@
-// libpq's password file (PostgreSQL 18, section 32.16). Read again for each connection, so that a password
-// can be rotated without a restart.
+// Reads libpq's password file (PostgreSQL 18, section 32.16), again for each connection, so that operators
+// can rotate a password without a restart.
 
 import { type FromFiles, readNamed } from './from-files.js'
 import { isLoginRefused } from './unavailable.js'
 
-/** What a line of the file must match. */
+/** The connection that a line of the file must match. */
 export interface PasswordFor {
   readonly host: string
   readonly port: number
@@ -12,18 +12,20 @@ export interface PasswordFor {
   readonly user: string
 }
 
-/** A password as postgres.js takes it: called when the server asks for it. */
+/**
+ * A password in the form that postgres.js takes: it calls the function when the server asks for a password.
+ */
 export type FilePassword = (() => string) &
   FromFiles & {
-    /** Adds to the error of a connection that the file has no password, if the server asked for one. */
+    /** If the server asked for a password and the file has none, adds this to the error of the connection. */
     explain(error: Error): void
   }
 
 /**
- * The password of the first line of a file that matches, read before each connection. Without one it is
- * empty, as in libpq: whether the server asks for it is not known yet.
- * @param parameter the one that names the file, for errors
- * @param prepare makes of the password what is sent
+ * Returns the password of the first matching line, read before each connection. It is empty if no line
+ * matches, as in libpq, because the server may not ask for one.
+ * @param parameter the parameter that names the file, for errors
+ * @param prepare converts the password to the form that is sent
  */
 export function passwordFrom(
   file: string,
@@ -67,7 +69,7 @@ function describe({ host, port, database, user }: PasswordFor): string {
   return [host, port, database, user].join(':')
 }
 
-// In a field, a backslash precedes a colon or a backslash.
+// Within a field, a backslash escapes a colon or a backslash.
 const field = String.raw`((?:\\.|[^:\\])*)`
 const line = new RegExp(`^(?!#)${`${field}:`.repeat(4)}${field}`)
 
@@ -82,7 +84,7 @@ function findPassword(text: string, { host, port, database, user }: PasswordFor)
   return undefined
 }
 
-// A unix socket's directory is `localhost`, too.
+// In the file, `localhost` also stands for a unix socket's directory.
 function isMeant(given: string | undefined, wanted: string): boolean {
   return given === wanted || (given === 'localhost' && wanted.startsWith('/'))
 }

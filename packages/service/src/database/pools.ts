@@ -1,5 +1,5 @@
-// The connection pools for requests, and the PostgreSQL settings of their sessions. Keys, reads and writes
-// have a pool each: in one, commits that wait would hold up reads, and both the look-up of keys.
+// The connection pools for requests, and the PostgreSQL settings of their sessions. With one pool, commits
+// that wait would hold up reads, and both would hold up look-ups of keys.
 
 import type { Logger } from 'pino'
 import type postgres from 'postgres'
@@ -11,26 +11,28 @@ import { valueTypes } from './driver/values.js'
 import { type ReadServers, Servers } from './servers.js'
 import { isLoginRefused } from './unavailable.js'
 
-// Statements in flight on a connection. Reads are pipelined up to the server's speed; a second connection
-// covers the first's pauses. Writes are not: none waits for another's commit, or for its wait for a lock.
+// Statements in flight on a connection. Pipelined reads keep the server busy; a second connection fills the
+// pauses of the first. Writes are not pipelined, so that none waits for another's commit or lock.
 const depths = { keys: 32, reads: 32, writes: 1 } as const
 const connectTimeoutSeconds = 3
 // Enough for any statement of a request on a machine that is not starved.
 const ampleMs = 2_000
-// For the network, on top of the statement timeout.
+// The share of the network, on top of the statement timeout.
 const networkMarginMs = 1_000
 const noAnswer = 'no answer'
-// Its commit waits for the disk and for synchronous standbys as writes do, but it changes nothing.
+// This statement changes nothing, but its commit waits for the disk and for synchronous standbys, as writes
+// do.
 const writeTrial = `select pg_logical_emit_message(true, '${projectName}', '')`
 
 /**
- * PostgreSQL's settings for the statements of requests, whatever its defaults. Each statement is planned
- * once per connection: planning a page takes as long as reading it. The generic plan must stay right
- * however the tables grow:
- * - enable_*: rows are found and ordered by the index that is meant, also in a table that was small when the
- *   plan was made; rows to delete are found by their place
- * - jit, max_parallel_workers_per_gather: a generic plan does not know how few rows a page has. Its estimated
- *   cost grows with the table; beyond a threshold each execution would compile code, far longer than it reads
+ * PostgreSQL's settings for the statements of requests, whatever the server's defaults. PostgreSQL plans each
+ * statement once per connection, because planning a page takes as long as reading it. The generic plan must
+ * stay right while the tables grow:
+ * - enable_*: find and order rows by the intended index, even if the table was small when the plan was made;
+ *   find rows to delete by their place
+ * - jit, max_parallel_workers_per_gather: a generic plan does not know how few rows a page has, so its
+ *   estimated cost grows with the table. Beyond a threshold, each execution would compile code for longer than
+ *   it reads
  */
 export const requestSettings = {
   plan_cache_mode: 'force_generic_plan',
@@ -45,8 +47,8 @@ export const requestSettings = {
  * PostgreSQL's settings for every session, whatever the defaults of its server, database or role:
  * - DateStyle, IntervalStyle, TimeZone, bytea_output, extra_float_digits: the texts that columns read
  * - default_transaction_isolation: a second request with an Idempotency-Key must see the first's commit
- * - idle_session_timeout: closing an idle session would fail a statement that was just sent
- * - lock_timeout: statement_timeout limits the wait for a lock
+ * - idle_session_timeout: if PostgreSQL closed an idle session, a statement just sent on it would fail
+ * - lock_timeout: not needed, because statement_timeout limits the wait for a lock
  * - row_security: a policy on a table must be an error, not a silent filter of its rows
  */
 export const sessionSettings = {
@@ -60,14 +62,17 @@ export const sessionSettings = {
   lock_timeout: '0',
   row_security: 'off',
 } as const
-/** The same for PostgreSQL 17 and newer: it closes the connection of a longer transaction. */
+/**
+ * As `sessionSettings`, for PostgreSQL 17 and newer, where this timeout closes the connection of a
+ * transaction.
+ */
 export const newerSetting = { transaction_timeout: '0' } as const
-/** For the statements in flight when the pools close. */
+/** How long statements in flight may take when the pools close. */
 export const closeTimeoutSeconds = 5
 
 /**
- * The statement_timeout of requests: half of the time for a response, but a fifth if that is ample. A last
- * statement is sent so long before the deadline: no 503 is sent for a write that commits later.
+ * Returns the statement_timeout of requests: half of the time for a response, or a fifth if that is ample. A
+ * request sends its last statement this long before its deadline, so no write commits after its 503.
  */
 export function statementTimeoutMs(handlerTimeoutMs: number): number {
   return Math.floor(Math.max(Math.min(ampleMs, handlerTimeoutMs / 2), handlerTimeoutMs / 5))
@@ -76,7 +81,7 @@ export function statementTimeoutMs(handlerTimeoutMs: number): number {
 /** Makes a postgres.js for the database with these options. */
 export type Make = (options: postgres.Options<{ bigint: postgres.PostgresType<bigint> }>) => RootSql
 
-/** Where requests read, if not from the primary. */
+/** The servers for reads, if reads do not go to the primary. */
 export interface Reads {
   readonly make: Make
   readonly servers: ReadServers
@@ -84,7 +89,7 @@ export interface Reads {
 
 /**
  * Creates the pools for requests. They connect on their first statements.
- * @param connections of all pools together; at least three
+ * @param connections the number for all pools together, at least three
  */
 export function createPools(
   make: Make,
@@ -113,7 +118,7 @@ function poolMaker(log: Logger, timeoutMs: number, connections: number, pools: (
   const readTimeoutMs = timeoutMs + networkMarginMs
   const sizes = sizesOf(connections)
   const shortage = new Shortage(pools, log)
-  // If one connection is lost, the others likely are, too: no request should have to find out for each.
+  // If one connection is lost, the others likely are, too. Requests should not have to find out one by one.
   const retireAll = () => retire(pools())
   return (name: keyof Pools, { make, servers }: { make: Make; servers: Servers }) => {
     // PgBouncer before 1.21 may switch sessions between pipelined statements.
@@ -146,8 +151,8 @@ function logStall(log: Logger, pool: keyof Pools, isStalled: boolean): void {
 }
 
 // While PostgreSQL refuses connections (max_connections, a role's connection limit), each pool keeps those
-// that it has, and one that has none gets one of the largest. The log says once that there are fewer, and
-// once that there are more than at any refusal.
+// that it has; a pool without any gets one from the largest pool. The log says once that connections are
+// refused, and once that the pools have more than at any refusal.
 class Shortage {
   #fewest = Number.POSITIVE_INFINITY
 
@@ -156,7 +161,7 @@ class Shortage {
     readonly log: Logger,
   ) {}
 
-  /** Returns whether the pool should retry at once, because it has no connection and one may become free. */
+  /** Returns true if the pool should retry at once: it has no connection, and one may become free. */
   refused(pool: Pool, error: unknown): boolean {
     const connections = this.#open()
     if (this.#fewest === Number.POSITIVE_INFINITY)
@@ -178,9 +183,9 @@ class Shortage {
   }
 }
 
-// Makes the largest pool close a connection. If each has one at most, one behind `pool` closes its last:
-// without keys nothing is served, and reads are worth more than writes. Returns whether any pool does so, or
-// may.
+// Makes the largest pool close a connection. If no pool has more than one, a pool after `pool` in the order
+// keys, reads, writes closes its last: without keys the service serves nothing, and reads matter more than
+// writes. Returns true if a connection closes, or may close soon.
 function makeRoom(pool: Pool, pools: readonly Pool[]): boolean {
   const [largest] = [...pools].sort((a, b) => b.counts.active - a.counts.active)
   if (largest?.retireOne()) return true
@@ -227,14 +232,15 @@ export async function endPools(pools: Pools): Promise<void> {
 export function timeoutSettings(timeoutMs: number) {
   return {
     statement_timeout: timeoutMs,
-    // For a service that freezes within a transaction, which holds locks.
+    // Ends the transaction, and so the locks, of a service that freezes.
     idle_in_transaction_session_timeout: timeoutMs,
   }
 }
 
 /**
- * The postgres.js options of every connection. A pooler would lose session settings and prepared statements
- * between transactions: the role has the settings (`roles.ts`), and none is prepared.
+ * Returns the postgres.js options of every connection. A pooler would lose session settings and prepared
+ * statements between transactions, so behind one the role has the settings (`roles.ts`), and no statement is
+ * prepared.
  */
 export function connectionOptions(log: Logger, isPooled: boolean, ...settings: readonly object[]) {
   return {
@@ -242,12 +248,13 @@ export function connectionOptions(log: Logger, isPooled: boolean, ...settings: r
     // Never close a connection for its age or idleness: a statement that was just sent on it would fail.
     max_lifetime: null,
     idle_timeout: 0,
-    // The defaults, which postgres.js would read from the environment: PGDEBUG puts values into errors.
+    // The defaults, written out because postgres.js reads them from the environment: PGDEBUG puts values into
+    // errors.
     debug: false,
     max_pipeline: 100,
     prepare: !isPooled,
     types: valueTypes,
-    fetch_types: false, // `valueTypes` has the built-in array types; this query would find custom ones
+    fetch_types: false, // the query would find custom array types; `valueTypes` has the built-in ones
     connection: Object.assign(
       { application_name: projectName },
       ...(isPooled ? [] : [sessionSettings, ...settings]),

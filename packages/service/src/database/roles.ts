@@ -1,6 +1,6 @@
-// The service's role may read and write rows, and change nothing else: no table, role or migration. So
-// whoever finds a hole in the service can drop no table. The role also has the session settings of requests,
-// because behind a pooler the service cannot set them itself.
+// The service's role. It may read and write rows, but change no table, role or migration, so an intruder
+// cannot drop a table. It also has the session settings of requests, because behind a pooler the service
+// cannot set them.
 
 import { OperatorError } from '../lib/operator-error.js'
 import { begin } from './begin.js'
@@ -15,18 +15,18 @@ import {
   timeoutSettings,
 } from './pools.js'
 
-// Beside the timeouts and the schema.
+// The settings of the role besides timeouts and schema.
 const settingsOfRole = { ...sessionSettings, ...newerSetting, ...requestSettings }
 
 export interface Login {
   readonly name: string
-  /** Empty or undefined: a certificate is enough, and the role keeps the password that it may have. */
+  /** If empty or undefined, a certificate suffices, and the role keeps any password that it has. */
   readonly password: string | undefined
 }
 
 /**
- * Creates the role or changes its password, grants it privileges on all tables, and sets its settings.
- * @throws {OperatorError} when other sessions hold the locks for too long
+ * Creates the role or changes its password, grants it privileges on all tables, and applies its settings.
+ * @throws {OperatorError} if other sessions hold the locks for too long
  */
 export async function prepareServiceRole(
   sql: RootSql,
@@ -73,10 +73,13 @@ async function set(
     select format('alter role %I in database %I set %I = %L',
       ${role}::text, current_database(), ${setting}::text, ${value}::text) as text
     from pg_settings where name = ${setting}`
-  if (statement !== undefined) await transaction.unsafe(statement.text) // else the server is too old
+  if (statement !== undefined) await transaction.unsafe(statement.text) // undefined: the server is too old
 }
 
-/** @throws {OperatorError} when a transaction fails, as through a pooler that pools by statement */
+/**
+ * Checks that transactions work.
+ * @throws {OperatorError} if one fails, as it does with a pooler that pools by statement
+ */
 export async function checkTransactions(sql: RootSql): Promise<void> {
   await begin(sql, (transaction) => transaction`select 1`).catch((cause: Error) => {
     throw new OperatorError(
@@ -88,8 +91,8 @@ Set the pooler to transaction or session pooling.`,
 }
 
 /**
- * Checks that a pooler's role has the settings that the service cannot set.
- * @throws {OperatorError} when one is missing
+ * Checks that the role has the settings that the service cannot set behind a pooler.
+ * @throws {OperatorError} if one is missing
  */
 export async function checkPooled(
   { sql, isPooled }: Pick<Database, 'sql' | 'isPooled'>,
@@ -109,7 +112,7 @@ export async function checkPooled(
   )
 }
 
-// The settings that are missing or wrong, with what they must be.
+// Returns the settings that are missing or wrong, with the values that they need.
 function missingOf(found: ReadonlyMap<string, string>, timeouts: Readonly<Record<string, number>>): string[] {
   const isWithin = (setting: number, ms: number) => setting >= 1 && setting <= ms
   return [

@@ -1,5 +1,5 @@
-// Sequences behind their rows: after a switch by logical replication, which does not copy them, each creation
-// would get an id that is taken, and fail, with `/readyz` at 200.
+// Finds sequences that are behind their rows. Logical replication does not copy sequences: after a switch to
+// a copy, each creation would get an id that is taken, and fail while `/readyz` responds 200.
 
 import { OperatorError } from '../lib/operator-error.js'
 import type { Sql } from './database.js'
@@ -20,8 +20,8 @@ interface Behind {
 
 /**
  * Compares the sequence of each `serial` and identity column of the service's schema with the last value in
- * its table. Reads one entry of an index for each; leaves out what the role may not read.
- * @throws {OperatorError} for those that are behind, with the statements that mend them
+ * its table. Reads one index entry for each column, and skips columns that the role may not read.
+ * @throws {OperatorError} if sequences are behind; the message has the statements that mend them
  */
 export async function checkSequences(sql: Sql): Promise<void> {
   const sources = await findSources(sql)
@@ -41,8 +41,9 @@ ${statements.join('\n')}`,
   )
 }
 
-// With names that are quoted where needed. A sequence that cycles meets its own values on purpose, and a
-// default that calculates with `nextval` has others. Only an index of the B-tree knows the last value.
+// Names are quoted where needed. Skips sequences that cycle, because they repeat values on purpose, defaults
+// that calculate with `nextval`, and columns without a B-tree index, which alone finds the last value
+// quickly.
 function findSources(sql: Sql): Promise<Source[]> {
   return sql<Source[]>`
     select distinct quote_ident(attname) as "column", seqincrement as increment,
@@ -72,8 +73,8 @@ function findSources(sql: Sql): Promise<Source[]> {
     order by 3, 1`
 }
 
-// One statement: its snapshot of the rows is older than what it reads of the sequences. So a row that another
-// instance inserts meanwhile is not seen, or its value is.
+// A single statement, because its snapshot of the rows is older than its reading of the sequence. If another
+// instance inserts a row meanwhile, the statement either misses the row or sees the sequence after it.
 function comparison(source: Source, number: number): string {
   const { sequence, increment } = source
   return `

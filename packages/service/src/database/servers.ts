@@ -1,5 +1,5 @@
-// The servers of a database. One, the primary, accepts writes; failover changes which: each connection asks,
-// so that no instance needs a restart.
+// The servers of a database. One server, the primary, accepts writes. A failover makes another one the
+// primary, so each new connection asks. Without this, a failover would need a restart of every instance.
 
 import type tls from 'node:tls'
 import postgres from 'postgres'
@@ -8,7 +8,7 @@ import { type FilePassword, passwordFrom } from './password-file.js'
 import { readTls } from './tls.js'
 import { codedError, reasonsOf } from './unavailable.js'
 
-/** The postgres.js options that differ between servers. Empty if `make`'s own name it. */
+/** The postgres.js options that differ between servers. Empty if the options of `make` name the server. */
 export interface PostgresServer {
   readonly host?: string
   readonly port?: number
@@ -22,40 +22,43 @@ export interface PostgresServer {
 export interface ServerState {
   readonly isStandby: boolean
   readonly isReadOnly: boolean
-  /** The backend that answered is not the one in PostgreSQL's startup message: a pooler is in between. */
+  /** True if another backend answered than PostgreSQL's startup message named: a pooler is in between. */
   readonly isPooled: boolean
-  /** How many of `Servers.migrations` the server has. */
+  /** The number of `Servers.migrations` that the server has. */
   readonly migrations: number
 }
 
-/** A change of the server in use, and why those tried before were not accepted, if any said so. */
+/** A change of the server in use, and why the servers tried before were not accepted, if known. */
 export interface ServerChange {
   readonly server: string
   readonly reason: string | undefined
 }
 
 export class Servers {
-  /** Called when a connection reaches another server than the last: connections to that are obsolete. */
+  /**
+   * Called when a connection reaches another server than the last one did, whose connections are now
+   * obsolete.
+   */
   onchange = (_change: ServerChange) => {}
   #first = 0
   #current: PostgresServer | undefined
   #isPooled: boolean | undefined
-  // Those since the last change, of servers that were not accepted since.
+  // The failures since the last change, without those of servers that were accepted later.
   readonly #failures = new Map<PostgresServer, Error>()
 
   constructor(
     readonly all: readonly PostgresServer[] = [{}],
     readonly target: PostgresTarget | 'any' = 'primary',
     isPooled?: boolean,
-    /** The migrations that a standby must have replayed. */
+    /** The migrations that an accepted server must have. */
     readonly migrations: readonly string[] = [],
   ) {
     this.#isPooled = isPooled
   }
 
   /**
-   * Selects a server's state and its backend's pid, and sets `newerSetting`: for good if there is no pooler,
-   * whose sessions others use, too. It has no parameters, so it takes one round trip.
+   * Selects a server's state and its backend's pid, and applies `newerSetting`: to the session, or behind a
+   * pooler, which shares sessions, to this statement alone. Without parameters it takes one round trip.
    */
   get stateStatement(): string {
     const names = this.migrations.map((name) => `'${name}'`).join()
@@ -71,13 +74,13 @@ export class Servers {
     return this.#current
   }
 
-  /** Whether a pooler is in front of the servers, by `prepare=false` or by the first connection. */
+  /** True if a pooler is in front of the servers, as `prepare=false` or the first connection says. */
   get isPooled(): boolean {
     return this.#isPooled === true
   }
 
   /**
-   * The same servers, for a connection that is only tried: it changes neither the current one nor the order.
+   * The same servers, for a trial connection: it changes neither the current server nor the order.
    */
   get aside(): Servers {
     const copy = new Servers(this.all, this.target, this.#isPooled, this.migrations)
@@ -95,19 +98,23 @@ export class Servers {
     if (server !== undefined) this.#first = this.all.indexOf(server)
   }
 
-  /** Puts the next server first, if this one is. */
+  /** Puts the next server first, if this one is first. */
   skip(server: PostgresServer | undefined): void {
     if (this.all[this.#first] === server) this.#first = (this.#first + 1) % this.all.length
   }
 
-  /** Notes why a server was not accepted, for the report of a change: another attempt may find the next. */
+  /**
+   * Notes why a server was not accepted, for the report of a change: a later attempt may reach another
+   * server.
+   */
   failed(server: PostgresServer, error: Error): void {
     this.#failures.set(server, error)
   }
 
   /**
    * Makes a server the current one if its state meets the target.
-   * @throws {Error} with SQLSTATE 25006 if it is read-only and must not be, 08004 if it now has a pooler
+   * @throws {Error} with SQLSTATE 25006 if the server is read-only and must not be, with 08004 if it now has
+   * a pooler
    */
   accept(server: PostgresServer, state: ServerState | undefined, { host, port }: Address): void {
     const address = `${host[0]}:${port[0]}`
@@ -128,7 +135,7 @@ export class Servers {
     if (state.migrations < this.migrations.length)
       throw new Error(`${address} lacks migrations that the primary has`)
     this.#isPooled ??= state.isPooled
-    // The pooler would lose the settings of its sessions.
+    // A pooler would lose the settings of the sessions.
     if (state.isPooled && !this.isPooled)
       throw codedError('08004', `${address} is now behind a connection pooler`)
   }
@@ -138,12 +145,15 @@ export class Servers {
   }
 }
 
-/** The servers for reads: the standbys and, while none of them is available, the primary's. */
+/** The servers for reads: the standbys, and the primary's servers while no standby is available. */
 export class ReadServers extends Servers {
   /** The standbys alone. */
   readonly standbys: Servers
 
-  /** @param isPooled whether any of them has a pooler: a connection's options are fixed before it opens */
+  /**
+   * @param isPooled true if any server has a pooler; the options of a connection must be known before it
+   * opens
+   */
   constructor(
     standbys: readonly PostgresServer[],
     primaries: readonly PostgresServer[],
@@ -154,12 +164,12 @@ export class ReadServers extends Servers {
     this.standbys = new Servers(standbys, 'any', isPooled, migrations)
   }
 
-  /** Whether no standby was available, so that reads go to the primary. */
+  /** True while reads go to the primary, because no standby was available. */
   get isFallback(): boolean {
     return this.current !== undefined && !this.standbys.all.includes(this.current)
   }
 
-  // A fallback at startup is a change, too.
+  // A fallback at startup counts as a change, too.
   protected override hasChanged(server: PostgresServer): boolean {
     const isFirst = this.current === undefined
     return isFirst ? !this.standbys.all.includes(server) : super.hasChanged(server)
@@ -178,8 +188,8 @@ export interface DatabaseUrl {
 }
 
 /**
- * Reads DATABASE_URL or another such variable. postgres.js completes it by libpq's variables (PGHOST).
- * @throws {OperatorError} when its sslmode is unknown or a file that it names cannot be used
+ * Reads DATABASE_URL or another such variable. postgres.js adds what libpq's variables (such as PGHOST) say.
+ * @throws {OperatorError} if its sslmode is unknown, or a file that it names cannot be used
  */
 export async function readDatabaseUrl(text: string, variable = 'DATABASE_URL'): Promise<DatabaseUrl> {
   const { username, password, database, passfile, parameters, hosts, target, ignored } = readPostgresUrl(text)
@@ -222,9 +232,9 @@ async function filePasswords(
   })
 }
 
-// SCRAM uses the password in the form of SASLprep (RFC 7677, section 1; RFC 4013), if it has one, which
-// postgres.js 3.4.9 leaves out. Other methods use it as it is, so that is tried next, if it is another.
-// Loaded for a password that may need it.
+// SCRAM uses the password in the form of SASLprep (RFC 7677, section 1; RFC 4013), if it has one; postgres.js
+// 3.4.9 does not convert it. Other methods use the password as it is, so the service tries that next, if the
+// two differ. The library is loaded only for a password that may need it.
 async function scramForm(given?: string): Promise<(password: string) => string> {
   const isAscii = (password: string) => /^[ -~]*$/.test(password)
   if (given !== undefined && isAscii(given)) return (password) => password

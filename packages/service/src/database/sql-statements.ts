@@ -1,5 +1,5 @@
-// Splits a file of SQL into its statements, so that an error can name a line: PostgreSQL tells the position
-// of an unknown name, but not of a row that violates a constraint, nor which statement failed.
+// Splits a file of SQL into its statements, so that each error can name a line. PostgreSQL gives the position
+// of an unknown name, but not which statement failed, for example at a row that violates a constraint.
 
 export interface Statement {
   /** Without the semicolon, and without comments before it. */
@@ -15,10 +15,10 @@ interface Token {
   readonly index: number
 }
 
-// An end that is missing is PostgreSQL's to report.
+// Does not check that strings and comments end: PostgreSQL reports that.
 const tokens = new RegExp(
   [
-    String.raw`--[^\n]*|/\*`, // a comment; one of the second kind may contain others
+    String.raw`--[^\n]*|/\*`, // a comment, or the begin of one that may contain others
     String.raw`[eE]'(?:[^'\\]|\\.|'')*'|'[^']*'`, // a string, with or without escapes
     String.raw`"[^"]*"|\$([\p{L}_][\p{L}\p{N}_]*)?\$.*?\$\1\$`, // a quoted name, a dollar-quoted string
     String.raw`[\p{L}_][\p{L}\p{N}_$]*|\s+|.`, // a name, space, anything else
@@ -26,7 +26,7 @@ const tokens = new RegExp(
   'gsu',
 )
 
-/** The statements of a file. One with a body of SQL (`begin atomic`) is not told from those behind it. */
+/** Returns the statements of a file. A body of SQL (`begin atomic`) takes in all statements after it. */
 export function statementsOf(file: string): Statement[] {
   const statements: Statement[] = []
   let current: Token[] = []
@@ -75,7 +75,10 @@ function endOfComment(file: string, start: number): number {
   return file.length
 }
 
-/** The line and column of a character, from 1. Columns count code points, as PostgreSQL's positions do. */
+/**
+ * Returns the line and column of a character, from 1. Columns count code points, as PostgreSQL's positions
+ * do.
+ */
 export function placeOf(file: string, index: number): { readonly line: number; readonly column: number } {
   const lines = file.slice(0, index).split('\n')
   return { line: lines.length, column: [...(lines.at(-1) ?? '')].length + 1 }

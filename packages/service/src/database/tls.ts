@@ -1,6 +1,6 @@
-// TLS to PostgreSQL by libpq's URL parameters (PostgreSQL 18, section 32.19). postgres.js 3.4.9 reads no
-// certificate files, verifies the host name under `verify-ca`, and compares an address's certificate with
-// `localhost`.
+// TLS to PostgreSQL by libpq's URL parameters (PostgreSQL 18, section 32.19). Without this file, postgres.js
+// 3.4.9 would read no certificate files, verify the host name under `verify-ca`, and compare the certificate
+// of an address with `localhost`.
 
 import { X509Certificate } from 'node:crypto'
 import tls from 'node:tls'
@@ -18,10 +18,10 @@ const texts = {
 
 const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 
-/** The TLS options of postgres.js for a host; none where postgres.js reads `sslmode` in the URL itself. */
+/** The TLS options of postgres.js for a host. Empty where postgres.js itself reads `sslmode` in the URL. */
 export type TlsOf = (host: string) => { readonly ssl?: ServerTls | false }
 
-/** A file that a parameter of the URL names, as an option of Node's. */
+/** A file that a parameter of the URL names, for an option of Node's TLS. */
 interface NamedFile {
   readonly name: string
   readonly option: (typeof files)[keyof typeof files]
@@ -29,19 +29,19 @@ interface NamedFile {
 }
 
 /**
- * Reads `sslmode`, the `files` and the `texts`, and removes or changes those that postgres.js would misread.
- * The files are read now, to fail the startup, and before each connection: certificates are renewed, and a
- * list of revoked ones ends. As in libpq, a root certificate makes `require` verify the certificate's
- * authority.
+ * Reads `sslmode`, the `files` and the `texts`, and removes or changes parameters that postgres.js would
+ * misread. Reads the files now, so that the startup fails, and again before each connection, because
+ * certificates are renewed and revocation lists expire. As in libpq, `require` with a root certificate also
+ * verifies the authority of the server's certificate.
  * @param variable the environment variable with the URL, for errors
- * @throws {OperatorError} when the mode is unknown, a file cannot be read, or a value is not valid
+ * @throws {OperatorError} if the mode is unknown, a file cannot be read, or a value is invalid
  */
 export function readTls(parameters: URLSearchParams, variable: string): TlsOf {
   const authority = parameters.get('sslrootcert')
   const mode = parameters.get('sslmode') ?? (authority === 'system' ? 'verify-full' : 'require')
   if (!modes.includes(mode))
     throw new OperatorError(`${variable}: sslmode must be one of ${modes.join(', ')}, not ${mode}`)
-  // postgres.js requires TLS for `allow`, where libpq also connects without.
+  // For `allow`, postgres.js requires TLS; libpq also connects without.
   if (mode === 'allow') parameters.set('sslmode', 'prefer')
   const take = <Option extends string>(options: Readonly<Record<string, Option>>) =>
     Object.entries(options).flatMap(([name, option]) => {
@@ -52,7 +52,7 @@ export function readTls(parameters: URLSearchParams, variable: string): TlsOf {
   const [named, further] = [take(files), take(texts)]
   const isRequired = named.length > 0 || (further.length > 0 && parameters.get('sslmode') === 'require')
   const isForNode = mode !== 'disable' && (isRequired || mode.startsWith('verify-'))
-  // Without it postgres.js reads PGSSL from the environment.
+  // Without an explicit option, postgres.js reads PGSSL from the environment.
   if (!parameters.has('sslmode') && !parameters.has('ssl') && !isForNode) return () => ({ ssl: false })
   if (!isForNode) return () => ({})
   parameters.delete('sslmode')
@@ -63,7 +63,7 @@ export function readTls(parameters: URLSearchParams, variable: string): TlsOf {
 
 type Check = NonNullable<tls.ConnectionOptions['checkServerIdentity']>
 
-/** The TLS options of a server. postgres.js takes the fields when it connects. */
+/** The TLS options of a server. postgres.js reads the fields whenever it connects. */
 export class ServerTls implements tls.ConnectionOptions, FromFiles {
   declare secureContext: tls.SecureContext
   #contents: readonly string[] | undefined
@@ -88,17 +88,18 @@ export class ServerTls implements tls.ConnectionOptions, FromFiles {
     this.refresh()
   }
 
-  /** That of the last server whose certificate was accepted, if one was verified. */
+  /** The life of the last server certificate that was accepted, if certificates are verified. */
   get serverLife(): CertificateLife | undefined {
     return this.#server
   }
 
-  /** That of this side's own certificate, if it has one. */
+  /** The life of the service's own certificate, if it has one. */
   get clientLife(): CertificateLife | undefined {
     return this.#client
   }
 
-  // Called for a certificate of a known authority; for one that has ended it is not, and the last stays.
+  // Node calls the check only for a valid certificate of a known authority. For an expired one, the last life
+  // stays.
   #noting(check: Check): Check {
     return (host, certificate) => {
       this.#server = shortestLife(certificate)
@@ -118,7 +119,7 @@ export class ServerTls implements tls.ConnectionOptions, FromFiles {
   #contextOf(contents: readonly string[]): tls.SecureContext {
     const each = this.#files.map(({ option }, i) => ({ [option]: contents[i] }))
     try {
-      for (const { ca } of each) if (ca !== undefined) new X509Certificate(ca) // Node ignores what is none
+      for (const { ca } of each) if (ca !== undefined) new X509Certificate(ca) // throws; Node ignores it
       return tls.createSecureContext(Object.assign({}, this.#common, ...each))
     } catch (error) {
       const atFault = this.#files.filter((_, i) => !isUsable({ ...this.#common, ...each[i] }))
@@ -131,14 +132,14 @@ export class ServerTls implements tls.ConnectionOptions, FromFiles {
     return files.length === 0 ? '' : ` (${files.map(({ name, value }) => `${name} ${value}`).join(', ')})`
   }
 
-  /** Adds to the error of a connection the file that it is about, if there is one. */
+  /** Adds the file at fault, if there is one, to the error of a connection. */
   explain(error: Error): void {
     const about = faults.find(([code]) => code.test(codeOf(error)))?.[1]
     error.message += this.#namesOf(this.#files.filter(({ name }) => name === about))
   }
 }
 
-// The codes of Node (X509_V_ERR_…, TLS alerts of the server) and what they are about.
+// The codes of Node (X509_V_ERR_…, TLS alerts of the server), and the parameter whose file is at fault.
 const faults: readonly (readonly [code: RegExp, parameter: keyof typeof files])[] = [
   [/CRL/, 'sslcrl'],
   [/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_SIGNATURE_|INVALID_CA)/, 'sslrootcert'],

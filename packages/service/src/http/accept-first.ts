@@ -7,12 +7,15 @@ import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { afterReading } from '../lib/clock.js'
 
-/** Turns that only accept, before one that serves: a flood of connections must not keep requests waiting. */
+/**
+ * The most turns that only accept. Then one turn serves requests, so that a flood of connections cannot stop
+ * them.
+ */
 export const acceptTurnsMax = 128
 
 /**
- * Lets requests start once no connection waits to be accepted, or after `acceptTurnsMax` turns. Added after
- * the lifetimes, which notice when the client of a request that waits here has gone.
+ * Lets requests start once no connection waits to be accepted, or after `acceptTurnsMax` turns. Add it after
+ * the lifetimes, which notice if the client of a waiting request leaves.
  */
 export function acceptFirst(app: FastifyInstance): Arrivals {
   const arrivals = new Arrivals(app.server)
@@ -21,12 +24,13 @@ export function acceptFirst(app: FastifyInstance): Arrivals {
 }
 
 /**
- * Called at the end of a burst: of connections accepted in turns without a pause. No caller of it has waited
- * longer than from the first to the last of them, and a turn of the event loop. Node does not tell more.
+ * Called at the end of a burst of connections, accepted in turns without a pause. No caller in it has waited
+ * longer than `ms`, from the first to the last connection, plus one turn of the event loop. Node does not
+ * tell more.
  */
 export type OnBurst = (ms: number) => void
 
-/** The connections that arrive, one in a turn, and the requests that wait for them. */
+/** Arriving connections, one in each turn, and the requests that wait for them. */
 export class Arrivals {
   #isBurst = false
   #hasAccepted = false
@@ -38,7 +42,7 @@ export class Arrivals {
 
   constructor(server: Server) {
     server.on('connection', () => this.#accepted())
-    server.on('drop', () => this.#accepted()) // over CONNECTIONS_MAX: closed, but a turn like any other
+    server.on('drop', () => this.#accepted()) // a connection over CONNECTIONS_MAX also takes a turn
   }
 
   /** Adds a listener for the end of every burst. */
@@ -76,7 +80,7 @@ export class Arrivals {
     for (const listener of this.#onBurst) listener(this.#lastMs - this.#beganMs)
   }
 
-  // Each in a callback of its own, so that an error in one does not lose the others.
+  // Starts each request in a callback of its own, so that an error in one does not lose the others.
   #release(): void {
     for (const start of this.#waiting) afterReading(start)
     this.#waiting = []

@@ -28,11 +28,14 @@ declare module 'fastify' {
     admission: Admission
   }
   interface FastifyRequest {
-    /** Who sent the request, if its credential is valid. */
+    /** The caller, if its credential is valid. */
     client: Client | undefined
-    /** The callers of all schemes that the request meets, by their names. */
+    /** The callers of all schemes that the request meets, by name of the scheme. */
     callers: Readonly<Record<string, Client>> | undefined
-    /** `routeOptions`, which Fastify builds on each access. Undefined without a route, before admission. */
+    /**
+     * `routeOptions`, kept because Fastify builds them on each access. Undefined without a route, or before
+     * admission.
+     */
     matched: FastifyRequest['routeOptions'] | undefined
   }
 }
@@ -45,7 +48,7 @@ export interface Admitted {
 }
 
 export interface AdmissionParts {
-  /** The service's own first, whose requests are most. */
+  /** The service's own contract first, because it gets most requests. */
   readonly admitted: readonly Admitted[]
   readonly loadShedder: LoadShedder
 }
@@ -92,9 +95,9 @@ class Admission {
   }
 
   /**
-   * Sets `client`, `callers` and rate-limit headers. Throws or rejects over a limit, and if a check cannot
-   * tell now; then what is malformed or has no route. A 401 and a 403 are the operation's to throw. Most
-   * requests wait for nothing here, and get no promise.
+   * Sets `client`, `callers` and rate-limit headers. Throws or rejects, in this order: if a check of a
+   * credential fails with an outage, if the request is over a limit, if it is malformed, if it has no route.
+   * The operation itself throws 401 and 403. Most requests wait for nothing here, and get no promise.
    */
   admit(request: FastifyRequest, reply: FastifyReply, isMalformed: boolean): void | Promise<void> {
     const admitted = this.#admittedFor(request)
@@ -103,9 +106,9 @@ class Admission {
     this.#refuseFaulty(request, isMalformed)
   }
 
-  // By route, because a path can be encoded in several ways; by path if there is no route. Undefined for what
-  // is of no contract, and for one that was mounted without admission: it judges its callers itself, and
-  // nobody counts them.
+  // Goes by route, because a path can be encoded in several ways, or by path if there is no route. Returns
+  // undefined outside of all contracts, and for a contract that was mounted without admission: that one
+  // judges its callers itself, and nobody counts them.
   #admittedFor(request: FastifyRequest): Admitted | undefined {
     const { matched } = request
     if (matched?.url === undefined) return this.#admittedBelow(request)
@@ -117,7 +120,7 @@ class Admission {
     const { prefix } = this.own.contract
     const path = requestPath(request.originalUrl)
     const isOwn = path === prefix || path.startsWith(`${prefix}/`)
-    const below = contractBelow(request) // of several
+    const below = contractBelow(request) // undefined unless there are several contracts
     if (below === undefined) return isOwn ? this.own : undefined
     return below === this.own.contract ? this.own : this.#others.get(below)
   }
@@ -139,14 +142,14 @@ class Admission {
       return this.#refuseUnjudged(request, reply, rateLimiter, refusal)
     request.client = caller
     request.callers = callers
-    // What is refused for its credential does not do what is costly.
+    // A request that is refused for its credential does none of the costly work.
     const operation = request.matched?.config.operation
     const unauthorized = operation && refusal?.statusCode === 401 ? refusal : undefined
     const cost = refusal === undefined ? rateCost(operation) : 1
     return rateLimiter.count(request, reply, cost, unauthorized)
   }
 
-  // Nobody can tell who it is: it counts against no quota.
+  // Nobody knows the caller, so the request counts against no key. Guesses count against their address.
   async #refuseUnjudged(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -162,7 +165,7 @@ class Admission {
     if (request.matched === undefined) this.refuseUnknown(request)
   }
 
-  /** Sets the rate-limit headers for a request that was not counted, as this process remembers them. */
+  /** Sets the last known rate-limit headers on the response to a request that was not counted. */
   setLastHeaders(request: FastifyRequest, reply: FastifyReply): void {
     const admitted = this.#admittedFor(request)
     if (admitted === undefined || admitted.rateLimiter.hasHeaders(reply)) return

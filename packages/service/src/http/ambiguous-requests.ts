@@ -4,17 +4,17 @@ import type { IncomingMessage } from 'node:http'
 import { isAuthority } from 'contract-engine/lib/origin'
 import type { FastifyRequest } from 'fastify'
 
-/** Whether a request is ambiguous. If so, its response is the last of its connection. */
+/** Returns true if a request is ambiguous, and then makes its response the last of its connection. */
 export function closeIfAmbiguous({ raw, lifetime }: FastifyRequest): boolean {
   if (!isAmbiguous(raw)) return false
   lifetime?.makeLast()
   return true
 }
 
-// RFC 9112, sections 3.2 and 6.1: HTTP/1.1 requires exactly one Host, and it must be valid. A transfer coding
-// other than chunked, or any in HTTP/1.0, leaves the end of the body unknown. (The RFC suggests 501, but a
-// 5xx would count as the service's error.) Of two Authorization or Content-Type headers a proxy may take the
-// one that Node does not.
+// RFC 9112, sections 3.2 and 6.1: HTTP/1.1 requires exactly one valid Host. A transfer coding other than
+// chunked, or any in HTTP/1.0, leaves the end of the body unknown. (The RFC suggests 501, but a 5xx would
+// count as an error of the service.) If Authorization or Content-Type is sent twice, a proxy may take the
+// other one than Node.
 function isAmbiguous({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
   const seen = { host: 0, authorization: 0, 'content-type': 0 }
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -1,19 +1,19 @@
-// How much memory the bodies of all requests in flight may hold: BODIES_MAX_BYTES. By default it follows from
-// the contract, so that four of the largest bodies fit beside many small ones.
+// Limits the memory of all request bodies in flight: BODIES_MAX_BYTES. The default follows from the contract:
+// four of its largest bodies fit beside many small ones.
 
 import { BodyMemory, type Operation } from 'contract-engine'
 import type { Config } from '../config.js'
 import { OperatorError } from '../lib/operator-error.js'
 import { unavailable } from '../middleware/unavailable.js'
 
-/** The 503 of a body for which there is no room. */
+/** The 503 for a body that does not fit. */
 export const bodiesFull = unavailable(new Error('bodies in flight hold BODIES_MAX_BYTES'))
 
 const leastDefault = 67_108_864
 const largestTimes = 4
 
 /**
- * Creates what bounds the bodies in flight.
+ * Creates the limit of the bodies in flight.
  * @throws {OperatorError} if the largest body that the contract allows would never fit
  */
 export function createBodyMemory({ bodiesMaxBytes }: Config, operations: readonly Operation[]): BodyMemory {
@@ -28,7 +28,7 @@ export function createBodyMemory({ bodiesMaxBytes }: Config, operations: readonl
   )
 }
 
-// Of a body that does not stream.
+// Returns the size of the largest body of an operation that is read into memory. Uploads are not.
 function bufferedMax({ body, limits }: Operation): number {
   return body?.contents.some(({ upload }) => upload === undefined) ? limits.body : 0
 }

@@ -21,22 +21,22 @@ import { requestOn } from './pipelining.js'
 export function watchConnections(server: Server): ReadonlySet<Socket> {
   const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
-    // Node reads the address once, while the socket is connected. Without one the peer has reset the
-    // connection: its requests could be neither counted nor responded to.
+    // Node reads the address once, while the socket is connected. Without an address the peer has reset the
+    // connection, so the service could neither count its requests nor respond.
     if (socket.remoteAddress === undefined) socket.destroy()
     open.add(socket)
     socket.once('close', () => open.delete(socket))
     // Node calls this after the last response.
     socket.destroySoon = () => lingeringClose(socket)
   })
-  // Node's `close` would end idle connections at once, and with them requests that it has not read. Node 26
-  // also ends new connections, Node 20 not.
+  // Node's `close` would end idle connections at once, together with requests that it has not read yet. Node
+  // 26 also ends new connections; Node 20 does not.
   server.closeIdleConnections = () => {}
-  // A peer may close its half after the request (RFC 9112, section 9.6). Node would run the request and not
-  // respond. The option is missing from its types.
+  // A peer may close its half after the request (RFC 9112, section 9.6). By default, Node would run the
+  // request and not respond. The types lack the option.
   Object.assign(server, { httpAllowHalfOpen: true })
-  // RFC 9110, section 10.1.1: send 100 when the body is first read. A request that is refused before then
-  // gets the final response instead, and its client uploads nothing.
+  // RFC 9110, section 10.1.1: send 100 when the body is first read. A request refused before that gets the
+  // final response, and its client uploads nothing.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     request.once('resume', () => {
       if (!response.headersSent) response.writeContinue()
@@ -49,16 +49,16 @@ export function watchConnections(server: Server): ReadonlySet<Socket> {
 }
 
 /**
- * How many connections the kernel makes that are not accepted yet, if its own limit allows: with fewer (Node's
- * default: 511), callers in a burst would retry for seconds. Not `maxConnections`: those beyond it would wait
- * for a minute, connected as they see it, where they are closed at once and counted.
+ * How many connections the kernel may hold for the server to accept, within the kernel's own limit. With
+ * fewer (Node's default is 511), callers in a burst would retry for seconds. With `maxConnections`, callers
+ * beyond it would see a connection and wait for a minute; so they are closed at once, and counted.
  */
 export const backlog = 10_000
 
 /**
- * Resolves when all connections that the kernel has made are accepted. Those that are not when a server stops
- * listening are reset, and libuv accepts one in each turn of the event loop: a burst takes as many turns. No
- * more are waited for than `maxConnections`, beyond which they are refused: a flood does not keep it open.
+ * Resolves when the server has accepted all connections that the kernel holds: when a server stops listening,
+ * the kernel resets the others. libuv accepts one connection in each turn of the event loop, so a burst takes
+ * as many turns. Waits for at most `maxConnections`, so that a flood cannot keep the server open.
  */
 export async function acceptAll(server: Server): Promise<void> {
   let accepted = 0
@@ -67,7 +67,7 @@ export async function acceptAll(server: Server): Promise<void> {
   }
   server.on('connection', noteConnection)
   server.on('drop', noteConnection)
-  await nextTurn() // to its end, behind what this turn reads
+  await nextTurn() // behind everything that this turn reads
   for (let before = -1; accepted > before && accepted <= server.maxConnections; ) {
     before = accepted
     await nextTurn()
@@ -80,9 +80,9 @@ export async function acceptAll(server: Server): Promise<void> {
 export const beginMs = 100
 
 /**
- * Closes connections on which no request begins, until stopped: new ones, idle ones, and those that have sent
- * a part of a head. While it closes, Node checks no time limits: one byte on a connection would make a
- * shutdown take all of `SHUTDOWN_TIMEOUT_MS`.
+ * Until stopped, closes connections on which no request begins: new ones, idle ones, and those that have sent
+ * a part of a head. Node checks no time limits while a server closes, so one byte on a connection would make
+ * a shutdown take all of `SHUTDOWN_TIMEOUT_MS`.
  */
 export function closeWithoutRequest(open: ReadonlySet<Socket>): { stop(): void } {
   const withoutRequest = () =>
@@ -93,7 +93,7 @@ export function closeWithoutRequest(open: ReadonlySet<Socket>): { stop(): void }
     for (const socket of still) if (waiting.has(socket)) socket.destroy()
     waiting = still
   }
-  // In a busy process, bytes may have arrived and not been read yet.
+  // `afterReading`, because in a busy process bytes may have arrived that Node has not read yet.
   const timer = setInterval(() => afterReading(close), beginMs)
   return { stop: () => clearInterval(timer) }
 }

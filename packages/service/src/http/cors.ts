@@ -19,7 +19,10 @@ declare module 'fastify' {
   }
 }
 
-/** Responds to preflights before rate limits are counted, and decorates the server with `setCorsHeaders`. */
+/**
+ * Adds responses to preflights, which count against no rate limit, and decorates the server with
+ * `setCorsHeaders`.
+ */
 export function addCors(app: FastifyInstance, origins: readonly string[], all: readonly Operation[]): void {
   const responses = all.flatMap((operation) => [...operation.responses.values()])
   const exposedHeaders = list(responses.flatMap(({ headers }) => headers.map(({ name }) => name)))
@@ -48,7 +51,7 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
 }
 
-// Allows every header that the page names: the operation itself validates headers.
+// Allows every header that the page names, because the operation itself validates headers.
 function respondToPreflight(request: FastifyRequest, reply: FastifyReply, methods: string): void {
   const named = request.headers['access-control-request-headers']
   setCommonHeaders(request, reply)

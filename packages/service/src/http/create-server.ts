@@ -13,15 +13,15 @@ import { createRequestId, createRequestLogger, RequestLog } from './request-log.
 import { toOriginForm } from './request-target.js'
 import { Response } from './response-heads.js'
 
-// A peer that sends its headers more slowly wastes a connection.
+// The time for the head of a request: a slower peer wastes a connection.
 const headersTimeoutMs = 10_000
 // How often Node checks for requests that have timed out.
 const timeoutCheckMs = 1_000
 
 export interface ServerParts {
-  /** The service's own, or the first of several. */
+  /** The service's own contract, or the first of several. */
   readonly contract: Contract
-  /** Of all contracts. */
+  /** The operations of all contracts. */
   readonly operations: readonly Operation[]
   readonly errorBody: ErrorBodyOf | undefined
 }
@@ -60,7 +60,7 @@ export function createServer(
   return app
 }
 
-// What Fastify has no option for.
+// Sets the options of Node that Fastify does not have.
 function configure(server: Server, { connectionsMax }: Config): void {
   server.maxConnections = connectionsMax
   server.maxHeadersCount = 0 // unlimited: maxHeaderSize is the limit; Node would drop headers beyond a count
@@ -75,9 +75,9 @@ function limitsOf(
   const longestMs = operations.map((each) => each.limits.timeoutMs ?? 0)
   return {
     bodyLimit: limits.body,
-    requestTimeout: 0, // of the Lifetime
+    requestTimeout: 0, // see `Lifetime`
     keepAliveTimeout: keepAliveTimeoutMs,
-    // For a socket without a byte in either direction: a peer that does not read must not keep it forever.
+    // Ends a socket without a byte in either direction: a peer that does not read must not keep it forever.
     connectionTimeout: requestTimeoutMs + Math.max(handlerTimeoutMs, ...longestMs),
     http: {
       highWaterMark: bufferBytes,

@@ -10,7 +10,7 @@ import { bodiesFull } from './body-memory.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why a request was refused without an error of the service, for its log line. */
+    /** For the log line: why a request was refused, if not by an error of the service. */
     reason: string | undefined
   }
 }
@@ -26,7 +26,7 @@ export function createServiceErrorHandler(
   const respond = errorHandler(contract, { errorBody, isLogged: ({ reason }) => reason === undefined })
   return (error, request, reply) => {
     if (reply.sent) return // timed out: the client has its 503
-    // The peer has gone, so its statements were abandoned, and what its handler waited for was aborted.
+    // If the peer has gone, this error is only that of its abandoned statements or of its aborted signal.
     if (request.raw.socket.destroyed && (isUnavailable(error) || request.lifetime?.hasSignal)) return
     request.server.admission.setLastHeaders(request, reply)
     if (error === overload || error === tooManyStreams || error === bodiesFull) request.reason = 'overload'
@@ -35,11 +35,11 @@ export function createServiceErrorHandler(
   }
 }
 
-// Someone has to make room: until then, a client would send its file in vain.
+// Long, because an operator must make room first: until then, a client would send its file in vain.
 const fullDiskSeconds = 600
 
-// What a handler hands on to the database that has no name of its own in the request, such as a part of a
-// text.
+// Translates an error of a handler. An UnstorableText without a field comes from a value that has no name in
+// the request, such as a part of a text.
 function refusal(error: unknown, request: FastifyRequest): unknown {
   if (error instanceof UnstorableText) return unstorable(error)
   if (error instanceof StorageError && error.isFull) return unavailable(error, fullDiskSeconds)
@@ -51,12 +51,13 @@ function unstorable(cause: UnstorableText): RequestError {
   return new RequestError('invalid_request', message, { cause })
 }
 
-// What its check tells the log, not the caller: why a token was refused, say.
+// True for a 401 whose check tells the log more than the caller, such as why a token was refused.
 function isUnauthorized(error: unknown): error is RequestError & { readonly options: { cause: Error } } {
   return error instanceof RequestError && error.statusCode === 401 && error.options.cause instanceof Error
 }
 
-// A safe operation gets connections that only read, so that its handler fails in development as on a standby.
+// Returns the error of a GET whose handler writes. Safe operations get read-only connections, so that such a
+// handler fails in development as it would on a standby.
 function fault(cause: unknown, { matched }: FastifyRequest): Error | undefined {
   const operation = matched?.config.operation
   if (!operation?.isSafe || !isReadOnly(cause)) return undefined

@@ -1,6 +1,6 @@
-// Closing the server: each response is the last of its connection, and those that wait for none are closed.
-// Without the announcement before it (SHUTDOWN_DELAY_MS), each deployment behind a balancer would fail
-// requests.
+// Closes the server gracefully: each response is the last of its connection, and connections without a
+// request close. Without this, and the announcement before it (SHUTDOWN_DELAY_MS), each deployment behind a
+// load balancer would fail requests.
 
 import type { FastifyInstance } from 'fastify'
 import { acceptAll, closeWithoutRequest, watchConnections } from './connections.js'
@@ -14,9 +14,9 @@ declare module 'fastify' {
 }
 
 /**
- * Makes `close` finish in spite of keep-alive: once closing, every response has `Connection: close`, and a
- * connection without a request is closed. Added behind all that `close` must do first: Fastify stops
- * listening after the last hook, and what is not accepted by then is reset.
+ * Makes `close` finish in spite of keep-alive: while closing, every response has `Connection: close`, and
+ * connections without a request are closed. Add it after all other `preClose` hooks: Fastify stops listening
+ * after the last one, and the kernel then resets connections that are not accepted.
  */
 export function addGracefulClose(app: FastifyInstance, lifetimes: Lifetimes): void {
   const open = watchConnections(app.server)

@@ -1,10 +1,10 @@
-// The types of any contract's handlers, over the types that are generated of it.
+// The types of handlers, for the generated types of any contract.
 
 import type { BaseLogger } from 'pino'
 import type { Client } from '../auth/client.js'
 import type { Sql } from '../database/database.js'
 
-/** What is generated of each operation. */
+/** The parts of the generated type of an operation that handlers need. */
 export type AnyOperations<Operations> = {
   readonly [Id in keyof Operations]: {
     readonly security: string
@@ -24,19 +24,20 @@ export type ContextOf<
   Services
 >
 
-// By these types, because TypeScript compares contexts by name: those of two operations would never fit.
+// Generic over these types, not over the operation: TypeScript would never fit the contexts of two
+// operations.
 /** The second argument of a handler. */
 export interface HandlerContext<Caller, Schemes extends string, Services> {
   readonly sql: Sql
   /**
-   * The request's own path as a relative reference, `pets` for `/v1/pets`: the start of links, such as
-   * `${self}/7`. Write links relative to that path; they are sent as absolute URLs. Like `link` and `signal`,
-   * it is made when it is read, so a copy of the context by spread is without it.
+   * The request's own path as a relative reference, `pets` for `/v1/pets`, to begin links such as
+   * `${self}/7`. Links are relative to that path; the service sends them as absolute URLs. Like `link` and
+   * `signal`, this is a getter, so a spread of the context lacks it.
    */
   readonly self: string
   /**
-   * A `Link` to the request's own path and query with other values of some parameters, such as where the next
-   * page begins.
+   * Returns a `Link` to the request's own path and query, with other values for some parameters, such as the
+   * position of the next page.
    */
   link(rel: string, query: Readonly<Record<string, string | number | bigint>>): string
   /**
@@ -44,18 +45,18 @@ export interface HandlerContext<Caller, Schemes extends string, Services> {
    * a body.
    */
   readonly contentType: string | undefined
-  /** The request's log: each line has its id. Nothing that a line says of a caller may be a credential. */
+  /** The request's log, whose lines have its id. Never log a credential. */
   readonly log: Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>
   /**
-   * Aborted once the request is over: it timed out, its client has gone, or its response is sent. For what
-   * the handler waits for besides `sql`, which ends by itself: `fetch(url, { signal })`.
+   * Aborted once the request is over: it timed out, its client has gone, or its response is sent. Pass it to
+   * whatever the handler waits for: `fetch(url, { signal })`. Statements of `sql` end by themselves.
    */
   readonly signal: AbortSignal
-  /** Who sent the request. Undefined only without a credential, where the operation requires none. */
+  /** The caller. Undefined only if the operation allows requests without a credential. */
   readonly client: Caller
-  /** By their names, the callers of the schemes that the request meets: where it has to meet several, all. */
+  /** The callers by name of the scheme, for an operation whose requests meet several schemes. */
   readonly callers: { readonly [Name in Schemes]?: Client }
-  /** The team's own. */
+  /** The team's own services. */
   readonly services: Omit<Services, 'close'>
 }
 
@@ -70,9 +71,9 @@ export type HandlersOf<Operations extends AnyOperations<Operations>, Services> =
 
 interface Marks {
   /**
-   * True for one that does nothing but one batched statement, with no effect outside of the database.
-   * Requests with an `Idempotency-Key` that arrive together share a transaction then, and if one of them
-   * fails, the handlers of the others run again. A second statement of such a handler fails.
+   * Set this to true if the handler runs a single batched statement and has no effect outside of the
+   * database. Requests with an `Idempotency-Key` that arrive together then share a transaction. If one of
+   * them fails, the handlers of the others run again. A second statement of such a handler fails.
    */
   readonly sharesTransaction?: boolean
 }

@@ -8,9 +8,9 @@ import { beginHeaders } from '../lib/header-store.js'
 import { unavailable } from '../middleware/unavailable.js'
 
 /**
- * Security headers of an API that serves only data (OWASP REST Security Cheat Sheet). Constants: a plugin
- * that computes them costs several times as much. In lower case, which Fastify would change at more cost than
- * to set.
+ * Security headers of an API that serves only data (OWASP REST Security Cheat Sheet). A plugin that computes
+ * them costs several times as much as these constants. In lower case, because Fastify would change other
+ * names at a cost.
  */
 const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
   'cache-control': 'no-store',
@@ -21,8 +21,7 @@ const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
   'x-frame-options': 'DENY',
 })
 
-// Over plain HTTP it must not be sent (RFC 6797, section 7.2): who reads it there would take the host for one
-// that is reached by TLS alone.
+// RFC 6797, section 7.2: a server must not send Strict-Transport-Security over plain HTTP.
 const headersOverTls: typeof securityHeaders = Object.freeze({
   ...securityHeaders,
   'strict-transport-security': 'max-age=31536000',
@@ -30,21 +29,24 @@ const headersOverTls: typeof securityHeaders = Object.freeze({
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The security headers of the response to a request; without one, of a response below Fastify. */
+    /**
+     * Returns the security headers for the response to a request, or without one, for a response below
+     * Fastify.
+     */
     readonly securityHeaders: (request?: FastifyRequest) => typeof securityHeaders
   }
 }
 
-/** What tells whether callers use TLS. */
+/** The facts that tell whether callers use TLS. */
 export interface SecurityParts {
   readonly publicUrl: string | undefined
-  /** Whether a peer is a trusted proxy. */
+  /** Returns true if a peer is a trusted proxy. */
   readonly isProxy: (peer: string | undefined) => boolean
 }
 
 /**
- * Returns a function that chooses the security headers. The service itself speaks plain HTTP: its public URL,
- * or a trusted proxy, says that callers use TLS.
+ * Returns a function that chooses the security headers. The service itself speaks plain HTTP, so its public
+ * URL or a trusted proxy tells whether callers use TLS.
  */
 export function createSecurityHeaders({
   publicUrl,
@@ -57,7 +59,7 @@ export function createSecurityHeaders({
   return (request) => (request && isOverTls(request, isProxy) ? headersOverTls : securityHeaders)
 }
 
-// Fastify's `protocol` compares the peer with the trusted networks at each request.
+// Not Fastify's `protocol`, which compares the peer with the trusted networks at each request.
 function isOverTls({ raw }: FastifyRequest, isProxy: SecurityParts['isProxy']): boolean {
   return forwardedScheme(raw.headers) === 'https' && isProxy(raw.socket.remoteAddress)
 }
@@ -69,7 +71,7 @@ export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
   server.setCorsHeaders?.(request, reply)
 }
 
-/** What the HTTP server adds to the responses of every operation. */
+/** The headers and errors that the HTTP server adds to the responses of every operation. */
 export const httpAddition: Addition = {
   headers: [...Object.keys(headersOverTls), 'x-request-id', 'allow', 'retry-after'],
   always: () =>

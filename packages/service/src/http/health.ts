@@ -33,14 +33,14 @@ export async function addHealth(
     if (fault?.isReady === false) throw unavailable(fault.error)
     if (reply.sent) return undefined // timed out meanwhile
     const status = fault === undefined ? { status: 'ok' } : { status: 'degraded', cause: fault.cause }
-    // The instance serves without Redis: the state of the counters is reported, and no reason for 503.
+    // The instance also serves without Redis, so the response only reports the state of the counters.
     return { ...status, counters: parts.counters.state() }
   })
   return findFault
 }
 
-// The error of a 503 is in its log line. A fault that leaves the instance ready may fail no request, so it is
-// logged when it begins, changes and ends.
+// Logs a fault that leaves the instance ready when it begins, changes and ends, because it may fail no
+// request. Other faults appear in the log lines of the 503s.
 function logDegraded(findFault: FindFault, log: FastifyBaseLogger): FindFault {
   let known: string | undefined
   return async () => {

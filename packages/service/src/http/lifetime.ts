@@ -31,32 +31,32 @@ declare module 'fastify' {
 
 export interface Timeouts {
   /**
-   * From the arrival of a head to that of the whole request; of a body that streams, see `upload-pace.ts`.
+   * From the arrival of a head to that of the whole request. For a body that streams, see `upload-pace.ts`.
    */
   readonly requestTimeoutMs: number
   /** From the arrival of a whole request to its response. */
   readonly handlerTimeoutMs: number
-  /** How fast a body that streams must arrive at least, in bytes per second. */
+  /** The minimum rate of a body that streams, in bytes per second. */
   readonly uploadRateMin: number
-  /** Of one statement. A request with less time left sends no more statements. */
+  /** The time of one statement. A request with less time left sends no more statements. */
   readonly statementTimeoutMs: number
-  /** Whether its transactions need that as a setting: the sessions' own is longer. */
+  /** True if transactions must set `statementTimeoutMs`, because it is shorter than the session's timeout. */
   readonly isShort?: boolean
 }
 
 /** The timeouts of all requests. */
 export interface TimeoutsByOperation {
   readonly usual: Timeouts
-  /** Of operations with times of their own. */
+  /** The timeouts of operations that set their own. */
   readonly own?: ReadonlyMap<Operation | undefined, Timeouts>
 }
 
-/** Called when a request's response is sent, or its connection closed before: then it is aborted. */
+/** Called when the response to a request is sent, or its connection has closed before (`isAborted`). */
 export type OnEnd = (request: FastifyRequest, reply: FastifyReply, isAborted: boolean) => void
 
 // Added to the statement timeout, which PostgreSQL starts when the statement arrives.
 const margin = 0.25
-// Over which the rate of a body is measured: networks of telephones pause for seconds.
+// The window for measuring the rate of a body: mobile networks pause for seconds.
 const rateWindowMs = 10_000
 
 /** The lifetime of one request. As a signal, it is aborted when no more statements should be sent for it. */
@@ -68,28 +68,28 @@ export class Lifetime implements Signal {
   #hasFailed = false
   #isLast = false
   #controller: AbortController | undefined
-  /** Since when the service waits for its peer, and how long it has waited before. */
+  /** The time since which the service waits for its peer, and how long it has waited before. */
   #waitsSince: number | undefined
   #waitedMs = 0
   /** The bytes that its connection had sent before a response whose body is a stream. */
   #bytesBefore = 0
-  /** Whether its response has begun, and its body is a stream. */
+  /** True once a response whose body is a stream has begun. */
   isStream = false
-  /** How long the service took, without the waits for its peer. Known once the lifetime has ended. */
+  /** The time of the service, without its waits for the peer. Known once the lifetime has ended. */
   serviceMs = 0
-  /** The bytes of a response whose body is a stream, as sent. Known once the lifetime has ended. */
+  /** The bytes sent of a response whose body is a stream. Known once the lifetime has ended. */
   streamedBytes: number | undefined
 
   constructor(
     readonly reply: FastifyReply,
-    readonly timeouts: Timeouts, // of its operation
+    readonly timeouts: Timeouts, // those of its operation
     readonly onTimeout: (lifetime: Lifetime) => void,
   ) {
     if (hasArrived(reply.request.raw)) this.arrive()
     else this.#timer = setTimeout(onTimeout, timeouts.requestTimeoutMs, this).unref()
   }
 
-  /** Whether the request has arrived: then its handler has a time limit. */
+  /** True once the whole request has arrived. From then on, its handler has a time limit. */
   get hasArrived(): boolean {
     return this.#hasArrived
   }
@@ -100,14 +100,14 @@ export class Lifetime implements Signal {
   }
 
   /**
-   * Whether its response is the last of its connection. The rest of a request that has not arrived completely
-   * is not read, so the next one cannot be found.
+   * True if its response is the last of its connection. That includes the response to a request that has not
+   * arrived completely: the server does not read its rest, so it cannot find the next request.
    */
   get isLast(): boolean {
     return this.#isLast || !hasArrived(this.reply.request.raw)
   }
 
-  /** The whole request has arrived. */
+  /** Notes that the whole request has arrived. */
   arrive(): void {
     if (this.#hasArrived) return
     this.#hasArrived = true
@@ -120,7 +120,7 @@ export class Lifetime implements Signal {
     this.#timer = setTimeout(this.onTimeout, handlerTimeoutMs, this).unref()
   }
 
-  /** Its body streams: its handler begins before the whole request has arrived. */
+  /** Watches a body that streams. Its handler begins before the whole request has arrived. */
   receive(upload: Upload): void {
     clearTimeout(this.#timer)
     const { requestTimeoutMs, handlerTimeoutMs, uploadRateMin: rateMin } = this.timeouts
@@ -136,20 +136,20 @@ export class Lifetime implements Signal {
         tooLate: () => this.fail(timeoutError(this.timeouts)),
       },
     )
-    // Of a request that has not arrived, Node asks this instead of ending its silent connection.
+    // With this listener, Node does not end the silent connection of a request that has not arrived.
     this.reply.request.raw.on('timeout', () => this.#endSilence())
     if (upload.hasArrived) this.arrive()
     else upload.once('arrived', () => this.arrive())
   }
 
-  // Behind the head of its response, a client that is silent does not read it (streams.ts has its own).
+  // After the head of a response, a silent client is one that does not read (streams.ts has its own check).
   #endSilence(): void {
     if (this.isStream) return
     if (this.reply.raw.headersSent) this.#socket.destroy()
     else this.#pace?.endSilence()
   }
 
-  /** The response begins, and its body is a stream, which has no time limit. */
+  /** Notes that a response begins whose body is a stream. It has no time limit. */
   beginStream(): void {
     clearTimeout(this.#timer)
     this.#lastStartMs = Number.POSITIVE_INFINITY
@@ -157,7 +157,7 @@ export class Lifetime implements Signal {
     this.isStream = true
   }
 
-  /** That of the response, if it was sent or, of a stream, begun. */
+  /** The status of the response, if it was sent, or if a stream has begun. */
   get status(): number | undefined {
     const { sent, statusCode } = this.reply
     return sent || this.isStream ? statusCode : undefined
@@ -167,7 +167,7 @@ export class Lifetime implements Signal {
     return this.reply.request.raw.socket
   }
 
-  /** The service has nothing left to do until its peer has sent its body, or read the response. */
+  /** Notes that the service waits until its peer has sent the body, or has read the response. */
   beginWait(): void {
     this.#waitsSince ??= performance.now()
   }
@@ -178,7 +178,7 @@ export class Lifetime implements Signal {
     this.#waitsSince = undefined
   }
 
-  /** The response is sent, or the peer has disconnected. */
+  /** True if the response is sent, or the peer has disconnected. */
   get isOver(): boolean {
     return this.#hasFailed || this.reply.sent || this.#socket.destroyed
   }
@@ -187,7 +187,7 @@ export class Lifetime implements Signal {
     return this.isOver || performance.now() > this.#lastStartMs
   }
 
-  /** For the statements of a response that may be a stream. */
+  /** The signal for the statements of a response that may be a stream. */
   get ofStream(): Signal {
     return new StreamSignal(this)
   }
@@ -197,22 +197,22 @@ export class Lifetime implements Signal {
   }
 
   /**
-   * A body that streams has its own pace (`upload-pace.ts`): a transaction may wait for it as long as that
-   * allows. By the limit of others, a pause of 2 s would undo an import.
+   * The time for which a transaction may wait for a body that streams, as long as its pace (`upload-pace.ts`)
+   * allows. With the limit of other requests, a pause of 2 s would undo an import.
    */
   get idleTimeoutMs(): number | undefined {
     const { requestTimeoutMs, handlerTimeoutMs } = this.timeouts
     return this.#pace && !this.#hasArrived ? requestTimeoutMs + handlerTimeoutMs : undefined
   }
 
-  /** For what can be aborted at any time. Made when it is read: few handlers need it. */
+  /** An AbortSignal for the handler. A getter, because few handlers need it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
     if (this.isOver) this.#controller.abort()
     return this.#controller.signal
   }
 
-  /** Whether `signal` was read: then an error after the end of the request may be that it was aborted. */
+  /** True if `signal` was read: an error after the end of the request may then come from the abort. */
   get hasSignal(): boolean {
     return this.#controller !== undefined
   }
@@ -221,13 +221,13 @@ export class Lifetime implements Signal {
   fail(error: RequestError): void {
     if (this.isOver) return
     this.#hasFailed = true
-    // A response whose headers are sent cannot become an error.
+    // Once its headers are sent, a response cannot become an error.
     if (this.reply.raw.headersSent) this.reply.raw.destroy()
     else void this.reply.send(error)
     this.#controller?.abort()
   }
 
-  /** Aborts the signal before the end: of a stream that the server ends. */
+  /** Aborts the signal early, for a stream that the server ends. */
   abort(): void {
     this.#controller?.abort()
   }
@@ -238,15 +238,15 @@ export class Lifetime implements Signal {
     this.#pace?.stop()
     this.#controller?.abort()
     this.#endWait()
-    // The end of the last wait is read after that of the response.
+    // Not negative, although the clock is read for the response before it is read for the last wait.
     this.serviceMs = Math.max(0, this.reply.elapsedTime - this.#waitedMs)
     if (this.isStream) this.streamedBytes = this.#socket.bytesWritten - this.#bytesBefore
   }
 }
 
 /**
- * A stream has no time limit that would end the wait of its statements: each may wait for a connection as
- * long as a handler has.
+ * The signal of a stream. Streams have no time limit, so this limits how long each statement waits for a
+ * connection: to the time of a handler.
  */
 class StreamSignal implements Signal {
   constructor(readonly lifetime: Lifetime) {}
@@ -264,7 +264,7 @@ class StreamSignal implements Signal {
   }
 }
 
-/** The requests in flight: at most one of a connection. */
+/** The requests in flight, at most one for each connection. */
 export class Lifetimes {
   readonly #bySocket = new WeakMap<Socket, Lifetime | undefined>()
   readonly #onEnd: OnEnd[] = []
@@ -275,24 +275,25 @@ export class Lifetimes {
     readonly streams: Streams,
   ) {}
 
-  /** Whether the server closes: then each response is the last of its connection. */
+  /** True if the server closes. Each response is then the last of its connection. */
   get isClosing(): boolean {
     return this.#isClosing
   }
 
-  /** The server closes. */
+  /** Notes that the server closes. */
   close(): void {
     this.#isClosing = true
   }
 
   /**
-   * Adds the hooks that track every request. One that does not arrive in time gets 408, a late response 503.
+   * Adds the hooks that track every request. A request that does not arrive in time gets 408; one whose
+   * response is late gets 503.
    *
-   * Each begins in the next iteration of the event loop. Node emits a request before it has read the rest of
-   * the packet: an early response would close the connection of a request that has arrived completely, or
-   * precede a second one, for a malformed body. And libuv reads on while more than a thousand sockets are
-   * readable: peers that send again at once would keep it there for seconds. Requests that begin together
-   * also share statements (database/batch.ts).
+   * Each request begins in the next iteration of the event loop. Node emits a request before it has read the
+   * rest of the packet: an early response would close the connection of a request that has arrived
+   * completely, or precede a second response for a malformed body. Also, libuv reads on while more than a
+   * thousand sockets are readable: peers that send again at once would keep it there for seconds. Requests
+   * that begin together also share statements (database/batch.ts).
    */
   add(app: FastifyInstance): void {
     app.decorateRequest('lifetime', undefined)
@@ -328,25 +329,26 @@ export class Lifetimes {
     this.#onEnd.push(listener)
   }
 
-  /** The request that is still arriving on a connection, if its headers have. */
+  /** Returns the request that is still arriving on a connection, if its head has arrived. */
   incompleteOn(socket: Socket): Lifetime | undefined {
     const lifetime = this.#bySocket.get(socket)
     return lifetime?.reply.request.raw.complete ? undefined : lifetime
   }
 
-  // `routeOptions` are built on each access: a contract without times of its own never needs them.
+  // Fastify builds `routeOptions` on each access. A contract without timeouts of its own never needs them.
   #begin(request: FastifyRequest, reply: FastifyReply): Lifetime {
     const { usual, own } = this.timeouts
     const timeouts = own?.get(request.routeOptions.config.operation) ?? usual
     const { socket } = request.raw
     const lifetime = new Lifetime(reply, timeouts, this.#onTimeout)
-    // The only event that covers every request of the connection.
+    // One listener for all requests of the connection.
     if (!this.#bySocket.has(socket)) socket.once('close', () => this.#abort(socket))
     this.#bySocket.set(socket, lifetime)
     return lifetime
   }
 
-  // The rest of the request, or the database's answer, may have arrived and not been read yet.
+  // `afterReading`, because the rest of the request or the database's answer may have arrived without being
+  // read yet.
   readonly #onTimeout = (late: Lifetime) => {
     const { hasArrived } = late
     afterReading(() => {
@@ -367,8 +369,8 @@ export class Lifetimes {
   }
 }
 
-// Admitted: what has not arrived is waited for, where Fastify reads a body. Elsewhere a phase of hooks would
-// be for nothing.
+// Starts the wait for a body when its request is admitted. Only on routes that read bodies: elsewhere the
+// hook would cost time for nothing.
 function waitForBodies(route: RouteOptions): void {
   if ([route.method].flat().every((method) => method === 'GET' || method === 'HEAD')) return
   const wait: preParsingHookHandler = (request, _reply, payload, done) => {
@@ -378,14 +380,14 @@ function waitForBodies(route: RouteOptions): void {
   route.preParsing = [wait, ...[route.preParsing ?? []].flat()] as preParsingHookHandler[] // ours are such
 }
 
-// The body has been read, or is about to be.
+// Called when the body has been read, or when a handler is about to read it as a stream.
 function awaitBody(request: FastifyRequest, lifetime: Lifetime): void {
   const upload = uploadOf(request)
   if (upload === undefined) lifetime.arrive()
   else lifetime.receive(upload)
 }
 
-// Whether the whole request has arrived.
+// True if the whole request has arrived.
 function hasArrived({ complete, headers }: IncomingMessage): boolean {
   return complete || bodyLength(headers) === 0
 }

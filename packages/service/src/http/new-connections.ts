@@ -7,10 +7,10 @@ import { ReadServers } from '../database/servers.js'
 import { Trial } from '../lib/trial.js'
 import type { RedisParts } from '../rate-limit/counters.js'
 
-/** By what they connect to: `database`, `standbys` and `redis`, as far as they are used. */
+/** The trials by target: `database`, `standbys` and `redis`, as far as the service uses them. */
 export type NewConnections = ReadonlyMap<string, Trial>
 
-/** Starts the trials, which the caller stops. */
+/** Starts the trials. The caller must stop them. */
 export function tryNewConnections(
   { writes, reads }: Pools,
   redis: RedisParts | undefined,
@@ -21,7 +21,7 @@ export function tryNewConnections(
     trials.set(to, new Trial(attempt, logChange(log, to)))
   start('database', () => writes.tryOpening())
   const { servers } = reads.options
-  // While no standby is available, all are tried anyway.
+  // While no standby is available, the service tries all of them anyway.
   if (servers instanceof ReadServers)
     start('standbys', async () => servers.isFallback || reads.tryOpening(servers.standbys))
   if (redis !== undefined) start('redis', () => redis.connection.tryConnecting())

@@ -8,20 +8,20 @@ import { responseOn } from 'contract-engine/lib/connection'
 import { bodyLength } from 'contract-engine/lib/field-values'
 
 /**
- * Node's option `highWaterMark` for the server: what is received of a connection before it must wait is
- * bounded in bytes, but a packet of one byte takes about 400 of memory, so Node's 16 kB would be 6 MB.
+ * Node's option `highWaterMark` for the server. It bounds the bytes received of a waiting connection. A
+ * packet of one byte takes about 400 bytes of memory, so Node's default of 16 kB could take 6 MB.
  */
 export const bufferBytes = 1024
 
 type Parse = (bytes: Buffer) => void
 
 /**
- * Parses no more of a connection than one request until its response is written, and of a chunked body no
- * more than one turn until something reads it. What has been received beyond stays in the socket's buffer,
- * which stops reading when it is full.
+ * Makes the server parse one request of a connection, then wait until its response is written. Of a chunked
+ * body that nothing reads, it parses no more than one turn. Further bytes stay in the socket's buffer, which
+ * stops reading when it is full.
  */
 export function boundPipelines(server: Server): void {
-  // After Node's own listener, which has made its parser the only reader.
+  // Runs after Node's own listener, which has made Node's parser the only reader.
   server.on('connection', (socket: Socket) => {
     const [parse] = socket.listeners('data') as Parse[]
     if (parse === undefined) return
@@ -31,7 +31,7 @@ export function boundPipelines(server: Server): void {
   })
 }
 
-/** The request in flight on a connection, if its head has arrived. */
+/** Returns the request in flight on a connection, if its head has arrived. */
 export function requestOn(socket: Socket): IncomingMessage | undefined {
   return responseOn(socket)?.req
 }
@@ -39,25 +39,28 @@ export function requestOn(socket: Socket): IncomingMessage | undefined {
 const endless = new WeakSet<ServerResponse>()
 
 /**
- * Discards what comes behind the request of a response without an end, whose connection then closes after it:
- * kept, it would hide that its client has gone, for as long as the stream is silent.
+ * Discards bytes that follow the request of an endless response, and closes the connection after the
+ * response. Unread bytes would hide that the client has gone for as long as the stream is silent.
  */
 export function discardBehind(response: ServerResponse): void {
   endless.add(response)
-  // It may wait for the response's end already. The stand-in that `app.inject` has for it does not.
+  // The socket may already wait for the end of the response. The stand-in socket of `app.inject` does not.
   if (response.socket instanceof Socket) response.socket.resume()
 }
 
 const lineFeed = '\n'.charCodeAt(0)
 const nothing = Buffer.alloc(0)
-// Lines of a turn. A chunk has two, and takes about 1 µs.
+// The most lines to parse in a turn. A chunk has two, and takes about 1 µs.
 const linesMax = 128
 
 class Pipeline {
-  /** The newest request whose body has begun to arrive, and the bytes left of it if its length is known. */
+  /**
+   * The newest request whose body has begun to arrive, and the bytes left of that body if its length is
+   * known.
+   */
   #request: IncomingMessage | undefined
   #bytesLeft = 0
-  /** The length so far of the line that was parsed in part. */
+  /** The length so far of a line that has arrived in part. */
   #lineLength = 0
   #linesLeft = linesMax
   #isWaiting = false
@@ -83,11 +86,11 @@ class Pipeline {
         return
       }
       const end = this.#partEnd(rest, response?.req)
-      const isWhole = end === rest.length // mostly, so that it needs no copy of the view
+      const isWhole = end === rest.length // the usual case, which needs no subarray
       this.parse(isWhole ? rest : rest.subarray(0, end))
       rest = isWhole ? nothing : rest.subarray(end)
     }
-    // The rest is discarded, in turns too: libuv reads on as long as a peer fills its buffer.
+    // Discards the rest in turns, too: libuv reads on as long as a peer fills its buffer.
     if (!this.socket.writable) this.#pauseForTurn()
   }
 
@@ -126,8 +129,8 @@ class Pipeline {
     setImmediate(() => this.socket.resume())
   }
 
-  // A part is a body of known length, or ends with the next empty line, which ends a header section and a
-  // chunked body: at most one request begins in it.
+  // Returns the end of the next part, in which at most one request begins. A part is a body of known length,
+  // or ends with the next empty line: such a line ends a header section and a chunked body.
   #partEnd(bytes: Buffer, arriving: IncomingMessage | undefined): number {
     if (arriving !== undefined && arriving !== this.#request) {
       this.#request = arriving
@@ -151,7 +154,7 @@ class Pipeline {
   }
 }
 
-/** Whether nothing reads the body of a request. Then its chunks stay in memory. */
+/** True if nothing reads the body of a request, so that its chunks stay in memory. */
 function isUnread(request: IncomingMessage | undefined): request is IncomingMessage {
   return request !== undefined && !request.complete && request.readableFlowing !== true
 }

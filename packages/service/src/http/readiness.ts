@@ -12,29 +12,30 @@ import { singleFlight } from '../lib/shared-calls.js'
 export interface ReadinessParts {
   readonly pools: Readonly<Record<keyof Pools, Pick<Pool, 'probe' | 'sql'>>>
   readonly isClosing: () => boolean
-  /** Why a new connection to the database could not be opened, when one was last tried. */
+  /** Returns why the last trial connection to the database failed, if it did. */
   readonly connectError: () => Error | undefined
-  /** The longest that a statement of a request may take. */
+  /** The time limit of a request's statements. */
   readonly timeoutMs: number
 }
 
-/** What is wrong with an instance. */
+/** A fault of an instance. */
 export interface Fault {
   /** One of docs/operating.md, "Causes". */
   readonly cause: string
   /** Undefined if the instance is closing, which is no failure. */
   readonly error: Error | undefined
-  /** Whether the instance is ready all the same: degraded. */
+  /** True if the instance is ready in spite of the fault: degraded. */
   readonly isReady: boolean
 }
 
-/** Determines what is wrong with the instance; undefined if nothing is. */
+/** Finds the fault of the instance. Resolves with undefined if there is none. */
 export type FindFault = () => Promise<Fault | undefined>
 
-// A database that takes longer is slow, and whoever asks waits no longer: balancers have little patience.
+// A database that takes longer counts as slow. Probes wait no longer either: load balancers have little
+// patience.
 const patienceMs = 1_000
 
-// By error code; the first that matches.
+// Causes by error code. The first match counts.
 const causes: readonly (readonly [cause: string, codes: RegExp])[] = [
   ['stalled', /^CONNECTION_STALLED$/],
   ['no_answer', /^(57014|TIMEOUT)$/], // statement_timeout
@@ -43,21 +44,22 @@ const causes: readonly (readonly [cause: string, codes: RegExp])[] = [
   ['connections', /^53300$/],
   ['privileges', /^42501$/],
   ['schema', /^(42P01|42703|42883|3F000|MIGRATIONS_MISSING)$/], // no such table, column, function, schema
-  ['standby', /^25006$/], // of a connection
+  ['standby', /^25006$/], // the error of a connection; for one of a statement, see `isReadOnly`
 ]
 
 /**
- * Creates the check of an instance: one at a time, however many ask. Its statements have as long as those of
- * requests, since what they complete in, requests do, too. Whoever asks earlier is told what the check before
- * found: one that is not ready stays so until a check has ended well, and one that was ready is slow.
+ * Creates the check of an instance. One check runs at a time, however many ask. Its statements have the time
+ * limit of requests, because whatever they complete in, requests complete in, too. While a check takes longer
+ * than a caller waits, the caller gets the last result: an instance that was not ready stays so, and one that
+ * was ready is slow.
  */
 export function createReadiness(
   { pools: { keys, reads, writes }, isClosing, connectError, timeoutMs }: ReadinessParts,
   migrations: readonly string[],
 ): FindFault {
   let hasStarted = false
-  // Until it was ready once, an instance may be of another release than those that serve, or have another
-  // role. Later this is the fault of all.
+  // Until it was ready once, an instance may have another release or another role than those that serve.
+  // Later, such a fault concerns all instances.
   const mayBeOwn = (cause: string) => !hasStarted && ['schema', 'privileges'].includes(cause)
   const check = async (probe: Promise<Error | undefined>, isFatal: (cause: string) => boolean) => {
     const startedAt = performance.now()
@@ -94,12 +96,12 @@ export function createReadiness(
   })
 }
 
-// Of an instance whose open connections may serve for as long as they last.
+// The instance stays ready: its open connections may go on serving.
 function newConnectionFault(error: Error | undefined): Fault | undefined {
   return error && { cause: 'new_connection', error, isReady: true }
 }
 
-// What the check finds; undefined once patience is over.
+// Resolves with the result of the check, or with undefined once patience is over.
 function untilImpatient(
   check: Promise<Fault | undefined>,
 ): Promise<{ fault: Fault | undefined } | undefined> {
@@ -134,7 +136,7 @@ function causeOf(error: unknown): string {
   return known?.[0] ?? (isConnectionLost(error) ? 'unreachable' : 'other')
 }
 
-// The error of AbortSignal.timeout, whose message does not say what timed out.
+// True for the error of AbortSignal.timeout, whose message does not say what timed out.
 function isTimeout(error: unknown): boolean {
   return (error as { name?: unknown }).name === 'TimeoutError'
 }

@@ -1,6 +1,6 @@
-// Connections over a limit, closed without a response: CONNECTIONS_MAX by Node, the limit per address here.
-// Without the latter, one address could use all connections; without a count of refusals, no operator would
-// learn of it.
+// Closes connections over a limit without a response, counts and logs them. Node enforces CONNECTIONS_MAX;
+// this file enforces the limit per address. Without it, one address could use all connections, and without
+// the count, no operator would learn of it.
 
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -56,7 +56,7 @@ export class RefusedConnections {
 
 function limitPerAddress(server: Server, max: number, onRefused: (network: string) => void): void {
   const open = new Map<string, number>()
-  // Before Node's own listener, which starts to read.
+  // Runs before Node's own listener, which starts to read.
   server.prependListener('connection', (socket: Socket) => {
     const { remoteAddress } = socket
     if (remoteAddress === undefined) return // disconnected already

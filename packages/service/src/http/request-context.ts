@@ -1,4 +1,4 @@
-// The context of a handler, made from its request.
+// Makes the context of a handler from its request.
 
 import { mayStream, type Operation } from 'contract-engine'
 import { selfReference, selfWith } from 'contract-engine/lib/relative-references'
@@ -11,9 +11,8 @@ import type { Lifetime } from './lifetime.js'
 type Context = HandlerContext<Client | undefined, string, object>
 
 /**
- * Returns a function that makes the context of a handler. An operation that writes has the statements of the
- * transaction that wraps it; a safe one has no transaction, and reads, on standbys if there are any, until
- * its request ends.
+ * Returns a function that makes the context of a handler. A writing operation gets the tag of the transaction
+ * around it. A safe operation gets a tag that reads, on standbys if there are any, until its request ends.
  */
 export function createContexts(
   operations: readonly Operation[],
@@ -28,7 +27,7 @@ export function createContexts(
   }
 }
 
-// A class, because V8 takes a microsecond to make an object with a getter of its own.
+// A class, because V8 takes a microsecond to make an object with own getters.
 /** The second argument of a handler. */
 export class RequestContext implements Context {
   readonly #request: FastifyRequest
@@ -50,7 +49,7 @@ export class RequestContext implements Context {
     this.callers = callers
   }
 
-  // Made when they are read: few handlers link.
+  // Getters, because few handlers use them.
   get self(): string {
     return selfReference(this.#request.url)
   }
@@ -61,6 +60,6 @@ export class RequestContext implements Context {
   }
 
   get signal(): AbortSignal {
-    return (this.#request.lifetime as Lifetime).signal // since its first hook
+    return (this.#request.lifetime as Lifetime).signal // set by the first hook
   }
 }

@@ -20,7 +20,7 @@ declare module 'fastify' {
 
 /** Fastify's log controller, with one line for each request instead of two. */
 export class RequestLog extends LogController {
-  /** @param isAddressLogged whether the lines have the client's address */
+  /** @param isAddressLogged true if the lines have the client's address */
   constructor(readonly isAddressLogged: boolean) {
     super({ requestIdLogLabel: 'requestId' })
   }
@@ -43,17 +43,17 @@ export class RequestLog extends LogController {
     else log.info(line, 'request')
   }
 
-  // The engine logs what fails a stream. It ends prematurely whenever its client leaves.
+  // The engine logs errors of streams. A stream ends prematurely whenever its client leaves.
   override streamError(): void {}
 
-  /** Logs a request whose connection closed before its response was sent, or all of it. */
+  /** Logs a request whose connection closed before the whole response was sent. */
   requestEnded(request: FastifyRequest, reply: FastifyReply, isAborted: boolean): void {
     if (!isAborted) return
     const status = request.lifetime?.isStream ? reply.statusCode : undefined
     request.log.info(this.#lineOf(request, reply, status), 'request aborted')
   }
 
-  // The same line as below, of what most requests are: one of a route, with an API key.
+  // Fast path for most requests, those of a route with an API key: writes the same line as `#lineOf`.
   #logUsual(log: RequestLogger, request: FastifyRequest, { statusCode, elapsedTime }: FastifyReply): boolean {
     const { method, matched, client, reason, lifetime } = request
     const keyId = client?.keyId
@@ -83,8 +83,8 @@ function toMicroseconds(ms: number): number {
 }
 
 /**
- * Returns a function that gives a request its id: the client's if the contract's pattern allows it and it
- * contains no API key, which no line may have; else a new one.
+ * Returns a function that gives a request its id: the client's, if it fits the contract's pattern and
+ * contains no API key (log lines must not contain any), otherwise a new one.
  */
 export function createRequestId(contract: Contract): (request: IncomingMessage) => string {
   const isValid = createRequestIdCheck(contract)
@@ -97,7 +97,7 @@ export function createRequestId(contract: Contract): (request: IncomingMessage) 
 // W3C Trace Context, section 3.2: later versions may append fields, and an id of zeros is invalid.
 const traceparent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
 
-/** For Fastify, which calls it for each request. */
+/** Makes the logger of a request. Fastify calls it for each request. */
 export function createRequestLogger(
   log: FastifyBaseLogger,
   bindings: Readonly<Record<string, unknown>>,
@@ -111,7 +111,7 @@ export function createRequestLogger(
 
 type Line = Parameters<FastifyBaseLogger['info']>
 
-/** Most requests log nothing but their own line, so pino's logger is made when it is used. */
+/** The logger of a request. Most requests log only their own line, so pino's logger is made on first use. */
 export class RequestLogger implements FastifyBaseLogger {
   #made: FastifyBaseLogger | undefined
 
@@ -126,14 +126,14 @@ export class RequestLogger implements FastifyBaseLogger {
     return this.#made
   }
 
-  /** Whether anybody reads its usual lines. */
+  /** True if lines of the level info are logged. */
   get isInfoLogged(): boolean {
     return isInfoLogged(this.parent)
   }
 
   /**
-   * Writes the same line as `info` would, with the request's id and trace, of fields that are JSON, each
-   * behind a comma. Returns false if it cannot, and nothing is written.
+   * Writes the line that `info` would write, from fields that are JSON text, each after a comma. Adds the
+   * request's id and trace. Returns false, and writes nothing, if it cannot.
    */
   infoOfJson(fields: string, message: string): boolean {
     if (!canWriteInfo(this.parent)) return false

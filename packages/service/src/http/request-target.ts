@@ -1,15 +1,15 @@
-// The target of a request, in the form that the router takes (RFC 9112, section 3.2).
+// Brings the target of a request into the form that the router takes (RFC 9112, section 3.2).
 
 import { isAuthority } from 'contract-engine/lib/origin'
 import { requestPath } from 'contract-engine/lib/request-target'
 
-/** The target of a request that has another which cannot be read: no client can send a blank in a target. */
+/** Stands for a target that cannot be read. No client can send it, because it has a blank. */
 export const malformedTarget = '// '
 
 /**
- * The origin form of a target: that of an absolute one is what follows its host. Fastify runs no hooks for a
- * target that its router cannot read, so a malformed one is replaced by one that no route has: such a request
- * is counted, logged and readable by pages like any other, and admission refuses it.
+ * Returns the origin form of a target: for an absolute URL, the part after the host. Returns
+ * `malformedTarget` for one that the router cannot read. Fastify would run no hooks for it; this way, the
+ * request is counted, logged and readable by pages like any other, and admission refuses it.
  */
 export function toOriginForm({ url = '' }: { readonly url?: string | undefined }): string {
   if (url.startsWith('/') && !/[%#]/.test(url)) return url

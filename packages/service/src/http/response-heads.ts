@@ -4,7 +4,7 @@
 
 import { type IncomingMessage, ServerResponse, STATUS_CODES, validateHeaderName } from 'node:http'
 
-// By these Node decides how a response is framed.
+// Node decides by these headers how a response is framed.
 const framing: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -15,7 +15,7 @@ const framing: ReadonlySet<string> = new Set([
   'expect',
 ])
 
-// RFC 9110, section 5.5, in bytes, as Node has it.
+// RFC 9110, section 5.5, in bytes, as in Node.
 const notInValues = /[^\t\x20-\x7e\x80-\xff]/
 
 interface Line {
@@ -26,13 +26,13 @@ interface Line {
 const lines = new Map<string, Line>()
 const linesMax = 100
 
-/** A response whose head is made of lines that are kept, where Node adds nothing else to one. */
+/** A response that builds its head from kept lines, unless Node would change something in it. */
 export class Response<Request extends IncomingMessage> extends ServerResponse<Request> {
   override writeHead(status: number, ...rest: unknown[]): this {
     const [headers] = rest
     const reason = STATUS_CODES[status]
     if (rest.length !== 1 || !isFields(headers) || reason === undefined || !isUsual(this, status))
-      return super.writeHead(status, ...(rest as [])) // of several forms, which its type has apart
+      return super.writeHead(status, ...(rest as [])) // cast: the type has each form of the arguments apart
     this.statusCode = status
     this.statusMessage = reason
     const { known, others } = split(headers)
@@ -47,19 +47,22 @@ function isFields(headers: unknown): headers is Fields {
   return typeof headers === 'object' && headers !== null && !Array.isArray(headers)
 }
 
-// Without headers, a first line or an interim response of before, and with a body.
+// True for a response that may have a body, and of which nothing has been set or sent before.
 function isUsual(response: ServerResponse, status: number): boolean {
   const { headersSent, statusMessage, req } = response
   if (headersSent || statusMessage || req.headers.expect !== undefined) return false
   return status >= 200 && status !== 204 && status !== 304 && response.getHeaderNames().length === 0
 }
 
-/** A method of Node's (26.10) that its types lack: makes a head of its first lines, and adds Node's own. */
+/**
+ * A private method of Node (26.10), missing from its types: makes a head from its first lines, and adds
+ * Node's own.
+ */
 interface Store {
   _storeHeader(firstLines: string, headers: readonly unknown[]): void
 }
 
-// The lines of most headers, and the names and values of others, which Node checks.
+// Returns the kept lines of most headers, and the names and values of the others, which Node checks.
 function split(headers: Fields) {
   let known = ''
   const others: unknown[] = []
@@ -81,7 +84,7 @@ function lineOf(name: string, value: unknown): string | undefined {
   return kept.text
 }
 
-// Names are mostly those of the contract and of the service, in lower case.
+// Begins a line for a name in lower case, as nearly all names of the contract and of the service are.
 function begin(name: string): Line | undefined {
   if (lines.size === linesMax || name !== name.toLowerCase()) return undefined
   validateHeaderName(name)

@@ -1,14 +1,14 @@
-// Whom to tell of a vulnerability (RFC 9116), if the operator says so.
+// Serves security.txt (RFC 9116), which names the contact for vulnerabilities, if the operator sets one.
 
 import { type Contract, operationAt } from 'contract-engine'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.js'
 import { securityTxtPath } from './service-paths.js'
 
-// RFC 9116, section 2.5.5: less than a year. The setting is in use for as long as the service responds.
+// RFC 9116, section 2.5.5: less than a year. Each response begins the time anew.
 const validForMs = 30 * 24 * 60 * 60 * 1000
 
-/** Adds `/.well-known/security.txt`, unless there is no contact, or the path is that of an operation. */
+/** Adds `/.well-known/security.txt`, unless there is no contact, or an operation has that path. */
 export function addSecurityTxt(
   app: FastifyInstance,
   contract: Contract,

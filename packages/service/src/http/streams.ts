@@ -14,11 +14,12 @@ export class Streams {
   readonly #endless = new Set<Stream>()
   #isClosing = false
 
-  /** @param shutdownMs within which all streams end when the server closes */
+  /** @param shutdownMs the time within which all streams end when the server closes */
   constructor(readonly shutdownMs: number) {}
 
   /**
-   * Ends or cuts streams of items when the server closes. It waits for those of bytes, which have an end.
+   * Ends or cuts streams of items when the server closes. Streams of bytes have an end, so the server waits
+   * for them.
    */
   add(app: FastifyInstance): void {
     app.addHook('preClose', async () => {
@@ -27,7 +28,7 @@ export class Streams {
     })
   }
 
-  /** The response to a request begins. */
+  /** Notes that a response begins whose body is a stream. */
   begin(reply: FastifyReply, body: Readable): void {
     const { raw } = reply
     raw.on('timeout', () => endStalled(reply, body))
@@ -43,14 +44,14 @@ export class Streams {
     if (this.#isClosing) this.#close(stream)
   }
 
-  // Clients of events reconnect, elsewhere. Other items may have an end, which has half of the time to come.
+  // Clients of events reconnect elsewhere. Other streams may finish: they get half of the time.
   #close({ reply, body }: Stream): void {
     if (body.isResumed) this.#finish(reply, body)
     else setTimeoutOf(reply, () => cutAtClose(reply), this.shutdownMs / 2)
   }
 
-  // What the handler throws because its signal is aborted comes behind the end, and is no failure. A client
-  // that does not read the end would keep the server.
+  // Finishes the body before it aborts the signal: an error that the handler throws because of the abort then
+  // comes after the end, and is no failure. The timer ends a client that does not read the end.
   #finish(reply: FastifyReply, body: EndlessBody): void {
     const { request } = reply
     request.reason = 'server closes'
@@ -70,7 +71,8 @@ function setTimeoutOf({ raw }: FastifyReply, run: () => void, ms: number): void 
   raw.once('close', () => clearTimeout(timer))
 }
 
-// Node's timeout counts from the last byte in either direction. A feed may have nothing to say for longer.
+// Called when Node has seen no byte in either direction for a while. A feed may have nothing to send for
+// longer.
 function endStalled({ request, raw }: FastifyReply, body: Readable): void {
   const isRead = raw.writableLength === 0
   if (isRead && body instanceof EndlessBody) return
@@ -78,9 +80,9 @@ function endStalled({ request, raw }: FastifyReply, body: Readable): void {
   raw.destroy()
 }
 
-// A client that has gone sends the same as one that only closes its half. For a response that ends, the
-// server goes on; here it would notice when it has written twice, and no client half closes a feed that it
-// reads.
+// Ends the stream when the client closes its half of the connection. A client that has gone looks the same as
+// one that only closes its half. Other responses go on; a feed would notice only after two writes, and no
+// client half closes a feed that it reads.
 function leaveWithHalf({ request, raw }: FastifyReply): () => void {
   const { socket } = request.raw
   const leave = () => raw.destroy()

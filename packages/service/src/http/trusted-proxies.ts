@@ -1,9 +1,9 @@
-// The proxies whose X-Forwarded-* headers are trusted, judged as Fastify judges that of an address.
+// Decides whose X-Forwarded-* headers are trusted, as Fastify does for addresses.
 
 import { compile } from '@fastify/proxy-addr'
 import type { Config } from '../config.js'
 
-// A service behind proxies has few peers.
+// Enough, because a service behind proxies has few peers.
 const peersMax = 1_000
 
 /** Returns a function that tells whether a peer is a trusted proxy. */

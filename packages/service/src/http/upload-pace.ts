@@ -1,7 +1,6 @@
-// The time of a body that streams. It may take as long as it needs, as long as it comes: a time limit would
-// cut off a slow but steady client. Its client is too slow if it sends less than UPLOAD_RATE_MIN while the
-// handler waits for it. Its handler is too late if it reads nothing, nor takes an item of what it has read,
-// for the time that it has for a response.
+// Limits the time of a body that streams by its pace: a fixed limit would cut off a slow but steady client.
+// The client is too slow if it sends less than UPLOAD_RATE_MIN while the handler waits for it. The handler is
+// too late if for its timeout it neither reads nor takes an item of what it has read.
 
 import type { uploadOf } from 'contract-engine'
 import { afterReading } from '../lib/clock.js'
@@ -10,17 +9,17 @@ import { afterReading } from '../lib/clock.js'
 export type Upload = NonNullable<ReturnType<typeof uploadOf>>
 
 export interface PaceLimits {
-  /** In bytes per second; 0: none. */
+  /** The minimum rate in bytes per second. 0 means no minimum. */
   readonly rateMin: number
-  /** Over which the rate is measured, in milliseconds. */
+  /** The window for measuring the rate, in milliseconds. */
   readonly windowMs: number
   readonly handlerTimeoutMs: number
 }
 
 export interface OnPace {
-  /** The client sends too slowly. */
+  /** Called when the client sends too slowly. */
   tooSlow(): void
-  /** The handler does not read. */
+  /** Called when the handler does not read. */
   tooLate(): void
 }
 
@@ -30,7 +29,7 @@ export class UploadPace {
   #received = 0
   #waitedMs = 0
   #itemsTaken = 0
-  /** How long the handler has not read, since bytes came last. */
+  /** How long the handler has not read since the last bytes arrived. */
   #idleMs = 0
 
   constructor(
@@ -45,10 +44,10 @@ export class UploadPace {
     clearInterval(this.#timer)
   }
 
-  /** Its connection has been silent for longer than either has: what it would find at its next look. */
+  /** Called when the connection has been silent for longer than client and handler may take. */
   endSilence(): void {
     if (this.upload.isWaiting) this.on.tooSlow()
-    else if (this.upload.itemsTaken === 0) this.on.tooLate() // a look finds whether items are taken
+    else if (this.upload.itemsTaken === 0) this.on.tooLate() // with items, `#look` decides
   }
 
   #look(): void {

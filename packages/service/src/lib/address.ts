@@ -1,4 +1,4 @@
-// IP addresses, as sockets and X-Forwarded-For have them.
+// Reads IP addresses from sockets and X-Forwarded-For.
 
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
@@ -8,8 +8,8 @@ const textMax = 100
 const networkGroups = 4 // of 16 bits: a client usually has a whole /64
 
 /**
- * The address of a request's client: the one that the trusted proxies report, or the peer's if that is no
- * address. All that is logged or counted by address comes from here.
+ * Returns the address of a request's client: the one that trusted proxies report, or the peer's if that is no
+ * address. Logs and rate limits use no other.
  */
 export function clientAddress({ ip, socket }: Request): string {
   return readAddress(ip) ?? readAddress(socket.remoteAddress) ?? 'unknown'
@@ -34,14 +34,14 @@ export function readAddress(text = ''): string | undefined {
   return (address instanceof ipaddr.IPv6 ? (embeddedIPv4(address) ?? address) : address).toString()
 }
 
-/** Whether an address is one of the machine itself, at which no other machine reaches it. */
+/** True for a loopback address, at which no other machine reaches this one. */
 export function isLoopback(address: string): boolean {
   const known = readAddress(address)
   return known !== undefined && ipaddr.parse(known).range() === 'loopback'
 }
 
-// IPv4-mapped addresses, NAT64 (RFC 6052; RFC 8215 with a /96), 6to4 (RFC 3056) and Teredo (RFC 4380): in
-// these, either a /64 has many IPv4 hosts, or an IPv4 host has many /64.
+// IPv4-mapped addresses, NAT64 (RFC 6052; RFC 8215 with a /96), 6to4 (RFC 3056) and Teredo (RFC 4380). In
+// these, a /64 stands for many IPv4 hosts, or an IPv4 host has many /64.
 function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   const bytes = address.toByteArray()
   const last = bytes.slice(12)
@@ -58,7 +58,7 @@ function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   }
 }
 
-/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address. */
+/** Returns the network that counts as one client: an IPv4 address, or the /64 of an IPv6 address. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address
   const { parts } = ipaddr.IPv6.parse(address)

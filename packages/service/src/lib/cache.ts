@@ -3,9 +3,10 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * Creates a cache that grows with use. `max` would make lru-cache allocate 100,000 entries: 9 ms, 3 MB.
- * @param sizeMax of all entries together
- * @param sizeOf by default each counts as one
+ * Creates a cache that grows with use. The option `max` would make lru-cache allocate 100,000 entries: 9 ms,
+ * 3 MB.
+ * @param sizeMax the size of all entries together
+ * @param sizeOf default: each entry counts as one
  */
 export function createCache<Value extends object>(
   sizeMax: number,

@@ -1,11 +1,11 @@
-// One text for all values that are the same, of which fingerprints are made. Stored fingerprints outlive the
-// release that made them: for no value may the text change.
+// Makes one text of all equal values, for fingerprints. Stored fingerprints outlive the release that made
+// them, so the text of a value must never change.
 
 import { hash } from 'node:crypto'
 
 /**
- * JSON in which the names of an object are in order, a bigint is a number, and bytes are their hash.
- * @returns undefined of what JSON does not have
+ * Writes JSON with the names of objects in order, bigints as numbers, and bytes as their hash. Returns
+ * undefined for a value that JSON does not have.
  */
 export function canonicalJson(value: unknown): string | undefined {
   if (typeof value === 'bigint') return String(value)
@@ -14,7 +14,7 @@ export function canonicalJson(value: unknown): string | undefined {
   return Array.isArray(value) ? `[${elementsOf(value)}]` : `{${membersOf(value)}}`
 }
 
-// By index, which finds holes, too.
+// Goes by index, to include holes.
 function elementsOf(array: readonly unknown[]): string {
   let text = ''
   for (let i = 0; i < array.length; i++) text += `${i === 0 ? '' : ','}${canonicalJson(array[i]) ?? 'null'}`
@@ -30,17 +30,18 @@ function membersOf(object: object): string {
   return text
 }
 
-// As an object has them whose names were added in order: those like indices before the others, by number.
+// Returns the names in the order of an object to which they were added sorted: names like indices first, by
+// number.
 function namesInOrder(object: object): string[] {
   const names = Object.keys(object)
-  const mayHaveIndices = /^\d/.test(names[0] ?? '') // they are its first
+  const mayHaveIndices = /^\d/.test(names[0] ?? '') // an object has them first
   const sorted = names.length > fewNames ? names.sort() : sortFew(names)
   return mayHaveIndices ? Object.keys(Object.fromEntries(sorted.map((name) => [name, name]))) : sorted
 }
 
 const fewNames = 16
 
-// By insertion. `sort` of V8 14 allocates 0.8 kB for three names, as much as the rest of a fingerprint.
+// An insertion sort. V8 14's `sort` allocates 0.8 kB for three names, as much as the rest of a fingerprint.
 function sortFew(names: string[]): string[] {
   for (let i = 1; i < names.length; i++) {
     const name = names[i] as string // below its length

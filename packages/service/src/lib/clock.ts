@@ -1,14 +1,18 @@
-// Monotonic time, for durations, and what a timer must wait for. The wall clock may be set, which would
-// lengthen or end a duration.
+// Monotonic time for durations: a change of the wall clock would lengthen or end them. Also the wait of
+// timers for pending input.
 
-/** Milliseconds since the start of the process, whole: the rest of a minute just begun is a minute. */
+/**
+ * Returns milliseconds since the start of the process. Whole, so that a minute that just began has a minute
+ * left.
+ */
 export function elapsedMs(): number {
   return Math.floor(performance.now())
 }
 
 /**
- * Calls back after the event loop's poll phase, when pending input has been read. For timeouts: timers run
- * before that phase, so after a stop or starvation a timer may be due although its bytes have arrived.
+ * Calls back after the event loop's poll phase, when Node has read pending input. Timeouts need this: timers
+ * run before that phase, so in a process that was stopped or starved, a timer may fire although the awaited
+ * bytes have arrived.
  */
 export function afterReading(then: () => void): void {
   setImmediate(then)

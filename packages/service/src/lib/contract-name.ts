@@ -1,2 +1,2 @@
-/** What the contract of a project is called, in its root. */
+/** The file name of the contract in the root of a project. */
 export const contractName = 'openapi.yaml'

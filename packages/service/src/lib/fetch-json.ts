@@ -1,5 +1,5 @@
-// Fetches a JSON document from a server that the operator named. Its time and its size are bounded, and no
-// redirect is followed: the address that the operator checked is the one that is read.
+// Fetches a JSON document from a server that the operator named, within a time and a size. Follows no
+// redirect, so that it reads exactly the address that the operator has checked.
 
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
@@ -12,10 +12,10 @@ export interface FetchLimits {
 }
 
 /**
- * The value of the JSON document at a URL, by GET, over TLS with the authorities of Node and
- * `NODE_EXTRA_CA_CERTS`. Not by `fetch`, which decompresses without a bound, and whose time limit may be
- * collected as garbage while a body stalls.
- * @throws {Error} that names the URL, unless the response is 200, in time, within the size, and JSON
+ * Gets the JSON document at a URL, and returns its value. TLS trusts the authorities of Node and
+ * `NODE_EXTRA_CA_CERTS`. Not `fetch`: it decompresses without a bound, and its time limit may be collected as
+ * garbage while a body stalls.
+ * @throws {Error} unless the response is 200, in time, within the size, and JSON; the message names the URL
  */
 export async function fetchJson(url: URL, limits: FetchLimits): Promise<unknown> {
   try {
@@ -26,7 +26,7 @@ export async function fetchJson(url: URL, limits: FetchLimits): Promise<unknown>
   }
 }
 
-// A connection that is kept may have been closed at its other end meanwhile.
+// `close`, because the other end may close a kept connection before its next use.
 const headers = { accept: 'application/json', connection: 'close' }
 
 function get(url: URL, signal: AbortSignal): Promise<IncomingMessage> {

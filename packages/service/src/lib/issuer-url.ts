@@ -1,18 +1,18 @@
-// The URL of an OpenID issuer, and those that it refers to.
+// Checks the URL of an OpenID issuer, and the URLs that it refers to.
 
 import { isLoopback } from './address.js'
 
 /**
- * The URL of an issuer: without a user, a query and a fragment. Undefined if it is none, or not to be
- * trusted.
+ * Reads the URL of an issuer, which has no user, query or fragment. Returns undefined for any other text, and
+ * for a URL that cannot be trusted.
  */
 export function readIssuerUrl(text: string): URL | undefined {
   return /[?#]/.test(text) ? undefined : readTrustedUrl(text)
 }
 
 /**
- * A URL from which keys may be fetched: over TLS, or from the machine itself, where nobody is in between.
- * Undefined for any other.
+ * Reads a URL from which keys may be fetched: over TLS, or from this machine, where nobody is in between.
+ * Returns undefined for any other.
  */
 export function readTrustedUrl(text: unknown): URL | undefined {
   if (typeof text !== 'string' || !URL.canParse(text)) return undefined

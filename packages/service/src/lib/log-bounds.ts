@@ -1,10 +1,10 @@
-// What others say, such as a Redis, an issuer or PostgreSQL of a value, may be of any length: of each text a
-// log line has the beginning, so that an error of 1 MB is no line of 1 MB.
+// Bounds the texts in log lines. Texts of others, such as errors of Redis, an issuer or PostgreSQL, may have
+// any length: a log line has only their beginning.
 
 import { stdSerializers } from 'pino'
 import { boundedText } from './operator-error.js'
 
-// Of what a line has, and of the causes of an error.
+// Limits for the items of a line, and for the causes of an error.
 const itemsMax = 100
 const depthMax = 5
 
@@ -14,7 +14,8 @@ export const logBounds = {
   serializers: { err: (error: Error) => bounded(stdSerializers.err(error), 0) },
 }
 
-// Most lines have short texts alone, and are left alone. Objects of classes, as requests, have serializers.
+// Does not copy a line that has only short texts, as most have. Skips objects of classes, such as requests,
+// which have serializers.
 function boundedFields(fields: Record<string, unknown>): Record<string, unknown> {
   let short = fields
   for (const name in fields) {
@@ -35,7 +36,7 @@ function isPlain(value: unknown): boolean {
 
 function bounded(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return boundedText(value)
-  // What has a form of its own in JSON is no text of others.
+  // An object with `toJSON` is no text of others.
   if (typeof value !== 'object' || value === null || value instanceof Error || 'toJSON' in value) return value
   if (depth > depthMax) return undefined
   if (Array.isArray(value)) return value.slice(0, itemsMax).map((each) => bounded(each, depth + 1))

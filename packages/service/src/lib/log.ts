@@ -1,5 +1,6 @@
 // The log: pino's JSON lines on standard output, short coloured lines on a terminal. It never blocks or stops
-// the service: an iteration writes once, and it goes on when writing fails (a full disk, a stopped reader).
+// the service. Each iteration of the event loop writes once, and the service goes on when writing fails (a
+// full disk, a stopped reader).
 
 import { writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
@@ -22,10 +23,10 @@ const prettify = process.stdout.isTTY
     })
   : undefined
 
-// Of the process, which has one log.
+// One count for the process, which has one log.
 let lost = 0
 
-/** The lines that were dropped, since nobody took them for so long. */
+/** Returns the number of lines dropped because nobody took them. */
 export function lostLines(): number {
   return lost
 }
@@ -79,7 +80,7 @@ export function toggleDebugOnSignal(log: Logger, normalLevel: string): void {
   })
 }
 
-// Joins lines to texts of at most so many bytes, or of one longer line.
+// Joins lines to texts of at most `bytesMax`. A longer line is a text of its own.
 function joinUpTo(bytesMax: number, lines: readonly string[]): string[] {
   const texts: string[] = []
   let text = ''

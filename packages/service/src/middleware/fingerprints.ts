@@ -1,19 +1,19 @@
-// The fingerprint of a request: a repetition with the same Idempotency-Key must have that of the first. A
-// stored one outlives the release that made it, so each has a version: without, an upgrade could take a
-// repetition for another request. An edit that changes a fingerprint adds a version here, and the one before
-// stays for `keepHours` after the last release that made it.
+// The fingerprint of a request: a repetition with the same Idempotency-Key must have the same fingerprint.
+// Stored fingerprints outlive the release that made them, so each has a version: without it, an upgrade could
+// take a repetition for another request and store it twice. An edit that changes the fingerprint adds a
+// version. The old one stays here for `keepHours` after the last release that made it.
 
 import { hash } from 'node:crypto'
 import type { Operation, requestParts } from 'contract-engine'
 import { canonicalJson } from '../lib/canonical-json.js'
 
-/** In lower case as in Node's `headers`. */
+/** The header, in lower case as in Node's `headers`. */
 export const idempotencyHeader = 'idempotency-key'
 
-/** What a repetition must have in common with the first request. */
+/** The parts of a request that a repetition must have in common with it. */
 export interface Request {
   readonly parts: ReturnType<typeof requestParts>
-  /** Of the operation, among those of all contracts. */
+  /** The name of the operation, unique among all contracts. */
   readonly name: string
   /** The media type of the body. */
   readonly mediaType: string | undefined
@@ -23,12 +23,12 @@ type Make = (request: Request, declared: readonly Declared[]) => string
 
 const versions: Readonly<Record<number, Make>> = { 1: hashValidated }
 
-/** The version of the fingerprints that are stored. */
+/** The version of new fingerprints. */
 export const currentVersion = 1
 
 /**
- * Makes the fingerprints of an operation's requests in Base64.
- * @returns a function that returns undefined for a version of a later release
+ * Returns a function that makes the fingerprints of an operation's requests, in Base64. It returns undefined
+ * for the version of a later release.
  */
 export function createFingerprints(
   operation: Operation,
@@ -37,7 +37,7 @@ export function createFingerprints(
   return (request, version) => versions[version]?.(request, declared)
 }
 
-// A request is the same if its operation, and its parameters and body as validated, are: not as they were
+// Requests are the same if their operation and their validated parameters and body are, however they were
 // written.
 function hashValidated(request: Request, declared: readonly Declared[]): string {
   const { parts, name: ofOperation, mediaType } = request
@@ -46,11 +46,11 @@ function hashValidated(request: Request, declared: readonly Declared[]): string 
   for (const { label, part, name } of declared) others[label] = Object(parts[part])[name]
   const type = body === undefined ? undefined : mediaType?.toLowerCase()
   const identical = [ofOperation, params, query, others, type, body]
-  return hash('sha256', canonicalJson(identical) as string, 'base64') // a list has a text
+  return hash('sha256', canonicalJson(identical) as string, 'base64') // a list always has a JSON text
 }
 
 interface Declared {
-  /** Of all that a request declares, one. */
+  /** Unique among the declared parameters. */
   readonly label: string
   readonly part: 'cookies' | 'headers'
   readonly name: string
@@ -58,8 +58,8 @@ interface Declared {
 
 const ofAttempt = [idempotencyHeader, 'x-request-id']
 
-// The declared headers and cookies, other than the key itself and the id, which names an attempt. Others are
-// sent by proxies and browsers.
+// Returns the declared headers and cookies, except the key itself and the request id, which differs between
+// attempts. Proxies and browsers send undeclared ones.
 function outsideUrl({ parameters }: Operation): Declared[] {
   return parameters.flatMap(({ name, in: location }): Declared[] => {
     const label = `${location} ${name}`

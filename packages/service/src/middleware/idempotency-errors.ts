@@ -1,5 +1,5 @@
-// How a repeated request with an Idempotency-Key is answered when it is not run: the stored response is
-// marked, and 409 or 422 say why there is none.
+// The responses to a repeated request with an Idempotency-Key, which is not run again: a mark on the stored
+// response, or the 409 or 422 that says why there is none.
 
 import { type Addition, RequestError } from 'contract-engine'
 import { tryAgain } from 'contract-engine/lib/texts'
@@ -7,7 +7,7 @@ import { tryAgain } from 'contract-engine/lib/texts'
 // The first request takes milliseconds.
 const retryAfterSeconds = 1
 
-/** The first request with the key is still running: 409 with `Retry-After`. */
+/** Makes the 409 with `Retry-After` for a key whose first request is still running. */
 export function inUse(): RequestError {
   return new RequestError(
     'idempotency_key_in_use',
@@ -16,13 +16,13 @@ export function inUse(): RequestError {
   )
 }
 
-/** The key has been used for another request: 422. */
+/** Makes the 422 for a key that was used for another request. */
 export function reused(): RequestError {
   const message = 'The Idempotency-Key belongs to another request.'
   return new RequestError('idempotency_key_reused', message, { status: 422 })
 }
 
-/** The key was first used with a later release, before a rollback: 422. */
+/** Makes the 422 for a key that was first used with a later release, before a rollback. */
 export function incomparable(): RequestError {
   const message =
     'The first request with this Idempotency-Key was handled by a later version of the service, so this ' +
@@ -31,12 +31,12 @@ export function incomparable(): RequestError {
   return new RequestError('idempotency_key_incomparable', message, { status: 422 })
 }
 
-/** Sent with a stored response. */
+/** The header of a stored response that is sent again. */
 export const replayedHeader = { 'Idempotent-Replayed': 'true' } as const
 
-/** What idempotency adds to the responses of an idempotent operation. */
+/** The headers and errors that idempotency adds to the responses of an idempotent operation. */
 export const idempotencyAddition: Addition = {
   headers: ['idempotent-replayed'],
-  always: ({ isIdempotent }) => [{}, ...(isIdempotent ? [replayedHeader] : [])], // at first, and repeated
+  always: ({ isIdempotent }) => [{}, ...(isIdempotent ? [replayedHeader] : [])], // first, and repeated
   errors: ({ isIdempotent }) => (isIdempotent ? [inUse(), reused(), incomparable()] : []),
 }

@@ -1,5 +1,5 @@
-// The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): what a request with one has to have
-// in common with its repetitions, and for how long.
+// The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): reads the key of a request, makes
+// its fingerprint, and deletes expired responses.
 
 import { type Operation, requestParts } from 'contract-engine'
 import type { FastifyRequest } from 'fastify'
@@ -10,8 +10,8 @@ import { operationNameOf } from './operation-names.js'
 import { type IdempotencyKey, type KeyedRequest, purgeResponses } from './stored-responses.js'
 
 /**
- * Creates a function for the keys of an operation's requests.
- * @returns undefined for a request without a key, or to an operation that is not idempotent
+ * Returns a function that reads the keys of an operation's requests. It returns undefined for a request
+ * without a key, and for an operation that is not idempotent.
  */
 export function createKeyedRequests(
   operation: Operation,
@@ -25,15 +25,15 @@ export function createKeyedRequests(
     const identical = { parts: requestParts(request), name, mediaType: request.mediaType }
     return {
       id,
-      fingerprint: fingerprintOf(identical, currentVersion) as string, // it knows its own
+      fingerprint: fingerprintOf(identical, currentVersion) as string, // never undefined for this version
       fingerprintAs: (version) => fingerprintOf(identical, version),
     }
   }
 }
 
-// The keys of one caller are nobody else's: with several, those of all together. What is stored is by the id
-// of an API key: from 1, and 0 for requests without a caller. Other callers have a part of -1, by their id:
-// 43 characters and a blank.
+// Makes a key unique to its caller, or to all callers of the request together. The table stores the id of an
+// API key, from 1, or 0 for requests without a caller. All other callers share -1; there the key begins with
+// the caller's id: 43 characters and a blank.
 function ownKey({ client, callers = {} }: Sender, key: string): IdempotencyKey {
   if (client === undefined) return { apiKeyId: '0', key }
   const all = Object.values(callers)
@@ -46,7 +46,7 @@ function ownKey({ client, callers = {} }: Sender, key: string): IdempotencyKey {
 
 type Sender = Pick<FastifyRequest, 'client' | 'callers'>
 
-// Bare, or a string of RFC 8941. The contract's pattern allows nothing else.
+// Reads a bare key, or a string of RFC 8941. The contract's pattern allows nothing else.
 function readKey({ headers }: FastifyRequest): string {
   const text = String(headers[idempotencyHeader])
   return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text

@@ -15,16 +15,17 @@ import type { FastifyRequest } from 'fastify'
 import { operationNameOf } from './operation-names.js'
 import { unavailable } from './unavailable.js'
 
-/** The 503 of a shed request. One for all: a stack trace for each would cost a twentieth of a refusal. */
+/** The 503 of a shed request. A shared error, because a stack trace for each would cost 5 % of a refusal. */
 export const overload = unavailable(new Error('WORK_MAX requests are in flight'))
-/** That of a stream. */
+/** The 503 of a shed stream. */
 export const tooManyStreams = unavailable(new Error('STREAMS_MAX streams are in flight'))
 
 /**
- * What takes a slot. Look-ups of unknown keys have as many slots of their own: a flood of guesses takes none
- * from clients whose keys are known. So has what asks another system about the credentials of a scheme: one
- * that hangs, such as an issuer, keeps out nobody else. So have streams, which last: idle ones keep no
- * request out.
+ * The kind of work that takes a slot. Each lane has slots of its own:
+ * - unknown keys: a flood of guesses takes no slot from clients with known keys
+ * - asked for SCHEME: work that asks another system about credentials; if that hangs, it keeps out nobody
+ * else
+ * - streams: they last, and idle ones keep no request out
  */
 type Lane = 'work' | 'unknown keys' | 'streams' | `asked for ${string}`
 
@@ -39,20 +40,21 @@ export class LoadShedder {
   readonly #streamsRefused = new Map<string, number>()
 
   /**
-   * @param max of each lane but that of streams. A request that is still arriving is in no lane, so slow
-   * clients take no slot
+   * @param max the slots of each lane except streams. A request that is still arriving takes no slot, so slow
+   * clients take none
+   * @param streamsMax the slots of streams
    */
   constructor(
     readonly max: number,
     readonly streamsMax = max,
   ) {}
 
-  /** The handlers and the look-ups of known keys that are running. */
+  /** The number of running handlers and look-ups of known keys. */
   get inFlight(): number {
     return this.#slotsOf('work').taken
   }
 
-  /** The responses in flight whose body is a stream. */
+  /** The number of streams in flight. */
   get streamsInFlight(): number {
     return this.#slotsOf('streams').taken
   }
@@ -68,8 +70,8 @@ export class LoadShedder {
   }
 
   /**
-   * Throws a 503 if no slot is free, before the request costs its client's quota, a look-up and a body.
-   * `run` checks again: the slot may be taken by the time the body has arrived.
+   * Throws a 503 if no slot is free, before the request costs quota, a look-up and a body. `run` checks
+   * again, because the slot may be taken by the time the body has arrived.
    */
   check(lane: Lane = 'work', operation = 'none'): Slots {
     const slots = this.#slotsOf(lane)
@@ -81,7 +83,8 @@ export class LoadShedder {
   }
 
   /**
-   * Runs a handler or a look-up in a slot, released when it settles, even if its request has ended before.
+   * Runs a handler or a look-up in a slot, and frees the slot when the work settles, even if the request has
+   * ended before.
    * @throws a 503 if no slot is free
    */
   async run<Result>(work: () => Promise<Result>, lane?: Lane, operation?: string): Promise<Result> {
@@ -102,7 +105,9 @@ export class LoadShedder {
     return slots
   }
 
-  /** Resolves with a response that may be a stream, whose slot is then released when it ends. */
+  /**
+   * Runs a handler in a slot of streams. If its response is a stream, frees the slot when the stream ends.
+   */
   runStream(operation: string, respond: () => Promise<SerializedResponse>): Promise<SerializedResponse> {
     return new Promise((resolve, reject) => {
       const work = async () => {
@@ -116,8 +121,8 @@ export class LoadShedder {
 }
 
 /**
- * Runs each handler in a slot of the shedder; but one that receives a body while it runs may take as long as
- * its client, and takes memory for bodies instead.
+ * Runs each handler in a slot of the shedder, except handlers that receive an upload while they run: they
+ * take as long as their clients, and memory for bodies instead of a slot.
  */
 export function shed<Resource>(loadShedder: LoadShedder): Around<Resource> {
   return (respond, operation) => {
@@ -128,8 +133,8 @@ export function shed<Resource>(loadShedder: LoadShedder): Around<Resource> {
 }
 
 /**
- * Gives each stream a slot of its own. An operation that only streams takes it before any work; another when
- * its handler has returned a stream, within its transaction, which a refusal undoes.
+ * Gives each stream a slot. An operation that only streams takes it before any work. Another takes it when
+ * its handler has returned a stream, still within the transaction, which a refusal undoes.
  */
 export function shedStreams<Resource>(loadShedder: LoadShedder): Around<Resource> {
   return (respond, operation) => {

@@ -1,19 +1,18 @@
-// The names of operations in metrics and in what is stored: their ids, which are unique within a contract.
-// Those of further contracts have a word before them, so that a service with one exports what it always has.
-// Without it, metrics would add up operations of two contracts, and a repeated request could get the other's
-// response.
+// The names of operations in metrics and stored data: the operation ids, which are unique within a contract.
+// The names of further contracts have a word before the id. Without it, metrics would add up operations of
+// two contracts, and a repeated request could get the response to one of the other contract.
 
 import type { Contract, Operation } from 'contract-engine'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of an operation of another contract than the service's first. */
+    /** The name of an operation of a further contract. */
     operationName?: string
   }
 }
 
-/** Names the operations of all contracts that are mounted from now on beside the service's own. */
+/** Names the operations of all further contracts that are mounted from now on. */
 export function nameOperations(app: FastifyInstance, own: Contract): void {
   const named = new Map<string, Operation>()
   app.addHook('onRoute', ({ config, prefix }) => {
@@ -29,7 +28,7 @@ export function nameOperations(app: FastifyInstance, own: Contract): void {
 }
 
 /**
- * The name of the operation of a request: `getPet`, and of another contract than the first `/admin getPet`.
+ * Returns the name of a request's operation: `getPet`, or for a further contract `/admin getPet`.
  */
 export function operationNameOf({ matched }: FastifyRequest, { id }: Operation): string {
   return matched?.config.operationName ?? id

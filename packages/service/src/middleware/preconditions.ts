@@ -1,11 +1,11 @@
-// Operations that change what their client has seen: the contract declares `If-Match`, and 428 where a
-// request has to have it, so that no handler can forget to demand it. Whether it holds is for the statement
-// that changes the row to say (database/table/changes.ts).
+// Demands `If-Match` where the contract declares it together with 428. Otherwise each handler would have to
+// demand it, and a handler that forgets would lose changes. The statement that changes the row compares the
+// entity tag (database/table/changes.ts).
 
 import type { Addition, Around, Operation } from 'contract-engine'
 import { preconditionFailed, preconditionRequired } from '../lib/precondition-errors.js'
 
-/** What preconditions add to the responses of operations that declare `If-Match`. */
+/** The errors that preconditions add to the responses of operations that declare `If-Match`. */
 export const preconditionAddition: Addition = {
   headers: [],
   errors: (operation) => [
@@ -14,7 +14,7 @@ export const preconditionAddition: Addition = {
   ],
 }
 
-/** Refuses a request without `If-Match`, if its operation declares that and 428. */
+/** Refuses a request without `If-Match`, if its operation declares both that header and 428. */
 export function requireIfMatch<Resource>(): Around<Resource> {
   return (respond, operation) => {
     if (!requiresIfMatch(operation)) return respond
@@ -29,7 +29,7 @@ function requiresIfMatch(operation: Operation): boolean {
   return takesIfMatch(operation) && operation.responses.has('428')
 }
 
-// A safe operation has nothing to lose.
+// Not for safe operations, which change nothing.
 function takesIfMatch({ isSafe, parameters }: Operation): boolean {
   return !isSafe && parameters.some((each) => each.in === 'header' && each.name.toLowerCase() === 'if-match')
 }

@@ -1,6 +1,6 @@
-// Idempotency keys and the responses stored for them, in PostgreSQL: the transaction of a request also
-// claims its key and stores the response, which a request with the same key gets again. A client whose
-// response is lost could not otherwise repeat a creation without creating twice.
+// Idempotency keys and their stored responses in PostgreSQL. The transaction of a request also claims its key
+// and stores the response. A later request with the same key gets that response, so a client whose response
+// was lost can repeat a creation without a second animal.
 
 import type { RequestError, SerializedResponse } from 'contract-engine'
 import type { Sql } from '../database/database.js'
@@ -10,9 +10,9 @@ import { inOrder, type Numbered, takeNumbers } from '../database/numbered.js'
 import { currentVersion } from './fingerprints.js'
 import { incomparable, inUse, replayedHeader, reused } from './idempotency-errors.js'
 
-/** An `Idempotency-Key` and whose it is. */
+/** An `Idempotency-Key` with its owner. */
 export interface IdempotencyKey {
-  /** The id of an API key, a bigint in digits; below 1: of callers without one. */
+  /** The id of an API key, a bigint in digits. Below 1 for callers without one. */
   readonly apiKeyId: string
   readonly key: string
 }
@@ -20,7 +20,7 @@ export interface IdempotencyKey {
 /** A request with an `Idempotency-Key`. */
 export interface KeyedRequest {
   readonly id: IdempotencyKey
-  /** Of the current version, which is stored. */
+  /** The fingerprint in the current version, which is stored. */
   readonly fingerprint: string
   readonly fingerprintAs: (version: number) => string | undefined
 }
@@ -36,21 +36,22 @@ export interface StoredResponse extends SerializedResponse {
 
 /** The result of claiming a key. */
 export interface Claim {
-  /** Whether this transaction holds the key's lock, until it ends. */
+  /** True if this transaction holds the key's lock. It holds the lock until it ends. */
   readonly isLocked: boolean
   /** The response stored for the key. */
   readonly stored: StoredResponse | undefined
 }
 
-/** What may have an `Idempotency-Key`. */
+/** A request that may have an `Idempotency-Key`. */
 interface Call {
   readonly keyed: KeyedRequest | undefined
 }
 
 /**
  * Claims the keys of calls until the transaction ends.
- * @returns the outcomes that are known: of the first request with the key, `idempotency_key_reused` or
- * `idempotency_key_in_use`. A call without one has claimed its key, or has none
+ * @returns the known outcomes: the stored response of the first request with the key,
+ * `idempotency_key_reused` or `idempotency_key_in_use`. A call without an outcome has claimed its key, or has
+ * no key
  */
 export async function claim<AnyCall extends Call>(
   sql: Sql,
@@ -63,7 +64,7 @@ export async function claim<AnyCall extends Call>(
   const claims = await claimKeys(sql, ids, keepHours)
   const claimed = new Set<string>()
   keyed.forEach((call, i) => {
-    const { isLocked, stored } = claims[i] as Claim // one for each
+    const { isLocked, stored } = claims[i] as Claim // there is one for each key
     const { apiKeyId, key } = call.keyed.id
     const name = `${apiKeyId} ${key}`
     if (stored !== undefined && !isPrecondition(stored)) known.set(call, outcomeOf(stored, call.keyed))
@@ -84,15 +85,16 @@ function outcomeOf(stored: StoredResponse, request: KeyedRequest): Outcome {
   return fingerprint === stored.fingerprint ? replay(stored) : reused()
 }
 
-// Nothing was done, because the client had to read again first (RFC 9110, section 13.2.1): with what it has
-// read since, the key is that of the same request. The release before has stored such responses.
+// True for a response to a request that did nothing, because its client had to read again first (RFC 9110,
+// section 13.2.1). The client may repeat the request with the same key. Earlier releases have stored such
+// responses.
 function isPrecondition({ status }: SerializedResponse): boolean {
   return status === 412 || status === 428
 }
 
 /**
- * Stores the responses of calls that have claimed their keys with the COMMIT of the transaction, unless they
- * are of status 5xx, or a precondition was not met.
+ * Stores, with the COMMIT of the transaction, the responses of calls that have claimed their keys. Leaves out
+ * 5xx, and responses to unmet preconditions.
  * @param responses one for each call
  */
 export function store(
@@ -113,7 +115,9 @@ function replay({ status, headers, body }: SerializedResponse): SerializedRespon
   return { status, headers: { ...headers, ...replayedHeader }, body }
 }
 
-/** For each key, in order: tries to lock it, and looks up its response if that is at most `keepHours` old. */
+/**
+ * Tries to lock each key, and looks up its response, unless that is older than `keepHours`. Keeps the order.
+ */
 export async function claimKeys(
   sql: Sql,
   keys: readonly IdempotencyKey[],
@@ -121,9 +125,9 @@ export async function claimKeys(
 ): Promise<Claim[]> {
   const requested = writeJson(keys)
   const first = takeNumbers(keys.length)
-  // Pipelined in this order: a response that was stored before its lock was released is found. The locks last
-  // until the transaction ends. They are by a 64-bit hash: in the unlikely case that two keys collide, the
-  // second request gets 409 and retries.
+  // Pipelined in this order, so that the second statement finds a response that was stored before its lock
+  // was released. The locks last until the transaction ends. They use a 64-bit hash: in the unlikely case
+  // that two keys collide, the second request gets 409 and retries.
   const [locks, responses] = await Promise.all([
     sql<Numbered[]>`
       select (${first}::integer + ordinal - 1)::integer as number
@@ -149,7 +153,7 @@ export async function claimKeys(
   return rows.map((row) => ({ isLocked: locked.has(row.number), stored: responseOf(row) }))
 }
 
-// The columns are null of a key that has no response.
+// The columns are null for a key without a response.
 interface StoredRow extends Numbered {
   readonly status: number | null
   readonly headers: StoredResponse['headers']
@@ -162,7 +166,7 @@ function responseOf({ status, headers, body, fingerprint, version }: StoredRow):
   return status === null ? undefined : { status, headers, body: body ?? undefined, fingerprint, version }
 }
 
-/** A response to store, as JSON has it. */
+/** A response to store, in the form of the statement's JSON. */
 interface NewResponse extends IdempotencyKey {
   readonly fingerprint: string
   readonly version: number
@@ -175,12 +179,12 @@ interface NewResponse extends IdempotencyKey {
 function newResponse({ id, fingerprint }: KeyedRequest, response: SerializedResponse): NewResponse {
   const { apiKeyId, key } = id
   const { status, headers, body } = response
-  // The engine refuses a stream for an operation whose responses are stored.
+  // The body is no stream: the engine refuses streams for operations whose responses are stored.
   const bytes = body === undefined ? undefined : Buffer.from(body as string | Buffer).toString('base64')
   return { apiKeyId, key, fingerprint, version: currentVersion, status, headers, body: bytes }
 }
 
-/** Stores responses, each replacing an expired one of its key. The keys must differ. */
+/** Stores responses. Each replaces an expired response of its key. The keys must differ. */
 export function storeResponses(sql: Sql, responses: readonly NewResponse[]): Promise<unknown> {
   return sql`
     insert into idempotent_answers
@@ -199,8 +203,8 @@ export function storeResponses(sql: Sql, responses: readonly NewResponse[]): Pro
 }
 
 /**
- * Deletes responses older than `keepHours`, the oldest first, at most `limit`, and returns how many. Several
- * instances may run it at once: each skips the rows that another has locked.
+ * Deletes at most `limit` responses older than `keepHours`, the oldest first, and returns their number.
+ * Several instances may run it at once: each skips rows that another has locked.
  */
 export async function purgeResponses(sql: Sql, keepHours: number, limit: number): Promise<number> {
   const { count } = await sql`

@@ -1,4 +1,4 @@
-// 503: the service cannot respond for now.
+// The 503 of a service that cannot respond for now.
 
 import { RequestError } from 'contract-engine'
 
@@ -6,8 +6,8 @@ import { RequestError } from 'contract-engine'
 const retryAfterSeconds = 1
 
 /**
- * The service is temporarily unavailable: 503 with `Retry-After` (RFC 9110, section 10.2.3).
- * @param afterSeconds when to try again
+ * Makes a 503 with `Retry-After` (RFC 9110, section 10.2.3).
+ * @param afterSeconds the value of `Retry-After`
  */
 export function unavailable(cause: unknown, afterSeconds = retryAfterSeconds): RequestError {
   return new RequestError('unavailable', 'unavailable', {
@@ -20,8 +20,8 @@ export function unavailable(cause: unknown, afterSeconds = retryAfterSeconds): R
 const toGuesses = new WeakSet<RequestError>()
 
 /**
- * The same for a credential that is likely a guess, while others of its kind can be told: it counts against
- * the quota of its address, so that guesses are slow in an outage, too.
+ * Makes a 503 for a credential that is likely a guess, because the service can still verify others of its
+ * kind. It counts against the quota of the address, so that guesses stay slow in an outage.
  */
 export function unavailableToGuess(cause: unknown): RequestError {
   const error = unavailable(cause)
@@ -29,7 +29,7 @@ export function unavailableToGuess(cause: unknown): RequestError {
   return error
 }
 
-/** Whether an error is one of `unavailableToGuess`. */
+/** True if `unavailableToGuess` has made the error. */
 export function isToGuess(error: RequestError): boolean {
   return toGuesses.has(error)
 }

@@ -1,4 +1,4 @@
-// What a database must fulfil before this process serves from it.
+// The checks of a database before this process serves from it.
 
 import { checkPlans } from '../auth/client.js'
 import type { ServiceContract } from '../auth/plans.js'
@@ -9,9 +9,9 @@ import { checkPooled } from '../database/roles.js'
 import { checkSequences } from '../database/sequences.js'
 
 /**
- * Waits as long as startup may for locks that other sessions hold.
- * @throws {OperatorError} if the pooler's role lacks its settings, the contract a plan that keys have, or a
- * sequence is behind its rows
+ * Checks the database. Waits for locks of other sessions as long as startup may.
+ * @throws {OperatorError} if the role lacks its settings behind a pooler, if the contract lacks a plan that
+ * keys have, or if a sequence is behind its rows
  */
 export async function checkDatabase(
   database: Database,

@@ -1,18 +1,18 @@
-// The call that the message at startup proposes: of an operation that the contract has, with a key of the
-// service only where one is asked for, and with nothing that only its caller knows.
+// The call that the message at startup proposes. It calls an operation of the contract that needs no facts
+// that only a caller knows, and sends a key only if the operation asks for one.
 
 import { credentialPair, credentialUsage, isPublic, type Operation, onlyStreams } from 'contract-engine'
 import type { ServiceContract } from '../auth/plans.js'
 
-/** The parts of the contract that it depends on. */
+/** The parts of the contract that the call depends on. */
 type Parts = Pick<ServiceContract, 'operations' | 'securitySchemes'>
 
 /**
- * The arguments of curl for an operation that can be called at once, or what a call of the operation that
- * asks for least would need. Undefined for a contract without operations.
- * @param root where the prefix of the operations begins
- * @param ofKeys the schemes that the service's own keys are credentials of
- * @param key of a client
+ * Returns the curl command for an operation that can be called at once, or the needs of the operation that
+ * asks for the least. Undefined for a contract without operations.
+ * @param root the URL before the prefix of the operations
+ * @param ofKeys the schemes whose credentials are the service's own keys
+ * @param key the key of a client
  */
 export function firstCall(
   contract: Parts,
@@ -31,7 +31,7 @@ export function firstCall(
   return least && { needs: `${least.operation.id} needs ${least.lacks.join(' and ')}` }
 }
 
-// What a caller has to know or choose.
+// Returns the facts that a caller has to know or choose.
 function lacksOf(operation: Operation, { securitySchemes }: Parts, known: ReadonlySet<string>): string[] {
   const { method, parameters, security } = operation
   const isSafe = method === 'GET' && !onlyStreams(operation)
@@ -45,14 +45,14 @@ function lacksOf(operation: Operation, { securitySchemes }: Parts, known: Readon
   ]
 }
 
-// The names of the schemes to be met: none for an operation that anybody may call.
+// Returns the names of the schemes that a call must meet, or an empty list if anybody may call the operation.
 function requirementOf(operation: Operation, known: ReadonlySet<string>): readonly string[] | undefined {
   if (isPublic(operation)) return []
   const alternatives = operation.security.map((each) => each.map(({ name }) => name))
   return alternatives.find((names) => names.length === 1 && names.every((name) => known.has(name)))
 }
 
-// The one value, or the first, of a parameter that the contract gives values for.
+// Returns the only or first value that the contract gives for a parameter.
 function onlyValue({ schema, form }: Operation['parameters'][number]): string | undefined {
   const { const: only, enum: values } = schema as { readonly const?: unknown; readonly enum?: unknown }
   const [value] = only === undefined && Array.isArray(values) ? values : [only]
@@ -91,7 +91,7 @@ function curlOf(
   ].join(' ')
 }
 
-// For a shell.
+// Quotes a text for a shell.
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,6 +1,7 @@
-// The limit of open files, of which a connection is one. At that limit the kernel still makes connections, and
-// libuv closes each at once: no event of Node tells it, so that no caller, metric or log line could. The service
-// therefore accepts fewer connections than would reach it, and refuses others as over CONNECTIONS_MAX.
+// The limit of open files, of which a connection is one. At that limit the kernel still makes connections,
+// and libuv closes each at once: no event of Node tells it, so that no caller, metric or log line could. The
+// service therefore accepts fewer connections than would reach it, and refuses others as over
+// CONNECTIONS_MAX.
 
 import { readFileSync } from 'node:fs'
 import type { FastifyBaseLogger } from 'fastify'
@@ -8,12 +9,13 @@ import type { Config } from '../config.js'
 import { OperatorError } from '../lib/operator-error.js'
 
 /**
- * Files beside the clients' connections and the pools: 30 at rest, and a connection each to PostgreSQL's other
- * servers, Redis, an issuer, a collector; scrapes and probes; what handlers open.
+ * The files that the process may need besides clients' connections and the pools: 30 at rest, connections to
+ * other PostgreSQL servers, Redis, an issuer and a collector, scrapes and probes, and files that handlers
+ * open.
  */
 export const otherFiles = 100
 
-/** How many files this process may open, its sockets included. Infinite where the system does not tell. */
+/** Returns how many files, including sockets, this process may open. Infinite if the system does not tell. */
 export function openFilesMax(): number {
   try {
     // The soft limit, which Node has raised to the hard one.

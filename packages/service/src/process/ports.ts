@@ -7,12 +7,12 @@ import type { Config } from '../config.js'
 import { OperatorError } from '../lib/operator-error.js'
 
 /**
- * Checks that the service can listen on its ports, by listening on them for a moment. Not on a port that it
- * shares: it would get a part of the connections, which the other instances would have served.
+ * Checks that the service can listen on its ports, by listening on them for a moment. It does not listen on a
+ * shared port, where it would take connections from other instances.
  * @throws {OperatorError} naming the variable to change
  */
 export async function checkPorts({ host, port, reusePort, metricsPort }: Config): Promise<void> {
-  if (cluster.isWorker) return // of `npm run dev`, whose servers share a port
+  if (cluster.isWorker) return // the servers of `npm run dev` share a port
   const servers: net.Server[] = []
   const listen: Listen = async (port, reusePort = false) => {
     const server = net.createServer((socket) => socket.destroy())
@@ -31,8 +31,8 @@ export async function checkPorts({ host, port, reusePort, metricsPort }: Config)
 /** Resolves with the port. */
 type Listen = (port: number, reusePort?: boolean) => Promise<number>
 
-// By sharing a free port: an older Node ignores the option, so that the second cannot listen, and on another
-// platform the first cannot.
+// Tries to share a free port. An older Node ignores the option, so the second server cannot listen. On other
+// platforms, the first cannot.
 async function checkSharing(listen: Listen): Promise<void> {
   try {
     await listen(await listen(0, true), true)
@@ -56,7 +56,9 @@ const advice: Readonly<Record<string, string>> = {
 }
 const sharing = 'Instances share PORT if each has REUSE_PORT=1, and all run as the same user.'
 
-/** A handler for errors of `listen` that rethrows those the operator can fix as an `OperatorError`. */
+/**
+ * Returns a handler for errors of `listen`. It throws an `OperatorError` for those that the operator can fix.
+ */
 export function explainListenError(variable: 'PORT' | 'METRICS_PORT') {
   return (error: NodeJS.ErrnoException): never => {
     const hint = advice[error.code ?? '']?.replace('VARIABLE', variable)

@@ -1,4 +1,4 @@
-// Serving: the HTTP server of the process, and beside it the server of its metrics.
+// Runs the HTTP server of the process, and the server of its metrics.
 
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
@@ -17,20 +17,20 @@ import type { Shutdown } from '../lib/shutdown.js'
 import { explainListenError } from './ports.js'
 import { timeWarnings } from './times.js'
 
-/** What services are made of. */
+/** The parts of the service that a team's services may use. */
 export interface ServiceParts {
-  /** The environment: a service's own variables are read there, too. */
+  /** The configuration from the environment. */
   readonly config: Config
   readonly pools: Pools
   readonly log: Logger
   readonly contract: ServiceContract
 }
 
-/** What a team writes, apart from the contract and the migrations. */
+/** The code of a team, apart from the contract and the migrations. */
 export interface Team extends Omit<Served, 'contract'> {
-  /** Makes what handlers use besides the database. If it rejects, the service does not start. */
+  /** Makes the services that handlers use besides the database. If it rejects, the service does not start. */
   createServices(parts: ServiceParts): Promise<Services>
-  /** Further contracts, each below a prefix of its own: see docs/adopting.md. */
+  /** Further contracts, each under a prefix of its own: see docs/adopting.md. */
   beside?(): Promise<readonly Served[]>
 }
 
@@ -48,9 +48,11 @@ const noPublicUrl =
 
 /** A service that accepts requests. */
 export interface RunningService {
-  /** Where it listens: `http://127.0.0.1:3000`. */
+  /** The origin at which it listens: `http://127.0.0.1:3000`. */
   readonly origin: string
-  /** Stops accepting requests after `SHUTDOWN_DELAY_MS`. Resolves when the accepted have their responses. */
+  /**
+   * Stops accepting requests after `SHUTDOWN_DELAY_MS`. Resolves when all accepted ones have their responses.
+   */
   stop(): Promise<void>
 }
 

@@ -16,12 +16,12 @@ import { checkPorts } from './ports.js'
 import { serve, type Team } from './serve.js'
 import { welcome } from './welcome.js'
 
-// For closing the database once the shutdown is forced.
+// The time for closing the database once the shutdown is forced.
 const forcedTimeoutMs = 5_000
 
 /**
- * Runs this process as a service, and ends it: with 0 after a signal and an orderly stop, 1 after an error,
- * or 128 and the signal's number if it came before the service was ready.
+ * Runs this process as a service, then exits: with 0 after a signal and an orderly stop, with 1 after an
+ * error, or with 128 plus the number of a signal that came before the service was ready.
  */
 export async function start(team: Team): Promise<never> {
   process.stderr.on('error', () => {}) // a closed stderr must not stop the service
@@ -39,10 +39,10 @@ export async function start(team: Team): Promise<never> {
   }
 }
 
-// Or V8 decides by a process's first requests whether to allocate some of their objects in the old
-// generation, where each keeps the rest of its request until a full garbage collection. On Node 26 it did in
-// 8 of 21 processes, for good: a creation took 67 µs instead of 52, and p99 doubled. Node 20 decides
-// otherwise.
+// Without this flag, V8 decides by the first requests of a process whether to allocate some of their objects
+// in the old generation. There, each keeps the rest of its request until a full garbage collection. On Node
+// 26, V8 decided so in 8 of 21 processes, for good: a creation took 67 µs instead of 52, and p99 doubled.
+// Node 20 does not do this.
 function keepRequestsYoung(): void {
   setFlagsFromString('--no-allocation-site-pretenuring')
 }
@@ -64,7 +64,7 @@ async function run(team: Team, shutdown: Shutdown): Promise<void> {
     await unlessAborted(checked, requested)
     const parts = { team, config, contract, database, log, shutdown }
     const { origin, stop } = await serve(parts)
-    // To the terminal, not to the log: it may contain a key.
+    // To the terminal, not to the log, because the message may contain a key.
     const { schemes } = team
     const message = welcome(contract, database, { origin, publicUrl: config.publicUrl, schemes })
     process.stderr.write(await unlessAborted(message, forced))
@@ -77,7 +77,8 @@ async function run(team: Team, shutdown: Shutdown): Promise<void> {
   log.info('stopped')
 }
 
-// Node would open its debugger, with which every user of the machine could run code in this process.
+// On SIGUSR1, Node would open its debugger, with which every user of the machine could run code in this
+// process.
 function refuseDebugger(log: Logger): void {
   process.on('SIGUSR1', () => log.warn('SIGUSR1 has no effect; SIGUSR2 changes the log level'))
 }

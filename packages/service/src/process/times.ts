@@ -1,4 +1,4 @@
-// Times of operations that other times cut short.
+// Finds time limits of operations that other limits cut short.
 
 import type { Contract } from 'contract-engine'
 import type { Config } from '../config.js'
@@ -6,7 +6,9 @@ import { statementTimeoutMs } from '../database/pools.js'
 
 type Times = Pick<Config, 'handlerTimeoutMs' | 'shutdownTimeoutMs'>
 
-/** A warning for each time that a response may take, and a shutdown or a statement may not. */
+/**
+ * Returns a warning for each time limit of an operation that a shutdown or a statement's limit cuts short.
+ */
 export function timeWarnings(
   { handlerTimeoutMs, shutdownTimeoutMs }: Times,
   { operations }: Pick<Contract, 'operations'>,
@@ -20,7 +22,7 @@ export function timeWarnings(
       ([name, ms]) =>
         `${name} is ${ms}: a shutdown ends its requests after SHUTDOWN_TIMEOUT_MS, ${shutdownTimeoutMs}`,
     )
-  // A read shares its connection with others, which would wait for it, and a write may hold locks.
+  // Statements keep the common limit, because reads share a connection, and writes may hold locks.
   const ofStatement = statementTimeoutMs(handlerTimeoutMs)
   const short = named
     .filter(([, ms]) => statementTimeoutMs(ms) > ofStatement)

@@ -1,4 +1,4 @@
-// The message on the terminal at startup: where the service is, and how to call it.
+// The message on the terminal at startup: the address of the service, and how to call it.
 
 import { withoutPrefix } from 'contract-engine/lib/base-url'
 import { createApiKey, hashApiKey } from '../auth/api-key.js'
@@ -10,26 +10,26 @@ import { insertFirstApiKey } from '../database/api-keys.js'
 import type { Database } from '../database/database.js'
 import { firstCall } from './first-call.js'
 
-/** Where the service is, and what checks its callers. */
+/** The address of the service, and the checks of its callers. */
 export interface Place {
-  /** Where it listens. */
+  /** The origin at which it listens. */
   readonly origin: string
-  /** Where callers reach the operations, if that is elsewhere. */
+  /** The URL at which callers reach the operations, if that differs. */
   readonly publicUrl?: string | undefined
   /** The checks of the security schemes. */
   readonly schemes: Readonly<Record<string, AnyCheckFactory>>
 }
 
 /**
- * Returns the message. At an embedded database's first startup it creates a demo key, and shows it once, if
- * the contract has a scheme of keys.
+ * Returns the message. At the first startup with an embedded database, creates a demo key and shows it once,
+ * if the contract has a scheme of keys.
  */
 export async function welcome(
   contract: ServiceContract,
   { sql, embedded }: Database,
   { origin, publicUrl, schemes }: Place,
 ): Promise<string> {
-  // Unknown if a gateway gives the operations another prefix.
+  // `withoutPrefix` returns undefined if a gateway gives the operations another prefix.
   const root = (publicUrl && withoutPrefix(publicUrl, contract.prefix)) ?? callable(origin)
   const base = root + contract.prefix
   const lines = [
@@ -44,13 +44,13 @@ export async function welcome(
     lines.push(`Create a key: npm run --silent keys -- create --name me --plan ${planOf(contract)}`)
   const call = firstCall(contract, root, ofKeys, key)
   if (call !== undefined && 'curl' in call) lines.push('Try it:', `  ${call.curl}`)
-  // Whoever has a key of an earlier start has called with it.
+  // Not at later starts: whoever has a key has used it.
   else if (call !== undefined && (key !== undefined || ofKeys.size === 0))
     lines.push(`To try it, ${call.needs}`)
   return `${lines.join('\n')}\n`
 }
 
-// Those that operations name.
+// Returns the schemes of keys that operations use.
 function keySchemes({ operations }: ServiceContract, schemes: Place['schemes']): ReadonlySet<string> {
   const named = new Set(
     [...operations.values()].flatMap(({ security }) => security.flat().map(({ name }) => name)),
@@ -62,7 +62,7 @@ function planOf(contract: ServiceContract): string {
   return fixedPlans(contract)[0]?.name ?? `${customPlan(contract)} --per-minute 60 --per-day 1000`
 }
 
-// A server can listen on all addresses, but a client cannot call all: not everywhere, and not by this name.
+// Replaces the address that means all addresses, because not every client can call it.
 function callable(origin: string): string {
   return origin.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }
@@ -78,7 +78,7 @@ async function demoKey(contract: ServiceContract, sql: Database['sql']): Promise
     plan,
     perMinute: null,
     perDay: null,
-    scopes: scopesOf(contract), // it is for trying the contract out
+    scopes: scopesOf(contract), // all, because the key is for trying the contract out
     expiresAt: null,
     createdBy: null,
   })

@@ -1,20 +1,21 @@
-// Counts requests without a valid key by client address, with @fastify/rate-limit, which counts by one: those
-// that cost more are counted in its store. Clients are not counted with it: their ban and two windows are
-// read and counted in one step, for which the plugin would take three.
+// Counts requests without a valid key by client address, with @fastify/rate-limit. The plugin counts by one,
+// so costlier requests are counted directly in its store. Clients are not counted with the plugin: it would
+// take three steps for a ban and two windows, which our counters read and count in one.
 
 import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { clientAddress, networkOf } from '../lib/address.js'
 import { type AddressWindow, minuteMs, type StoredWindow, type WindowState, windowState } from './windows.js'
 
-/** Counts a request in its address's window, as so many as it costs. */
+/** Counts a request, by its cost, in the window of its address. */
 export type AddressCounter = (request: FastifyRequest, cost?: number) => Promise<WindowState>
 
 /** The windows of addresses, by network. */
 export interface AddressStore {
   /**
    * Counts a request.
-   * @param cost the requests that it counts as: one that costs more than one is only counted within `max`
+   * @param cost the number of requests that it counts as. Above one, it is counted only if it fits within
+   * `max`
    */
   increment(network: string, windowMs: number, cost?: number, max?: number): Promise<AddressWindow>
 }
@@ -26,7 +27,7 @@ export async function createAddressCounter(
   store: AddressStore,
 ): Promise<AddressCounter> {
   let countOne: ((request: FastifyRequest) => Promise<WindowState>) | undefined
-  // In a scope of its own, because the plugin decorates it.
+  // In a separate scope, because the plugin decorates its scope.
   await app.register(async (scope) => {
     await scope.register(rateLimit, {
       global: false,
@@ -36,11 +37,11 @@ export async function createAddressCounter(
       store: adapt(store),
     })
     const count = scope.createRateLimit() // options here would add a route to the keys
-    // Without an allow list the result is always a count.
+    // Cast: without an allow list, the result is always a count.
     countOne = async (request) => (await count(request)) as WindowState
   })
   await app.after()
-  const one = countOne as NonNullable<typeof countOne> // assigned, or app.after() has thrown
+  const one = countOne as NonNullable<typeof countOne> // otherwise app.after() has thrown
   return (request, cost = 1) => (cost === 1 ? one(request) : countMany(request, cost, perMinute, store))
 }
 
@@ -58,9 +59,9 @@ function networkOfRequest(request: FastifyRequest): string {
   return networkOf(clientAddress(request))
 }
 
-// The plugin's own stores are not used. The one in memory returns its live entry, which the plugin reads
-// after other requests may have incremented it: of many simultaneous requests all would see the last count.
-// The one in Redis would never end a window whose key has no ttl.
+// Replaces the plugin's own stores. Its memory store returns a live entry, which the plugin reads after other
+// requests may have incremented it, so simultaneous requests would all see the last count. Its Redis store
+// would never end a window whose key has no ttl.
 function adapt(store: AddressStore): new () => FastifyRateLimitStore {
   type Callback = (error: Error | null, result?: StoredWindow) => void
   return class Store {

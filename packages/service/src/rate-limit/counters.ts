@@ -1,5 +1,5 @@
-// Where requests are counted: in this process, or in Redis, where all instances share the counts. While Redis
-// is unavailable, each instance falls back to its own counters.
+// Counts requests in this process, or in Redis, where all instances share the counts. While Redis is
+// unavailable, each instance falls back to its own counters.
 
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -22,27 +22,30 @@ import type {
   WindowState,
 } from './windows.js'
 
-/** `memory_fallback`: in this instance, because Redis is unavailable. */
+/** Where requests are counted. `memory_fallback`: in this instance, because Redis is unavailable. */
 export type CountersState = 'memory' | 'redis' | 'memory_fallback'
 
-/** Counts clients and addresses separately, so that a flood of addresses evicts no client. */
+/**
+ * The counters of an instance. Clients and addresses are apart, so that a flood of addresses evicts no
+ * client.
+ */
 export interface Counters extends ClientCounter, LastCounts {
   readonly address: AddressCounter
-  /** Where requests are counted now. */
+  /** Returns where requests are counted now. */
   state(): CountersState
-  /** Undefined if they are counted in this process. */
+  /** Undefined without REDIS_URL. */
   readonly redis: RedisParts | undefined
 }
 
-/** Redis, for those who watch it. */
+/** The parts of Redis for metrics and trials. */
 export interface RedisParts {
   readonly connection: Pick<RedisConnection, 'certificates' | 'tryConnecting'>
   readonly shared: Pick<RedisCounter, 'ontime'>
 }
 
 /**
- * Creates the counters of an instance, which the server closes.
- * @throws {OperatorError} if Redis rejects the configuration: a login, a permission, a certificate
+ * Creates the counters of an instance. The server closes them.
+ * @throws {OperatorError} if Redis rejects the configuration, such as a login, a permission or a certificate
  */
 export async function createCounters(
   app: FastifyInstance,
@@ -109,7 +112,7 @@ class FallbackCounter implements ClientCounter, AddressStore, LastCounts {
     return this.#lastSeen.get(callerId(client))
   }
 
-  // Of addresses, Redis alone has the counts.
+  // While Redis is up, it alone has the counts of addresses.
   lastOfAddress(network: string): StoredWindow | undefined {
     return this.connection.isUp ? undefined : this.local.lastOfAddress(network)
   }
@@ -118,7 +121,7 @@ class FallbackCounter implements ClientCounter, AddressStore, LastCounts {
     return this.#try(network, (counter) => counter.increment(network, windowMs, cost, max))
   }
 
-  // The hash tag is the part of the Redis keys in braces.
+  // The hash tag is the part of a Redis key in braces.
   async #try<Result>(
     hashTag: string,
     count: (counter: RedisCounter | MemoryCounter) => Result | Promise<Result>,

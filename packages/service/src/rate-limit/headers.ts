@@ -1,10 +1,11 @@
-// The headers of a rate-limit window, the 429, and what rate limits add to the responses of a contract.
+// The headers of rate limits, the 429, and the headers and errors that rate limits add to the responses of a
+// contract.
 
 import { type Addition, RequestError, type Security } from 'contract-engine'
 import { tryAgain } from 'contract-engine/lib/texts'
 import type { RateLimits, ServiceContract } from '../auth/plans.js'
 
-/** The headers of a window that resets at a Unix time in seconds. */
+/** Returns the headers of a window. @param resetsAt a Unix time in seconds */
 export function rateLimitHeaders(limit: number, remaining: number, resetsAt: number) {
   return {
     'x-ratelimit-limit': String(limit),
@@ -13,18 +14,18 @@ export function rateLimitHeaders(limit: number, remaining: number, resetsAt: num
   }
 }
 
-// Not those of windows.ts: tools that only look at a contract import this file.
+// Not imported from windows.ts, because tools that only look at a contract import this file.
 const lengthsS = { minute: 60, day: 86_400 } as const
 const lengths = { minute: `;w=${lengthsS.minute}`, day: `;w=${lengthsS.day}` } as const
 
-/** A window, as windows.ts knows it. */
+/** The part of a window (windows.ts) that the headers report. */
 interface ReportedWindow {
   readonly max: number
   readonly remaining: number
   readonly ttl: number
 }
 
-/** The windows of a caller, by their names in the headers. */
+/** The windows of a caller by their names in the headers. */
 export interface Windows {
   readonly minute: ReportedWindow
   readonly day?: ReportedWindow
@@ -32,8 +33,8 @@ export interface Windows {
 
 /**
  * The fields of the IETF's draft for rate limits (draft-ietf-httpapi-ratelimit-headers-10): all windows with
- * their quotas and lengths in seconds, and what is left of each for how many seconds. In one piece each: every
- * response has them.
+ * their quotas and lengths in seconds, and what is left of each for how many seconds. In one piece each:
+ * every response has them.
  */
 export function windowHeaders({ minute, day }: Windows) {
   const policy = `"minute";q=${minute.max}${lengths.minute}`
@@ -45,20 +46,20 @@ export function windowHeaders({ minute, day }: Windows) {
   }
 }
 
-/** Why a request is refused, and for how long. */
+/** The reason of a refusal, and how long it lasts. */
 export interface Wait {
   readonly code: RefusalCode
   readonly reason: string
   readonly waitMs: number
-  /** Whether it is refused after the wait, too. */
+  /** True if the request would be refused after the wait, too. */
   readonly isFinal?: boolean
-  /** Of a request without a valid credential: its `WWW-Authenticate`. */
+  /** The `WWW-Authenticate` for a request without a valid credential. */
   readonly challenge?: string | undefined
 }
 
 type RefusalCode = 'rate_limit_exceeded' | 'key_banned' | 'unauthorized_limit_exceeded'
 
-/** A request over a limit: 429 with `Retry-After`, in whole seconds (RFC 6585, section 4). */
+/** Makes the 429 of a request over a limit, with `Retry-After` in whole seconds (RFC 6585, section 4). */
 export function tooMany({ code, reason, waitMs, isFinal = false, challenge }: Wait): RequestError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
   const advice = isFinal ? '' : ` ${tryAgain(seconds)}`
@@ -67,8 +68,9 @@ export function tooMany({ code, reason, waitMs, isFinal = false, challenge }: Wa
 }
 
 /**
- * Why an address waits that has used up its requests without a valid credential. One that would get a 401
- * again has a code of its own, because helpers that repeat a 429 would wait for nothing.
+ * Returns the refusal of an address that has used up its requests without a valid credential. A request that
+ * would get a 401 after the wait has a code of its own, because client libraries that repeat a 429 would wait
+ * for nothing.
  * @param unauthorized the 401 that the request would get
  */
 export function ofAddress(
@@ -85,7 +87,10 @@ export function ofAddress(
   return { code, reason: told, waitMs, isFinal: true, challenge: headers['WWW-Authenticate'] }
 }
 
-/** What rate limits add, with their lowest and highest numbers; nothing without `x-rate-limits`. */
+/**
+ * Returns the headers and errors that rate limits add, with their lowest and highest numbers. Empty for a
+ * contract without `x-rate-limits`.
+ */
 export function rateLimitAdditions(contract: ServiceContract, security: Security): readonly Addition[] {
   const { hasRateLimits, rateLimits } = contract
   if (!hasRateLimits) return []

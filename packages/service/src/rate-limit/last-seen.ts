@@ -1,5 +1,5 @@
-// The windows that this process last saw of each client, from Redis or from its fallback. The next count
-// starts from no less, so a client's quotas and bans survive when Redis fails, recovers, or comes back empty.
+// The windows that this process last saw of each client, from Redis or from the fallback. The next count
+// never starts below them, so quotas and bans survive when Redis fails, recovers, or comes back empty.
 
 import { createCache } from '../lib/cache.js'
 import { elapsedMs } from '../lib/clock.js'
@@ -9,15 +9,16 @@ import { aged, type KnownWindows, used, type WindowState } from './windows.js'
 export class LastSeen {
   readonly #clients = createCache<{ readonly windows: KnownWindows; readonly atMs: number }>(clientsMax)
 
-  /** A client's windows, aged to the given time. */
+  /** Returns a client's windows, aged to the given time. */
   get(callerId: string, atMs: number = elapsedMs()): KnownWindows | undefined {
     const last = this.#clients.get(callerId)
     return last && mapWindows(last.windows, (window) => aged(window, atMs - last.atMs))
   }
 
   /**
-   * Stores a client's windows. Of each the higher count is kept: responses may arrive out of order.
-   * @param requestedAtMs when the windows were requested: their ttl counts from then
+   * Stores a client's windows. Keeps the higher count of each window, because replies may arrive out of
+   * order.
+   * @param requestedAtMs the time of the request for the windows, from which their ttl counts
    */
   set(callerId: string, seen: KnownWindows, requestedAtMs: number): void {
     const atMs = requestedAtMs - 1 // both clocks count whole milliseconds

@@ -21,7 +21,8 @@ import {
 } from './windows.js'
 
 /**
- * Clients whose windows are kept; the least recently used are evicted. Only valid credentials have a client.
+ * How many clients' windows to keep. The least recently used are evicted. Only a valid credential has a
+ * client.
  */
 export const clientsMax = 100_000
 
@@ -33,12 +34,12 @@ interface Windows {
   readonly rejectedSecond: Window
 }
 
-// An attacker may have any number of addresses.
+// A limit, because an attacker may have any number of addresses.
 const addressesMax = 50_000
 
 /**
- * Evicts the least recently counted, clients and addresses apart: a flood of addresses evicts no client. A
- * request is counted without waiting, so simultaneous ones never see the same count.
+ * Counts in memory. Evicts the least recently counted clients, and separately addresses, so that a flood of
+ * addresses evicts no client. It counts synchronously, so simultaneous requests never see the same count.
  */
 export class MemoryCounter implements ClientCounter, AddressStore, LastCounts {
   readonly #clients = createCache<Windows>(clientsMax)

@@ -2,7 +2,7 @@
 
 import { rateCost, type ServiceContract } from '../auth/plans.js'
 
-/** The plans of the contract, and what its costly operations take; nothing without `x-rate-limits`. */
+/** Returns the tables of plans and of costly operations. Empty without `x-rate-limits`. */
 export function planSections({ hasRateLimits, rateLimits, operations }: ServiceContract) {
   if (!hasRateLimits) return []
   const { plans, anonymous, ban } = rateLimits

@@ -1,6 +1,5 @@
-// The rate limiter: counts requests of the contract's operations, sets headers, and rejects what exceeds a
-// quota. Plans promise quotas of a minute and of a day; without bans, a client that never waits would cost
-// as much as one that does.
+// The rate limiter: counts requests of the contract's operations, sets headers, and rejects requests over a
+// quota of a minute or a day. Without bans, a client that never waits would cost as much as one that does.
 
 import type { RequestError } from 'contract-engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -22,10 +21,11 @@ declare module 'fastify' {
 
 export interface RateLimiter {
   /**
-   * Counts a request of its client, or else of its address, and sets the headers: at once where nothing is
-   * waited for. Throws or rejects with `rate_limit_exceeded`, `key_banned` or `unauthorized_limit_exceeded`.
-   * @param cost the requests that it counts as
-   * @param unauthorized the 401 that it gets if it is admitted
+   * Counts a request for its client, or without one for its address, and sets the headers. Synchronous if the
+   * counters are. Throws or rejects with `rate_limit_exceeded`, `key_banned` or
+   * `unauthorized_limit_exceeded`.
+   * @param cost the number of requests that it counts as
+   * @param unauthorized the 401 that the request gets if it is admitted
    */
   count(
     request: FastifyRequest,
@@ -80,7 +80,7 @@ export function createRateLimiter(counters: Counters, contract: ServiceContract)
   }
 }
 
-// What the headers of an uncounted request report.
+// Returns the decision whose windows the headers of an uncounted request report.
 function lastDecision(
   request: FastifyRequest,
   counters: LastCounts,

@@ -6,21 +6,22 @@ import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import { type CertificateLife, shortestLife } from '../lib/certificate-life.js'
 import type { RedisUrl } from '../lib/redis-url.js'
 
-// To connect, and for the reply to one command while others are replied to.
+// The time to connect, and for the reply to one command while others get theirs.
 const commandTimeoutMs = 1_000
 /** The delay between two attempts to reach an unavailable Redis. */
 export const retryDelayMs = 250
 
-// Of the default reply mapping, 'legacy': named, because inferring it over all commands takes tsc 4 seconds.
+// For the default reply mapping, 'legacy'. It is named because tsc takes 4 seconds to infer it over all
+// commands.
 type Options = Omit<RedisOptions, 'replyMapping'>
 
-/** The lives of the certificates that hosts have shown, by their names. */
+/** The lives of the certificates that hosts have presented, by host name. */
 export type CertificateLives = Map<string, CertificateLife>
 
 /**
- * Creates a client, which does not connect yet.
- * @param timeoutMs after which a connection that sends nothing while a reply is due is closed
- * @param lives to which it adds those of its servers
+ * Creates a client. It does not connect yet.
+ * @param timeoutMs how long a connection may send nothing while a reply is due, before it is closed
+ * @param lives the map for the certificates of its servers
  */
 export function createRedisClient(
   place: RedisUrl,
@@ -57,7 +58,9 @@ function notingLives(lives: CertificateLives): Pick<tls.ConnectionOptions, 'chec
   }
 }
 
-/** Connects, or rejects with the first error: ioredis retries sentinels forever without rejecting. */
+/**
+ * Connects, or rejects with the first error. By itself, ioredis retries sentinels forever without rejecting.
+ */
 export async function connectOnce(redis: Redis | Cluster): Promise<void> {
   const attempt = new AbortController()
   const failed = once(redis, 'error', { signal: attempt.signal }).then(([error]) => Promise.reject(error))
@@ -77,11 +80,11 @@ const clusterOptions: ClusterOptions = {
   slotsRefreshTimeout: commandTimeoutMs,
   retryDelayOnFailover: 20, // up to 16 times, while a new or promoted server is being connected to
   retryDelayOnClusterDown: 0,
-  retryDelayOnTryAgain: 20, // while a slot is moved: a client's keys are on both servers, or not all exist
+  retryDelayOnTryAgain: 20, // while a slot is moved, when a client's keys are on both servers
   clusterRetryStrategy: () => retryDelayMs,
 }
 
-// Of a single server, and of the master that sentinels name.
+// The options of a single server, and of the master that sentinels name.
 const serverOptions: Options = {
   enableOfflineQueue: false,
   enableAutoPipelining: true, // one write for the rejections and addresses of one iteration
@@ -89,7 +92,10 @@ const serverOptions: Options = {
   reconnectOnError: ({ message }) => message.includes('READONLY'), // after a failover, to find the new master
 }
 
-/** Connects to each host of a cluster or of sentinels. Returns the first error; undefined if one accepts. */
+/**
+ * Connects to each host of a cluster or of sentinels. Returns the first error, or undefined if a host
+ * accepts.
+ */
 export async function findConnectError(place: RedisUrl, timeoutMs: number): Promise<Error | undefined> {
   const { kind, hosts, login, sentinelLogin, isEncrypted } = place
   const options = {
@@ -132,7 +138,7 @@ const closed = [
   /^(Cluster isn't ready|Failed to refresh slots|All sentinels are unreachable)/,
 ]
 
-/** Whether ioredis reports only that the connection ended; an `error` event has the cause. */
+/** True if ioredis only reports that the connection ended. An `error` event has the cause. */
 export function isConnectionClosed({ message }: Error): boolean {
   return closed.some((each) => each.test(message))
 }
@@ -144,7 +150,10 @@ const misconfigured = [
 ]
 const certificateProblem = /CERT|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^ERR_(TLS|SSL)_/
 
-/** Whether retrying cannot help: a wrong login, permission, database, master, certificate, kind of server. */
+/**
+ * True if retrying cannot help: the login, permission, database, master, certificate or kind of server is
+ * wrong.
+ */
 export function isMisconfiguration({ message, code = '' }: NodeJS.ErrnoException): boolean {
   return misconfigured.some((each) => each.test(message)) || certificateProblem.test(code)
 }

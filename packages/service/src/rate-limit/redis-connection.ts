@@ -1,4 +1,4 @@
-// The connection to Redis, and whether it is up. The first failed request marks it down; later requests do
+// The connection to Redis, and whether it is up. The first failed request marks it down. Later requests do
 // not wait for Redis until it has replied to a probe.
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,8 +16,9 @@ import {
   retryDelayMs,
 } from './redis-client.js'
 
-// What counting needs: a missing permission or a read-only server fails the probe, no request. Likewise
-// several keys of which one does not exist, which a cluster refuses while their slot is being moved.
+// Uses all commands that counting needs, so that a missing permission or a read-only server fails the probe
+// instead of requests. The second key does not exist: a cluster refuses such a pair while the slot is being
+// moved.
 const probe = `
   redis.call('incrby', KEYS[1], 1)
   redis.call('pexpire', KEYS[1], 1000)
@@ -25,7 +26,7 @@ const probe = `
   redis.call('mget', KEYS[1], KEYS[2])
 `
 
-// A hash tag that is empty would not put the two keys into one slot.
+// Not empty, because an empty hash tag would not put the two keys into one slot.
 const defaultHashTag = 'probe'
 
 interface Scripts {
@@ -40,7 +41,7 @@ export interface RedisConfig {
 
 export class RedisConnection {
   readonly redis: Redis | Cluster
-  /** Of the servers and sentinels, if they have certificates. */
+  /** The certificates of the servers and sentinels, if they have any. */
   readonly certificates: CertificateLives = new Map()
   readonly #place: RedisUrl
   readonly #keyPrefix: string
@@ -82,8 +83,9 @@ export class RedisConnection {
   }
 
   /**
-   * Connects. An unavailable Redis is retried in the background, an unknown host for `startTimeoutMs`.
-   * @throws {OperatorError} if retrying cannot help: a login, a permission, a certificate, an unknown host
+   * Connects. Retries an unavailable Redis in the background, and an unknown host for `startTimeoutMs`.
+   * @throws {OperatorError} if retrying cannot help: a wrong login, permission or certificate, an unknown
+   * host
    */
   async open(): Promise<void> {
     const deadline = performance.now() + this.config.startTimeoutMs
@@ -103,7 +105,7 @@ export class RedisConnection {
 
   /**
    * Marks Redis as unavailable after a failed request, until it replies to a probe.
-   * @param hashTag of the request's keys: the probe is sent to the server of the same slot
+   * @param hashTag the hash tag of the request's keys, so that the probe goes to the server of the same slot
    */
   markDown(error: Error, hashTag = defaultHashTag): void {
     if (!this.#isUp) return
@@ -114,8 +116,8 @@ export class RedisConnection {
   }
 
   /**
-   * While Redis is up, opens a connection beside the one in use, and closes it. Rejects as a reconnection
-   * would: for a name, a certificate or a password that has ended.
+   * While Redis is up, opens a connection beside the one in use, and closes it. Rejects if a reconnection
+   * would fail, for example because a certificate or password has expired.
    */
   async tryConnecting(): Promise<void> {
     if (!this.#isUp) return
@@ -143,7 +145,7 @@ export class RedisConnection {
   async #connect(): Promise<void> {
     await connectOnce(this.redis)
     await this.#sendProbe() // EVAL
-    await this.#sendProbe() // EVALSHA, which needs another permission
+    await this.#sendProbe() // EVALSHA, which needs a permission of its own
   }
 
   #handleError(error: Error): void {
@@ -159,7 +161,7 @@ export class RedisConnection {
     return isConnectionClosed(error) ? (this.#lastError ?? new Error('connection closed')) : error
   }
 
-  // With several hosts ioredis does not report why each failed, so each is tried once more.
+  // ioredis does not report why each of several hosts failed, so this tries each once more.
   async #findConnectError(): Promise<NodeJS.ErrnoException | undefined> {
     if (this.#place.kind === 'server') return undefined
     return findConnectError(this.#place, this.config.redisTimeoutMs)
@@ -173,7 +175,7 @@ export class RedisConnection {
     )
   }
 
-  // INFO is optional: without its permission nothing is checked.
+  // INFO is optional: without the permission for it, nothing is checked.
   async #checkServers(): Promise<void> {
     const servers = this.redis instanceof Cluster ? this.redis.nodes('master') : [this.redis]
     const infos = await Promise.all(servers.map((server) => server.info().catch(() => '')))
@@ -208,7 +210,7 @@ export class RedisConnection {
   }
 }
 
-// Cast: the command is defined on each client.
+// The cast is safe, because `#createClient` defines the command on each client.
 function sendProbe(redis: Redis | Cluster, hashTag: string): Promise<unknown> {
   const key = `{${hashTag}}:probe`
   return (redis as (Redis | Cluster) & Scripts).probeCounting(key, `${key}:missing`)
@@ -221,7 +223,7 @@ function errorOf(promise: Promise<unknown>): Promise<Error | undefined> {
   )
 }
 
-// Animal Store Service -> animal-store-service:
+// For example, `animal-store-service:` for Animal Store Service.
 function keyPrefixOf(title: string): string {
   return `${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-')}:`
 }

@@ -1,6 +1,6 @@
-// Counters in Redis, shared by all instances: with counters of their own, n instances would admit n quotas.
-// One Lua script reads and counts a client's windows, atomically and in one round trip instead of three. A
-// client's requests of one iteration of the event loop are one call of the script.
+// Counters in Redis, shared by all instances: otherwise n instances would admit n quotas. One Lua script
+// reads and counts a client's windows atomically, in one round trip instead of three. One call of the script
+// counts all requests of a client in an iteration of the event loop.
 
 import { randomInt } from 'node:crypto'
 import type { ChainableCommander, Cluster, Redis } from 'ioredis'
@@ -22,10 +22,10 @@ import {
   windowState,
 } from './windows.js'
 
-// The last argument of each script is the call's number, which is the last of what it replies: ioredis pairs
-// replies with calls by their order, and so does each proxy between.
+// The last argument of each script is the number of the call, which the script returns as the last value of
+// its reply: ioredis, and each proxy in between, pairs replies with calls only by their order.
 //
-// A window ends within its length: a new key gets a ttl, and so does one without (it was restored or
+// A window ends within its length: a new key gets a ttl, and so does a key without one (it was restored or
 // persisted) or with a longer one (the clock of Redis went back).
 const windows = `
   local call = tonumber(ARGV[#ARGV])
@@ -41,11 +41,10 @@ const windows = `
   end
 `
 
-// KEYS: ban, minute, day.
-// ARGV: the number of requests (0 only reads), the quotas of the minute and the day, the lengths of the three
-// windows; then for each key the count and the ttl that the caller knows, below which no window starts; then
-// what each of the requests costs. Most are admitted, and their ttl comes from counting them. PTTL is called
-// for the others alone.
+// KEYS: ban, minute, day. ARGV: the number of requests (0 only reads), the quotas of the minute and the day,
+// the lengths of the three windows; then for each key the count and ttl that the caller knows, below which no
+// window starts; then the cost of each request. Admitted requests, the usual case, get their ttl from
+// counting. Only others need PTTL.
 const admit = `${windows}
   local current = redis.call('mget', unpack(KEYS))
   for i, key in ipairs(KEYS) do
@@ -69,8 +68,8 @@ const admit = `${windows}
   return { 0, ban, ttl(KEYS[1], ARGV[4]), minute, ttl(KEYS[2], ARGV[5]), day, ttl(KEYS[3], ARGV[6]), call }
 `
 
-// KEYS: the second of a rejection, rejections, ban.
-// ARGV: tolerated rejections, the lengths of the three windows.
+// KEYS: the current second's rejection, rejections, ban.
+// ARGV: the tolerated rejections, the lengths of the three windows.
 const reject = `${windows}
   if count(KEYS[1], 1, ARGV[2]) > 1 then return { 0, 0, call } end
   if count(KEYS[2], 1, ARGV[3]) <= tonumber(ARGV[1]) then return { 0, 0, call } end
@@ -78,9 +77,8 @@ const reject = `${windows}
   return { ban, left, call }
 `
 
-// KEYS: the window of an address.
-// ARGV: its length, what the request costs, and the quota, within which alone one that costs more than one is
-// counted.
+// KEYS: the window of an address. ARGV: its length, the cost of the request, and the quota. A request that
+// costs more than one is counted only if it fits within the quota.
 const countAddress = `${windows}
   local cost = tonumber(ARGV[2])
   if cost > 1 then
@@ -112,8 +110,8 @@ interface Scripts {
 const any = Number.MAX_SAFE_INTEGER
 
 /**
- * Checks what a script replied: whole numbers from 0 to these maxima, and the call's number. A proxy, or
- * another server at the address, may reply with anything, which counts as a failure of Redis.
+ * Checks that a script has replied with whole numbers from 0 to these maxima, and with the call's number. A
+ * proxy, or another server at the address, may reply with anything else; that counts as a failure of Redis.
  */
 function checkReply<Reply extends readonly number[]>(
   call: number,
@@ -129,9 +127,9 @@ function checkReply<Reply extends readonly number[]>(
   return reply as readonly number[] as Reply
 }
 
-let calls = randomInt(2 ** 31) // a proxy may mix up the replies of several processes, too
+let calls = randomInt(2 ** 31) // random: a proxy may also mix up the replies of several processes
 
-/** Numbers a call, so that no other whose reply may still come has its number. */
+/** Returns a number for a call that no other call in flight has. */
 function numberCall(): number {
   calls = (calls + 1) % 2 ** 31
   return calls
@@ -144,7 +142,7 @@ interface CountCall {
 }
 
 export class RedisCounter implements ClientCounter, AddressStore {
-  /** Told how long each round trip took, also one that failed. */
+  /** Called with the time of each round trip, including failed ones. */
   ontime: ((ms: number) => void) | undefined
   readonly #redis: (Redis | Cluster) & Scripts
   readonly #countInRedis = oncePerIteration<CountCall, ClientWindows | Error>((calls) =>
@@ -231,8 +229,9 @@ export class RedisCounter implements ClientCounter, AddressStore {
     return checkReply<AdmitReply>(call, reply, [requests, any, banMs, any, minuteMs, any, dayMs])
   }
 
-  // An explicit pipeline is one write, and unlike the automatic one does not wait for the previous. A cluster
-  // rejects one whose slots are on several servers or being moved; single calls are redirected to their slot.
+  // An explicit pipeline is one write, and unlike the automatic one does not wait for the previous one. A
+  // cluster rejects a pipeline whose slots are on several servers or being moved, but redirects single calls
+  // to their slot.
   async #admitAll(admissions: readonly Admission[]): Promise<Reply[]> {
     if (this.#redis.isCluster)
       return Promise.all(
@@ -260,7 +259,7 @@ export class RedisCounter implements ClientCounter, AddressStore {
   }
 }
 
-// The calls of each client, apart by their costs.
+// Groups calls by client and cost.
 function alike(calls: readonly CountCall[]): CountCall[][] {
   const byClient = new Map<Client, CountCall[][]>()
   for (const call of calls) {
@@ -283,16 +282,16 @@ interface Admission {
 type Arguments = (string | number)[]
 type Reply = [error: Error | null, reply?: unknown]
 
-// A Redis key lives through the whole of its last millisecond.
+// A Redis key lives to the end of its last millisecond.
 const lastMs = 1
 
-// The braces are a hash tag: a script's keys must be in one slot of a Redis Cluster.
+// The braces mark a hash tag, because a script's keys must be in one slot of a Redis Cluster.
 function keysOf(client: Client, ...kinds: readonly string[]): string[] {
   const tag = `{${callerId(client)}}`
   return kinds.map((kind) => `${tag}:${kind}`)
 }
 
-// The windows after the nth of the requests that one call counted.
+// Returns the windows after the nth request that one call of the script counted.
 function windowsOf(
   { client: { quotas }, cost }: CountCall,
   [admitted, ban, banTtl, minute, minuteTtl, day, dayTtl]: AdmitReply,

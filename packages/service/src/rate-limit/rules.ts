@@ -1,6 +1,6 @@
-// The rules of x-rate-limits: whether a request is admitted, and which window its headers report. A rejected
-// request is counted in no window, so a client that waits for Retry-After is admitted, unless others of its
-// key have waited as long and used up the new window.
+// The rules of x-rate-limits: decide whether a request is admitted, and which window its headers report.
+// Rejected requests count in no window, so a client that waits for Retry-After is admitted, unless others
+// with its key have waited as long and used up the new window.
 
 import type { RequestError } from 'contract-engine'
 import type { Client } from '../auth/client.js'
@@ -8,22 +8,22 @@ import type { ServiceContract } from '../auth/plans.js'
 import { ofAddress, type Wait, type Windows } from './headers.js'
 import type { ClientCounter, KnownWindows, WindowState } from './windows.js'
 
-/** Why a request gets 429. */
+/** The reason why a request gets 429. */
 export interface Refusal extends Wait {
   /** The window that is used up. */
   readonly window: 'minute' | 'day' | 'ban' | 'address'
-  /** Whether this request started the ban. */
+  /** True if this request started the ban. */
   readonly beginsBan?: boolean
 }
 
 export interface Decision {
-  /** The window that the specified headers report. */
+  /** The window that the X-RateLimit headers report. */
   readonly window: WindowState
   readonly windows: Windows
   readonly refusal?: Refusal
 }
 
-/** Decides on a client's request that was not admitted, and counts it as rejected. */
+/** Decides how to refuse a client's request that was not admitted, and counts it as rejected. */
 export async function decideOnRejected(
   counter: ClientCounter,
   client: Client,
@@ -38,19 +38,19 @@ export async function decideOnRejected(
     : banned(who, minute, day, cost, begun, !begun.isExceeded)
 }
 
-/** The decision on a client's request that neither window rejects. */
+/** Returns the decision for an admitted request of a client. */
 export function admitted(minute: WindowState, day: WindowState): Decision {
   return { window: fuller(minute, day), windows: { minute, day } }
 }
 
-// The window with the fewest requests remaining; of equal ones the day, which is the longer.
+// Returns the window with fewer remaining requests, or the day if both have the same, because it is longer.
 function fuller(minute: WindowState, day: WindowState): WindowState {
   return minute.remaining < day.remaining ? minute : day
 }
 
 /**
- * Decides on a request without a valid key, from its address's window after counting it.
- * @param unauthorized the 401 that it gets if it is admitted
+ * Decides on a request without a valid key, by the window of its address after counting it.
+ * @param unauthorized the 401 that the request gets if it is admitted
  */
 export function decideOnAddress(
   window: WindowState,
@@ -65,7 +65,7 @@ export function decideOnAddress(
   return { window, windows, refusal }
 }
 
-// Reports the used-up window that resets last. It may have some requests left, which cost less.
+// Reports the used-up window that resets last. It may still have room for a request that costs less.
 function usedUp(minute: WindowState, day: WindowState, cost: number): Decision {
   const isDay = day.remaining < cost && (minute.remaining >= cost || day.ttl >= minute.ttl)
   const [window, name] = isDay ? ([day, 'day'] as const) : ([minute, 'minute'] as const)
@@ -76,7 +76,7 @@ function usedUp(minute: WindowState, day: WindowState, cost: number): Decision {
   return { window, windows: { minute, day }, refusal }
 }
 
-// Of a key with quotas of its own, which may be older than the cost: the contract's plans all suffice.
+// Only for a key with quotas of its own, which may be older than the cost. The quotas of all plans suffice.
 function neverEnough(minute: WindowState, day: WindowState, cost: number): string | undefined {
   if (minute.max >= cost && day.max >= cost) return undefined
   const quota = minute.max < cost ? `${minute.max} per minute` : `${day.max} per day`
@@ -89,7 +89,7 @@ function reasonOf(requests: string, { remaining }: WindowState, cost: number): s
     : `${requests} are used up but for ${remaining}, and this one counts as ${cost}.`
 }
 
-// The wait covers windows that are used up beyond the end of the ban.
+// The wait also covers used-up windows that reset after the end of the ban.
 function banned(
   who: 'key' | 'caller',
   minute: WindowState,

@@ -1,8 +1,8 @@
-// Fixed windows, and their state in the one form that memory, Redis and @fastify/rate-limit report.
+// Fixed windows, and their state in one form for memory, Redis and @fastify/rate-limit.
 
 import type { Client } from '../auth/client.js'
 
-/** A fixed window after a request was counted or the window was read. */
+/** The state of a fixed window when a request was counted, or when the window was read. */
 export interface WindowState {
   readonly max: number
   readonly remaining: number
@@ -21,7 +21,7 @@ export interface KnownWindows {
 
 /** A client's windows after a request. */
 export interface ClientWindows extends KnownWindows {
-  /** Whether the request was admitted, and so counted in the minute and the day. */
+  /** True if the request was admitted, and therefore counted in the minute and the day. */
   readonly isAdmitted: boolean
 }
 
@@ -29,14 +29,14 @@ export interface ClientWindows extends KnownWindows {
 export interface ClientCounter {
   /**
    * Counts a request in the minute and the day, unless the client is banned or one of the two has less left
-   * than it costs. A rejected one takes nothing.
-   * @param cost the requests that it counts as
-   * @param known windows counted elsewhere, such as in Redis before it failed: no window starts below them
+   * than the request costs. A rejected request takes nothing.
+   * @param cost the number of requests that it counts as
+   * @param known windows counted elsewhere, such as in Redis before it failed. No window starts below them
    */
   count(client: Client, cost?: number, known?: KnownWindows): ClientWindows | Promise<ClientWindows>
   /**
-   * Counts a rejected request, one of each second: those sent at once could not know of the first 429.
-   * Returns the ban if the request started one, or met one.
+   * Counts a rejected request, at most one in each second, because requests sent at once cannot know of the
+   * first 429. Returns the ban if the request started or met one.
    */
   reject(client: Client): Promise<WindowState | undefined>
 }
@@ -55,7 +55,7 @@ export interface StoredWindow {
 
 /** The window of an address after a request. */
 export interface AddressWindow extends StoredWindow {
-  /** Whether the request was counted: one that costs more than what is left is not. */
+  /** True if the request was counted. A request that costs more than what is left is not. */
   readonly isCounted: boolean
 }
 
@@ -63,13 +63,13 @@ export const secondMs = 1_000
 export const minuteMs = 60_000
 export const dayMs = 86_400_000
 
-/** The state of a window with this count. */
+/** Returns the state of a window with this count. */
 export function windowState(current: number, ttl: number, max: number): WindowState {
   return { max, remaining: Math.max(0, max - current), ttl, isExceeded: current > max }
 }
 
 /**
- * A fixed window in memory, which opens with its first request. All its methods take the time of the request.
+ * A fixed window in memory. It opens with its first request. All methods take the time of the request.
  */
 export class Window {
   #count = 0
@@ -103,17 +103,17 @@ export class Window {
   }
 }
 
-/** A window that has not started. */
+/** Returns the state of a window that has not started. */
 export function unused(max: number): WindowState {
   return windowState(0, 0, max)
 }
 
-/** The same window some milliseconds later. */
+/** Returns the state of a window some milliseconds later, without further requests. */
 export function aged(window: WindowState, ms: number): WindowState {
   return window.ttl > ms ? { ...window, ttl: window.ttl - ms } : unused(window.max)
 }
 
-/** The number of requests counted in a window, `max` at the most. */
+/** Returns the number of requests counted in a window, at most `max`. */
 export function used({ max, remaining }: WindowState): number {
   return max - remaining
 }

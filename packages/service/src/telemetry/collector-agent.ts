@@ -1,14 +1,17 @@
-// The connections to a collector over TLS. OpenTelemetry reads its certificates once, at startup.
+// Connects to a collector over TLS. OpenTelemetry would read the certificates only once, at startup.
 
 import { readFileSync } from 'node:fs'
 import https from 'node:https'
 import type { Duplex } from 'node:stream'
 import type { OtlpFiles } from '../config.js'
 
-/** An agent that reads the files whenever it connects, so that renewed ones are used. An error names them. */
+/**
+ * An agent that reads the files whenever it connects, so that it uses renewed ones. Its errors name the
+ * files.
+ */
 export class CollectorAgent extends https.Agent {
   constructor(readonly files: OtlpFiles) {
-    // A resumed session would not be authenticated by the files.
+    // No cached sessions, because a resumed session would not use the files.
     super({ keepAlive: true, maxCachedSessions: 0 })
   }
 

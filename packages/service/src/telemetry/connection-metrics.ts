@@ -1,4 +1,4 @@
-// Metrics of what ends by itself: certificates, and what a new connection needs beside them.
+// Metrics of things that expire: certificates, and whatever else a new connection needs.
 
 import { Gauge, type Registry } from 'prom-client'
 import type { Pools } from '../database/database.js'
@@ -9,7 +9,7 @@ import { type CertificateLife, firstToEnd } from '../lib/certificate-life.js'
 import { metricName } from '../lib/project-name.js'
 import type { RedisParts } from '../rate-limit/counters.js'
 
-/** Measures whether new connections could be opened, when they were last tried. */
+/** Measures whether the last trial of a new connection succeeded. */
 export function measureNewConnections(registry: Registry, trials: NewConnections): void {
   new Gauge({
     name: metricName('new_connection_fails'),
@@ -22,7 +22,7 @@ export function measureNewConnections(registry: Registry, trials: NewConnections
   })
 }
 
-/** Measures when the certificates end that connections depend on. */
+/** Measures when certificates that connections depend on expire. */
 export function measureCertificates(registry: Registry, pools: Pools, redis: RedisParts | undefined): void {
   const gauge = (name: string, help: string, figureOf: (life: CertificateLife) => number) =>
     new Gauge({
@@ -43,7 +43,7 @@ export function measureCertificates(registry: Registry, pools: Pools, redis: Red
   )
 }
 
-// Of servers those that are verified: another may end, and nobody minds.
+// Returns the lives of certificates. Leaves out servers whose certificates are not verified, and may expire.
 function certificates({ writes, reads }: Pools, redis: RedisParts | undefined): [string, CertificateLife][] {
   const readServers = reads.options.servers
   const standbys = readServers instanceof ReadServers ? readServers.standbys : undefined

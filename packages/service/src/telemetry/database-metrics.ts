@@ -1,4 +1,5 @@
-// Database metrics: statements as the service sees them, connections and replication as the database does.
+// Database metrics: statements as the service sees them, connections and replication as the database sees
+// them.
 
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import type { Pools, Sql } from '../database/database.js'
@@ -58,7 +59,7 @@ export function measureStalls(registry: Registry, pools: Pools): void {
   })
 }
 
-/** Measures the feeds among the services of a team, by their names there. */
+/** Measures the feeds among a team's services, by name of the service. */
 export function measureFeeds(registry: Registry, services: object): void {
   new Gauge({
     name: metricName('feed_delay_seconds'),
@@ -73,12 +74,12 @@ export function measureFeeds(registry: Registry, services: object): void {
   })
 }
 
-/** Measures the connections as PostgreSQL sees them, so waits show that the driver does not know of. */
+/** Measures the connections as PostgreSQL sees them, which shows waits that the driver does not know of. */
 export function measureConnections(registry: Registry, { sql, options }: Pool): void {
   const registers = [registry]
   // One query for both gauges of a scrape.
   const query = singleFlight(() =>
-    // As long as statements of requests: a database that is slow is up.
+    // With the time limit of requests, because a slow database counts as up.
     unlessAborted(countConnections(sql), AbortSignal.timeout(options.readTimeoutMs)).catch(() => undefined),
   )
   new Gauge({
@@ -105,8 +106,8 @@ export function measureConnections(registry: Registry, { sql, options }: Pool): 
 }
 
 /**
- * Measures the lag of the standby that requests read from. Absent while they read from a primary; another
- * gauge tells whether they should.
+ * Measures the lag of the standby that requests read from. The gauge is absent while they read from a
+ * primary. Another gauge tells whether a standby is configured.
  */
 export function measureReplicationLag(registry: Registry, reads: Pool, hasStandbys: boolean): void {
   new Gauge({
@@ -127,7 +128,8 @@ export function measureReplicationLag(registry: Registry, reads: Pool, hasStandb
   })
 }
 
-// Zero if the standby streams and has replayed all. Otherwise the age of its last commit, an upper bound.
+// Returns zero if the standby streams and has replayed everything, otherwise the age of its last commit, an
+// upper bound.
 async function findLag(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ lag: number | null }[]>`
     select case

@@ -1,4 +1,5 @@
-// The metrics server, which clients need not reach. It serves health too: probes need no slot among theirs.
+// The metrics server, on a port that clients need not reach. It also serves health, so that probes do not
+// compete with clients for connections.
 
 import { createServer, type Server } from 'node:http'
 import type { Contract } from 'contract-engine'
@@ -17,7 +18,7 @@ export interface Health {
 /** Returns the response to `/healthz` or `/readyz`. */
 export type GetHealth = (url: string) => Promise<Health>
 
-/** Returns the responses of an application, without a connection to it. */
+/** Returns a function that gets health responses from an application, without a connection to it. */
 export function healthOf(app: FastifyInstance, contract: Contract): GetHealth {
   const { live, ready } = healthPathsOf(contract)
   return async (url) => {
@@ -28,7 +29,7 @@ export function healthOf(app: FastifyInstance, contract: Contract): GetHealth {
 
 const unknownHealth: Health = { status: 503, contentType: 'text/plain', body: '' }
 
-/** Creates the server, which does not listen yet. Scrapes that arrive together share one collection. */
+/** Creates the server. It does not listen yet. Scrapes that arrive together share one collection. */
 export function createMetricsServer(
   metrics: { readonly contentType: string; metrics(): Promise<string> },
   health: GetHealth,

@@ -27,7 +27,7 @@ import {
 import { closeMetricsServer, createMetricsServer, healthOf } from './metrics-server.js'
 import { measureRequests, secondsBuckets } from './request-metrics.js'
 
-/** Requests in handlers, and those that were refused because there were too many. */
+/** The requests in handlers, and the number of requests refused because there were too many. */
 interface Load {
   readonly inFlight: number
   readonly refused: number
@@ -35,7 +35,7 @@ interface Load {
   readonly streamsRefused: ReadonlyMap<string, number>
 }
 
-/** What bodies hold, and those that were refused because they held too much. */
+/** The memory that bodies hold, and the number of bodies refused because there was no room. */
 interface Bodies {
   readonly held: number
   readonly refused: number
@@ -58,13 +58,13 @@ export interface MeasuredParts {
 }
 
 const eventLoopPrecisionMs = 10
-// Gauges of prom-client with a counter's name, which `promtool check metrics` refuses: sums of those without
-// `_total`, which have a label.
+// Gauges of prom-client whose names end in `_total`, which `promtool check metrics` refuses. They are sums of
+// the gauges without `_total`.
 const misnamed = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
 /**
  * Measures the requests of an application from now on, and the state of its parts at each scrape. Returns the
- * metrics server, which does not listen yet; the application closes it.
+ * metrics server. It does not listen yet; the application closes it.
  */
 export function addMetrics(app: FastifyInstance, parts: MeasuredParts): Server {
   const { config, contract, pools, counters, loadShedder, lifetimes, refusedConnections, findFault } = parts

@@ -16,13 +16,13 @@ const streamBuckets = [0.1, 1, 10, 60, 600, 3_600, 21_600, 86_400]
 const keysMax = 200
 const otherKeys = 'other'
 
-/** @param operation the name of that of the request, if it has one */
+/** @param operation the name of the request's operation, if it has one */
 type Observe = (request: FastifyRequest, reply: FastifyReply, operation: string | undefined) => void
 
 // The status of a request whose connection closed before its response.
 const aborted = 'aborted'
 
-/** Measures every request, aborted ones too. */
+/** Measures every request, including aborted ones. */
 export function measureRequests(registry: Registry, lifetimes: Lifetimes): void {
   const observers = [
     observeTimes(registry),
@@ -55,7 +55,7 @@ function observeTimes(registry: Registry): Observe {
   }
 }
 
-// Apart: how long a feed lasts says nothing of how fast the service is.
+// A metric of its own, because the duration of a feed says nothing about the speed of the service.
 function observeStreams(registry: Registry): Observe {
   const seconds = new Histogram({
     name: metricName('stream_seconds'),

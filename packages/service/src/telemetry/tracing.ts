@@ -44,7 +44,8 @@ export interface TracedParts {
   readonly log: Logger
 }
 
-// Of SHUTDOWN_TIMEOUT_MS, for exporting the last spans: an unavailable collector must not exceed it.
+// The share of SHUTDOWN_TIMEOUT_MS for exporting the last spans, so that an unavailable collector cannot
+// exceed it.
 const flushShare = 0.2
 
 /**
@@ -78,7 +79,7 @@ export function addTracing(app: FastifyInstance, { config, contract, lifetimes, 
   })
   app.addHook('onClose', async () => {
     const timeout = delay(config.shutdownTimeoutMs * flushShare, 'timeout', { ref: false })
-    // Rejects if the collector refuses the last spans, which is no failure of the shutdown.
+    // If the collector refuses the last spans, the shutdown goes on.
     const reason = await Promise.race([provider.shutdown().then(() => undefined, reasonOf), timeout])
     if (reason !== undefined) log.warn({ reason }, 'trace export failed, last spans lost')
   })
@@ -89,7 +90,7 @@ function setAttributes(span: Span, request: FastifyRequest, status: number | und
   const { method, protocol } = request
   const route = request.matched?.url
   if (route !== undefined) span.updateName(`${spanName(method)} ${route}`).setAttribute('http.route', route)
-  // The protocol is that of a trusted proxy's client.
+  // Behind a trusted proxy, `protocol` is the client's.
   span.setAttributes({ ...methodAttributes(method), 'url.scheme': protocol })
   if (status === undefined) {
     span.setAttribute('error.type', 'aborted')
@@ -100,7 +101,7 @@ function setAttributes(span: Span, request: FastifyRequest, status: number | und
   span.setAttribute('error.type', String(status)).setStatus({ code: SpanStatusCode.ERROR })
 }
 
-// Those of RFC 9110 and 5789. A client may send any of the others that Node knows, such as PROPFIND.
+// The methods of RFC 9110 and 5789. A client may send others that Node knows, such as PROPFIND.
 const knownMethods = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' '))
 
 function spanName(method: string): string {
@@ -118,7 +119,8 @@ function createProvider(
   { otlpFiles }: TracedParts['config'],
   log: Logger,
 ): BasicTracerProvider {
-  // Invalid variables are reported while they are read; LoggingExporter reports failed exports.
+  // Only while OpenTelemetry reads its variables, to report invalid ones. LoggingExporter reports failed
+  // exports.
   const warn = (message: string) => log.warn({ reason: message }, 'invalid opentelemetry configuration')
   const ignore = () => {}
   diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)

@@ -1,6 +1,6 @@
-// One connection to PostgreSQL: a postgres.js with `max: 1` that is never reused after its connection closes.
-// postgres.js 3.4.9 reconnects, but not after every kind of close (porsager/postgres issues 1154 and
-// 1208): unsent data stays in its buffer, and some queries never settle. Here, those in flight are rejected.
+// One connection to PostgreSQL: a postgres.js with `max: 1`, dropped once its connection closes. On some
+// closes postgres.js 3.4.9 reconnects badly (porsager/postgres issues 1154 and 1208): unsent data stays in
+// its buffer, and some queries never settle. This class rejects the statements in flight instead.
 
 import type { Socket } from 'node:net'
 import type postgres from 'postgres'
@@ -40,13 +40,13 @@ export interface ConnectionHooks extends PostgresServer {
 
 export type MakeOne = (hooks: ConnectionHooks) => RootSql
 
-// Between looks at whether the server has sent something on a connection that was given up.
+// How often to check whether the server has sent something on a connection that was given up.
 const pollMs = 25
-// For the response to a cancel request.
+// How long the server may take to respond to a cancel request.
 const cancelMs = 200
 
 export class Connection implements HeldConnection {
-  /** Statements for whoever waits until they are done. Made once, as a batch needs nothing else. */
+  /** A tag for callers that wait until their statements are done. Kept, because a batch needs no other. */
   sql: Sql
   #lender: Lender = { probes: new Set(), observer: undefined }
   /** Called when the connection is given up. */
@@ -55,13 +55,13 @@ export class Connection implements HeldConnection {
   onunresponsive = () => {}
   /** Statements and transactions assigned to this connection. The pool counts them. */
   slotsInUse = 0
-  /** No new work; the pool closes the connection when it is idle. */
+  /** The connection takes no new work, and closes when it is idle. */
   isRetiring = false
-  /** No byte arrived in time for the statements in flight. They are rejected, but may still run. */
+  /** No byte arrived in time. The statements in flight are rejected, but may still run. */
   isGivenUp = false
-  /** The statements that it has completed. */
+  /** How many statements have completed on it. */
   completed = 0
-  /** A statement failed as read-only, and should not have: the server is no longer a primary. */
+  /** A write failed as read-only: the server is no longer a primary. */
   isReadOnly = false
   #onlyReads = false
   #server: PostgresServer | undefined
@@ -82,7 +82,8 @@ export class Connection implements HeldConnection {
   ) {
     const onclose = () => {
       this.#close()
-      // Not earlier: over TLS it would write to a socket that is being destroyed, which nothing catches.
+      // Not earlier: over TLS, `end` would write to a socket that is being destroyed, and nothing catches
+      // that.
       void this.#postgres.end({ timeout: 0 })
     }
     this.#postgres = make({ max: 1, onclose, socket: (target) => this.#connect(target) })
@@ -91,10 +92,10 @@ export class Connection implements HeldConnection {
   }
 
   /**
-   * Connects to the first server that `servers` accepts. Rejects if there is none, with the error of each and
-   * the code of the most telling one.
-   * @param readTimeoutMs longer than any statement may take: after so long without a byte, the connection is
-   * given up if statements are in flight
+   * Connects to the first server that `servers` accepts. If none is accepted, rejects with one error that has
+   * all reasons, and the code of the most telling one.
+   * @param readTimeoutMs longer than any statement may take: a connection with statements in flight is given
+   * up after this time without a byte
    * @param onclosed called once, when the connection has closed
    */
   static async open(
@@ -141,8 +142,8 @@ export class Connection implements HeldConnection {
   }
 
   /**
-   * For statements that only read: one that writes is at fault, not the server. Makes the session read-only,
-   * but a pooler's, which others use, too.
+   * Declares that the statements of this connection only read, so a write that fails is their fault, not the
+   * server's. Also makes the session read-only, unless a pooler shares it with others.
    */
   async onlyRead({ isPooled }: Servers): Promise<void> {
     this.#onlyReads = true
@@ -155,7 +156,7 @@ export class Connection implements HeldConnection {
     }
   }
 
-  /** The one of its servers that it reached. */
+  /** The server that it reached. */
   get server(): PostgresServer | undefined {
     return this.#server
   }
@@ -165,9 +166,10 @@ export class Connection implements HeldConnection {
   }
 
   /**
-   * PostgreSQL counts the time of a statement from its turn, but its caller from when it asked: those behind
-   * one that has timed out are cancelled as their time is over, too. Otherwise they would run on for callers
-   * who have their 503. Nothing else is sent here, since a cancel request names no statement.
+   * Cancels the statements behind one that has timed out, each when its own time is over. PostgreSQL measures
+   * a statement from its turn in the pipeline; the caller measures from when it asked. Without this, they
+   * would run on for callers who have their 503. The connection retires, because a cancel request names no
+   * statement and could hit a newer one.
    */
   #cancelOverdue(limitMs: number): void {
     const [next] = this.#inFlight
@@ -182,7 +184,7 @@ export class Connection implements HeldConnection {
     else setTimeout(cancel, restMs).unref()
   }
 
-  /** Sends a statement behind those in flight: CONNECTION_CLOSED if it closes before the result. */
+  /** Sends a statement behind those in flight. Rejects it with CONNECTION_CLOSED if no result can arrive. */
   send(statement: Statement): void {
     if (this.#isClosed || this.isGivenUp) {
       statement.reject(connectionClosed())
@@ -193,17 +195,17 @@ export class Connection implements HeldConnection {
     statement.askedAt ??= performance.now()
     this.#corkUntilNextTick()
     const query = queryOf(this.#postgres, statement)
-    // postgres.js 3.4.9 counts rows on the connection, and not from 0 again when a statement has failed
-    // behind its first row (porsager/postgres issues 1119 and 1181): the next would get its rows behind
-    // holes. So each result collects its own.
+    // Each result collects its own rows. postgres.js 3.4.9 counts rows per connection, and does not reset the
+    // count when a statement fails after its first row (porsager/postgres issues 1119 and 1181): the next
+    // result would begin with holes.
     query.forEach(collect).then(
       (result) => this.#completed(statement, result),
       (error) => this.#failed(statement, error),
     )
   }
 
-  // What lacks a row that the server has counted is no result, and whatever follows on the connection may be
-  // another statement's.
+  // If rows are missing from a result, reject it and close the connection: later rows may belong to another
+  // statement.
   #completed(statement: Statement, result: Result): void {
     this.#settled(statement)
     if (isWhole(result)) {
@@ -233,7 +235,7 @@ export class Connection implements HeldConnection {
     this.retire()
   }
 
-  /** From now on, its statements are those of the pool that lends it. */
+  /** Gives the connection to a pool: from now on, the pool observes and limits its statements. */
   lend(lender: Lender): void {
     this.#lender = lender
     this.sql = this.sqlUntil(undefined)
@@ -255,8 +257,8 @@ export class Connection implements HeldConnection {
     return createSql(this.#postgres, observing, { probes: lender.probes })
   }
 
-  // Pipelined statements share one write, which wakes PostgreSQL. postgres.js joins only those below 1 kB. It
-  // writes them in microtasks, as this is one, so before the next tick.
+  // Pipelined statements share one write, because each write wakes PostgreSQL. postgres.js joins only those
+  // below 1 kB. It writes in microtasks, so before the next tick.
   #corkUntilNextTick(): void {
     const socket = this.#socket
     socket?.cork()
@@ -269,7 +271,7 @@ export class Connection implements HeldConnection {
     if (this.slotsInUse === 0) this.destroy()
   }
 
-  /** Closes the connection at once; one that was given up, when its backend has finished. */
+  /** Closes the connection at once, or, if it was given up, when its backend has finished. */
   destroy(): void {
     if (!this.isGivenUp) this.bury()
   }
@@ -287,8 +289,8 @@ export class Connection implements HeldConnection {
   }
 
   /**
-   * Rejects the statements in flight, whose outcome is unknown, and sends a cancel request: a commit that
-   * waits for a synchronous standby has no other time limit, and is kept. The next byte tells that the
+   * Rejects the statements in flight, whose outcome is unknown, and sends a cancel request. Nothing else ends
+   * a commit that waits for a synchronous standby; the cancelled commit is kept. The next byte shows that the
    * backend has finished, and closes the connection.
    */
   giveUp(): void {
@@ -303,11 +305,11 @@ export class Connection implements HeldConnection {
     this.ongivenup()
   }
 
-  // Not by `cancel` of a query: an error of its connection would be one that nothing catches.
+  // Not through `cancel` of a query: nothing would catch an error of the connection that it opens.
   #sendCancel(): void {
     if (this.#backend === undefined) return
     this.#cancels = true
-    const { canceller } = this.#postgres`` as unknown as Cancelling // each query has it; its types do not
+    const { canceller } = this.#postgres`` as unknown as Cancelling // missing from the types of a query
     canceller({ active: true, state: this.#backend }).catch(() => {})
   }
 
@@ -337,17 +339,17 @@ type StateRow = Omit<ServerState, 'isPooled'> & { readonly pid: number }
 /** A backend's pid, and the secret of its cancel requests. */
 type Backend = postgres.State
 
-// A query that is never awaited.
+// The part of a query, never awaited, that sends cancel requests.
 interface Cancelling {
-  /** Sends a cancel request for what a backend does, over a connection of its own. */
+  /** Sends a cancel request for a backend's current statement, over a separate connection. */
   canceller(query: { readonly active: true; readonly state: Backend }): Promise<void>
 }
 
-/** What a connection is used for. */
+/** The pool that lends a connection. */
 export interface Lender {
   readonly probes: Set<Probe>
   readonly observer: StatementObserver | undefined
-  /** How long a statement that others are pipelined with may take from when it was asked for. */
+  /** How long a pipelined statement may take, from when its caller asked. */
   readonly limitMs?: number | undefined
 }
 
@@ -360,7 +362,7 @@ export function observe(statement: Statement, observer: StatementObserver): void
   statement.then(settled, settled)
 }
 
-/** Aborted once its work is over, or with the signal of the work's caller. */
+/** A signal for a piece of work: aborted when the work is over, or when its caller's signal is. */
 export class WorkSignal implements Signal {
   #isOver = false
   #caller: Signal | undefined
@@ -373,9 +375,9 @@ export class WorkSignal implements Signal {
     return this.#isOver || this.#caller?.aborted === true
   }
 
-  // Lets go of the caller: statements refer to this object, and V8 keeps many of them, and so
-  // their requests, until a full garbage collection. A class, not an object with a getter: V8 gives each
-  // such object a hidden class, which refers to the getter.
+  // Lets go of the caller. Statements refer to this object, and V8 keeps many statements until a full garbage
+  // collection; with the caller, it would keep their requests. A class, not an object with a getter: V8 gives
+  // each such object a hidden class that refers to the getter.
   end(): void {
     this.#isOver = true
     this.#caller = undefined
@@ -384,12 +386,12 @@ export class WorkSignal implements Signal {
 
 type Query = postgres.PendingQuery<postgres.Row[]>
 
-/** The query of a statement, which postgres.js sends once it is awaited; of a part, it is not. */
+/** Makes the query of a statement. postgres.js sends it once it is awaited; a part of a query never is. */
 function queryOf(sql: RootSql, { text, args, options, form }: Statement): Query {
   const query: Query =
     typeof text === 'string'
-      ? sql.unsafe(text, args as never[], options) // what `unsafe` of a tag has been given
-      : sql(text, ...(args.map((each) => parameterOf(sql, each)) as never[])) // and the tag
+      ? sql.unsafe(text, args as never[], options) // from a tag's `unsafe`
+      : sql(text, ...(args.map((each) => parameterOf(sql, each)) as never[])) // from the tag itself
   return form === undefined ? query : (query[form]() as Query)
 }
 
@@ -399,7 +401,7 @@ function parameterOf(sql: RootSql, arg: unknown): unknown {
   return Array.isArray(arg) && typeof arg[0] === 'bigint' ? sql.typed(arg, 0) : partOf(sql, arg)
 }
 
-// postgres.js knows only its own queries and helpers as parts of a query: in lists and rows, too.
+// Turns our parts of a query, also those in lists and rows, into postgres.js's own: it knows no others.
 function partOf(sql: RootSql, part: unknown): unknown {
   if (part instanceof Statement) return queryOf(sql, part)
   if (part instanceof Helper) return Reflect.apply(sql, undefined, [partOf(sql, part.first), ...part.rest])
@@ -414,7 +416,8 @@ function isObject(value: unknown): value is object {
 
 const collect = (row: postgres.Row, result: postgres.Row[]) => void result.push(row)
 
-// The count of a command tag, such as `SELECT 5`. A few have none (SHOW), or count what they do not return.
+// Compares the rows with the count of the command tag, such as `SELECT 5`. Some tags have no count (SHOW), or
+// count rows that they do not return.
 function isWhole(result: Result): boolean {
   return ('count' in result ? [result] : result).every(
     ({ length, count, columns }) => (count ?? length) === length || !(columns?.length > 0),
@@ -435,7 +438,7 @@ export function connectionClosed(): Error {
   return codedError('CONNECTION_CLOSED', 'the connection to the database was closed')
 }
 
-/** The error of a statement that waited for a connection as long as it may. */
+/** The error of a statement that waited for a connection for its whole time. */
 export function noConnection(waitMs: number): Error {
   return codedError('STATEMENT_ABANDONED', `statement not sent: no connection was free within ${waitMs} ms`)
 }

@@ -1,6 +1,6 @@
-// The connections of a pool: opens them on demand, replaces those that are lost, and tries whether a
-// database that completed nothing does so again. It rests after a failed attempt: a PostgreSQL that starts
-// would otherwise be met by as many logins as there are requests.
+// The connections of a pool: opens them on demand, replaces those that are lost, and after a stall tries
+// whether the database completes statements again. It rests after a failed attempt: otherwise, a PostgreSQL
+// that starts would be met by as many logins as there are requests.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { Servers } from '../servers.js'
@@ -10,55 +10,61 @@ import { PoolState, type State } from './pool-state.js'
 
 export interface ConnectionsOptions {
   readonly make: MakeOne
-  /** By default the one server that `make` connects to. */
+  /** Default: the one server that `make` connects to. */
   readonly servers?: Servers
-  /** The most connections. They are opened on demand. */
+  /** The maximum number of connections. They are opened on demand. */
   readonly size: number
   /** A connection with statements in flight is given up after so long without a byte. */
   readonly readTimeoutMs: number
-  /** Whether statements may only read, also on a primary. */
+  /** True if statements may only read, even on a primary. */
   readonly isReadOnly?: boolean
-  /** The statement that ends a stall. By default one that reads nothing. */
+  /** The statement that ends a stall once it completes. Default: `select 1`. */
   readonly trial?: string
   /** Called when a stall begins and ends. */
   readonly onstalled?: (isStalled: boolean) => void
-  /** Called when a given-up connection does not respond to a cancel request: others may be lost, too. */
+  /**
+   * Called when a given-up connection does not respond to a cancel request: other connections may be lost,
+   * too.
+   */
   readonly onunresponsive?: () => void
-  /** Called when PostgreSQL refuses a connection. Returns whether to retry, or queued statements may fail. */
+  /**
+   * Called when PostgreSQL refuses a connection. Returns true to retry; otherwise queued statements may fail.
+   */
   readonly onrefused?: (error: unknown) => boolean
   readonly onopened?: () => void
 }
 
-/** What uses the connections. */
+/** The pool that uses the connections. */
 export interface ConnectionUser {
   /** Called when a connection may be free. */
   serve(): void
-  /** Rejects all that waits for a connection. */
+  /** Rejects all statements that wait for a connection. */
   fail(error: unknown): void
   readonly lender: Lender
 }
 
-/** How many connections there are. */
+/** The number of connections in each state. */
 export interface Counts {
-  /** That take new work. */
+  /** Take new work. */
   readonly active: number
-  /** That close when their statements have ended. */
+  /** Close when their statements have ended. */
   readonly retiring: number
-  /** That are given up, and close when their backends have ended. */
+  /** Given up; close when their backends have ended. */
   readonly givenUp: number
-  /** That are being opened. */
+  /** Being opened. */
   readonly opening: number
-  /** Closed a moment ago to make room for another pool's. */
+  /** Closed a moment ago to make room for another pool's connection. */
   readonly ceded: number
 }
 
 // Limits the rate of attempts at a server that is down, starting or read-only.
 const restMs = 100
-// After the last connection was given up for another pool, which tries again after `restMs`.
+// How long a pool that gave up its last connection waits: the pool it made room for tries again after
+// `restMs`.
 const cedeMs = 2 * restMs
-// After so long without a connection a parallel attempt may start.
+// When an attempt has taken this long, a parallel one may start.
 const patienceMs = 600
-// For the first response to a connection that nobody waits for: a database that is only slow accepts it.
+// The time limit of a connection that nobody waits for. Generous, so that a slow database passes.
 const trialSeconds = 5
 
 export class Connections {
@@ -83,7 +89,7 @@ export class Connections {
     return this.#state.current
   }
 
-  /** Whether the database has not completed statements, and no trial since. */
+  /** True while the database completes nothing: from a given-up connection to a successful trial. */
   get isStalled(): boolean {
     return this.state === 'stalling' || this.state === 'stalled'
   }
@@ -101,13 +107,14 @@ export class Connections {
     }
   }
 
-  /** The statements that each has completed. */
+  /** How many statements have completed on each connection. */
   get completed(): ReadonlyMap<Connection, number> {
     return new Map([...this.#all].map((each) => [each, each.completed]))
   }
 
   /**
-   * The connection with the fewest statements, or undefined if all have `depth` of them, or none takes any.
+   * Returns the connection with the fewest statements, or undefined if none may take another.
+   * @param depth the most statements of a connection
    */
   leastBusy(depth: number): Connection | undefined {
     if (this.state === 'ended') return undefined
@@ -121,7 +128,10 @@ export class Connections {
     return best
   }
 
-  /** Opens another connection if more statements wait than connections are being opened, or rejects them. */
+  /**
+   * Opens a connection if more statements wait than connections are being opened. Rejects them if none can
+   * be.
+   */
   openOnDemand(waiting: number): void {
     if (waiting === 0 && !this.isStalled) return
     if (waiting > 0 && this.state === 'ended') this.user.fail(ended())
@@ -135,7 +145,7 @@ export class Connections {
     const [leastBusy] = active.sort((a, b) => a.slotsInUse - b.slotsInUse)
     if (leastBusy === undefined || active.length <= kept) return false
     this.#cedes = active.length === 1
-    this.#state.send('refused') // not replaced at once: it would take the place that was made
+    this.#state.send('refused') // delays its replacement, which would take the place that was made
     leastBusy.retire()
     return true
   }
@@ -146,8 +156,8 @@ export class Connections {
   }
 
   /**
-   * Opens a connection beside the others, and closes it: rejects as one would that is needed. But one that
-   * the server has no place for has found it, and the pool may have all that it may open.
+   * Opens a connection beside the others, and closes it. Rejects if a needed one would fail, except for lack
+   * of a free connection slot: the server was reached, and the pool itself may hold all slots.
    */
   async tryOpening(servers = this.#servers): Promise<void> {
     const { make, readTimeoutMs } = this.options
@@ -181,7 +191,7 @@ export class Connections {
     return this.counts.active === 0 ? this.#inProgress === 0 : this.state !== 'refused'
   }
 
-  // One at a time, and at most one more than `size`: the backends of those that were given up may still live.
+  // One at a time, and at most one more than `size`: the backends of given-up connections may still be alive.
   #mayTry(): boolean {
     return this.#inProgress === 0 && this.#all.size <= this.options.size
   }
@@ -206,7 +216,7 @@ export class Connections {
     if (isReadOnly) await connection.onlyRead(this.#servers)
     connection.ongivenup = () => this.#state.send('gaveUp')
     connection.onunresponsive = () => {
-      // A pooler limits the backends itself.
+      // Behind a pooler, no backend stays: the pooler limits them.
       if (this.state === 'ended' || this.#servers.isPooled) connection.bury()
       onunresponsive?.()
     }
@@ -214,13 +224,13 @@ export class Connections {
   }
 
   async #add(connection: Connection, attempt: Attempt): Promise<void> {
-    if (this.#onTrial !== undefined) return connection.bury() // of parallel attempts, one is enough
+    if (this.#onTrial !== undefined) return connection.bury() // a parallel attempt is on trial already
     if (this.isStalled) {
       attempt.overtake()
       await this.#try(connection)
     }
     if (connection.isClosed) throw connectionClosed()
-    // Another attempt may have reached another server since: all that were open then were retired.
+    // Meanwhile a parallel attempt may have reached another server and retired all connections to this one.
     const isObsolete = connection.server !== this.#servers.current
     if (isObsolete || this.state === 'ended' || this.#all.size >= this.options.size) await connection.end(0)
     else this.#all.add(connection)
@@ -251,7 +261,7 @@ export class Connections {
     else if (current === 'open') this.#endStall()
   }
 
-  // The backends of those that were given up no longer wait for what the trial would have waited for.
+  // The trial has passed, so the backends of given-up connections wait for nothing any more.
   #endStall(): void {
     for (const each of this.#all) if (each.isGivenUp) each.bury()
     this.options.onstalled?.(false)
@@ -268,7 +278,7 @@ export class Connections {
     if (closed.isReadOnly) void this.#rest().then(() => this.user.serve())
     if (this.#cedes) void this.#cede()
     this.#cedes = false
-    this.user.serve() // whoever holds it may go on for long
+    this.user.serve() // now, because a transaction may hold on to the closed connection for long
   }
 
   async #cede(): Promise<void> {
@@ -278,15 +288,15 @@ export class Connections {
     this.user.serve()
   }
 
-  // Counts as an attempt for so long.
+  // While it rests, it counts as an attempt in progress.
   async #rest(ms = restMs): Promise<void> {
     this.#resting++
     await delay(ms)
     this.#resting--
   }
 
-  // An attempt whose packets are lost is overtaken by another, at the next server. The first to connect
-  // serves.
+  // If an attempt takes too long, its packets may be lost: another starts, at the next server. The first that
+  // connects serves.
   #startAttempt(): Attempt {
     this.#opening++
     const [first] = this.#servers.inOrder()
@@ -311,7 +321,7 @@ export class Connections {
 
 /** An attempt to open a connection. */
 interface Attempt {
-  /** From now on it keeps no other from starting. */
+  /** From now on this attempt does not keep others from starting. */
   overtake(): void
   /** Called once. */
   end(): void

@@ -1,11 +1,11 @@
-// Statements of a transaction for code that does not know of it, such as the handler of a request with an
-// `Idempotency-Key`: it may catch the failure of a statement, such as a unique violation, and go on, as
-// without a transaction. PostgreSQL would refuse all that follows.
+// Statements for code that runs in a transaction without knowing, such as the handler of a request with an
+// `Idempotency-Key`. It may catch the failure of a statement, such as a unique violation, and go on. In a
+// plain transaction, PostgreSQL would refuse all later statements.
 
 import { abandoned } from './connection.js'
 import type { HeldConnection, Signal, Sql, Statement } from './sql.js'
 
-/** A tag for statements of a transaction that its user does not know of. */
+/** A tag whose statements belong to a transaction that its user does not know of. */
 export type IndependentSql = Sql & {
   /** Sends a statement that another tag has made. */
   dispatch(statement: Statement): void
@@ -13,9 +13,9 @@ export type IndependentSql = Sql & {
 }
 
 /**
- * Returns a tag for statements in the transaction of `transaction` on `held`. Each waits for the one before,
- * and one that fails is undone alone. `inTransaction` on the tag is a part of the transaction: all of its
- * statements are kept, or none is. Nothing is sent once `signal` is aborted.
+ * Returns a tag for statements in the transaction of `transaction` on `held`. Each statement waits for the
+ * one before; a statement that fails is undone alone. `inTransaction` on the tag runs a part of the
+ * transaction, whose statements are all kept, or none is. Nothing is sent once `signal` is aborted.
  */
 export function independentStatements(
   held: HeldConnection,
@@ -47,18 +47,19 @@ export function independentStatements(
       isInPart = false
     }
   }
-  // What is sent in a part belongs to it, by whichever tag: it would wait for itself.
+  // Within a part, send at once, whichever tag is used: in the queue, the statement would wait for its own
+  // part.
   const dispatch = (statement: Statement) => {
     if (isInPart) send(statement)
-    // The connection is lost, as the next statement tells.
+    // If this rejects, the connection is lost, and the next statement fails.
     else inTurn(() => sendAlone(statement)).catch(() => {})
   }
   const part: IndependentSql['part'] = (run) => (isInPart ? run(transaction) : inTurn(() => runPart(run)))
   return Object.assign(held.sqlBy(dispatch), { dispatch, part })
 }
 
-// A part ends as a transaction does: its deferred constraints are checked where its caller catches the error.
-// In a savepoint that is rolled back, so that they are deferred in the next part, too.
+// A part ends as a transaction does: PostgreSQL checks deferred constraints, and the part's caller can catch
+// the error. The savepoint is rolled back, so that constraints are deferred in the next part, too.
 const checkDeferred = 'savepoint checked; set constraints all immediate; rollback to savepoint checked;'
 
 // Runs one function after the other.
@@ -71,7 +72,7 @@ function createQueue(): <Result>(run: () => Promise<Result>) => Promise<Result> 
   }
 }
 
-// The next statement is pipelined behind it.
+// Does not wait: the next statement is pipelined behind the savepoint.
 function beginSavepoint(sql: Sql, name: string) {
   const send = async (statement: string): Promise<void> => void (await sql.unsafe(statement).execute())
   send(`savepoint ${name}`).catch(() => {}) // if it fails, so does COMMIT

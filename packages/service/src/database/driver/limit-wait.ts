@@ -3,7 +3,7 @@
 import { afterReading } from '../../lib/clock.js'
 import { noConnection } from './connection.js'
 
-/** Takes whoever still waits in a queue after `waitMs` out of it, and calls `fail` with why. */
+/** Removes a waiter that is still in its queue after `waitMs`, and calls `fail` with the reason. */
 export function limitWait<Waiter>(
   queue: Waiter[],
   waiter: Waiter,

@@ -1,12 +1,12 @@
-// The states of a pool. What happens to its connections is sent as an event; what the pool does on entering
-// a state is in `connections.ts` and `pool.ts`. Without them, a standby that confirms no commit would take
-// connection after connection, until none is left, and nobody would know when commits work again.
+// The states of a pool. `connections.ts` sends events, and acts when a state is entered. Without these
+// states, a standby that confirms no commit would take connection after connection, until none is left, and
+// nobody would know when commits work again.
 
 /**
- * - open: statements are sent, and connections opened on demand
- * - refused: PostgreSQL refuses connections, and none is attempted beside those that are open
- * - stalling: a connection was given up; no statement is sent but the trial of a new connection, others wait
- * - stalled: the same, and others are rejected
+ * - open: the pool sends statements, and opens connections on demand
+ * - refused: PostgreSQL refuses connections; the pool uses those that are open, and opens no others
+ * - stalling: a connection was given up; the pool sends only the trial of a new one, and statements wait
+ * - stalled: as stalling, but the pool rejects statements
  * - ended: the pool is closed
  */
 export type State = 'open' | 'refused' | 'stalling' | 'stalled' | 'ended'
@@ -20,7 +20,7 @@ export type State = 'open' | 'refused' | 'stalling' | 'stalled' | 'ended'
  */
 export type Event = 'refused' | 'gaveUp' | 'completed' | 'ended' | 'timeout'
 
-// By state, the next one for each event. Other events change nothing.
+// The next state, by state and event. Other events change nothing.
 const transitions: Record<State, Partial<Record<Event, State>>> = {
   open: { refused: 'refused', gaveUp: 'stalling', ended: 'ended' },
   refused: { refused: 'refused', gaveUp: 'stalling', ended: 'ended', timeout: 'open' },
@@ -29,12 +29,11 @@ const transitions: Record<State, Partial<Record<Event, State>>> = {
   ended: {},
 }
 
-// How long a state lasts at most. The cause of a refusal may last, so attempts are not made for each
-// statement.
+// How long a state lasts at most. After a refusal, the pool rests instead of trying for each statement.
 const timeoutsMs: Partial<Record<State, number>> = { refused: 1_000, stalling: 600 }
 
 export class PoolState {
-  /** Only `send` changes it. A field, because every statement reads it. */
+  /** Changed by `send` alone. A plain field, because every statement reads it. */
   current: State = 'open'
   #timer: NodeJS.Timeout | undefined
 

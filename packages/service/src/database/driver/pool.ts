@@ -1,6 +1,6 @@
-// A connection pool with a queue. A statement whose caller stops waiting while it is queued is rejected when
-// a connection becomes free, and never sent. postgres.js's own pool is not used: it sends every statement,
-// however late, and slows down when it is saturated (porsager/postgres issue 747).
+// A connection pool with a queue. It never sends a statement whose caller stopped waiting while it was
+// queued. postgres.js's own pool sends every statement, however late, and slows down when it is saturated
+// (porsager/postgres issue 747).
 
 import { unlessAborted } from '../../lib/abort.js'
 import { singleFlight } from '../../lib/shared-calls.js'
@@ -29,11 +29,11 @@ import {
 export interface PoolOptions extends ConnectionsOptions {
   /** The most statements in flight on a connection. They are pipelined: each waits for those before it. */
   readonly depth: number
-  /** How long a statement that others are pipelined with may take from when it was asked for. */
+  /** How long a pipelined statement may take, from when its caller asked. */
   readonly limitMs?: number | undefined
 }
 
-// A statement or transaction that waits for a slot on a connection.
+// A statement or transaction that waits for a slot of a connection.
 interface Waiter {
   readonly signal: Signal | undefined
   start(connection: Connection): void
@@ -41,10 +41,10 @@ interface Waiter {
 }
 
 export class Pool implements ConnectionSource {
-  /** Statements on any connection with a free slot, without a caller that may stop waiting. */
+  /** A tag for statements that are sent however long they wait. */
   readonly sql: Sql
   readonly probes = new Set<Probe>()
-  /** Told of every statement. */
+  /** Called for every statement. */
   observer: StatementObserver | undefined
   readonly #template: RootSql
   readonly #connections: Connections
@@ -56,7 +56,7 @@ export class Pool implements ConnectionSource {
       fail: (error) => this.#fail(error),
       lender: this,
     })
-    // Never connects: it only builds queries, which the connections send.
+    // Never connects. It only builds queries, which the connections send.
     this.#template = options.make({
       max: 1,
       onclose: () => {},
@@ -90,11 +90,10 @@ export class Pool implements ConnectionSource {
   }
 
   /**
-   * Resolves when the database completes a statement of this pool, a probe's own or, if the probe has to
-   * queue, any other, and accepts the statements of `probes`; with the error of one that it refuses while it
-   * accepts others. Rejects with the error of the connection, or of the first if it refuses all, or when a
-   * step takes `timeoutMs` and none of the pool's statements has completed since it began. An error is no
-   * completion: where all fail, they arrive as well.
+   * Checks in two steps whether the pool works: it completes a statement, and the database accepts `probes`.
+   * A step that takes `timeoutMs` passes if any statement of the pool has completed since it began; a failed
+   * statement does not count. Resolves with undefined, or with the error of a refused probe if others were
+   * accepted. Rejects with the error of the connection, the first refusal if all were refused, or a timeout.
    */
   async probe(timeoutMs: number): Promise<Error | undefined> {
     const timeout = AbortSignal.timeout(timeoutMs)
@@ -114,7 +113,7 @@ export class Pool implements ConnectionSource {
     }
   }
 
-  // One run at a time: while a table is locked, each would keep a connection until its statement times out.
+  // One run at a time: while a table is locked, each run keeps a connection until its statement times out.
   readonly #runProbes = singleFlight(async () => {
     const refusals: Error[] = []
     const run = async (probe: Probe) => {
@@ -127,8 +126,8 @@ export class Pool implements ConnectionSource {
     return refusals[0]
   })
 
-  // A statement that cannot run without input says nothing of the database, nor does one that writes where
-  // sessions only read.
+  // Ignores errors that say nothing of the database: a probe that needs input, a write in a read-only
+  // session.
   #refusalOf(error: unknown): Error | undefined {
     const isOwn = this.options.isReadOnly === true && isReadOnly(error)
     return isUnavailable(error) && !isOwn ? (error as Error) : undefined
@@ -143,9 +142,9 @@ export class Pool implements ConnectionSource {
   }
 
   /**
-   * Whether a connection was given up, and no new one has had a response to the trial since. Meanwhile the
-   * pool sends no other statement, and has at most one connection more than `size`: the backends of those
-   * that were given up may still live.
+   * True from the moment a connection is given up until a new one gets a response to the trial. Meanwhile the
+   * pool sends no other statement, and has at most one connection more than `size`, because the backends of
+   * given-up connections may still be alive.
    */
   get isStalled(): boolean {
     return this.#connections.isStalled
@@ -163,7 +162,7 @@ export class Pool implements ConnectionSource {
 
   /**
    * Opens a connection beside those of the pool, and closes it.
-   * @param servers those of the pool by default
+   * @param servers default: those of the pool
    */
   tryOpening(servers?: Servers): Promise<void> {
     return this.#connections.tryOpening(servers)

@@ -1,8 +1,8 @@
 // Works around three faults of postgres.js 3.4.9:
-// - A query sent between a socket's 'error' and its 'close' never settles: only a close without one rejects
-//   it.
-// - connect_timeout covers all up to the first response, over TLS several round trips. Lost packets should
-//   show at the first.
+// - A query sent between a socket's 'error' and its 'close' never settles. Only a close without an error
+//   rejects it.
+// - connect_timeout covers everything up to the first response, several round trips over TLS. Lost packets
+//   should show at the first round trip.
 // - When a server declines TLS, postgres.js goes on with the TLS handshake until the server hangs up.
 
 import net from 'node:net'
@@ -10,7 +10,7 @@ import { afterReading } from '../../lib/clock.js'
 import { refreshAll } from '../from-files.js'
 import { codedError } from '../unavailable.js'
 
-/** What postgres.js passes when it opens a socket. */
+/** The options that postgres.js passes when it opens a socket. */
 export interface Target {
   readonly host: readonly string[]
   readonly port: readonly number[]
@@ -19,16 +19,16 @@ export interface Target {
   readonly pass?: unknown
 }
 
-// TCP resends a SYN after one second, then after two more: a new attempt notices sooner that it would work.
+// Below TCP's one second before it resends a SYN, then two more: a new attempt gets through sooner.
 const connectTimeoutMs = 800
 
-/** An option of postgres.js that its types leave out. */
+/** The option `socket` of postgres.js, which its types leave out. */
 export const socketOption = { socket: createSocket }
 
 /**
- * Opens a socket for postgres.js that fails when it does not connect in time, and always closes as if without
- * an error; 'error' has reported the error by then. Reads the files of its options: postgres.js catches an
- * error here, but neither one of TLS's options nor one of a password's function.
+ * Opens a socket for postgres.js. It fails if it does not connect in time, and its 'close' never reports an
+ * error, because 'error' already has. Reads the files of certificates and passwords here, where postgres.js
+ * catches an error; in the options of TLS or in a password's function it does not.
  */
 export function createSocket({ host, port, path, ssl, pass }: Target): net.Socket {
   refreshAll([ssl, pass])
@@ -50,13 +50,13 @@ export function createSocket({ host, port, path, ssl, pass }: Target): net.Socke
   return Object.assign(socket, { host: name, port: port[0] })
 }
 
-// Destroys the socket unless it connects in time. Returns what to call with its events.
+// Destroys the socket unless it connects in time. Returns a function to call with the socket's events.
 function connectTimer(socket: net.Socket, name: string): (event: string) => void {
   const checkConnected = () => {
     const message = `no connection to ${name} within ${connectTimeoutMs} ms`
     if (socket.connecting) socket.destroy(codedError('ETIMEDOUT', message))
   }
-  // In a starved process timers are due before the connection's event is read.
+  // In a starved process the timer fires before Node reads the event of the connection.
   const start = () => setTimeout(() => afterReading(checkConnected), connectTimeoutMs)
   let timer = net.isIP(name) === 0 ? undefined : start()
   return (event) => {
@@ -65,7 +65,7 @@ function connectTimer(socket: net.Socket, name: string): (event: string) => void
   }
 }
 
-// With `prefer` and `allow` the connection goes on without TLS.
+// With `prefer` and `allow`, the connection may go on without TLS.
 function isTlsRequired(ssl: unknown): boolean {
   return ssl === 'require' || typeof ssl === 'object'
 }

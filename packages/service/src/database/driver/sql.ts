@@ -4,24 +4,26 @@ import type postgres from 'postgres'
 import { UnstorableText } from '../unavailable.js'
 import { writeJson } from './values.js'
 
-/** Whether the caller of a statement has stopped waiting. An AbortSignal is one. */
+/** Tells whether the caller of a statement has stopped waiting. An AbortSignal is one. */
 export interface Signal {
   readonly aborted: boolean
-  /** Of the caller's statements in a transaction, if it has less time than others. */
+  /** The statement timeout of the caller's transactions, if it has less time than others. */
   readonly statementTimeoutMs?: number | undefined
-  /** How long the caller's transactions may wait for it, if it waits for a client within them. */
+  /** The idle timeout of the caller's transactions, if the caller waits for a client within them. */
   readonly idleTimeoutMs?: number | undefined
-  /** How long a statement may wait for a connection. Undefined for a caller whose time is limited anyway. */
+  /** How long a statement may wait for a connection. Undefined if something else limits the caller's time. */
   readonly waitMs?: number | undefined
 }
 
 /** postgres.js with its own pool. It reads int8 as bigint. */
 export type RootSql = postgres.Sql<{ bigint: bigint }>
 
-/** What a statement resolves with: if it is several, a list of theirs. */
+/** The result of a statement: its rows, or a list of results if the text has several statements. */
 export type Result = postgres.RowList<postgres.Row[]> | readonly postgres.RowList<postgres.Row[]>[]
 
-/** Runs a statement of requests so that it changes nothing, to find out whether the database accepts it. */
+/**
+ * Runs a statement that requests use, without changing anything, to find out whether the database accepts it.
+ */
 export type Probe = (sql: Sql) => Promise<unknown>
 
 /** postgres.js's tag for statements, with values converted by `valueTypes`. */
@@ -30,51 +32,54 @@ export type Sql = postgres.ISql<{ bigint: bigint }> & {
   readonly pool?: ConnectionSource
   /** With `pool`: no statement is sent once this is aborted. */
   readonly signal?: Signal | undefined
-  /** Those of the pool that the statements' connection is of. */
+  /** The probes of the pool that sends the statements. */
   readonly probes?: Set<Probe>
   /**
-   * Set for a request that shares a transaction with others: the transaction's tag, for the only batched
-   * statement that it may run.
+   * Set for a request that shares a transaction with others: the transaction's tag. The request may run one
+   * batched statement with it.
    */
   readonly only?: { readonly sql: Sql; isUsed: boolean }
-  /** Set within a transaction that the user of this tag does not know of: runs a part of it, or nothing. */
+  /**
+   * Set if the tag belongs to a transaction that its user does not know of. Runs a part of it, all or
+   * nothing.
+   */
   part?<Result>(run: (sql: Sql) => Promise<Result>): Promise<Result>
   /** A JSON parameter of any type; postgres.js's own type excludes bigint. */
   json(value: NonNullable<unknown> | null): postgres.Parameter
 }
 
 /**
- * For `sql.unsafe(text, parameters, prepared)`: a statement whose text is made once. A template with
- * fragments makes it each time, which takes the process longer than all else that a statement does.
+ * The options of `sql.unsafe(text, parameters, prepared)`, for a statement whose text is built once. A
+ * template with fragments is built for each call, which costs more CPU than the rest of the statement.
  */
 export const prepared = { prepare: true } as const
 
-/** Lends its connections. */
+/** A pool: sends statements, and lends connections. */
 export interface ConnectionSource {
-  /** Statements for a caller that waits until `signal` is aborted: none is sent after that. */
+  /** Returns a tag for a caller that waits until `signal` is aborted. Nothing is sent after that. */
   sqlUntil(signal: Signal | undefined): Sql
   /** Run by the readiness probe. */
   readonly probes: Set<Probe>
-  /** How long a statement may take from when it was asked for, where statements are pipelined. */
+  /** How long a pipelined statement may take, from when its caller asked. */
   readonly limitMs?: number | undefined
   /**
    * Calls `run` with a slot on one connection, and frees the slot when `run` settles. Statements on a
    * connection are pipelined. Rejects with STATEMENT_ABANDONED if `signal` is aborted before a slot is free.
    */
   hold<Result>(signal: Signal | undefined, run: (held: HeldConnection) => Promise<Result>): Promise<Result>
-  /** Statements that `dispatch` sends. */
+  /** Returns a tag whose statements `dispatch` sends. */
   sqlBy(dispatch: (statement: Statement) => void): Sql
-  /** Sends a statement that another tag has made, as one of `sqlUntil`. */
+  /** Sends a statement that another tag has made, as a tag of `sqlUntil` would. */
   dispatch(statement: Statement, signal: Signal | undefined): void
 }
 
-/** A slot on a connection. */
+/** A slot of a connection. */
 export interface HeldConnection {
-  /** Statements on this connection, for whoever waits until they are done. */
+  /** A tag for this connection and a caller that waits until its statements are done. */
   readonly sql: Sql
-  /** Statements on this connection, none of which is sent once `signal` is aborted. */
+  /** Returns a tag for this connection. Nothing is sent once `signal` is aborted. */
   sqlUntil(signal: Signal | undefined): Sql
-  /** Statements on this connection, each sent by `dispatch`. */
+  /** Returns a tag for this connection whose statements `dispatch` sends. */
   sqlBy(dispatch: (statement: Statement) => void): Sql
   /** Sends a statement behind those in flight. */
   send(statement: Statement): void
@@ -83,19 +88,19 @@ export interface HeldConnection {
 }
 
 /**
- * A statement: a promise that is sent when it is first awaited, on a connection that is not known before.
- * postgres.js binds each of its own queries to one of its pools.
+ * A statement: a promise that is sent when it is first awaited, on whichever connection is free then. A query
+ * of postgres.js, in contrast, belongs to one of its pools from the start.
  */
 export class Statement extends Promise<Result> {
   declare readonly resolve: (result: Result) => void
   declare readonly reject: (error: unknown) => void
   /** When its caller asked, by `performance.now()`. */
   askedAt: number | undefined
-  /** How its rows are wanted, or that it may be several, if not as usual: postgres.js's methods. */
+  /** The postgres.js method that changes the form of its rows, or allows several statements in the text. */
   form: 'values' | 'raw' | 'simple' | undefined
   #isExecuted = false
 
-  /** @param args values, helpers, and statements that are a part of it */
+  /** @param args values, helpers, and statements that are parts of this one */
   constructor(
     readonly dispatch: (statement: Statement) => void,
     readonly text: TemplateStringsArray | string,
@@ -109,10 +114,10 @@ export class Statement extends Promise<Result> {
     Object.assign(this, settle)
   }
 
-  // What `then` returns is sent by nobody.
+  // `then` returns a plain promise, which is no statement to send.
   static override readonly [Symbol.species] = Promise
 
-  /** Sends it, if nobody has. */
+  /** Sends the statement, unless it has been sent. */
   execute(): this {
     if (this.#isExecuted) return this
     this.#isExecuted = true
@@ -127,7 +132,7 @@ export class Statement extends Promise<Result> {
     onrejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
     const settled = super.then(onfulfilled, onrejected)
-    this.execute() // who asked is told first
+    this.execute() // last, so that this caller hears of the result first
     return settled
   }
 
@@ -149,7 +154,7 @@ export class Statement extends Promise<Result> {
   }
 }
 
-/** What a tag builds for a part of a statement: a name, names, a row, or several. */
+/** A helper of a tag for a part of a statement: a name, names, a row, or rows. */
 export class Helper {
   constructor(
     readonly first: unknown,
@@ -157,13 +162,13 @@ export class Helper {
   ) {}
 }
 
-// PostgreSQL refuses NUL, which would abort a transaction; for half of a surrogate pair postgres.js sends
-// U+FFFD.
+// PostgreSQL refuses NUL, and would abort the transaction. For half of a surrogate pair, postgres.js would
+// send U+FFFD.
 function areStorable(values: readonly unknown[]): boolean {
   return values.every(isStorableValue)
 }
 
-// A helper has what it was given, an object the fields of a row or of JSON.
+// Looks into helpers, and into objects, which are rows or JSON.
 function isStorableValue(value: unknown): boolean {
   if (typeof value === 'string') return (value as Checkable).isWellFormed() && !value.includes('\0')
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return true
@@ -203,7 +208,7 @@ interface Own {
   probes: Set<Probe> | undefined
 }
 
-// A request has three tags and more, of the same template: what they have in common is made once.
+// A request makes three tags or more from one template. They share what does not differ.
 const shared = new WeakMap<RootSql, object>()
 
 function sharedOf(template: RootSql): object {
@@ -216,13 +221,13 @@ function sharedOf(template: RootSql): object {
 
 function makeShared(template: RootSql): object {
   const { types, typed, array } = template
-  // As text of type `unknown`: a JSON type would serialize the text again if postgres.js repeats the
-  // statement (see `valueTypes`).
+  // Text of type `unknown` (OID 705): for a JSON type, postgres.js would serialize the text again when it
+  // repeats the statement (see `valueTypes`).
   const json = (value: unknown) => template.typed(value === null ? null : writeJson(value), 705)
   return Object.setPrototypeOf(
     {
       ...{ types, typed, array, json },
-      // Bound to its tag, as all methods are: whoever takes it off the tag would send nothing.
+      // A getter binds `unsafe` to its tag, so it also works when taken off the tag.
       get unsafe() {
         const { [dispatcher]: dispatch } = this as unknown as Own
         return (...[text, args = [], options]: Parameters<Sql['unsafe']>) =>

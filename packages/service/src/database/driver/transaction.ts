@@ -7,7 +7,7 @@ import { type IndependentSql, independentStatements } from './independent-statem
 import type { ConnectionSource, HeldConnection, Signal, Sql } from './sql.js'
 
 export type TransactionSql = Sql & {
-  /** A tag for code that does not know of the transaction: see `independentStatements`. */
+  /** Returns a tag for code that does not know of the transaction: see `independentStatements`. */
   independent(): IndependentSql
   /** Begins a part of the transaction. The returned function rolls it back, failed statements included. */
   savepoint(): () => Promise<void>
@@ -16,9 +16,9 @@ export type TransactionSql = Sql & {
 }
 
 /**
- * Calls `run` in a transaction: all of its statements are committed, or none is. If `sql` already belongs to
- * a transaction, as in a request with an `Idempotency-Key`, they become part of that one. `run` may be called
- * again after a rollback, as in `transact`.
+ * Calls `run` in a transaction: PostgreSQL commits all of its statements, or none. If `sql` already belongs
+ * to a transaction, as in a request with an `Idempotency-Key`, they become a part of that one. After a
+ * rollback, `run` may be called again, as in `transact`.
  */
 export function inTransaction<Result>(sql: Sql, run: (sql: Sql) => Promise<Result>): Promise<Result> {
   const { pool, signal, part } = sql
@@ -26,17 +26,17 @@ export function inTransaction<Result>(sql: Sql, run: (sql: Sql) => Promise<Resul
   return part === undefined ? run(sql) : part(run)
 }
 
-/** Returns a function that calls `run` in a transaction on a connection of a pool, as `transact` does. */
+/** Returns a function that does as `transact`, on a connection of a pool. */
 export function transactionsOn(pool: ConnectionSource, signal?: Signal) {
   return <Result>(run: (sql: TransactionSql) => Promise<Result>): Promise<Result> =>
     pool.hold(signal, (held) => transact(held, signal, run))
 }
 
 /**
- * Calls `run` in a transaction that begins with its first statement, and as `transactionsOn` does: without a
- * statement it takes no connection. The statements are independent (see `independentStatements`).
- * @param afterwards for statements that are sent once `run` has resolved, as a stream does: each by itself.
- * Without it they are not sent
+ * Does as `transactionsOn`, but begins the transaction with the first statement: without one, `run` takes no
+ * connection. The statements are independent (see `independentStatements`).
+ * @param afterwards the signal for statements sent after `run` has resolved, as a stream does: each is sent by
+ * itself. Without this signal they are not sent
  */
 export function transactOnDemand<Result>(
   pool: ConnectionSource,
@@ -62,7 +62,7 @@ export function transactOnDemand<Result>(
     const part: IndependentSql['part'] = async (run) =>
       isAfter ? transactionsOn(pool, afterwards)(run) : (await begin()).part(run)
     const work = run(Object.assign(sql, { part }))
-    await work.catch(() => {}) // it is the transaction's error, if there is one
+    await work.catch(() => {}) // if a transaction has begun, its outcome has the error
     isAfter = afterwards !== undefined
     return transaction?.outcome ?? work
   })
@@ -70,7 +70,7 @@ export function transactOnDemand<Result>(
 
 interface Begun<Result> {
   readonly statements: Promise<IndependentSql>
-  /** That of the work, once it is committed or rolled back. */
+  /** The result of the work, once it is committed or rolled back. */
   readonly outcome: Promise<Result>
 }
 
@@ -93,15 +93,14 @@ function beginAround<Result>(
   return { statements: Promise.race([statements, outcome as Promise<never>]), outcome }
 }
 
-// Each attempt meets one statement with an outdated plan, so this is more than the statements of a
-// transaction.
+// More than a transaction has statements: each attempt may meet one more statement whose plan is outdated.
 const attemptsMax = 10
 
 /**
  * Calls `run` in a transaction on a held connection, and commits if `run` resolves and `signal` is not
  * aborted by then. Rejects with the error of `run` or of PostgreSQL. If the connection closes during COMMIT,
- * the outcome is unknown. After a statement whose plan is outdated because a table has changed, the
- * transaction is rolled back, and `run` called again.
+ * the outcome is unknown. If a table has changed so that the plan of a statement is outdated, rolls back and
+ * calls `run` again.
  */
 export async function transact<Result>(
   held: HeldConnection,
@@ -132,9 +131,9 @@ async function transactOnce<Result>(
   const begin = beginFor(signal)
   const work = new WorkSignal(signal)
   const sql = held.sqlUntil(work)
-  // Pipelined with the first statement, which fails if BEGIN does.
+  // BEGIN is pipelined with the first statement, which fails if BEGIN does.
   let last: Promise<unknown> = sql.unsafe(begin)
-  last.catch(() => {}) // which sends it
+  last.catch(() => {}) // sends it
   const commitAfter = (statement: Promise<unknown>) => {
     statement.catch(() => {}) // awaited below, unless something else fails first
     last = statement
@@ -154,7 +153,7 @@ async function transactOnce<Result>(
   }
 }
 
-// A setting of the transaction alone, so that a pooler keeps it.
+// Sets the timeouts for this transaction alone, which works behind a pooler, too.
 function beginFor(signal: Signal | undefined): string {
   if (signal === undefined) return 'begin'
   const statement = withTime('statement_timeout', signal.statementTimeoutMs)
@@ -166,12 +165,12 @@ function withTime(setting: string, ms: number | undefined): string {
   return ms === undefined ? '' : `; set local ${setting} = ${ms}`
 }
 
-// Even if nobody waits any more.
+// Sends a statement even if nobody waits any more.
 function sendAnyway(held: HeldConnection, statement: string): Promise<unknown> {
   return held.sql.unsafe(statement)
 }
 
-// After a failed statement PostgreSQL turns COMMIT into ROLLBACK, and says so in the command tag.
+// After a failed statement, PostgreSQL turns COMMIT into ROLLBACK and says so in the command tag.
 async function commit(sql: Sql): Promise<void> {
   const { command } = await sql.unsafe('commit')
   if (command !== 'COMMIT')
@@ -179,7 +178,7 @@ async function commit(sql: Sql): Promise<void> {
 }
 
 function beginPart(sql: Sql, held: HeldConnection): () => Promise<void> {
-  // Pipelined with the next statement. If it fails, so does COMMIT.
+  // The savepoint is pipelined with the next statement. If it fails, so does COMMIT.
   sql.unsafe('savepoint whole').catch(() => {})
   return async () => {
     // If the savepoint does not exist, the whole transaction is rolled back.

@@ -16,9 +16,9 @@ const arrays = [
 ]
 
 /**
- * For all values: `serialize` leaves what it has serialized as it is. postgres.js 3.4.9 serializes parameters
- * in place, and again when it repeats a statement whose plan is outdated; its own types turn `true` into
- * false then, and bytes into others.
+ * PostgreSQL's types as this service reads and writes them. Each `serialize` returns its own output
+ * unchanged, because postgres.js 3.4.9 serializes parameters in place, and again when it repeats a statement
+ * whose plan is outdated. Its own types would then turn `true` into false, and bytes into others.
  *
  * int8 is a bigint. Dates, times and intervals are strings in the contract's formats `date`, `date-time`,
  * `time` and `duration` (RFC 3339), to the microsecond. JSON integers beyond 2^53 are bigints.
@@ -47,10 +47,10 @@ function arraysOf(readElement: (text: string) => unknown, ...oids: number[]) {
 }
 
 /**
- * A date or time in the form of RFC 3339. With `DateStyle` ISO, PostgreSQL writes a space for the T, and
- * leaves out the minutes of an offset in whole hours. A `timestamp` has no offset, and gets none. A `timetz`
- * may be the end of a day, which PostgreSQL makes of a leap second, and which elsewhere is the beginning of
- * another; or have an offset with seconds, which RFC 3339 lacks.
+ * Converts a date or time to the form of RFC 3339. With `DateStyle` ISO, PostgreSQL writes a space for the T,
+ * and an offset of whole hours without minutes. A `timestamp` has no offset, and gets none. PostgreSQL turns
+ * a leap second of a `timetz` into 24:00:00, which RFC 3339 lacks: in UTC it becomes 23:59:60 again,
+ * elsewhere 00:00:00. A `timetz` whose offset has seconds, which RFC 3339 lacks, too, is converted to UTC.
  */
 export function readTime(text: string): string {
   return text
@@ -70,8 +70,8 @@ function inUtc(_: string, time: string, fraction: string, offset: string): strin
 }
 
 /**
- * A duration in the form of RFC 3339, appendix A, which skips no unit. With `IntervalStyle` iso_8601,
- * PostgreSQL writes P1Y2D for P1Y0M2D, and PT1H5S for PT3605S.
+ * Converts a duration to the form of RFC 3339, appendix A, which skips no unit. With `IntervalStyle`
+ * iso_8601, PostgreSQL writes P1Y2D for P1Y0M2D, and PT1H5S for PT1H0M5S.
  */
 export function readInterval(text: string): string {
   return text.replace(/(?<=Y)(?=-?\d+D)/, '0M').replace(/(?<=H)(?=-?[\d.]+S)/, '0M')
@@ -81,7 +81,7 @@ function writeTime(time: unknown): string {
   return time instanceof Date ? time.toISOString() : String(time)
 }
 
-/** Of `t` as PostgreSQL sends it, and `true` of a cast to text. */
+/** Reads `t`, which PostgreSQL sends for a boolean, and `true`, which it sends for one cast to text. */
 export function readBoolean(text: string): boolean {
   return text.startsWith('t')
 }
@@ -90,28 +90,28 @@ function writeBoolean(value: unknown): string {
   return value === true || value === 't' ? 't' : 'f'
 }
 
-/** PostgreSQL's hexadecimal form. A string is in that form already. */
+/** Writes bytes in PostgreSQL's hexadecimal form. A string already has that form. */
 export function writeBytes(bytes: Uint8Array | string): string {
   return typeof bytes === 'string' ? bytes : `\\x${Buffer.from(bytes).toString('hex')}`
 }
 
-/** Bytes of PostgreSQL's hexadecimal form. */
+/** Reads bytes in PostgreSQL's hexadecimal form. */
 export function readBytes(text: string): Buffer {
   return Buffer.from(text.slice(2), 'hex')
 }
 
 /**
- * A JSON value; an integer beyond 2^53 is a bigint.
- * @throws {Error} if it has a number beyond those that PostgreSQL's `numeric` has
+ * Parses JSON. Integers beyond 2^53 become bigints.
+ * @throws {Error} if a number has more digits than PostgreSQL's `numeric` allows
  */
 export function readJson(text: string): unknown {
   return /\d{16}|\de\+?\d{3}/i.test(text) ? parse(text, undefined, { parseNumber }) : JSON.parse(text)
 }
 
-// Of `numeric`, before the point.
+// The most digits before the point that PostgreSQL's `numeric` allows.
 const digitsMax = 131_072
 
-// A double would make Infinity of 1e400, which is written as null. `jsonb` writes its digits.
+// `jsonb` stores 1e400 with all digits. As a double it would be Infinity, which JSON writes as null.
 function parseNumber(numeral: string): number | bigint {
   const value = exactNumber(numeral)
   if (typeof value === 'bigint' || Number.isFinite(value)) return value
@@ -120,12 +120,13 @@ function parseNumber(numeral: string): number | bigint {
   return BigInt(digits + '0'.repeat(exponent))
 }
 
-// Behind an even number of backslashes: what JSON writes of a text that is not storable.
+// Matches the escapes that JSON writes for NUL and for half of a surrogate pair, unless the backslash is
+// escaped.
 const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
 /**
- * JSON text, exact for bigint.
- * @throws {UnstorableText} if a text in it is not storable
+ * Writes JSON, with bigints as integers.
+ * @throws {UnstorableText} if the value has a text that PostgreSQL cannot store
  */
 export function writeJson(value: unknown): string {
   const json = jsonOf(value)
@@ -143,8 +144,8 @@ function jsonOf(value: unknown): string {
 }
 
 /**
- * The elements of an array.
- * @param areArrays whether they are arrays, whose texts are read
+ * Reads the elements of an array.
+ * @param areArrays true if the elements are arrays; `readElement` then gets their array literals
  * @throws {Error} if the array has another number of dimensions
  */
 export function readArray<Element>(
@@ -154,15 +155,15 @@ export function readArray<Element>(
 ): Element[] {
   return elementsOf(text).map((each) => {
     const element = elementOf(each)
-    // An array in an array was once stored as its text.
+    // Earlier versions stored an array within an array as its text.
     const isArray = areArrays ? element?.startsWith('{') === true : each.startsWith('{')
     if (isArray !== areArrays) throw new Error('it is an array of other dimensions')
     return readElement(element)
   })
 }
 
-// The texts of the elements, in quotes if they need some: an array's are in braces. An array whose first
-// index is not 1 begins with its bounds, `[0:1]={…}`.
+// Returns the texts of the elements, quoted as they stand; an inner array stands in braces. If the first
+// index of an array is not 1, its literal begins with its bounds, `[0:1]={…}`.
 function elementsOf(array: string): string[] {
   const elements: string[] = []
   let depth = 0
@@ -184,13 +185,13 @@ function elementOf(text: string): string | null {
   return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/gs, '$1') : text
 }
 
-/** An array literal of texts of elements, which are null, or themselves arrays. */
+/** Writes an array literal. The elements are texts, null, or with `areArrays` array literals. */
 export function writeArray(elements: readonly (string | null)[], areArrays = false): string {
   const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
   return `{${elements.map((text) => (text === null ? 'NULL' : areArrays ? text : quoted(text))).join()}}`
 }
 
-// A string is an array literal, `{…}`, already.
+// A string is already an array literal, `{…}`.
 function writeAnyArray(array: unknown): string {
   if (!Array.isArray(array)) return String(array)
   return writeArray(array.map((each) => (each === null ? null : writeTime(each))))

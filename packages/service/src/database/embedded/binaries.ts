@@ -17,9 +17,9 @@ export interface Installed {
 const shellCharacters = /["$`\\]/
 
 /**
- * The directory to run the binaries from: the npm package, or a copy in the data directory if the server's
- * user cannot enter the package, links cannot be created there, or a shell would interpret its path.
- * @throws {OperatorError} when they cannot run
+ * Returns the directory of the binaries: in the npm package, or in a copy in the data directory if the
+ * server's user cannot enter the package, links cannot be created there, or a shell would interpret its path.
+ * @throws {OperatorError} if the binaries cannot run
  */
 export async function binaries(
   { native, version }: Installed,
@@ -63,8 +63,9 @@ export async function installed(): Promise<Installed> {
 }
 
 /**
- * Creates the libraries' symbolic links, which npm packages cannot contain, in the package or a copy of it.
- * Returns whether all exist. The package's install script does the same, but install scripts may be disabled.
+ * Creates the libraries' symbolic links in the package or a copy of it, because npm packages cannot contain
+ * links. Returns true if all exist. The package's install script does the same, but npm may not run install
+ * scripts.
  */
 export async function linkLibraries(native: string): Promise<boolean> {
   const list = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')

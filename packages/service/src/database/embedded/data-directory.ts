@@ -1,4 +1,5 @@
-// The directory with the embedded server's data and binaries, and its owner. What others made is left alone.
+// The directory with the embedded server's data and binaries, and its owner. Files of other users stay
+// untouched.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
@@ -8,7 +9,9 @@ import { OperatorError } from '../../lib/operator-error.js'
 import { projectRoot } from '../../lib/paths.js'
 import { projectName } from '../../lib/project-name.js'
 
-/** The user that runs the server: this process's, unless it is root, as which PostgreSQL refuses to run. */
+/**
+ * The user that runs the server: that of this process, unless it is root. PostgreSQL refuses to run as root.
+ */
 export interface Identity {
   readonly uid?: number
   readonly gid?: number
@@ -21,7 +24,9 @@ const nobody = 65_534
 // With retries: a child of a killed process may still be writing there.
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 } as const
 
-/** The data directory without DATA_DIR: in the project's folder, if the server's user can enter it. */
+/**
+ * Returns the data directory without DATA_DIR: in the project's folder, if the server's user can enter that.
+ */
 export async function defaultDirectory(): Promise<string> {
   const inProject = path.join(projectRoot, '.data')
   if (process.getuid?.() !== 0) return inProject
@@ -33,7 +38,7 @@ export async function defaultDirectory(): Promise<string> {
 
 /**
  * Creates the directory for the server's user, unless it exists.
- * @throws {OperatorError} when it cannot be created or entered, or is not that user's own
+ * @throws {OperatorError} if the directory cannot be created or entered, or belongs to another user
  */
 export async function prepareDirectory(directory: string): Promise<Identity> {
   const parent = path.dirname(directory)
@@ -61,8 +66,8 @@ export async function prepareDirectory(directory: string): Promise<Identity> {
 }
 
 /**
- * Creates a folder as a draft next to `folder`, and renames it when it is complete: a process that is killed,
- * or another one that creates the same folder, leaves no incomplete one.
+ * Creates a folder as a draft next to `folder`, and renames it when it is complete. So neither a killed
+ * process nor a parallel one leaves an incomplete folder.
  */
 export async function createWhole(folder: string, create: (draft: string) => Promise<void>): Promise<void> {
   const draft = `${folder}.${process.pid}.${randomUUID()}`
@@ -80,8 +85,8 @@ export async function createWhole(folder: string, create: (draft: string) => Pro
   }
 }
 
-// Through handles, because a name may be replaced by a link meanwhile. With a file in it, because renaming a
-// draft would replace an empty directory that another process has just created.
+// Works through handles, because somebody could replace a name by a link meanwhile. Puts a file into the
+// draft: a directory with a file is not replaced when another process renames its own draft.
 async function createOwned(draft: string, { uid = -1, gid = -1 }: Identity): Promise<void> {
   const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   await mkdir(draft, 0o700)
@@ -103,12 +108,17 @@ async function checkOwned(directory: string, { uid = process.getuid?.() }: Ident
   )
 }
 
-/** The text of a file in the directory, whose owner may have replaced it by a link to another user's file. */
+/**
+ * Reads a file of the directory without following links: its owner may have made it a link to another's file.
+ */
 export function readOwned(file: string): Promise<string> {
   return readFile(file, { encoding: 'utf8', flag: constants.O_RDONLY | constants.O_NOFOLLOW })
 }
 
-/** Removes the drafts of killed processes: their pid is gone or, as it may be reused, `ageMaxMs` are over. */
+/**
+ * Removes the drafts of killed processes: the pid is gone, or the draft is older than `ageMaxMs` (pids are
+ * reused).
+ */
 export async function removeDrafts(directory: string, ageMaxMs: number): Promise<void> {
   for (const name of await readdir(directory).catch(() => [])) {
     const [, pid] = /^(?:data|postgresql|programs-\w+)\.(\d+)\.[\da-f-]{36}$/.exec(name) ?? []
@@ -119,7 +129,8 @@ export async function removeDrafts(directory: string, ageMaxMs: number): Promise
   }
 }
 
-// One by one: mkdir's `recursive` loops for ever on a file system that allows no folders, such as /proc.
+// Creates folders one by one: mkdir's `recursive` loops for ever on a file system without folders, such as
+// /proc.
 function createFolder(directory: string): void {
   try {
     makeFolder(directory)
@@ -133,7 +144,7 @@ function createFolder(directory: string): void {
   }
 }
 
-// Root's folders let the server's user pass, whatever the umask.
+// Lets the server's user pass through root's folders, whatever the umask.
 function makeFolder(directory: string): void {
   if (process.getuid?.() !== 0) return void mkdirSync(directory)
   const umask = process.umask(0)
@@ -144,8 +155,8 @@ function makeFolder(directory: string): void {
   }
 }
 
-// As root, the owner of the directory or its nearest existing ancestor, so that the checkout also works for
-// its owner; `nobody` if that is root.
+// For root, returns the owner of the directory or of its nearest existing ancestor, so that the checkout also
+// works for its owner; `nobody` if that owner is root.
 async function identityFor(directory: string): Promise<Identity> {
   if (process.getuid?.() !== 0) return {}
   const { uid, gid } = await statNearest(directory)
@@ -159,7 +170,7 @@ async function statNearest(directory: string): Promise<{ uid: number; gid: numbe
   })
 }
 
-/** The topmost folder on the path that the user cannot enter. */
+/** Returns the topmost folder on the path that the user cannot enter. */
 export async function forbiddenFolder(directory: string, uid: number): Promise<string | undefined> {
   const parent = path.dirname(directory)
   const above = parent === directory ? undefined : await forbiddenFolder(parent, uid)
@@ -170,7 +181,7 @@ export async function forbiddenFolder(directory: string, uid: number): Promise<s
   return allowed ? undefined : directory
 }
 
-/** Whether a process runs. */
+/** True if a process runs. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)

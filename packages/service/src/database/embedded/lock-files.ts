@@ -1,6 +1,6 @@
-// The server's lock files, whose first line is the number of its process. A server that is killed leaves
-// them, and after a restart of the machine or container another process may have the number, which PostgreSQL
-// and pg_ctl take for the server.
+// The server's lock files, whose first line is the pid of the server. A killed server leaves them behind.
+// After a restart of the machine or container another process may have the pid; PostgreSQL and pg_ctl take it
+// for the server.
 
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
@@ -14,30 +14,31 @@ export interface LockHolder {
   readonly pid: number
   /** The name of its executable. */
   readonly program: string
-  /** Whether it is a server of the data. */
+  /** True if it is a server of the data. */
   readonly isServer: boolean
 }
 
 const mainFile = 'postmaster.pid'
 const files = [mainFile, '.s.PGSQL.5432.lock']
-// Beyond the highest of any system.
+// Higher than any system's pids.
 const noProcess = String(2 ** 31 - 1)
 
-/** The process that the lock file of the data names, if it runs. */
+/** Returns the process that the lock file of the data names, if it runs. */
 export async function lockHolder(data: string): Promise<LockHolder | undefined> {
   return holderIn(await readOwned(path.join(data, mainFile)).catch(() => ''), data)
 }
 
 /**
- * Makes lock files that name a process which is no server of the data name none. Returns what they named.
- * They are not removed, so that PostgreSQL still checks by them that no part of the old server runs.
+ * Rewrites lock files that name a process other than a server of the data, so that they name no process.
+ * Returns the processes. Keeps the files, because PostgreSQL reads in them whether a part of the old server
+ * still runs.
  */
 export async function disownLocks(data: string): Promise<LockHolder[]> {
   const holders = await Promise.all(files.map((file) => disown(path.join(data, file), data)))
   return holders.filter((holder) => holder !== undefined)
 }
 
-// By one handle: a server that starts meanwhile has a new file, which is left alone.
+// Uses one handle, so that it cannot change the new file of a server that starts meanwhile.
 async function disown(file: string, data: string): Promise<LockHolder | undefined> {
   const handle = await open(file, constants.O_RDWR | constants.O_NOFOLLOW).catch(() => undefined)
   if (handle === undefined) return undefined
@@ -59,9 +60,8 @@ async function holderIn(text: string, data: string): Promise<LockHolder | undefi
   return program === undefined ? undefined : { pid, program, isServer: await isServer(pid, program, data) }
 }
 
-// Every process of a server works in its data directory, before it writes the lock file. By name without
-// /proc, or if that is another user's; a process that has ended and that its parent has not asked for has
-// none.
+// Every process of a server works in its data directory before it writes the lock file. Without /proc, or if
+// the process belongs to another user, the name of the program decides. A zombie has no working directory.
 async function isServer(pid: number, program: string, data: string): Promise<boolean> {
   try {
     return (await readlink(`/proc/${pid}/cwd`)) === (await realpath(data))

@@ -1,6 +1,6 @@
-// The statements that change one row, or delete it, found by a unique field, and if it is still as its
-// client has seen it. Compared before the row is locked, one of two clients would undo the other's change
-// unnoticed.
+// The statements that change or delete one row, found by a unique field. With `If-Match`, they compare the
+// entity tag while the row is locked: of two clients that change what both have read, the second gets an
+// error instead of undoing the first one's change.
 
 import { namesTag } from 'contract-engine/lib/field-values'
 import { preconditionFailed } from '../../lib/precondition-errors.js'
@@ -14,16 +14,17 @@ import { andWhere, type Source } from './page-statement.js'
 import { refuseRows } from './refused-rows.js'
 import { canRead, readRows, selected, type Texts, writeField } from './rows.js'
 
-/** When a row is changed. */
+/** The condition for changing a row. */
 export interface Precondition {
-  /** The request's `If-Match`: the row's entity tag must be one of those. Undefined allows any. */
+  /** The request's `If-Match`, which must name the row's entity tag. Undefined allows any row. */
   readonly ifMatch?: string | undefined
 }
 
 /**
- * What a row may be changed to, some of its fields, as by a merge patch (RFC 7396). One that is undefined
- * stays; null removes what may be absent. An object in a column of JSON is merged with what is there, to any
- * depth, and null removes a name in it; the contract's response decides whether what is left is enough.
+ * Changes to some fields of a row, as a merge patch states them (RFC 7396). An undefined field keeps its
+ * value; null removes the value of an optional field. An object for a column of JSON is merged with the
+ * stored one, to any depth, and null removes a name in it. The contract's response decides whether the result
+ * is valid.
  */
 export type Changes<Fields> = {
   readonly [Name in keyof Fields as [Fields[Name]] extends [undefined] ? never : Name]?:
@@ -34,23 +35,25 @@ export type Changes<Fields> = {
 
 type Given = Readonly<Record<string, unknown>>
 
-// A list replaces what is there.
+// A list or bytes replace the stored value. Objects are merged.
 type Patch<Value> = Value extends readonly unknown[] | Uint8Array
   ? Value
   : Value extends object
     ? { readonly [Name in keyof Value]?: Patch<Value[Name]> | null | undefined }
     : Value
 
-/** How a table's rows are changed. */
+/** The parts of a table that a change needs. */
 export interface Changing<Shown> extends Source {
   readonly tagOf: TagOf<Shown>
-  /** Of a column that counts the changes: `"version" = "version" + 1`. */
+  /** The assignment that counts the changes of a row: `"version" = "version" + 1`. */
   readonly counting: string | undefined
-  /** What a deletion sets instead of removing the row, in SQL. */
+  /** The assignment, in SQL, that a deletion makes instead of removing the row. */
   readonly deletion: string | undefined
 }
 
-/** Returns the function that changes the row with a value of a unique field; undefined if there is none. */
+/**
+ * Returns a function that changes the row with a value of a unique field. It returns undefined without one.
+ */
 export function update<Value, Shown extends object>(
   rows: Changing<Shown>,
   key: Field,
@@ -70,7 +73,7 @@ export function update<Value, Shown extends object>(
       if (given[field.name] === null && !mayBeNull(field)) throw refusedField(field.name, 'must not be null')
     const sets = set.map(({ column, codec }, i) => `${column} = $${i + 2}::text::${codec.type}`)
     const written = (stored?: Texts) => set.map((field) => writtenChange(field, given, stored))
-    const texts = written() // of a merge, what is not there yet
+    const texts = written() // for a merge, as if nothing were stored
     const run: Run<Shown> = (sql, key, locked) =>
       change(sql, key, sets, isMerging ? written(locked?.texts) : texts)
     const unchanged: Run<Shown> = async (sql, key, locked) => (locked ?? (await lock(sql, key)))?.row
@@ -81,7 +84,9 @@ export function update<Value, Shown extends object>(
   }
 }
 
-/** Returns the function that deletes the row with a value of a unique field; undefined if there is none. */
+/**
+ * Returns a function that deletes the row with a value of a unique field. It returns undefined without one.
+ */
 export function remove<Value, Shown extends object>(rows: Changing<Shown>, key: Field) {
   const { deletion } = rows
   const lock = locking<Shown>(rows, key, 'update')
@@ -96,7 +101,7 @@ function isJson({ codec }: Field): boolean {
   return codec.isJson === true
 }
 
-// Whether its column reads null.
+// True if the column reads null.
 function mayBeNull({ codec }: Field): boolean {
   try {
     codec.read(null)
@@ -106,7 +111,7 @@ function mayBeNull({ codec }: Field): boolean {
   }
 }
 
-// What PostgreSQL cannot store is refused before it is merged, by what writes it.
+// `writeField` runs before the merge, so that it refuses a text that PostgreSQL cannot store.
 function writtenChange(field: Field, given: Given, stored: Texts = {}): string | null {
   const { name, selectedAs } = field
   if (given[name] === null) return null
@@ -118,7 +123,7 @@ function writtenChange(field: Field, given: Given, stored: Texts = {}): string |
 /** A row that is locked until the transaction ends. */
 interface Locked<Shown> {
   readonly row: Shown
-  /** What is stored of it, in columns that it does not show, too. */
+  /** The stored texts of its columns, including those that the row does not show. */
   readonly texts: Texts
 }
 
@@ -129,9 +134,9 @@ interface Steps<Shown> {
   readonly key: Field
   readonly lock: (sql: Sql, key: string | null) => Promise<Locked<Shown> | undefined>
   readonly run: Run<Shown>
-  /** Of a data exception that is not the key's. */
+  /** Translates a data exception that the key has not caused. */
   readonly refuse: (cause: unknown) => Promise<never>
-  /** Whether what is stored decides what will be. */
+  /** True if the new value depends on the stored one. */
   readonly isMerging: boolean
 }
 
@@ -139,8 +144,8 @@ async function throwIt(error: unknown): Promise<never> {
   throw error
 }
 
-// Of two changes of what is the same row, the second waits for the lock of the first: it finds another tag,
-// and merges with what the first has stored.
+// If two requests change the same row, the second waits for the lock of the first. It then compares the new
+// tag, and merges with the value that the first has stored.
 async function found<Shown>(
   { rows, key, lock, run, refuse, isMerging }: Steps<Shown>,
   sql: Sql,
@@ -179,7 +184,7 @@ function locking<Shown>(
   }
 }
 
-// Not prepared, because clients choose which fields they send: sessions would keep a statement for each
+// Not prepared, because clients choose the fields that they send: sessions would keep a statement for each
 // choice.
 function changing<Shown>(rows: Changing<Shown>, key: Field) {
   const { from, counting, shown } = rows

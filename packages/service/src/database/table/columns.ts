@@ -1,6 +1,6 @@
-// The types of columns: how each writes and reads PostgreSQL's text of a value. Every statement of a table
-// asks for text, or for the digits of an integer, so that a value is the same wherever it is read. With two
-// readers, a row that only one of them reads would end every page.
+// The types of columns. Each type writes and reads PostgreSQL's text of a value. Every statement of a table
+// asks for this text, or for the digits of an integer. With a second reader, a value could differ between a
+// get and a list, and a row that only one of them reads would end every page.
 
 import { RequestError } from 'contract-engine'
 import {
@@ -15,26 +15,26 @@ import {
   writeJson,
 } from '../driver/values.js'
 
-/** A column, and the field's values that it stores. `Value` is invariant: the field's type exactly. */
+/** A column for the values of a field. `Value` is invariant: it must be exactly the type of the field. */
 export interface Column<Value> {
-  /** The column's name, if it is not the field's. */
+  /** The column's name, if it differs from the field's. */
   readonly column: string | undefined
   /** The PostgreSQL type to which the text of a value is cast. */
   readonly type: string
-  /** Whether it is an integer, whose digits JSON has as a number: it is parsed faster than text. */
+  /** True for integers. PostgreSQL puts their digits into JSON as a number, which parses faster than text. */
   readonly isInteger?: boolean
-  /** Whether it stores JSON, of which a change merges objects. */
+  /** True if it stores JSON, whose objects a change merges. */
   readonly isJson?: boolean
   readonly write: (value: Value) => string | null
   readonly read: (stored: StoredValue) => Value
 }
 
-/** What a statement returns of a column: the text of the value, or the number of an integer. */
+/** The value of a column in the result of a statement: its text, or the number for an integer. */
 export type StoredValue = string | number | bigint | null
 
 /**
- * A column for each field of an object. A field of another type, or one that may be absent, does not fit. One
- * that is never there, as a `readOnly` field of a `Writable`, has none.
+ * A column for each field of an object. The types must match, and an optional field needs an `optional`
+ * column. A field that is never present, such as a `readOnly` field of a `Writable`, has no column.
  */
 export type ColumnsOf<Fields> = {
   readonly [Name in keyof Fields as [Fields[Name]] extends [undefined] ? never : Name]-?: Column<
@@ -42,7 +42,7 @@ export type ColumnsOf<Fields> = {
   >
 }
 
-/** The columns of fields whose types do not matter, by the names of the fields. */
+/** Columns by the names of their fields, where their types do not matter. */
 export type AnyColumns = Readonly<Record<string, Column<unknown>>>
 
 /** A field and its column. */
@@ -51,25 +51,26 @@ export interface Field {
   /** The column's name, quoted. */
   readonly column: string
   /**
-   * The name of its text in the results of `selected`. It is no column's, for which ORDER BY would take it.
+   * The name of the field's text in the results of `selected`. It must not be the name of a column, or ORDER
+   * BY would sort by the text.
    */
   readonly selectedAs: string
   readonly codec: Column<unknown>
 }
 
 /**
- * The values of fields in some rows, as they are stored: a list for each field; null if there are no rows.
+ * The stored values of some rows, as a list for each field. A list is null if there are no rows.
  */
 export type Stored = readonly (readonly StoredValue[] | null)[]
 
 /**
- * Reads rows, a column at a time: its type reads all values before the next does.
- * @throws {Error} that names the column, if its type does not read a value
+ * Reads rows column by column.
+ * @throws {Error} if a type cannot read a value; the message names the column
  */
 export function readStored<Row>(fields: readonly Field[], stored: Stored): Row[] {
   const rows = (stored[0] ?? []).map((): Record<string, unknown> => ({}))
   for (let i = 0; i < fields.length; i++) readColumn(fields[i] as Field, stored[i] ?? [], rows)
-  return rows as Row[] // a column for each of its fields
+  return rows as Row[] // `fields` has a column for each field of a row
 }
 
 function readColumn(
@@ -87,7 +88,7 @@ function readColumn(
   }
 }
 
-// Each value of `Value` has one text.
+// Makes a column whose values are never null.
 function column<Value>(
   type: string,
   name: string | undefined,
@@ -113,14 +114,14 @@ function integer<Value>(
   return { ...column(type, name, read), isInteger: true }
 }
 
-// NaN and infinity would be written as null.
+// Refuses NaN and infinity, which JSON would write as null.
 function readNumber(text: string): number {
   const value = Number(text)
   if (Number.isFinite(value)) return value
   throw new Error(`JSON has no such number: ${text.slice(0, 20)}`)
 }
 
-const same = <Value extends string>(text: string): Value => text as Value // what was written
+const same = <Value extends string>(text: string): Value => text as Value // only a `Value` was ever written
 
 /** `smallint`: an integer of 16 bits. */
 export function int2<Value extends number>(name?: string): Column<Value> {
@@ -137,13 +138,13 @@ export function int8(name?: string): Column<bigint> {
   return integer('bigint', name, readInt8)
 }
 
-// By way of a number, which is faster, where that is exact.
+// Goes by way of a number where that is exact, because it is faster.
 function readInt8(digits: NonNullable<StoredValue>): bigint {
   const value = Number(digits)
   return BigInt(Number.isSafeInteger(value) ? value : digits)
 }
 
-/** `real`. It keeps about 6 digits: 16777217 is read as 16777216. */
+/** `real`. It keeps about 6 digits: 16777217 becomes 16777216. */
 export function float4(name?: string): Column<number> {
   return column('real', name, readNumber)
 }
@@ -153,7 +154,7 @@ export function float8(name?: string): Column<number> {
   return column('double precision', name, readNumber)
 }
 
-/** `numeric` as a string, with every digit and the scale of the column: `1.10` of a `numeric(9, 2)`. */
+/** `numeric` as a string, with every digit and the scale of the column: `1.10` from a `numeric(9, 2)`. */
 export function numeric(name?: string): Column<string> {
   return column('numeric', name, same)
 }
@@ -163,7 +164,7 @@ export function numericAsNumber(name?: string): Column<number> {
   return column('numeric', name, readNumber)
 }
 
-/** `text`, `varchar`, and any other string type, an `enum` of the contract included. */
+/** `text`, `varchar` and other string types, also for an `enum` of the contract. */
 export function text<Value extends string>(name?: string): Column<Value> {
   return column('text', name, same<Value>)
 }
@@ -183,7 +184,7 @@ export function uuid(name?: string): Column<string> {
   return column('uuid', name, same)
 }
 
-/** `bytea` as bytes, for a response that is no JSON. */
+/** `bytea` as bytes, for responses other than JSON. */
 export function bytea(name?: string): Column<Uint8Array> {
   return column<Uint8Array>('bytea', name, readBytes, writeBytes)
 }
@@ -228,12 +229,12 @@ export function interval(name?: string): Column<string> {
   return column('interval', name, readInterval)
 }
 
-/** `json`, with the order of its fields. It has no null: that is the column's (`nullable`). */
+/** `json`, which keeps the order of names. The value is never JSON's null; use `nullable` for SQL's. */
 export function json<Value extends NonNullable<unknown>>(name?: string): Column<Value> {
   return jsonColumn('json', name)
 }
 
-/** `jsonb`. PostgreSQL orders the fields. It has no null: that is the column's (`nullable`). */
+/** `jsonb`, which orders names itself. The value is never JSON's null; use `nullable` for SQL's. */
 export function jsonb<Value extends NonNullable<unknown>>(name?: string): Column<Value> {
   return jsonColumn('jsonb', name)
 }
@@ -243,8 +244,8 @@ function jsonColumn<Value>(type: string, name: string | undefined): Column<Value
 }
 
 /**
- * An array of a type, such as `arrayOf(text())`. An element is null only if it is `nullable`. PostgreSQL's
- * arrays of arrays are matrices: those in one are of one length, and not empty.
+ * An array of a type, such as `arrayOf(text())`. Elements may be null only with `nullable`. In PostgreSQL, an
+ * array of arrays is a matrix: its rows have one length, and are not empty.
  */
 export function arrayOf<Value>(element: Column<Value>, name = element.column): Column<Value[]> {
   const areArrays = element.type.endsWith('[]')
@@ -259,14 +260,14 @@ export function arrayOf<Value>(element: Column<Value>, name = element.column): C
   )
 }
 
-// PostgreSQL refuses lists of several lengths, and stores a list of empty ones as an empty one.
+// PostgreSQL refuses rows of different lengths, and stores a list of empty rows as an empty list.
 function checkMatrix(values: readonly (readonly unknown[])[]): void {
   const [length = 1] = values.map((each) => each.length)
   if (length > 0 && values.every((each) => each.length === length)) return
   throw new RequestError('invalid_request', 'the lists in a list must be of one length, and not empty')
 }
 
-/** For a field that may be absent, which is stored as null. */
+/** For a field that may be absent. The column stores null for it. */
 export function optional<Value>({ write, read, ...column }: Column<Value>): Column<Value | undefined> {
   return {
     ...column,
@@ -276,7 +277,8 @@ export function optional<Value>({ write, read, ...column }: Column<Value>): Colu
 }
 
 /**
- * For a field that may be null. Null is read as null by `nullable(optional(…))`, as absent by the reverse.
+ * For a field that may be null. If it may be absent, too: `nullable(optional(…))` reads a stored null as
+ * null, `optional(nullable(…))` reads it as absent.
  */
 export function nullable<Value>({ write, read, ...column }: Column<Value>): Column<Value | null> {
   return {

@@ -3,12 +3,12 @@
 import { hash } from 'node:crypto'
 import type { Field } from './columns.js'
 
-/** The entity tag of a row as it is shown. */
+/** Returns the entity tag of a row as clients see it. */
 export type TagOf<Shown> = (row: Shown) => string
 
 /**
- * Returns the function that makes the tag of a row: its version, or else a digest of all that it shows, which
- * differs if any of it does. SHA-1 is the fastest here, and protects nothing.
+ * Returns a function that makes the entity tag of a row: its version, or a digest of all fields that it
+ * shows. The digest protects nothing, so it is SHA-1, the fastest here.
  */
 export function entityTags<Shown extends object>(
   shown: readonly Field[],
@@ -22,7 +22,8 @@ export function entityTags<Shown extends object>(
 }
 
 /**
- * Whether an `If-Match` has a tag as proxies that compress rewrite it: `W/"x"`, `"x-gzip"`, which is no name.
+ * True if an `If-Match` has the tag in a form that compressing proxies make of it: `W/"x"`, `"x-gzip"`.
+ * Neither matches the tag.
  */
 export function hasRewritten(ifMatch: string, tag: string): boolean {
   const tags = ifMatch.match(/"[^"]*"/g) ?? []

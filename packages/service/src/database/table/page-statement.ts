@@ -1,4 +1,4 @@
-// The statement of a page: rows in an order, after a position, of which filters are true.
+// The statement that reads a page: the rows after a position, in an order, for which all filters are true.
 
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
@@ -17,36 +17,37 @@ export interface Condition {
   readonly type: string
 }
 
-/** What a page is asked by. */
+/** The values that select a page. */
 export interface AskedPage {
-  /** The text of each condition's value. */
+  /** The text of the value of each condition. */
   readonly values: readonly (string | null)[]
-  /** The texts of the position; none for the first page. */
+  /** The texts of the position. Empty for the first page. */
   readonly after: readonly string[]
   readonly limit: number
 }
 
-/** The table, and what of it is shown. */
+/** A table, and the fields and rows of it that clients see. */
 export interface Source {
   /** The table's name, quoted. */
   readonly from: string
   readonly shown: readonly Field[]
-  /** The rows that there are, in SQL: others are as if they were deleted. */
+  /** Conditions, in SQL, on the rows. The service treats other rows as deleted. */
   readonly where: readonly string[]
 }
 
-/** Behind a condition on rows: those that are always true of what is shown. */
+/** Returns the conditions that all visible rows meet, to append to another condition. */
 export function andWhere({ where }: Pick<Source, 'where'>): string {
   return where.map((each) => ` and (${each})`).join('')
 }
 
-// Smaller batches than the default, and more of them: some pages are read while others are sent.
+// Smaller batches than the default, and more of them: PostgreSQL reads some pages while the service sends
+// others.
 const limits = { inputs: 12, inFlightMax: 3 }
 
 /**
- * Returns the function that reads pages by one statement, whose text depends only on these arguments. It
- * returns undefined if the row is gone that it needs to know.
- * @param by how a page's position is given; undefined for first pages
+ * Returns a function that reads pages with one statement, whose text depends only on these arguments. The
+ * function returns undefined if the position names a row that is gone.
+ * @param by the form of the position; undefined for first pages
  */
 export function pageStatement<Row>(
   source: Source,
@@ -78,8 +79,8 @@ export function pageStatement<Row>(
   }, limits)
 }
 
-// A page is one JSON text: decoding rows takes the driver three times as long. It has a list for each column
-// (null, if there are no rows), because a list for each row takes PostgreSQL a quarter longer.
+// A page is one JSON text, because the driver takes three times as long to decode rows. It has a list for
+// each column (null if there are no rows), because PostgreSQL takes a quarter longer for a list for each row.
 function selectOf(shown: readonly Field[], rows: string): string {
   return `
     select json_build_array(${shown.map((_, i) => `json_agg(shown${i})`).join(', ')})::text
@@ -94,7 +95,7 @@ interface ReadColumns extends Numbered {
   readonly columns: string | null
 }
 
-// The names are those that the statement gives to what is asked.
+// The names must be those of `asked` in the statement.
 function recordOf({ values, after, limit }: AskedPage, number: number): object {
   const record: Record<string, unknown> = { number, page_limit: limit }
   for (let i = 0; i < values.length; i++) record[`value${i}`] = values[i]
@@ -102,10 +103,10 @@ function recordOf({ values, after, limit }: AskedPage, number: number): object {
   return record
 }
 
-// Where the values are given, it does not matter whether there is such a row.
+// With the values at hand, the position needs no row.
 const anywhere = { join: '', isKnown: 'true' }
 
-// Else the row before the page has them, also if it is no longer shown.
+// Reads the values from the row before the page, also if clients no longer see that row.
 function positionIn(from: string, order: readonly OrderedField[]): typeof anywhere {
   const { column } = order.at(-1) as OrderedField // an order has one
   const lasts = order.map(({ column }, i) => `${column} as last${i}`)
@@ -116,7 +117,7 @@ function positionIn(from: string, order: readonly OrderedField[]): typeof anywhe
   return { join, isKnown: 'position.last0 is not null' }
 }
 
-// A column that rows are in the order of, and the value it is compared with.
+// A column of the order, and the value that it is compared with.
 interface Term {
   readonly column: string
   readonly value: string
@@ -141,9 +142,9 @@ function whereAndOrder(
   return `${where.length === 0 ? '' : `where ${where.join(' and ')} `}order by ${terms.join(', ')}`
 }
 
-// Columns that equal a value come first: an index on them and the order has the page in one piece. They are a
-// range, because PostgreSQL would know of `=` that it needs no order by them, and may scan an index on the
-// others with all rows of other values.
+// Puts columns that equal a value first in the order, because an index on them and the order has the page in
+// one piece. The condition is a range instead of `=`: with `=`, PostgreSQL would drop these columns from the
+// order, and might scan an index on the others, with all rows of other values.
 function prefixOf(keyset: readonly Term[], conditions: readonly Condition[]): Term[] {
   const isDescending = keyset[0]?.isDescending === true
   return conditions.flatMap(({ column, operator }, i) =>
@@ -159,7 +160,7 @@ function keysetOf(order: readonly OrderedField[], valueName: string): Term[] {
   }))
 }
 
-// The rows with the values of a prefix, after a position.
+// Selects the rows with the values of a prefix, after a position.
 function rangeOf(prefix: readonly Term[], keyset: readonly Term[]): string[] {
   const terms = [...prefix, ...keyset]
   if (prefix.length === 0) return keyset.length === 0 ? [] : [after(keyset)]
@@ -170,7 +171,7 @@ function rangeOf(prefix: readonly Term[], keyset: readonly Term[]): string[] {
 
 function after(terms: readonly Term[]): string {
   if (isAlike(terms)) return compare(terms, '>')
-  const [first, ...others] = terms as [Term, ...Term[]] // one alone is alike
+  const [first, ...others] = terms as [Term, ...Term[]] // not empty, because a single term is alike
   const equal = `${first.column} = ${first.value}`
   return `${compare([first], '>=')} and (${compare([first], '>')} or ${equal} and ${after(others)})`
 }
@@ -179,7 +180,7 @@ function isAlike([first, ...others]: readonly Term[]): boolean {
   return others.every(({ isDescending }) => isDescending === first?.isDescending)
 }
 
-// In the direction of the terms, which are alike.
+// Compares in the direction that the terms share.
 function compare(terms: readonly Term[], operator: '>' | '>=' | '<='): string {
   const reversed = { '>': '<', '>=': '<=', '<=': '>=' }
   const by = terms[0]?.isDescending ? reversed[operator] : operator

@@ -1,5 +1,5 @@
-// Pages of a table by keyset pagination: a page begins after the last row of the one before, and costs the
-// same at any depth.
+// Pages of a table by keyset pagination: a page begins after the last row of the page before, so pages cost
+// the same at any depth.
 
 import { RequestError } from 'contract-engine'
 import type { Sql } from '../database.js'
@@ -9,14 +9,14 @@ import { type Condition, pageStatement, type Source } from './page-statement.js'
 import { type OrderedField, type Position, positionFields, readPosition, writePosition } from './position.js'
 import { type Columns, canRead } from './rows.js'
 
-/** Compares a field with a filter. `in` takes a list. */
+/** The operator between a field and a filter. `in` takes a list. */
 export type Operator = '=' | '<' | '<=' | '>' | '>=' | 'like' | 'ilike' | '@>' | '&&' | 'in'
 
-/** The filters of a list, by their names: the field that equals it, or a field with an operator. */
+/** The filters of a list by name: a field that must equal the value, or a field with an operator. */
 export type AnyFilters = Readonly<Record<string, string | readonly [field: string, operator: Operator]>>
 
-// Whatever is declared is inferred as it is, and then compared: a wrong name is one message, where it stands,
-// and none in the handlers.
+// TypeScript infers any declaration, then compares it with this type: so a wrong name gives one message,
+// where it stands, and none in the handlers.
 type Filterable<Fields> = NameOf<Fields> | readonly [field: NameOf<Fields>, operator: Operator]
 
 type CheckedFilters<Fields, Filters> = {
@@ -27,31 +27,37 @@ type CheckedFilters<Fields, Filters> = {
 
 type NameOf<Fields> = keyof Fields & string
 
-/** The fields that are one value, never absent or null. */
+/** The fields with a single value that is never absent or null. */
 export type Scalar<Shown> = {
   [Name in NameOf<Shown>]: Shown[Name] extends string | number | bigint | boolean ? Name : never
 }[NameOf<Shown>]
 
-/** A field that rows are in the order of, `-` for descending. */
+/** A field of an order, with `-` for descending. */
 export type Ordered<Shown> = Scalar<Shown> | `-${Scalar<Shown>}`
 
-/** The fields that rows are in the order of, the last of them unique. */
+/** The fields of an order. The last must be unique. */
 export type Order<Shown> = readonly [Ordered<Shown>, ...Ordered<Shown>[]]
 
-/** One order, or several by their names. */
+/** One order, or several by name. */
 export type Orders<Shown> = Order<Shown> | Readonly<Record<string, Order<Shown>>>
 
 export interface PagesOptions<Fields, Orders, Filters, By> {
-  /** The order of the rows, or those that a request names as `order`, the first if it names none. */
+  /**
+   * The order of the rows, or several. A request chooses with its parameter `order`; the first is the
+   * default.
+   */
   readonly order: Orders
-  /** Fields of the rows, or those that only a new row takes. One that is not set filters nothing. */
+  /**
+   * Filters on fields that rows show or that only new rows take. A filter that a request does not set has no
+   * effect.
+   */
   readonly filters?: CheckedFilters<Fields, Filters>
   /** A condition on all rows of the list, in SQL: a constant, never from a request. */
   readonly where?: string
   /**
-   * What `next` has: by default the values of the order's fields, so that deleting rows and changing them
-   * harms no client that pages. Of `row` it has the last field's alone, as in earlier releases: its row must
-   * be there still. Both are understood.
+   * The content of `next`. By default it has the values of all fields of the order, so clients can page while
+   * rows are changed and deleted. With `row` it has the value of the last field alone, as in earlier
+   * releases, and its row must still exist. The service accepts both.
    */
   readonly position?: By
 }
@@ -64,10 +70,10 @@ type LastOf<Order> = Order extends readonly [...unknown[], infer Last]
 
 type LastName<Orders> = LastOf<Orders extends readonly unknown[] ? Orders : Orders[keyof Orders]>
 
-/** The value of the last field of the order, or of one of the orders. */
+/** The value of the last field of an order. */
 type LastValue<Shown, Orders> = Shown[LastName<Orders> & keyof Shown]
 
-/** The type of `next`: the value of an order by one field, else a text. */
+/** The type of `next`: the field's value for an order by one field, otherwise a text. */
 export type PositionOf<Shown, Orders, By> = By extends 'row'
   ? LastValue<Shown, Orders>
   : Orders extends readonly [unknown]
@@ -76,17 +82,18 @@ export type PositionOf<Shown, Orders, By> = By extends 'row'
 
 type NamesOf<Orders> = Orders extends readonly unknown[] ? never : keyof Orders
 
-/** A page that a client asks for. The names are those of the contract's parameters. */
+/** A client's request for a page. The names are those of the contract's parameters. */
 export type PageRequest<Fields, Position, Filters extends AnyFilters, Names = never> = {
   readonly limit: number
   /** `next` of the page before; undefined for the first page. */
   readonly after?: Position | undefined
-  /** The name of an order, if there are several. */
+  /** The name of an order, if the list has several. */
   readonly order?: Names | undefined
 } & { readonly [Name in keyof Filters]?: FilterValue<Fields, Filters[Name]> | undefined }
 
-// What a request must be besides, in words: the compiler prints the text. A parameter of the contract that
-// the list does not know would filter nothing, and a link that its `after` cannot have would be refused.
+// Further conditions on the type of a request. The compiler prints their texts. A parameter of the contract
+// that the list does not know would filter nothing; a link whose position does not fit `after` would be
+// refused.
 type Fitting<Request, Filters, Next> = [UnknownNames<Request, Filters>] extends [never]
   ? Request extends { readonly after?: infer After }
     ? [Next] extends [After]
@@ -119,10 +126,10 @@ interface Filter extends Condition {
 }
 
 /**
- * Creates the function that lists a table's rows page by page.
+ * Creates a function that lists a table's rows page by page.
  * @param fieldOf finds a field of the table by its name
- * @throws {RequestError} when it is called: `invalid_request` for a value that PostgreSQL cannot read, or an
- * `after` that is no position of this order
+ * @throws {RequestError} when the function is called: `invalid_request` for a value that PostgreSQL cannot
+ * read, and for an `after` that is no position in this order
  */
 export function createPages<
   Shown extends object,
@@ -141,7 +148,7 @@ export function createPages<
     return [name, createList<Shown>(listed, order, filters, isText)] as const
   })
   const byName = new Map(lists)
-  const [[, first]] = lists as [(typeof lists)[number]] // its type has one
+  const [[, first]] = lists as [(typeof lists)[number]] // the type of `order` requires one
 
   return async <Request extends PageRequest<Fields, After, Filters, NamesOf<Declared>>>(
     sql: Sql,
@@ -151,11 +158,11 @@ export function createPages<
     const values = filters.map(({ name, write }) => writtenOrNull(request[name], write))
     const list = order === undefined ? first : byName.get(order as string)
     if (list === undefined) throw new Error(`the list has no order ${order}`) // the contract allows more
-    return list(sql, values, after, limit) as Promise<Page<Shown, Next>> // by the same options
+    return list(sql, values, after, limit) as Promise<Page<Shown, Next>> // made by the same options
   }
 }
 
-// Undefined is the name of the only one.
+// A single order has the name undefined.
 function ordersOf(
   declared: readonly string[] | Readonly<Record<string, readonly string[]>>,
   fieldOf: (name: string) => Field,
@@ -201,7 +208,8 @@ function createList<Shown>(
   }
 }
 
-// A text that is no position of the order is that of its last field, as in links of the release before.
+// A text that is no position of the order is taken for the value of its last field, as in links of earlier
+// releases.
 function positionAt(order: readonly OrderedField[], after: unknown, isText: boolean): Position | undefined {
   if (after === undefined) return undefined
   const isLink = (isText || order.length > 1) && typeof after === 'string'
@@ -231,7 +239,7 @@ function writtenOrNull(value: unknown, write: Column<unknown>['write']): string 
   return value === undefined ? null : write(value)
 }
 
-// The statement depends on which filters are set, and on what the position is.
+// The text of the statement depends on the filters that are set and on the form of the position.
 function selector<Shown>(source: Source, order: readonly OrderedField[], filters: readonly Filter[]) {
   const statements = new Map<string, ReturnType<typeof pageStatement<Shown>>>()
   return (sql: Sql, asked: Asked, position: Position | undefined): Promise<Columns<Shown> | undefined> => {
@@ -250,7 +258,7 @@ function selector<Shown>(source: Source, order: readonly OrderedField[], filters
       if (!(await canReadAll(sql, types, after))) return undefined
       for (const [i, { name, type }] of set.entries())
         if (!(await canRead(sql, type, values[i] ?? null))) throw wrongQuery(name, error)
-      throw error // a row's
+      throw error // a stored row is at fault
     })
   }
 }
@@ -260,7 +268,7 @@ interface Asked {
   readonly limit: number
 }
 
-// One after the other: in a transaction they share a connection.
+// One after the other, because in a transaction they share a connection.
 async function canReadAll(sql: Sql, types: readonly string[], texts: readonly string[]): Promise<boolean> {
   for (const [i, type] of types.entries()) if (!(await canRead(sql, type, texts[i] ?? null))) return false
   return true

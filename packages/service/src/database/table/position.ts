@@ -1,24 +1,23 @@
-// Where a page begins: behind the values of the order's fields in the last row of the page before. It holds
-// whether or not that row is still there, and whatever it has become since: a job that lists rows and
-// deletes them reaches the second page.
+// The position where a page begins: after the values of the order's fields in the last row of the page
+// before. It stays valid when that row changes or goes, so a job that lists rows and deletes them can go on.
 
 import type { Field } from './columns.js'
 
-/** A field that rows are in the order of. */
+/** A field of an order. */
 export interface OrderedField extends Field {
   readonly isDescending: boolean
 }
 
 /**
- * A position: the text of each of the order's values; or that of the last alone, of a row that must be there
- * to know the others.
+ * A position: the texts of all of the order's values (`values`), or of the last value alone (`row`). The row
+ * must then still exist, because the others are read from it.
  */
 export interface Position {
   readonly by: 'values' | 'row'
   readonly texts: readonly string[]
 }
 
-/** The fields whose texts a position has. */
+/** Returns the fields whose texts a position has. */
 export function positionFields(
   order: readonly OrderedField[],
   by: Position['by'] | undefined,
@@ -27,13 +26,16 @@ export function positionFields(
   return by === 'row' ? order.slice(-1) : order
 }
 
-/** The position in a link: each text with the name of its field, so that one of another order is none. */
+/**
+ * Writes the position for a link. Each text has the name of its field, so a position of another order is
+ * refused.
+ */
 export function writePosition(order: readonly OrderedField[], texts: readonly string[]): string {
   const pairs = order.map((field, i) => [nameIn(field), texts[i]])
   return Buffer.from(JSON.stringify(pairs)).toString('base64url')
 }
 
-/** Reads what `writePosition` has written for an order; undefined for anything else. */
+/** Reads a position that `writePosition` has written for this order. Returns undefined for anything else. */
 export function readPosition(order: readonly OrderedField[], link: string): Position | undefined {
   const pairs = parsed(Buffer.from(link, 'base64url').toString())
   if (!Array.isArray(pairs) || pairs.length !== order.length) return undefined

@@ -1,5 +1,5 @@
-// Why a row is not stored that the contract allows: which field has a value that its column does not have.
-// PostgreSQL names none in its error, so it is asked again, value by value.
+// Finds the field whose value PostgreSQL refuses, although the contract allows it. PostgreSQL's error names
+// no column, so the service asks it again, value by value.
 
 import { refusedValue } from 'contract-engine'
 import type { Sql } from '../database.js'
@@ -7,16 +7,16 @@ import { isDataException, wrongValue } from '../unavailable.js'
 import type { Field } from './columns.js'
 import { identifier } from './rows.js'
 
-/** A row that was given, and the texts of its fields. */
+/** A row of a request, and the texts of its fields. */
 export interface GivenRow {
   readonly value: object
   readonly texts: readonly (string | null)[]
 }
 
 /**
- * Refuses the rows of a statement that has failed: the request is wrong, not the service.
+ * Throws the error for the rows of a failed statement: the request is wrong, not the service.
  * @param from the table's name, quoted
- * @param fields those of the texts
+ * @param fields the fields of the texts
  * @throws {RequestError} `invalid_request`, which names the field; or the cause, if it is no data exception
  */
 export async function refuseRows(
@@ -39,15 +39,15 @@ export async function refuseRows(
   throw refusedValue(rows[0]?.value ?? {}, [], `has ${wrongValue(cause)}`, cause)
 }
 
-/** A column as the table has it. */
+/** The type of a column in the database. */
 interface StoredType {
   readonly column: string
   readonly type: string
-  /** Of a text, how many characters it has at most: an explicit cast would cut it. */
+  /** The maximum length of a text in characters. Needed, because an explicit cast cuts a longer text. */
   readonly lengthMax: number | null
 }
 
-// None of a transaction that has been aborted.
+// Returns an empty map in an aborted transaction.
 async function storedTypes(sql: Sql, from: string): Promise<ReadonlyMap<string, StoredType>> {
   const found = sql<StoredType[]>`
     select attname::text as column, format_type(atttypid, atttypmod) as type,
@@ -59,7 +59,7 @@ async function storedTypes(sql: Sql, from: string): Promise<ReadonlyMap<string, 
   return new Map(types.map((each) => [identifier(each.column), each]))
 }
 
-// The data exception of values, if PostgreSQL has one.
+// Returns PostgreSQL's data exception for these values, if it throws one.
 async function faultOf(
   sql: Sql,
   fields: readonly Field[],
@@ -82,7 +82,7 @@ async function faultOf(
 
 const tooLong = { code: '22001' }
 
-// Blanks at its end are cut when it is stored.
+// Ignores blanks at the end, which PostgreSQL cuts when it stores the text.
 function isTooLong(text: string | null | undefined, max: number | null | undefined): boolean {
   if (typeof text !== 'string' || typeof max !== 'number') return false
   return [...text].slice(max).some((each) => each !== ' ')

@@ -1,5 +1,5 @@
-// Rows between PostgreSQL and the objects of a contract. Every statement asks for the text of each column, or
-// for JSON that has it, so that a value is the same wherever it is read.
+// Converts rows between PostgreSQL and the objects of a contract. Every statement asks for the text of each
+// column, or for JSON with this text, so that a value is the same wherever it is read.
 
 import { refusedValue } from 'contract-engine'
 import type { Sql } from '../database.js'
@@ -8,10 +8,10 @@ import { readJson } from '../driver/values.js'
 import { isDataException, UnstorableText, wrongValue } from '../unavailable.js'
 import { type AnyColumns, type Field, readStored, type Stored, type StoredValue } from './columns.js'
 
-/** The text of each of a row's fields, as `selected` names it. */
+/** The texts of a row's fields, by the names that `selected` gives them. */
 export type Texts = Readonly<Record<string, string | null>>
 
-/** The fields of a list of columns, in its order. */
+/** Returns the fields of a list of columns, in its order. */
 export function fieldsOf(columns: AnyColumns): Field[] {
   return Object.entries(columns).map(([name, codec]) => ({
     name,
@@ -21,28 +21,28 @@ export function fieldsOf(columns: AnyColumns): Field[] {
   }))
 }
 
-/** A quoted identifier. */
+/** Quotes an identifier. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Selects the texts of fields. */
+/** Returns the select list for the texts of fields. */
 export function selected(fields: readonly Field[]): string {
   return fields.map(({ column, selectedAs }) => `${column}::text as ${identifier(selectedAs)}`).join(', ')
 }
 
-/** What a statement puts into JSON of a field of `rows`. */
+/** Returns the SQL expression for a field of `rows` within JSON. */
 export function inJson({ column, codec }: Field): string {
   return codec.isInteger ? `rows.${column}` : `rows.${column}::text`
 }
 
-/** Reads rows that were selected by `selected`. */
+/** Reads rows that a statement has selected by `selected`. */
 export function readRows<Row>(fields: readonly Field[], rows: readonly Texts[]): Row[] {
   const texts = fields.map(({ selectedAs }) => rows.map((row) => row[selectedAs] ?? null))
   return readStored(fields, texts)
 }
 
-/** Reads a row from JSON that has the list of its values. */
+/** Reads a row from a JSON list of its values. */
 export function readRow<Row>(fields: readonly Field[], json: string): Row {
   const values = parseStored<readonly StoredValue[]>(json, areExact)
   const [row] = readStored<Row>(
@@ -52,13 +52,13 @@ export function readRow<Row>(fields: readonly Field[], json: string): Row {
   return row as Row // each list has one value
 }
 
-/** Rows, and what is stored of each. */
+/** Rows, and their stored values. */
 export interface Columns<Row> {
   readonly rows: Row[]
   readonly stored: Stored
 }
 
-/** Reads rows from JSON that has the list of each field's values, or null if there are no rows. */
+/** Reads rows from JSON with a list of values for each field, null if there are no rows. */
 export function readColumns<Row>(fields: readonly Field[], json: string): Columns<Row> {
   const stored = parseStored<Stored>(json, (parsed) =>
     fields.every(({ codec }, i) => !codec.isInteger || areExact(parsed[i] ?? [])),
@@ -66,7 +66,7 @@ export function readColumns<Row>(fields: readonly Field[], json: string): Column
   return { rows: readStored(fields, stored), stored }
 }
 
-// Again if JSON.parse has rounded an integer beyond 2^53: it is not a safe one either.
+// Parses again if JSON.parse may have rounded an integer: the rounded value is beyond 2^53, too.
 function parseStored<Parsed>(json: string, isWhole: (parsed: Parsed) => boolean): Parsed {
   const parsed = JSON.parse(json) as Parsed
   return isWhole(parsed) ? parsed : (readJson(json) as Parsed)
@@ -78,8 +78,8 @@ function areExact(values: readonly StoredValue[]): boolean {
 }
 
 /**
- * Whether PostgreSQL reads a text as a value of a type. If it does, a data exception of a statement with this
- * value is the fault of a row.
+ * Resolves with true if PostgreSQL reads a text as a value of a type. If so, a stored row has caused the data
+ * exception of a statement with this value.
  */
 export function canRead(sql: Sql, type: string, text: string | null): Promise<boolean> {
   return sql.unsafe(`select 1 where $1::text::${type} is not null`, [text], prepared).then(
@@ -88,7 +88,7 @@ export function canRead(sql: Sql, type: string, text: string | null): Promise<bo
   )
 }
 
-/** The text of each field of a row, for the JSON of a statement. */
+/** Writes the text of each field of a row, for the JSON of a statement. */
 export function writeRow(fields: readonly Field[], row: Readonly<Record<string, unknown>>): Texts {
   const texts: Record<string, string | null> = {}
   for (const field of fields) texts[field.name] = writeField(field, row)
@@ -96,7 +96,8 @@ export function writeRow(fields: readonly Field[], row: Readonly<Record<string, 
 }
 
 /**
- * The text of a field of a row. @throws {RequestError} `invalid_request` if it is JSON that cannot be stored
+ * Writes the text of a field of a row.
+ * @throws {RequestError} `invalid_request` if PostgreSQL cannot store a text within its JSON
  */
 export function writeField({ name, codec }: Field, row: Readonly<Record<string, unknown>>): string | null {
   try {

@@ -1,5 +1,5 @@
-// A table, declared once. It makes the statements that insert, find and list its rows, one for all calls that
-// need it at the same time, and those that change or delete one. Plain SQL stays the way for everything else.
+// A table, declared once. It builds the statements that insert, find and list rows, which simultaneous calls
+// share, and those that change or delete one row. For everything else there is plain SQL.
 
 import { batched } from '../batch.js'
 import type { Sql } from '../database.js'
@@ -26,24 +26,21 @@ import {
 } from './rows.js'
 
 /**
- * The columns of a table, in two lists. Each has the fields of its type, and no other: a row never shows more
- * than the contract says, whatever is stored.
+ * The columns of a table, in two lists. Each list has exactly the fields of its type, so a row never shows
+ * more than the contract says, whatever the table stores.
  */
 export interface Declaration<Shown, Taken> {
-  /** What a row shows, in the order of its JSON. */
+  /** The fields that clients see, in the order of the JSON. */
   readonly shows: ShownColumns<Shown, Taken>
-  /** What a new row takes. */
+  /** The fields that clients send for a new row. */
   readonly takes: ColumnsOf<Taken>
-  /**
-   * The rows that there are, in SQL: `deleted_at is null`. Others are found, listed and changed by nothing
-   * that this table makes.
-   */
+  /** A condition, in SQL, such as `deleted_at is null`. The functions of this table ignore all other rows. */
   readonly where?: string
-  /** What a deletion sets instead of removing the row, in SQL: `deleted_at = now()`. */
+  /** The assignment, in SQL, that a deletion makes instead of removing the row: `deleted_at = now()`. */
   readonly deletion?: string
   /**
-   * A field that counts the changes of a row: its entity tag. Without one that is a digest of all that the
-   * row shows.
+   * The field that counts the changes of a row, and is its entity tag. Without it, the entity tag is a digest
+   * of all fields that the row shows.
    */
   readonly version?: Counter<Shown>
 }
@@ -52,22 +49,22 @@ type Counter<Shown> = {
   [Name in Scalar<Shown>]: Shown[Name] extends number | bigint ? Name : never
 }[Scalar<Shown>]
 
-// A spread of what is taken must not disclose it. The compiler prints the text.
+// Keeps a field that is taken and not shown out of `shows`, also in a spread. The compiler prints the text.
 type ShownColumns<Shown, Taken> = {
   readonly [Name in Exclude<keyof Taken, keyof Shown>]?: 'a row does not show this field'
 } & ColumnsOf<Shown>
 
-// What a list is filtered by, and what is changed: fields of the rows, and those that only a new row takes.
+// The fields for filters and changes: those that rows show, and those that only new rows take.
 type Stored<Shown, Taken> = Shown & Omit<Taken, keyof Shown>
 
-// A field that the table does not know would change nothing. The compiler prints the text.
+// Refuses a field that the table does not know: it would change nothing. The compiler prints the text.
 type KnownChanges<Given, Fields> = [Exclude<keyof Given, keyof Fields>] extends [never]
   ? unknown
   : `the table has no field ${Exclude<keyof Given, keyof Fields> & string}`
 
 /**
- * Declares a table whose rows show `Shown`, and of which a new one takes `Taken`.
- * @param name of the table; with its schema, if that is another: `shop.pets`
+ * Declares a table. Its rows show the fields of `Shown`; a new row takes those of `Taken`.
+ * @param name the name of the table, with its schema if that is not the default: `shop.pets`
  */
 export function table<Shown extends object, Taken extends object>(
   name: string,
@@ -82,15 +79,15 @@ export function table<Shown extends object, Taken extends object>(
   const tagOf = entityTags<Shown>(shown, version)
   const counted = version === undefined ? undefined : fieldOf(version).column
   const counting = counted && `${counted} = rows.${counted} + 1`
-  const changeable = [...fields.values()].filter((field) => field.name !== version) // it counts by itself
+  const changeable = [...fields.values()].filter((field) => field.name !== version) // which counts by itself
   const changing: Changing<Shown> = { ...source, tagOf, counting, deletion }
   return {
     name,
     shows,
     takes,
     /**
-     * Stores a row, and returns it as it is stored.
-     * @throws {RequestError} `invalid_request` if it has a value that its column does not store
+     * Stores a row, and returns it as stored.
+     * @throws {RequestError} `invalid_request` for a value that its column cannot store
      */
     insert: batched<Taken, Shown>(insertion(source, taken)),
     /** Returns a function that finds a row by the value of a unique field. */
@@ -106,10 +103,11 @@ export function table<Shown extends object, Taken extends object>(
       return createPages<Shown, Stored<Shown, Taken>, Declared, Filters, By>(source, fieldOf, options)
     },
     /**
-     * Returns a function that changes some fields of the row with a value of a unique field, as a merge patch
-     * does (RFC 7396), and returns it as it is stored then, or undefined if there is none.
-     * @throws {RequestError} when it is called: `precondition_failed` if `ifMatch` does not name the row's
-     * entity tag, `invalid_request` for a value that its column does not store, or null of what is required
+     * Returns a function that finds a row by the value of a unique field, and changes some of its fields as a
+     * merge patch does (RFC 7396). It returns the row as stored, or undefined if there is none.
+     * @throws {RequestError} when the function is called: `precondition_failed` if `ifMatch` does not name
+     * the row's entity tag, `invalid_request` for null in a required field or a value that its column cannot
+     * store
      */
     updateBy<Name extends Scalar<Shown>>(name: Name) {
       const run = update<Shown[Name], Shown>(changing, fieldOf(name), changeable)
@@ -122,20 +120,20 @@ export function table<Shown extends object, Taken extends object>(
       ): Promise<Shown | undefined> => run(sql, value, changes, condition)
     },
     /**
-     * Returns a function that deletes the row with a value of a unique field, and returns what it was, or
-     * undefined if there is none.
-     * @throws {RequestError} when it is called: as `updateBy`
+     * Returns a function that finds a row by the value of a unique field, and deletes it. It returns the
+     * deleted row, or undefined if there is none.
+     * @throws {RequestError} when the function is called, as that of `updateBy`
      */
     deleteBy<Name extends Scalar<Shown>>(name: Name) {
       return remove<Shown[Name], Shown>(changing, fieldOf(name))
     },
-    /** The entity tag of a row, for the header `ETag`. */
+    /** Returns the entity tag of a row, for the header `ETag`. */
     etag: tagOf,
-    /** What a statement of your own selects or returns, for `read`: `returning ${pets.shown(sql)}`. */
+    /** The select or return list of your own statement, for `read`: `returning ${pets.shown(sql)}`. */
     shown: (sql: Sql) => sql.unsafe(selected(shown)),
-    /** For a statement of your own, from the table `as rows`: whether a row is there, as `where` says. */
+    /** The condition `where`, for your own statement on the table `as rows`. */
     isThere: (sql: Sql) => sql.unsafe(where === undefined ? 'true' : `(${where})`),
-    /** Reads the rows that a statement has selected or returned as `shown`. */
+    /** Reads the rows of a statement that selects or returns `shown`. */
     read: (rows: readonly object[]) => readRows<Shown>(shown, rows as readonly Texts[]),
   }
 }
@@ -144,7 +142,8 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
   const columns = listed(taken, ({ column }) => column)
   const values = listed(taken, ({ name, codec }) => `${identifier(name)}::${codec.type}`)
   const texts = listed(taken, ({ name }) => `${identifier(name)} text`)
-  // RETURNING names nothing that was given but the parameters. PostgreSQL inserts and returns row by row.
+  // RETURNING cannot name the number of a given row, so all rows return the statement's number. PostgreSQL
+  // inserts and returns row by row, in order.
   const statement = `
     insert into ${from} (${columns})
     select ${values} from json_to_recordset($1::text::json) as given (${texts})
@@ -166,7 +165,7 @@ function insertion<Taken extends object, Shown>({ from, shown }: Source, taken: 
 
 function search<Value, Shown>(source: Source, { column, codec }: Field) {
   const { from, shown } = source
-  // LIMIT makes PostgreSQL find each row by itself, by the index, and not read the table to join it.
+  // LIMIT makes PostgreSQL find each row by the index, instead of reading the table for a join.
   const statement = `
     select ($2::integer + asked.ordinal - 1)::integer as number, (
       select json_build_array(${listed(shown, inJson)})::text
