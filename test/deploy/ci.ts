@@ -122,7 +122,7 @@ t.test('the update bot holds back the majors that CONTRIBUTING.md names', async 
     ({ enabled, matchPackageNames }) => enabled === false && matchPackageNames,
   )
   const [, named = ''] = /Held back[^:]*:\n?([\s\S]*?)Renovate/.exec(read('CONTRIBUTING.md')) ?? []
-  const names = [...named.matchAll(/`([@\w/*-]+)` \(/g)].map(([, name]) => name)
+  const names = [...named.matchAll(/`([@\w/*-]+)`\s\(/g)].map(([, name]) => name)
   const expected = held?.matchPackageNames?.map((name) => name.replace('**', '*')).toSorted()
   t.strictSame([...names, '@types/node'].sort(), expected)
 })
