@@ -4,38 +4,43 @@ import type { Feature } from 'contract-testing/features'
 
 const head = `# OpenAPI, feature by feature
 
-For authors of contracts: what works, and what \`npm run generate\` refuses, with its message. A test tries each
-(\`test/features.yaml\`): it builds a server from the feature and calls it, or compares the message. For an
-adopted operation without a handler, what the server cannot read or write is only a warning. Sections are those of
-[OpenAPI 3.1.1](https://spec.openapis.org/oas/v3.1.1) or of JSON Schema 2020-12 (JSC: Core, JSV: Validation). \`npm run features\` writes
-this page.
-`
+For authors of contracts: what the engine supports of [OpenAPI 3.0](https://spec.openapis.org/oas/v3.0.4),
+[3.1](https://spec.openapis.org/oas/v3.1.1), [3.2](https://spec.openapis.org/oas/v3.2.0) and JSON Schema 2020-12,
+and what \`npm run generate\` refuses. A refusal names the place in the contract and, where there is one, another
+way to write it.
 
-const widthMax = 150
+If an operation has no handler yet, the engine only warns of what it cannot read or write there, and responds
+with 501. [Values](values.md) says how the server reads and writes what it supports.
+
+\`npm run features\` writes this page from \`test/features.yaml\` in the sources of the engine, where each row has
+its section of the specification. A test builds a server from the row and calls it, or compares the message.
+`
 
 /** Returns the text of the page. */
 export function toPage(features: readonly Feature[]): string {
-  const areas = grouped(features, ({ area }) => area)
-  const refused = features.filter((each) => each.refused !== undefined).length
+  const refused = features.filter(isRefused).length
   const counts = `${features.length} features: ${features.length - refused} work, ${refused} are refused.`
-  return `${head}\n${counts}\n${areas.map(([area, rows]) => section(area, rows)).join('')}`
+  const areas = grouped(features, ({ area }) => area)
+  return `${head}\n${counts}\n${areas.map(([area, rows]) => table(area, rows)).join('')}`
 }
 
-function section(area: string, rows: readonly Feature[]): string {
-  const works = rows.filter(({ refused }) => refused === undefined)
-  const refusals = rows.flatMap(({ refused, ...each }) => (refused ? [row(each, refused.split('\n'))] : []))
-  const table = ['| refused | section | with the message |', '|---|---|---|', ...refusals, ''].join('\n')
-  return `\n## ${area}\n\nWorks: ${listed(works)}\n${refusals.length > 0 ? `\n${table}` : ''}`
-}
-
-// A sentence for each section of the specification.
-function listed(rows: readonly Feature[]): string {
-  const bySection = grouped(rows, ({ section = '' }) => section)
-  const sentences = bySection.map(([section, of]) => {
-    const names = of.map(({ feature }) => feature).join('; ')
-    return section === '' ? `${names}.` : `${names} (${section}).`
+// A row for each topic. The name of a feature is its topic and what of it is tried: `header: array`.
+function table(area: string, features: readonly Feature[]): string {
+  const topics = grouped(features, ({ feature }) => divided(feature)[0])
+  const rows = topics.map(([topic, of]) => {
+    const works = of.filter((each) => !isRefused(each))
+    return `| ${cell([topic])} | ${details(works)} | ${details(of.filter(isRefused))} |\n`
   })
-  return wrapped(`Works: ${sentences.join(' ')}`).slice('Works: '.length)
+  return `\n## ${area}\n\n| | works | refused |\n|---|---|---|\n${rows.join('')}`
+}
+
+function details(features: readonly Feature[]): string {
+  return cell(features.map(({ feature }) => divided(feature)[1]))
+}
+
+function divided(feature: string): readonly [topic: string, detail: string] {
+  const [topic = '', ...detail] = feature.split(': ')
+  return [topic, detail.join(': ')]
 }
 
 // In the order in which the keys appear.
@@ -44,26 +49,10 @@ function grouped<Row>(rows: readonly Row[], keyOf: (row: Row) => string): [key: 
   return keys.map((key) => [key, rows.filter((row) => keyOf(row) === key)])
 }
 
-function wrapped(text: string): string {
-  const lines = ['']
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1) ?? ''
-    if (line === '') lines[lines.length - 1] = word
-    else if (line.length + 1 + word.length <= widthMax) lines[lines.length - 1] = `${line} ${word}`
-    else lines.push(word)
-  }
-  return lines.join('\n')
+function cell(texts: readonly string[]): string {
+  return texts.join('; ').replaceAll('|', '\\|')
 }
 
-function row({ feature, section }: Pick<Feature, 'feature' | 'section'>, refused: readonly string[]): string {
-  const lines = refused.map((line) => code(line))
-  return `| ${escaped(feature)} | ${section ?? ''} | ${lines.join('<br>')} |`
-}
-
-function code(text: string): string {
-  return `\`${escaped(text.replaceAll('`', '’'))}\``
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('|', '\\|')
+function isRefused({ refused }: Feature): boolean {
+  return refused !== undefined
 }

@@ -19,7 +19,7 @@ const ts: typeof import('typescript') = createRequire(import.meta.url)('typescri
 // TypeScript has no conditions, and no types for all other names or items; openapi-typescript does not follow
 // $dynamicRef.
 const unsaid =
-  /^(patternProperties and|\$dynamicRef|dependentSchemas|if, then|unevaluatedItems beside|a discriminator mapping to a schema that is no|a discriminator with defaultMapping)/
+  /^(objects: `(patternProperties|dependentSchemas)|`\$ref`: `\$dynamicRef|combinations: `if|arrays: `unevaluatedItems` beside|`discriminator`: (a mapping to a schema that is no|`defaultMapping))/
 
 interface Row {
   readonly feature: string
