@@ -1,5 +1,5 @@
-// The engine as its users get it: the tarball, installed by npm in an empty folder, where the example of its
-// page runs as printed; and what its manifest declares.
+// The engine as its users get it: the tarball, installed by npm in an empty folder, where the examples of its
+// pages run; and what its manifest declares.
 
 import { execFile, spawn } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,21 +26,17 @@ const run = promisify(execFile)
 const built = path.join(projectRoot, 'packages/engine')
 
 const readme = readFileSync(path.join(built, 'README.md'), 'utf8')
+const webhooks = readFileSync(path.join(built, 'webhooks.md'), 'utf8')
 // By day the compiler of TypeScript 7 in the place of the one that the pages install, which takes ten times
 // as long.
 const native = path.join(projectRoot, 'node_modules/@typescript/native/lib/tsc.js')
 const asTried = (text: string) => (isNightly ? text : text.replace('npx tsc', `node '${native}'`))
-// Commands, and files, which begin with their name.
-const blocks = ['README.md', 'webhooks.md', 'streams.md'].flatMap((page) => {
-  const found = readFileSync(path.join(built, page), 'utf8').matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)
-  return [...found].map(([, language, text = '']) => ({
-    text,
-    file: language === 'sh' ? undefined : /^(?:#|\/\/) (\S+)\n/.exec(text)?.[1],
-  }))
-})
-const commands = blocks.flatMap(({ text, file }) => (file ? [] : [asTried(text)]))
-const [install = '', generate = '', start = '', startClub = '', startBoth = '', ...others] = commands
-const [generateShop = '', startShop = '', startFeed = ''] = others
+const examples = path.join(projectRoot, 'test/fixtures/engine-examples.md')
+const printed = ['README.md', 'webhooks.md', 'streams.md'].map((page) => path.join(built, page))
+const blocks = [...printed, examples].flatMap((page) => blocksOf(readFileSync(page, 'utf8')))
+const commands = blocks.flatMap(({ text, language }) => (language === 'sh' ? [asTried(text)] : []))
+const [install = '', generate = '', start = '', generateShop = '', startShop = '', ...others] = commands
+const [startFeed = '', startClub = '', startBoth = ''] = others
 
 const folder = temporaryDirectory(t, { 'package.json': '{ "type": "module" }' })
 const env: Record<string, string> = {
@@ -113,7 +109,7 @@ t.test('the example of the page, as printed', async (t) => {
   })
 })
 
-t.test('its example of security, as printed', async (t) => {
+t.test('its example of security', async (t) => {
   const { origin } = await startServer(t, startClub)
   const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
   const games = (method: string, headers: Record<string, string>) => send(`${origin}/games`, method, headers)
@@ -131,7 +127,7 @@ t.test('its example of security, as printed', async (t) => {
   t.match(await games('DELETE', { 'x-key': 'sesame' }), { status: 401 })
 })
 
-t.test('its example of two contracts, as printed', async (t) => {
+t.test('its example of two contracts', async (t) => {
   t.match(await shell(generate), { code: 0 }) // of the first, unless its own example has run
   const { origin } = await startServer(t, startBoth)
   const member = { authorization: `Basic ${Buffer.from('ann:a secret').toString('base64')}` }
@@ -211,6 +207,33 @@ t.test('its example of a stream, as printed', async (t) => {
   const invalid = await send(`${origin}/toys`, 'GET', { 'last-event-id': 'x' })
   t.match(invalid, { status: 400, body: { code: 'invalid_request' } })
 })
+
+t.test('a part of a file has lines of those that are run', (t) => {
+  const linesOf = ({ text }: Block) => text.split('\n').map((line) => line.trim())
+  const lines = new Set(blocks.filter(({ file }) => file !== undefined).flatMap(linesOf))
+  const parts = [readme, webhooks].flatMap(blocksOf).filter(({ language, file }) => {
+    return /^(?:ts|yaml)$/.test(language) && file === undefined
+  })
+  t.equal(parts.length, 4)
+  const others = parts.flatMap(linesOf).filter((line) => !lines.has(line))
+  t.strictSame(others, [])
+  t.end()
+})
+
+interface Block {
+  readonly language: string
+  readonly text: string
+  /** The name of a file, with which its text begins; a command has none, and neither has a part of a file. */
+  readonly file: string | undefined
+}
+
+function blocksOf(page: string): Block[] {
+  const found = page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)
+  return [...found].map(([, language = '', text = '']) => {
+    const [, name] = /^(?:#|\/\/) (\S+)\n/.exec(text) ?? []
+    return { language, text, file: language === 'sh' ? undefined : name }
+  })
+}
 
 /** Runs a block of the page until it listens. The end of the test stops it. */
 async function startServer(
@@ -416,6 +439,7 @@ t.test('the page names everything that a server can import', async (t) => {
   const checker = program.getTypeChecker()
   const symbol = door && checker.getSymbolAtLocation(door)
   const names = symbol ? checker.getExportsOfModule(symbol).map(({ name }) => name) : []
-  const [, listed = ''] = /^- `contract-engine` (.*?)\n- /ms.exec(readme) ?? []
-  t.strictSame(names.sort(), [...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort())
+  const [, rows = ''] = /^\| `contract-engine` \| \|\n\|---\|---\|\n((?:\|.*\n)+)/m.exec(readme) ?? []
+  const listed = rows.split('\n').map((row) => row.split('|')[1] ?? '')
+  t.strictSame(names.sort(), [...listed.join().matchAll(/`(\w+)`/g)].map(([, name]) => name).sort())
 })
