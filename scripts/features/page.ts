@@ -16,6 +16,12 @@ with 501. [Values](values.md) says how the server reads and writes what it suppo
 its section of the specification. A test builds a server from the row and calls it, or compares the message.
 `
 
+// What stands before the table of an area.
+const notes: Readonly<Record<string, string>> = {
+  'OpenAPI 3.2': `Many tools do not read OpenAPI 3.2 yet. The server also has the document as \`/openapi-3.1.yaml\` and
+\`/openapi-3.0.yaml\`, in which \`QUERY\` and additional operations are extensions.`,
+}
+
 /** Returns the text of the page. */
 export function toPage(features: readonly Feature[]): string {
   const refused = features.filter(isRefused).length
@@ -31,7 +37,8 @@ function table(area: string, features: readonly Feature[]): string {
     const works = of.filter((each) => !isRefused(each))
     return `| ${cell([topic])} | ${details(works)} | ${details(of.filter(isRefused))} |\n`
   })
-  return `\n## ${area}\n\n| | works | refused |\n|---|---|---|\n${rows.join('')}`
+  const note = notes[area] === undefined ? '' : `${notes[area]}\n\n`
+  return `\n## ${area}\n\n${note}| | works | refused |\n|---|---|---|\n${rows.join('')}`
 }
 
 function details(features: readonly Feature[]): string {
