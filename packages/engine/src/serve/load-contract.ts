@@ -25,14 +25,15 @@ import { codeIn, loadFunctions } from './code/load.js'
 export interface LoadOptions {
   /** Replaces reading files from the folder of the contract: see `filesOf`. */
   readonly readText?: ReadText
-  /** What to do about a plan that is refused: `Run: npm run build`. */
+  /** Ends the error of a refused plan with what to do about it: `Run: npm run build`. */
   readonly advice?: string
 }
 
 /**
- * The contract of a plan.
- * @param file the contract, whose text must be that of which the plan was made
- * @throws {ContractError} if the plan is of another contract or by another engine, with the advice
+ * Loads the contract of a plan.
+ * @param file the contract; its text must be the text from which the plan was made
+ * @throws {ContractError} if the plan is of another contract or by another engine; the message ends with the
+ * advice
  */
 export async function loadContract<Readers extends ExtensionReaders = Readonly<Record<never, never>>>(
   plan: Uint8Array,
@@ -56,11 +57,11 @@ export async function loadContract<Readers extends ExtensionReaders = Readonly<R
   const functions = () => loadFunctions(code)
   const loaded = { ...contract, limits, functions, ...textsOf(body, file) }
   await checkMethods(loaded)
-  return loaded as Contract & { readonly extensions: ReadBy<Readers> } // by the same readers
+  return loaded as Contract & { readonly extensions: ReadBy<Readers> } // with the plan's readers
 }
 
 function textsOf(body: PlanBody, file: string): Pick<Contract, 'locate' | 'write'> {
-  // Copies: these are views of the whole plan.
+  // Copied, because these are views that would keep the whole plan in memory.
   const texts = new Map([...body.texts].map(([name, each]) => [name, Buffer.from(each)]))
   const written = new Map(
     [...body.written].map(([name, each]) => [name, 'message' in each ? each : Buffer.from(each)]),
@@ -80,12 +81,13 @@ function textsOf(body: PlanBody, file: string): Pick<Contract, 'locate' | 'write
   }
 }
 
-// Rejects for a file that was not there: the `$ref` to it is in an example, which is data.
+// Rejects for a file that did not exist at the build: a `$ref` to such a file is in an example, and so is
+// data.
 async function unpackedText(packed: Uint8Array = Buffer.of()): Promise<string> {
   return unpack(packed)
 }
 
-// The Node that serves may be older than that of the build.
+// The Node that serves may be older than the Node that built the plan, and support fewer methods.
 async function checkMethods({ operations, locate }: Contract): Promise<void> {
   const problems = [...operations.values()].flatMap((operation) => {
     const text = methodFault(operation.method)
@@ -95,8 +97,8 @@ async function checkMethods({ operations, locate }: Contract): Promise<void> {
 }
 
 /**
- * Whether compiling a contract would make the same plan.
- * @param readersVersion that of the readers of extensions
+ * True if compiling the contract would make the same plan.
+ * @param readersVersion the version of the readers of extensions
  */
 export async function isCurrent(
   plan: Uint8Array,

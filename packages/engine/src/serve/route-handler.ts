@@ -1,5 +1,5 @@
-// Runs the handler of an operation, inside whatever wraps it: serializes the response, validates it against
-// the contract, and sends it.
+// Runs the handler of an operation, inside its wrappers: serializes the response, validates it against the
+// contract, and sends it.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
@@ -28,8 +28,8 @@ import { createSend, isToldOf } from './sending.js'
 
 /**
  * Responds to a request.
- * @param resource what a wrapper lends to the handler, such as a transaction, in place of what it would get
- * by itself
+ * @param resource what a wrapper lends to the handler, such as a transaction, instead of the resource that
+ * the handler would otherwise get
  */
 export type Respond<Resource> = (
   request: FastifyRequest,
@@ -37,7 +37,7 @@ export type Respond<Resource> = (
   resource?: Resource,
 ) => Promise<SerializedResponse>
 
-/** Wraps the handler of an operation; returns `respond` itself for one that it leaves alone. */
+/** Wraps the handler of an operation; returns `respond` itself if it leaves the operation alone. */
 export type Around<Resource> = (respond: Respond<Resource>, operation: Operation) => Respond<Resource>
 
 /** A handler for each operation, of the types that `contract-engine generate` writes for a contract. */
@@ -51,20 +51,20 @@ export type Handlers<
   ) => Promise<Operations[Id]['response']>
 }
 
-/** Any handler, its types erased. */
+/** Any handler, without its types. */
 export type AnyHandler = (request: RequestParts, context: unknown) => Promise<HandlerResponse>
 
 export interface RouteHandlerParts<Resource> {
   readonly contract: Contract
-  /** What wraps each handler, outermost first. */
+  /** The wrappers of each handler, outermost first. */
   readonly around?: readonly Around<Resource>[]
-  /** The second argument of a handler. By default undefined. */
+  /** Makes the second argument of a handler. By default, it is undefined. */
   readonly context?: (request: FastifyRequest, operation: Operation, resource?: Resource) => unknown
 }
 
 type Parts<Resource> = RouteHandlerParts<Resource> & { readonly address: Address }
 
-/** What an operation's responses are made and validated with. */
+/** Makes and validates an operation's responses. */
 export interface ResponseParts {
   readonly check: ResponseCheck
   readonly errorForm: ErrorForm
@@ -89,13 +89,14 @@ export function createRouteHandler<Resource>(
   const finish = (request: FastifyRequest, reply: FastifyReply, returned: HandlerResponse) => {
     const serialized = serialize(reply, returned)
     const { status, headers: own, body } = serialized
-    // As they are sent; what is stored keeps its links relative.
+    // These links are the ones that are sent; a stored response keeps its links relative.
     const sent = withAbsoluteLinks(own, request, address)
     const added = isConditional ? entityHeaders(serialized) : undefined
-    // With the headers that are already set. Before those of the response are: a 500 must not carry them.
+    // Checks the response together with the headers that the reply already has. It runs before the response's
+    // own headers are set, because a 500 must not carry them.
     checkHead(status, sent, (name) => added?.[name] ?? reply.getHeader(name))
     if (added === undefined) return { status, headers: own, body, sent }
-    const whole = Object.assign(added, sent) // where a handler has its own, these are not added
+    const whole = Object.assign(added, sent) // not added where the handler has set its own
     return { status, headers: operation.isIdempotent ? { ...whole, ...own } : whole, body, sent: whole }
   }
 
@@ -109,7 +110,7 @@ export function createRouteHandler<Resource>(
   }
   const finishReturned = operation.method === 'PATCH' ? finishChange : finish
 
-  // One promise beside the handler's own: an async function would make three.
+  // Written with `then`: one promise beside the handler's own, where an async function would make three.
   const run: Respond<Resource> = (request, reply, resource) => {
     try {
       return handler(partsOf(request), context(request, operation, resource)).then(
@@ -121,8 +122,8 @@ export function createRouteHandler<Resource>(
     }
   }
 
-  // A stream that a handler returns may have failed: its error, which ends the process if nobody listens,
-  // comes behind all that follows without a wait if this is a microtask.
+  // The stream that a handler returns may already have failed, and an `error` event without a listener ends
+  // the process. Because this is a microtask, the event comes after everything that follows without a wait.
   const runStreaming: Respond<Resource> = async (request, reply, resource) => {
     await undefined
     return run(request, reply, resource)
@@ -137,7 +138,7 @@ export function createRouteHandler<Resource>(
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     try {
       const sent = send(request, reply, await respond(request, reply))
-      // For a reply that it is given, Fastify (5.12) waits until its connection has taken all of it.
+      // Returning the reply makes Fastify (5.12) wait until the connection has taken all of it.
       return sent === reply && reply.sent ? undefined : await sent
     } catch (error) {
       if (isToldOf(request, reply, error)) return undefined
@@ -147,13 +148,14 @@ export function createRouteHandler<Resource>(
   return isUpload ? untilRefused(handle) : handle
 }
 
-// With its line, where the body is one of items.
+// If the body is a stream of items, adds the line of the item to the error.
 function placed(request: FastifyRequest, error: unknown): unknown {
   const arriving = uploadOf(request)
   return arriving === undefined ? error : arriving.placed(error)
 }
 
-// A declared 4xx that a handler throws is a response like one that it returns.
+// A RequestError that a handler throws is sent like a response that it returns, if the operation declares the
+// status and it is a 4xx.
 function createErrorResponse({ id }: Operation, contract: Contract, errorForm: ErrorForm) {
   return (error: unknown, requestId: string): HandlerResponse => {
     if (!(error instanceof RequestError)) throw error
@@ -164,13 +166,14 @@ function createErrorResponse({ id }: Operation, contract: Contract, errorForm: E
   }
 }
 
-/** The parts of a request that has been validated, as handlers receive them. */
+/** Returns the parts of a validated request, as handlers receive them. */
 export function requestParts(request: FastifyRequest): RequestParts {
   const { params, query, headers, body } = request
   return { params, query, headers, cookies: request[readCookies] ?? {}, body }
 }
 
-// With the media type that the client prefers, or else the first, if successes declare several.
+// If the operation's successes declare several media types, adds the one that the client prefers, or else the
+// first.
 function partsWith(operation: Operation): (request: FastifyRequest) => RequestParts {
   const contents = successContents(operation)
   const [first, ...others] = contents
@@ -181,7 +184,7 @@ function partsWith(operation: Operation): (request: FastifyRequest) => RequestPa
   }
 }
 
-// Undefined if the application's function fails: the error handler calls it again, and logs why.
+// Returns undefined if the application's function throws: the error handler calls it again, and logs why.
 function formed(facts: ErrorFacts, form: ErrorForm): ErrorResponse | undefined {
   try {
     return form(facts)

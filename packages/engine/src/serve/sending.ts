@@ -14,15 +14,15 @@ import { isOver, mayStream, sendStream } from './response/response-stream.js'
 type Send = (request: FastifyRequest, reply: FastifyReply, response: SerializedResponse) => unknown
 
 /**
- * Whether the response has told of a failure already, such as of a time limit: Fastify would log a second, as
- * an error.
+ * True if the response has already been sent, for example by a time limit. The later failure is logged here
+ * at debug level; Fastify would log it as an error.
  */
 export function isToldOf(request: FastifyRequest, reply: FastifyReply, error: unknown): boolean {
   if (reply.sent) request.log.debug({ err: error }, 'failed after its response')
   return reply.sent
 }
 
-/** Creates what sends the responses of an operation. */
+/** Creates the function that sends the responses of an operation. */
 export function createSend(operation: Operation, address: Address): Send {
   const isConditional = hasEntityTags(operation)
   const streams = mayStream(operation)
@@ -35,7 +35,8 @@ export function createSend(operation: Operation, address: Address): Send {
     addHeaders(reply, headers)
     const known = isConditional ? request.headers['if-none-match'] : undefined
     if (known === undefined || !isKnownTo(known, response)) return reply.code(status).send(body)
-    // For HEAD, Fastify derives Content-Length from the body: that of a 200 (RFC 9110, section 8.6).
+    // For HEAD, Fastify derives Content-Length from the body, so that it is the length of a 200 (RFC 9110,
+    // section 8.6).
     return reply
       .code(304)
       .removeHeader('content-type')

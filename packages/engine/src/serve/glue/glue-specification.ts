@@ -4,14 +4,14 @@ import type { Contract, Operation } from '../../document/contract.js'
 import { withRouteNames } from '../../document/names.js'
 import { mark } from './glue-validator.js'
 
-/** Whether glue makes a route of an operation with a method. */
+/** True if fastify-openapi-glue makes routes for a method. */
 export function isOfGlue(method: string): boolean {
   return ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH'].includes(method)
 }
 
 /**
- * A specification of some operations of a contract with the id, method and path of each operation, and
- * nothing else: glue would inline schemas at every reference. Paths are decoded, as the router compares them.
+ * Returns a specification that has only the id, method and path of each operation: glue would inline schemas
+ * at every reference. Paths are decoded, because the router compares decoded paths.
  */
 export function glueSpecification({ title, version }: Contract, operations: Iterable<Operation>): object {
   const paths: Record<string, Record<string, object>> = {}

@@ -1,11 +1,13 @@
-// The validator of fastify-openapi-glue for a specification that the engine has made: it is valid. In a
-// bundle, such as that of the service, glue imports this module (contract-engine/valid-specification) in the
-// place of its own.
+// A validator for fastify-openapi-glue that accepts the specifications made by the engine, which are valid.
+// In a bundle, such as that of the service, glue imports this module (contract-engine/valid-specification)
+// instead of its own validator.
 
-/** Marks a specification that the engine has made. glue copies what it is given, so the mark is in it. */
+/**
+ * Marks a specification made by the engine. The mark is a field of it, because glue copies the specification.
+ */
 export const mark = 'x-is-valid'
 
-/** What glue uses of `Validator` in @seriousme/openapi-schema-validator. */
+/** The part of `Validator` of @seriousme/openapi-schema-validator that glue uses. */
 export class Validator {
   readonly version = '3.1'
   specification: Readonly<Record<string, unknown>> = {}
@@ -16,7 +18,7 @@ export class Validator {
     return { valid: true }
   }
 
-  // Nothing that the engine makes has references.
+  // The engine's specifications have no references.
   resolveRefs(): object {
     return this.specification
   }

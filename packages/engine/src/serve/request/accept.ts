@@ -1,16 +1,16 @@
-// `Accept`: which of the media types of an operation's responses a client prefers (RFC 9110, section 12.5.1).
-// Not by `negotiator`, which `/docs` uses for codings: it decides ties by the client's order, and the
-// contract says that its own does.
+// `Accept`: chooses the media type of an operation's responses that a client prefers (RFC 9110, section
+// 12.5.1). It does not use `negotiator`, which `/docs` uses for codings: that library decides ties by the
+// client's order, but the contract promises its own order.
 
 import type { Content } from '../../document/contract.js'
 import { essence, isRange, parametersOf } from '../../document/media-types.js'
 import { sentType } from '../../kinds/index.js'
 import { elementsOf, readParameters } from '../../lib/field-values.js'
 
-/** Returns the media type that an `Accept` prefers; undefined if it accepts none of them. */
+/** Returns the media type that an `Accept` prefers; undefined if it accepts none. */
 export type Prefer = (accept: string | undefined) => string | undefined
 
-/** A media type, or a range of them, with its parameters. Everything in lower case. */
+/** A media type, or a range of media types, with its parameters, all in lower case. */
 interface MediaRange {
   readonly type: string
   readonly subtype: string
@@ -22,19 +22,19 @@ interface Accepted extends MediaRange {
   readonly quality: number
 }
 
-/** What a media type would be sent as, and how much the client wants that. */
+/** A media type that could be sent, and how much the client wants it. */
 interface Candidate {
   readonly mediaType: string
   readonly quality: number
-  /** Of the media range that includes it: the most specific one decides about its quality. */
+  /** The specificity of the media range that includes the type: the most specific range sets the quality. */
   readonly specificity: number
 }
 
 /**
- * Creates what chooses among the media types of contents: by quality, then by how exactly the client names
- * one, then by their order. All are equal without an `Accept`, or with one that has no valid media range. Of
- * a range, such as `image/*`, it is the type that the client names, or else the range. The cost is linear in
- * the length of the header, which the server bounds.
+ * Creates the function that chooses among the media types of contents: by quality, then by how exactly the
+ * client names a type, then by their order. All are equal without an `Accept`, and with one that has no valid
+ * media range. From a declared range, such as `image/*`, it chooses the type that the client names, or else
+ * the range. The cost is linear in the length of the header, which the server bounds.
  */
 export function createPreference(contents: readonly Content[]): Prefer {
   const first = contents[0]?.mediaType
@@ -54,7 +54,10 @@ export function createPreference(contents: readonly Content[]): Prefer {
   }
 }
 
-/** The same, but the first for a client that accepts none of them (RFC 9110, section 12.5.1). */
+/**
+ * Like `createPreference`, but chooses the first type for a client that accepts none (RFC 9110, section
+ * 12.5.1).
+ */
 export function createChoice([first, ...others]: readonly [Content, ...Content[]]): (
   accept: string | undefined,
 ) => string {
@@ -62,8 +65,8 @@ export function createChoice([first, ...others]: readonly [Content, ...Content[]
   return (accept) => prefer(accept) ?? first.mediaType
 }
 
-// The last one is remembered: a request's is read for several choices. What is read depends on the text
-// alone, and nobody changes it, so that it may be another request's.
+// Remembers the last header, because several choices read the same one. The result depends on the text alone
+// and no caller changes it, so another request may get it.
 let last: { readonly accept: string; readonly accepted: readonly Accepted[] } | undefined
 
 function readAccept(accept: string): readonly Accepted[] {
@@ -83,7 +86,7 @@ function isPreferred(a: Candidate, b: Candidate): boolean {
   return a.quality > b.quality || (a.quality === b.quality && a.specificity > b.specificity)
 }
 
-// By the most specific media range that includes it.
+// Rates a declared media type by the most specific range that includes it.
 function included(mediaType: string, range: MediaRange, accepted: readonly Accepted[]): Candidate {
   let found: Candidate = { mediaType, quality: 0, specificity: -1 }
   for (const each of accepted) {
@@ -96,7 +99,7 @@ function included(mediaType: string, range: MediaRange, accepted: readonly Accep
   return found
 }
 
-// The type in a declared range, or the narrower range, that the client wants most.
+// Finds the type or narrower range that the client wants most within a declared range.
 function named(range: MediaRange, accepted: readonly Accepted[]): Candidate {
   let found: Candidate = { mediaType: '', quality: 0, specificity: -1 }
   for (const each of accepted) {
@@ -119,18 +122,19 @@ function includes(range: MediaRange, { type, subtype, parameters }: MediaRange):
   return true
 }
 
-// What says no charset is sent in UTF-8: some clients ask for `text/event-stream; charset=utf-8`.
+// A type without a charset is sent in UTF-8: some clients ask for `text/event-stream; charset=utf-8`.
 function isOwnCharset(name: string, value: string, parameters: MediaRange['parameters']): boolean {
   return name === 'charset' && /^utf-?8$/.test(value) && !parameters.has(name)
 }
 
-// A media type has no more parameters than the contract gives it, or none would include it.
+// A range that includes a media type has no more parameters than the contract gives that type.
 function specificityOf({ type, subtype, parameters }: MediaRange): number {
   if (type === '*') return 0
   return subtype === '*' ? 1 : 2 + parameters.size
 }
 
-// Undefined if it is malformed: it says nothing then. RFC 9110 lets any parameter called `q` be the weight.
+// Returns undefined for a malformed element, which is then ignored. RFC 9110 lets any parameter called `q` be
+// the weight.
 function readAccepted(text: string): Accepted | undefined {
   const range = readMediaRange(text)
   if (range === undefined) return undefined
@@ -142,7 +146,7 @@ function readAccepted(text: string): Accepted | undefined {
   return { type, subtype, parameters, quality: Math.min(Number(q), 1) }
 }
 
-// Wider than RFC 9110, section 12.4.2: Java sends `q=.2`.
+// Accepts more than RFC 9110, section 12.4.2: Java sends `q=.2`.
 const weight = /^(\d+(\.\d*)?|\.\d+)$/
 const mediaRange = /^(?:(\*)\/(\*)|([!#$%&'+.^_`|~\w-]+)\/([!#$%&'*+.^_`|~\w-]+))$/
 

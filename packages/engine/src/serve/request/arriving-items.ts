@@ -17,7 +17,7 @@ import { declaredAs } from './request-parts.js'
 import { Upload } from './upload.js'
 import { invalid, type WordedViolation } from './violations.js'
 
-/** What becomes of the items that are read. */
+/** Decides about the items that are read. */
 interface Judgement {
   onValid(): void
   onInvalid(item: InvalidItem): void
@@ -30,15 +30,15 @@ const atFirst: Judgement = {
   },
 }
 
-// On the item itself, where no name of a field can be: a map of all would outlive them, at several times
-// their cost. What copies an item copies it, too.
+// The place is kept on the item itself, under a symbol, which is no field's name. A map of all places would
+// outlive the items and cost several times as much. A copy of an item has its place, too.
 const placeInBody: unique symbol = Symbol('openapi.placeInBody')
 
 interface Placed {
   [placeInBody]?: Place
 }
 
-/** The items of a body, which can be read once. */
+/** The items of a body, which can be iterated once. */
 export class ArrivingItems implements AsyncIterable<unknown> {
   readonly #reader: ItemReader
   readonly #texts: ItemTexts
@@ -58,22 +58,22 @@ export class ArrivingItems implements AsyncIterable<unknown> {
   }
 
   /**
-   * Each item. At the first that is invalid the iteration fails, and so does the request, whatever is made of
-   * it.
+   * Iterates over the items. The first invalid item fails the iteration and the request, even if the handler
+   * catches the error.
    */
   [Symbol.asyncIterator](): AsyncGenerator<unknown> {
     return this.#read(atFirst)
   }
 
   /**
-   * The valid items, and what is wrong with the others: a handler decides what becomes of the request.
+   * Iterates over the valid items and counts the others: the handler decides about the request.
    * @param errorsMax how many errors are kept
    */
   counted({ errorsMax = shownMax }: { readonly errorsMax?: number } = {}): CountedItems {
     return new CountedItems((judgement) => this.#read(judgement), Math.min(errorsMax, keptMax))
   }
 
-  // What fails here fails the request: items would be lost.
+  // Any error here fails the request, because items would be lost.
   async *#read({ onValid, onInvalid }: Judgement): AsyncGenerator<unknown> {
     if (this.#isBegun) throw new Error('the items of a body can be read once')
     this.#isBegun = true
@@ -102,7 +102,7 @@ export class ArrivingItems implements AsyncIterable<unknown> {
     }
   }
 
-  // Of an item that was refused behind the contract, such as by its table.
+  // Adds the place of an item to an error that was found after validation, such as by a database table.
   #placed(error: unknown): unknown {
     if (!(error instanceof RequestError)) return error
     const { violations: [violation] = [], refused, cause } = error.options
@@ -112,10 +112,10 @@ export class ArrivingItems implements AsyncIterable<unknown> {
     return new RequestError(error.code, message, { ...options, cause })
   }
 
-  // Returns false once there is nothing left.
+  // Returns false after the last chunk.
   async #receive(): Promise<boolean> {
     if (this.#hasEnded) return false
-    this.#chunks ??= this.upload[Symbol.asyncIterator]() as AsyncIterator<Buffer> // what it pushes
+    this.#chunks ??= this.upload[Symbol.asyncIterator]() as AsyncIterator<Buffer> // `Upload` pushes buffers
     const { done, value } = await this.#chunks.next()
     if (done) {
       this.#hasEnded = true
@@ -125,11 +125,11 @@ export class ArrivingItems implements AsyncIterable<unknown> {
   }
 }
 
-/** The valid items, and what is known of the others so far. */
+/** The valid items, and the errors of the others so far. */
 class CountedItems implements AsyncIterable<unknown> {
   valid = 0
   invalid = 0
-  /** The first of what is wrong. */
+  /** The first errors. */
   readonly errors: ItemError[] = []
   readonly #violations: WordedViolation[] = []
   #areAll = true
@@ -139,7 +139,9 @@ class CountedItems implements AsyncIterable<unknown> {
     readonly errorsMax: number,
   ) {}
 
-  /** The error of a request with invalid items, which tells the first; undefined if there are none. */
+  /**
+   * The error of a request with invalid items, which tells the first violations; undefined if there are none.
+   */
   get error(): RequestError | undefined {
     if (this.invalid === 0) return undefined
     return invalid(this.#violations, this.#areAll)
@@ -152,7 +154,7 @@ class CountedItems implements AsyncIterable<unknown> {
   #add(item: InvalidItem): void {
     this.invalid++
     const left = this.errorsMax - this.errors.length
-    const told = left > 0 ? item.told() : [] // most of many are only counted
+    const told = left > 0 ? item.told() : [] // most invalid items are only counted
     if (told.length === 0 || told.length > left) this.#areAll = false
     for (const { error, violation } of told.slice(0, left)) {
       this.errors.push(error)
@@ -161,7 +163,10 @@ class CountedItems implements AsyncIterable<unknown> {
   }
 }
 
-/** Has an operation receive streams of items; undefined if it declares none. */
+/**
+ * Creates the function that replaces a request's stream by its items; undefined if the operation receives no
+ * stream of items.
+ */
 export function itemsReceiver(
   operation: Operation,
   functions: Functions,

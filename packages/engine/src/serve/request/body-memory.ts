@@ -7,9 +7,9 @@ import type { FastifyRequest } from 'fastify'
 import { RequestError } from '../../document/request-error.js'
 import { type BodyInHand, bodyInHand, responseTo } from './request-parts.js'
 
-/** Not counted: as much as a connection takes anyway, and most bodies are smaller. */
+/** A body up to this size is not counted: a connection takes as much anyway, and most bodies are smaller. */
 export const uncountedBytes = 16_384
-// A body up to this size finds room that larger ones leave.
+// A body up to this size may use the share of the memory that larger bodies may not.
 const smallBytes = 65_536
 const shareOfLarge = 0.75
 
@@ -18,7 +18,7 @@ export class BodyMemory {
   #held = 0
   #refused = 0
 
-  /** @param refusal the error of a body that finds no room; without, that of the engine */
+  /** @param refusal the error of a body for which there is no memory; by default the engine's own */
   constructor(
     readonly max = Number.POSITIVE_INFINITY,
     readonly refusal: RequestError = new RequestError('unavailable', 'Too many bodies at once.', {
@@ -26,7 +26,7 @@ export class BodyMemory {
     }),
   ) {}
 
-  /** What bodies hold now. */
+  /** How many bytes all bodies hold now. */
   get held(): number {
     return this.#held
   }
@@ -36,40 +36,42 @@ export class BodyMemory {
     return this.#refused
   }
 
-  /** The largest body that can be held, by itself. */
+  /** The size of the largest body that could be held if it were the only one. */
   get largest(): number {
     return Math.floor(this.max * shareOfLarge)
   }
 
   /**
-   * Whether a body may take more.
-   * @param size of the whole body
+   * True if a body may hold this many more bytes.
+   * @param size the size of the whole body
    */
   hasRoom(bytes: number, size: number): boolean {
     const max = size > smallBytes ? this.largest : this.max
     return this.#held + bytes <= max
   }
 
-  /** The error of a body for which there was no room, which is counted. */
+  /** Counts a body for which there was no memory, and returns its error. */
   refuse(): RequestError {
     this.#refused++
     return this.refusal
   }
 
-  /** Changes what is held. Only what one body holds calls this. */
+  /** Changes how much is held. Only `HeldBytes` calls this. */
   change(bytes: number): void {
     this.#held += bytes
   }
 }
 
-/** What one body holds. It is given back once, by the one who has the body in hand: see `handing`. */
+/** The memory that one body holds. Whoever has the body in hand gives it back, once: see `handing`. */
 export class HeldBytes {
   #bytes = 0
   #isOver = false
 
   constructor(readonly memory: BodyMemory) {}
 
-  /** Holds so many bytes in all. Returns false, and changes nothing, if there is no room. */
+  /**
+   * Sets how many bytes are held in all. Returns false, and changes nothing, if there is no memory for them.
+   */
   grow(bytes: number): boolean {
     const more = bytes - this.#bytes
     if (this.#isOver || !this.memory.hasRoom(more, bytes)) return false
@@ -78,7 +80,7 @@ export class HeldBytes {
     return true
   }
 
-  /** Gives all of it back. */
+  /** Gives all memory back. */
   release(): void {
     this.#isOver = true
     this.memory.change(-this.#bytes)
@@ -87,13 +89,13 @@ export class HeldBytes {
 }
 
 /**
- * Puts a body in hand that is being read: it is released with the response unless a handler begins, which may
- * run on when its client has gone.
+ * Puts a body in hand while it is read: it is released when the response closes, unless a handler has begun.
+ * A handler may still run after its client has gone.
  */
 export function putInHand(request: FastifyRequest, body: BodyInHand): void {
   const response = request[responseTo]
   request[bodyInHand] = body
-  // Such as that of a request which was refused as too late, and is still arriving.
+  // The response may already be over, such as that of a request which timed out while its body still arrives.
   if (response?.closed) body.release()
   else
     response?.once('close', () => {
@@ -107,7 +109,8 @@ type Respond<Args extends readonly unknown[], Response> = (
 ) => Promise<Response>
 
 /**
- * Releases the body of a request once `respond` has settled, or the stream that it responds with is closed.
+ * Wraps `respond` so that the request's body is released when `respond` has settled, or when the stream that
+ * it responds with is closed.
  */
 export function handing<Args extends readonly unknown[], Response extends { readonly body: unknown }>(
   respond: Respond<Args, Response>,
@@ -127,7 +130,7 @@ async function inHand<Response extends { readonly body: unknown }>(
   let streamed: Readable | undefined
   try {
     const response = await respond()
-    // A stream may read the request's own.
+    // The response's stream may read the request's stream.
     if (response.body instanceof Readable && !response.body.closed) streamed = response.body
     return response
   } finally {

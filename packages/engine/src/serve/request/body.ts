@@ -9,20 +9,20 @@ import { bodyTooLarge } from './errors.js'
 
 const nothing = Buffer.alloc(0)
 
-/** Receives the body, or why there is none. */
+/** Receives the body, or the reason why there is none. */
 export type OnBody = (error: Error | null, body?: Buffer) => void
 
 export interface BodyLimits {
-  /** That of the operation. */
+  /** The limit of the operation, in bytes. */
   readonly max: number
   readonly memory: BodyMemory
-  /** Called for a body that is counted: whoever has the request releases what it holds. */
+  /** Called once for a body that counts: the caller that has the request releases the memory. */
   readonly onHeld: (held: HeldBytes) => void
 }
 
 /**
  * Reads a body into one buffer, copying each chunk as it arrives.
- * @param length of it, if that is known
+ * @param length the body's length, if it is known
  */
 export function readBody(payload: Readable, length = 0, limits: BodyLimits, onBody: OnBody): void {
   const refusal = refusalOf(length, limits)
@@ -40,7 +40,7 @@ export function readBody(payload: Readable, length = 0, limits: BodyLimits, onBo
     onBody(error, body.bytes)
   }
   const read = (chunk: Buffer | string) => {
-    // A stream of the application's preParsing hooks may emit text.
+    // A stream of one of the application's preParsing hooks may emit text.
     const refusal = body.append(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
     if (refusal === undefined) return
     payload.pause() // the rest need not be parsed
@@ -54,13 +54,13 @@ export function readBody(payload: Readable, length = 0, limits: BodyLimits, onBo
   payload.on('data', read).on('end', onEnd).on('error', onError)
 }
 
-// Before its first byte is asked for.
+// Refuses a body by its length, before asking for its first byte.
 function refusalOf(length: number, { max, memory }: BodyLimits): RequestError | undefined {
   if (length > max) return bodyTooLarge(max)
   return length <= uncountedBytes || memory.hasRoom(length, length) ? undefined : memory.refuse()
 }
 
-/** Bytes that are appended, up to a limit, and as far as there is room for them. */
+/** A buffer that grows as bytes are appended, up to a limit and while there is memory for it. */
 export class GrowingBuffer {
   #buffer = nothing
   #length = 0
@@ -68,7 +68,7 @@ export class GrowingBuffer {
 
   constructor(readonly limits: BodyLimits) {}
 
-  /** Returns why the bytes cannot be appended, if they cannot. */
+  /** Appends bytes; returns the reason if it cannot. */
   append(chunk: Buffer): RequestError | undefined {
     const length = this.#length + chunk.length
     const { max, memory } = this.limits
@@ -78,7 +78,7 @@ export class GrowingBuffer {
     return undefined
   }
 
-  /** Appends to nothing from now on. What `bytes` has returned is overwritten then. */
+  /** Starts again from nothing. Later bytes overwrite what `bytes` has returned. */
   clear(): void {
     this.#length = 0
   }
@@ -87,7 +87,7 @@ export class GrowingBuffer {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  // To double the size, so that each byte is copied twice on average. Most bodies are one chunk.
+  // Doubles the size, so that each byte is copied twice on average. Most bodies are a single chunk.
   #grow(least: number): boolean {
     const size = Math.min(Math.max(least, 2 * this.#buffer.length), this.limits.max)
     if (size > uncountedBytes && !this.#hold().grow(size)) return false

@@ -1,23 +1,26 @@
-// The cookies of a request, for parameters and for the schemes of security alike (RFC 6265, section 4.2).
+// The cookies of a request, read for parameters and for security schemes alike (RFC 6265, section 4.2).
 
 import type { FastifyRequest } from 'fastify'
 import { splitPair, textsByName } from '../../lib/texts.js'
 import { withoutBlanks } from './parameter-text.js'
 
 /**
- * The values of each cookie by its name, both as they were sent. A name is never decoded, and only blanks and
- * tabs around it are not its own: browsers guard `__Host-` by its first octets, so any other writing of such
- * a name may be a cookie that a neighbour's site has set. A text without an equals sign is a cookie without a
- * name.
+ * Returns the values of each cookie by its name, both as they were sent. It never decodes a name, and strips
+ * only blanks and tabs: browsers guard `__Host-` by its exact octets, so a differently written name may
+ * belong to a cookie that a neighbouring site has set. A text without an equals sign is a cookie without a
+ * name, and is left out.
  */
 export function sentCookies({ raw }: FastifyRequest): Map<string, string[]> {
-  const { cookie = '' } = raw.headers // a parameter may have changed those of the request
+  const { cookie = '' } = raw.headers // the parameters may have replaced `request.headers`
   const pairs = cookie.split(';').filter((pair) => pair.includes('='))
-  // Still a pair.
+  // The cast: mapping a pair yields a pair.
   return textsByName(pairs.map((pair) => splitPair(pair).map(withoutBlanks) as [string, string]))
 }
 
-/** The text of a cookie, or of an element of one. Undefined if it is not UTF-8, or has NUL. */
+/**
+ * Decodes the text of a cookie, or of an element in it. Returns undefined if it is not UTF-8, or contains
+ * NUL.
+ */
 export function decodeCookie(sent: string): string | undefined {
   try {
     const text = decodeURIComponent(withoutBlanks(sent))

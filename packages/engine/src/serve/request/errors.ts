@@ -1,11 +1,11 @@
-// Errors as they are reported to clients: what becomes a RequestError, and what its body is made of.
+// Errors as clients see them: turns any error into a RequestError, and gathers the facts for its body.
 
 import { STATUS_CODES } from 'node:http'
 import type { Contract } from '../../document/contract.js'
 import { type OwnErrorCode, ownError, RequestError, type Violation } from '../../document/request-error.js'
 import { tryAgain } from '../../lib/texts.js'
 
-// Error codes of Fastify and Node, and the engine's for each.
+// Maps error codes of Fastify and Node to the engine's.
 const frameworkCodes: Readonly<Record<string, OwnErrorCode>> = {
   FST_ERR_BAD_URL: 'malformed_request',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
@@ -18,7 +18,7 @@ const frameworkCodes: Readonly<Record<string, OwnErrorCode>> = {
   ECONNRESET: 'malformed_request',
 }
 
-// Of what the application may set: its own routes, and the option `handlerTimeout`.
+// Errors that only the application can cause: by its own routes, or by the option `handlerTimeout`.
 const ownCodes: Readonly<Record<string, { code: string; message: string; status: number }>> = {
   FST_ERR_MAX_PARAM_LENGTH: {
     code: 'uri_too_long',
@@ -29,8 +29,8 @@ const ownCodes: Readonly<Record<string, { code: string; message: string; status:
 }
 
 /**
- * Converts any error: a RequestError is returned as is, a known error of Fastify or Node becomes a 4xx, one
- * with a 4xx of its own, as plugins throw, keeps it; the rest is `internal_error`.
+ * Converts any error. A RequestError is returned as it is. A known error of Fastify or Node becomes a 4xx. An
+ * error with a 4xx of its own, as plugins throw, keeps its status. All others become `internal_error`.
  */
 export function toRequestError(error: unknown, contract: Contract): RequestError {
   if (error instanceof RequestError) return error
@@ -51,7 +51,7 @@ export function toRequestError(error: unknown, contract: Contract): RequestError
   return ownError('internal_error', String(message), { cause: error })
 }
 
-// Its code or, as `http-errors` throws it, the name of its status: `too_many_requests`.
+// Returns the error's own code or, for errors of `http-errors`, the name of its status: `too_many_requests`.
 function errorCodeOf(code: unknown, status: number): string {
   if (typeof code === 'string') return code
   return (STATUS_CODES[status] ?? 'invalid_request').toLowerCase().replace(/\W+/g, '_')
@@ -64,7 +64,7 @@ function requestFault(
   cause: unknown,
 ): RequestError {
   const messages: Partial<Record<OwnErrorCode, string>> = {
-    body_too_large: tooLong(limits.body), // of a parser of the application's own
+    body_too_large: tooLong(limits.body), // thrown by a parser of the application's own
     unsupported_media_type: 'The body is not of a type that the operation takes.',
     malformed_request: malformedRequest,
   }
@@ -73,7 +73,7 @@ function requestFault(
 
 export const malformedRequest = 'The request is not valid HTTP, or its path is not a valid URL.'
 
-/** The error of a body that is longer than the limit of its operation. */
+/** Returns the error of a body that is longer than the limit of its operation. */
 export function bodyTooLarge(max: number): RequestError {
   return ownError('body_too_large', tooLong(max))
 }
@@ -82,21 +82,21 @@ function tooLong(max: number): string {
   return `The body is longer than ${max} bytes.`
 }
 
-/** What is known of an error: its body is made of this. */
+/** The facts about an error, from which its body is made. */
 export interface ErrorFacts {
   readonly code: string
-  /** Of a 5xx, the status text alone. */
+  /** For a 5xx, only the status text. */
   readonly message: string
   readonly status: number
-  /** Empty for other errors than `invalid_request`. */
+  /** Empty unless the error is an `invalid_request`. */
   readonly violations: readonly Violation[]
-  /** As in the header `X-Request-Id`, and in the log. */
+  /** The same as in the header `X-Request-Id`, and in the log. */
   readonly requestId: string
-  /** The operationId. Undefined for a path or a request that is none of the contract's. */
+  /** The operationId; undefined if the path or request belongs to no operation of the contract. */
   readonly operation: string | undefined
 }
 
-/** What a client may know of an error. */
+/** Returns the facts about an error that a client may know. */
 export function factsOf(
   error: RequestError,
   contract: Contract,
@@ -115,7 +115,7 @@ function faultMessage(status: number, { headers }: RequestError): string {
     : `${STATUS_CODES[status]}. ${tryAgain(seconds)}`
 }
 
-/** The status of an error: that of its code in the contract, or its own. */
+/** Returns the status that the contract gives to the error's code, or else the error's own status. */
 export function statusOf(
   { code, statusCode }: RequestError,
   { errorStatuses }: Pick<Contract, 'errorStatuses'>,

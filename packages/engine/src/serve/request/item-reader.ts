@@ -1,4 +1,5 @@
-// Reads the texts of items, one by one: the value of each, as the contract has it, or what is wrong with it.
+// Reads the texts of items, one by one. Returns the value of each, as the contract defines it, or says what
+// is wrong.
 
 import type { Framing } from '../../document/framing.js'
 import type { Validator } from '../../document/functions.js'
@@ -16,21 +17,21 @@ import { invalid, violationsIn, type WordedViolation } from './violations.js'
 export interface ItemRules {
   readonly framing: Framing
   readonly validate: Validator
-  /** The bytes of an item. */
+  /** The limit of an item, in bytes. */
   readonly max: number
 }
 
-/** What is wrong with an item. */
+/** An error of an item. */
 export interface ItemError {
-  /** From 1: its line or, of a JSON text sequence, its record. */
+  /** The number of its line, or of its record in a JSON text sequence, from 1. */
   readonly line: number
-  /** The place in the item (RFC 6901). */
+  /** The place of the error in the item (RFC 6901). */
   readonly pointer: string
   /** `must be an integer` */
   readonly detail: string
 }
 
-/** A value that is valid, and has been changed as its schema says; or an item that is not. */
+/** A valid value, with the changes that its schema makes, or an invalid item. */
 export type Item = { readonly value: unknown; readonly place: Place } | InvalidItem
 
 type Text = NonNullable<ReturnType<ItemTexts['next']>>
@@ -38,7 +39,7 @@ type Text = NonNullable<ReturnType<ItemTexts['next']>>
 /** Reads the items of a body. */
 export class ItemReader {
   #count = 0
-  // A value is changed in what holds it.
+  // The validator changes a value by replacing it in its parent.
   readonly #holder: { value: unknown } = { value: undefined }
   readonly #context = {
     ...{ instancePath: '', parentData: this.#holder, parentDataProperty: 'value', rootData: {} },
@@ -47,7 +48,10 @@ export class ItemReader {
 
   constructor(readonly rules: ItemRules) {}
 
-  /** The item of a text; undefined of one that has none. @param line its number */
+  /**
+   * Returns the item of a text; undefined if the text is blank.
+   * @param line the number of the text
+   */
   read(text: Text, line: number): Item | undefined {
     if (typeof text !== 'symbol' && isBlank(text)) return undefined
     const place = { index: this.#count++, line, of: this.rules.framing === 'sequence' ? 'record' : 'line' }
@@ -89,7 +93,7 @@ function isBlank(text: Buffer): boolean {
 const byteOrderMark = Buffer.from('\ufeff')
 const [quote, bracket, brace] = [0x22, 0x5b, 0x7b]
 
-// RFC 7464, sections 2.1 and 2.4: `12` may be the beginning of `123`.
+// A record must show that it is whole (RFC 7464, sections 2.1 and 2.4): `12` may be the beginning of `123`.
 function checkRecord(text: Buffer, line: number): void {
   if (line === 0) throw ownError('invalid_json', 'The body does not begin with a record separator.')
   const isWhole = [quote, bracket, brace].includes(text[0] as number) || text.at(-1) === lineFeed
@@ -98,34 +102,32 @@ function checkRecord(text: Buffer, line: number): void {
 
 /** Where an item is in its body. */
 export interface Place {
-  /** Which item it is, from 0. */
+  /** The index of the item, from 0. */
   readonly index: number
   readonly line: number
   /** `line` or `record` */
   readonly of: string
 }
 
-/** What an item cannot be judged by its schema for. */
+/** An item that is refused before its schema can judge it. */
 interface Refused {
   readonly refusal: RequestError
 }
 
-/** What its schema refuses. */
+/** An item that its schema refuses. */
 interface Judged {
   readonly value: unknown
   readonly validate: Validator
 }
 
-/**
- * An item that is not valid. What is wrong with it is found when it is asked for, before another one is read.
- */
+/** An invalid item. Its errors are found only on demand, which must be before the next item is read. */
 export class InvalidItem {
   constructor(
     readonly place: Place,
     readonly why: Refused | Judged,
   ) {}
 
-  /** The error of a request that has it. */
+  /** Returns the error of a request with this item. */
   error(): RequestError {
     if (!('refusal' in this.why)) return invalid(this.told().map(({ violation }) => violation))
     const { line, of } = this.place
@@ -134,7 +136,9 @@ export class InvalidItem {
     return new RequestError(code, message.replace(/^The body/, name))
   }
 
-  /** What is wrong with it, by itself, and as a violation of the body, which is the array of all items. */
+  /**
+   * Returns the errors of the item, each also as a violation of the body, which is the array of all items.
+   */
   told(): { readonly error: ItemError; readonly violation: WordedViolation }[] {
     const { line } = this.place
     return this.#violations().map((own) => ({
@@ -154,7 +158,7 @@ export class InvalidItem {
   }
 }
 
-/** What is wrong with an item, as a violation of the body, which is the array of all items. */
+/** Turns a violation of an item into a violation of the body, which is the array of all items. */
 export function inBody({ index, line, of }: Place, own: WordedViolation): WordedViolation {
   const at = ` (${of} ${line})`
   return {

@@ -1,5 +1,5 @@
-// The texts of the items of a body, found in its bytes while they arrive: lines, or records of a JSON text
-// sequence (RFC 7464). What is kept of one that a chunk ends in is bounded.
+// Finds the texts of the items of a body in its bytes while they arrive: lines, or records of a JSON text
+// sequence (RFC 7464). If a chunk ends within an item, a bounded part of the item is kept.
 
 import type { Framing } from '../../document/framing.js'
 import { type BodyLimits, GrowingBuffer } from './body.js'
@@ -7,22 +7,22 @@ import { type BodyLimits, GrowingBuffer } from './body.js'
 const nothing = Buffer.alloc(0)
 const [lineFeed, carriageReturn, recordSeparator] = [0x0a, 0x0d, 0x1e]
 
-/** A text that is longer than an item may be. */
+/** Stands for a text that is longer than an item may be. */
 export const tooLong = Symbol('too long')
 
 /** Divides bytes into texts. */
 export class ItemTexts {
-  /** Of the last text, from 1. Of records, what comes before the first separator has 0. */
+  /** The number of the last text, from 1. Of records, any text before the first separator has 0. */
   number: number
   #chunk: Buffer = nothing
   #at = 0
-  /** Whether the rest of a text is left out that was too long. */
+  /** True while the rest of a too long text is skipped. */
   #isSkipping = false
   #hasEnded = false
   /** The beginning of the next text. */
   readonly #rest: GrowingBuffer
   readonly #separator: number
-  /** What may stand before the separator, and does not count. */
+  /** The byte that may end a text, before the separator, and is not counted in its length. */
   readonly #end: number
 
   constructor(
@@ -35,21 +35,21 @@ export class ItemTexts {
     this.#rest = new GrowingBuffer({ ...limits, max: limits.max + 1 })
   }
 
-  /** Adds bytes, once `next` has returned undefined. */
+  /** Adds bytes. Call it only after `next` has returned undefined. */
   add(chunk: Buffer): void {
     this.#chunk = chunk
     this.#at = 0
   }
 
-  /** No bytes come any more. */
+  /** Says that no more bytes will come. */
   end(): void {
     this.#hasEnded = true
   }
 
   /**
-   * The next text, without what separates it from others; undefined if its end has not arrived. One that is
-   * too long is told as soon as it is. The bytes are those of another text after the next call.
-   * @throws {RequestError} if there is no room for what is kept of it
+   * Returns the next text, without its separator; undefined if the end of the text has not arrived. It
+   * returns `tooLong` as soon as a text is too long. The next call may overwrite the returned bytes.
+   * @throws {RequestError} if there is no memory for the part to keep
    */
   next(): Buffer | typeof tooLong | undefined {
     const end = this.#chunk.indexOf(this.#separator, this.#at)
@@ -102,7 +102,7 @@ export class ItemTexts {
     return length <= this.limits.max
   }
 
-  // Returns false, and keeps nothing, if it is too long.
+  // Returns false, and keeps nothing, if the text is too long.
   #keep(piece: Buffer): boolean {
     const refusal = this.#rest.append(piece)
     if (refusal === undefined) return true

@@ -1,11 +1,11 @@
-// Nulls in place of fields that may be absent: language models send them for what they leave out, and learn
-// from the message that the field is not needed.
+// Nulls in place of fields that may be absent. Language models send null for fields that they have no value
+// for; the message tells them to leave the field out.
 
 import type { ErrorObject } from 'ajv'
 import type { Validator } from '../../document/functions.js'
 import { jsonPointer, tokensOf } from '../../document/pointer.js'
 
-/** The places of a body whose errors are about a null, and would have none if the field were absent. */
+/** Returns the places of a body where a null causes an error, and an absent field would cause none. */
 export function needlessNulls(
   body: unknown,
   errors: readonly ErrorObject[],
@@ -19,7 +19,7 @@ export function needlessNulls(
   return new Set(places.filter((each) => !needed.has(each)))
 }
 
-// A copy of what is on the way to these places. Not by recursion: a body may be nested deeply.
+// Copies only what is on the way to these places. It does not recurse, because a body may be nested deeply.
 function withoutFields(body: object, places: ReadonlySet<string>): object {
   const copies = new Map<object, Container>()
   const copyOf = (value: object): Container => {
@@ -29,7 +29,7 @@ function withoutFields(body: object, places: ReadonlySet<string>): object {
   const root = copyOf(body)
   for (const place of places) {
     const tokens = tokensOf(place)
-    const last = tokens.pop() as string // a field has a name
+    const last = tokens.pop() as string // the place of a field ends with its name
     let [value, copy] = [body as Container, root]
     for (const token of tokens) {
       value = value[token] as Container
@@ -47,7 +47,7 @@ function missing({ instancePath, params: { missingProperty } }: ErrorObject): st
   return missingProperty === undefined ? [] : [instancePath + jsonPointer([missingProperty])]
 }
 
-// An item of a list cannot be absent.
+// Only fields count: an item of a list cannot be absent.
 function isNullField(body: unknown, place: string): boolean {
   let [around, value] = [undefined as unknown, body]
   for (const token of tokensOf(place)) {

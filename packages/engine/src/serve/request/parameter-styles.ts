@@ -1,5 +1,5 @@
-// Deserializes the parameters of a request, cookies among them: which texts each has, and what they stand
-// for.
+// Deserializes the parameters of a request, including cookies: finds the texts of each parameter, and reads
+// its value from them.
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
@@ -30,14 +30,12 @@ import { noteErrors } from './request-validation.js'
 type Values = Record<string, unknown>
 type StyledParameter = Parameter & { readonly form: ParameterForm }
 
-/** How to read the parameters of a part of a request. */
+/** Reads the parameters of a part of a request. */
 interface Part {
   readonly decode: Decode
-  /**
-   * Returns a function that reads the undecoded values of each name, in a path those of the given parameters.
-   */
+  /** Returns a function that reads undecoded values by name; in a path, those of the given parameters. */
   sent(parameters: readonly Parameter[], path: string): (request: FastifyRequest) => Sent
-  /** Gives the request an object for the deserialized values. */
+  /** Gives the request a new object for the deserialized values. */
   values(request: FastifyRequest): Values
 }
 
@@ -58,7 +56,7 @@ const parts: Readonly<Record<Exclude<RequestPart, 'body'>, Part>> = {
       () =>
       ({ headers }) =>
         new Map(Object.entries(headers).map(([name, value]) => [name, [String(value)]])),
-    // A copy: the server itself still reads the headers as they were sent.
+    // A copy, because the server still reads the headers as they were sent.
     values: (request) => {
       const value: Values = Object.assign(Object.create(null), request.headers)
       Object.defineProperty(request, 'headers', { value })
@@ -74,10 +72,10 @@ const parts: Readonly<Record<Exclude<RequestPart, 'body'>, Part>> = {
 }
 
 /**
- * Creates the function that deserializes the parameters of a request, in place of what Fastify has parsed.
- * Undefined if the operation has only simple parameters, which Fastify parses correctly. Fastify validates
- * the others, but not cookies and JSON, whose validators are compiled here.
- * @param prefix of the operation's path in the URL: that of the application, and that of the contract
+ * Creates the function that deserializes the parameters of a request, and replaces the values that Fastify
+ * has parsed. Returns undefined if all parameters are simple, since Fastify parses those correctly. Fastify
+ * validates most of the results; cookies and JSON are validated here.
+ * @param prefix the application's prefix and the contract's, which precede the operation's path in the URL
  */
 export function createParameterReader(
   { parameters, judges, path }: Operation,
@@ -100,7 +98,7 @@ export function createParameterReader(
       const sent = sentIn(request)
       const values = valuesOf(request)
       const errors = reads.flatMap((read) => read(sent, values, request))
-      // The rest are simple parameters, and unknown ones.
+      // The rest of the query: simple parameters, and unknown ones.
       if (httpPart === 'querystring')
         for (const [name, texts] of sent) values[name] = oneOrList(texts.map(decodedOrSent))
       if (httpPart === 'cookies' && validateCookies?.(values) === false) {
@@ -130,7 +128,7 @@ function createRead(
       return [...found, ...(validate === undefined ? [] : exceptFor(errorsOf(validate, key, values), found))]
     } catch (error) {
       if (!(error instanceof StyleError)) throw error
-      values[key] = '' // present, so that it is not reported as missing, too
+      values[key] = '' // present, so that it is not reported as missing as well
       return [errorAt([key, ...error.path], error.message)]
     }
   }
@@ -149,15 +147,15 @@ function createReadValue(
     return { value: given === undefined ? absent() : given, faults: noFaults }
   }
 
-  // The schema of a JSON parameter is not part of the schema that Ajv takes defaults from.
+  // Ajv takes defaults from the schema of all parameters, which lacks the schema of a JSON parameter.
   function absent(): unknown {
     if (read === 'json') return structuredClone(schema.default)
     return read === 'fields' && required ? toObject([]) : undefined
   }
 }
 
-// The whole query, with nothing of it left to other parameters. Of a form, `+` is a blank (OpenAPI 3.2, URL
-// Percent-Encoding).
+// Reads the whole query as one parameter, and leaves nothing of it to the others. In a form, `+` is a blank
+// (OpenAPI 3.2, URL Percent-Encoding).
 function createReadWhole(content: Content): (sent: Sent, request: FastifyRequest) => Parsed {
   const { received } = kindOf(content)
   if (received === undefined) throw new Error(`${content.mediaType} is not received`)
@@ -172,14 +170,14 @@ function createReadWhole(content: Content): (sent: Sent, request: FastifyRequest
   }
 }
 
-// With its parent: the validator replaces numbers by exact ones there.
+// Passes the parent, in which the validator replaces numbers by exact ones.
 function errorsOf(validate: Validator, name: string, values: Values): ErrorObject[] {
   const parent = { parentData: values, parentDataProperty: name, rootData: values }
   if (validate(values[name], { ...parent, instancePath: '', dynamicAnchors: {} })) return []
   return validate.explain(values[name]).map((each) => withPath(each, (path) => jsonPointer([name]) + path))
 }
 
-// Finds each parameter in its path segment, without the text around it, any character of which may be
+// Finds each parameter in its path segment, without the text around it. Any character of that text may be
 // percent-encoded.
 function createSentInPath(
   parameters: readonly Parameter[],

@@ -1,6 +1,6 @@
-// Parameters with invalid text. PostgreSQL's text type cannot contain NUL, and the query parser leaves
-// invalid UTF-8 undecoded: `%FF` would become three characters. The router itself refuses a path that is not
-// UTF-8.
+// Refuses parameters with invalid text: NUL, which PostgreSQL's type `text` cannot contain, and invalid
+// UTF-8. The query parser leaves invalid UTF-8 undecoded: `%FF` would become three characters. The router
+// itself refuses a path that is not UTF-8.
 
 import type { ErrorObject } from 'ajv'
 import type { FastifyRequest } from 'fastify'
@@ -9,12 +9,12 @@ import { decode, nameIn, pairsOf, queryOf } from '../../lib/request-target.js'
 import { splitPair } from '../../lib/texts.js'
 import { errorAt } from '../../runtime/messages.js'
 
-/** Whether a URL may contain such text. Fast for most URLs, which have no percent sign. */
+/** True if a URL may contain such text. Fast for most URLs, which have no percent sign. */
 export function mayContainInvalidText(url: string): boolean {
   return url.includes('%') && (url.includes('%00') || decode(queryOf(url)) === undefined)
 }
 
-/** The invalid texts of a part of the request, in the form of Ajv's errors. */
+/** Returns the invalid texts of a part of the request, in the form of Ajv's errors. */
 export function invalidTexts({ params, url }: FastifyRequest, httpPart: string): ErrorObject[] {
   if (httpPart === 'params') return unfit(Object.entries(params as object))
   if (httpPart === 'querystring') return unfit(pairsOf(queryOf(url)).map(readPair))
@@ -36,8 +36,8 @@ function containsNul(value: unknown): boolean {
 export const invalidText = 'must be percent-encoded UTF-8 without NUL'
 
 /**
- * The errors of parameters that `reported` does not name: the schema has nothing to add about a parameter
- * that could not be read.
+ * Returns the errors of those parameters that `reported` does not name: about a parameter that could not be
+ * read, its schema has nothing to add.
  */
 export function exceptFor(
   errors: readonly ErrorObject[],
@@ -54,8 +54,8 @@ function readPair(pair: string): [name: string, value: string | undefined] {
 }
 
 /**
- * A text without the blanks and tabs around it (RFC 9110, section 5.5, and RFC 6265, section 5.2).
- * ECMAScript's `trim` takes more; a pattern would take quadratic time.
+ * Returns a text without the blanks and tabs around it (RFC 9110, section 5.5, and RFC 6265, section 5.2).
+ * ECMAScript's `trim` removes other characters, too; a regular expression would take quadratic time.
  */
 export function withoutBlanks(text: string): string {
   let [start, end] = [0, text.length]
@@ -68,10 +68,13 @@ function isBlank(character: string | undefined): boolean {
   return character === ' ' || character === '\t'
 }
 
-// Beyond ASCII the encoding of a header is unknown (RFC 9110, section 5.5).
+// The encoding of a header beyond ASCII is unknown (RFC 9110, section 5.5).
 const ascii = /^[\x20-\x7e]*$/
 
-/** Creates the check of a client's own `X-Request-Id`: whether the contract's schema allows it, in ASCII. */
+/**
+ * Creates the check of a client's own `X-Request-Id`: true if it is ASCII and the contract's schema allows
+ * it.
+ */
 export function createRequestIdCheck({
   requestId,
   functions,

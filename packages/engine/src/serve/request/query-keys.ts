@@ -1,7 +1,7 @@
-// Keys that a request has in its query. A URL is copied: into links to further pages, logs, traces and what
-// an application's own plugins make of it. So a key is taken out of the URL before any of them sees it, and
-// is known here alone. It is no parameter of the operation, either, unless the operation declares one of its
-// name.
+// Keys in the query of a request. A URL is copied into links to further pages, logs, traces and whatever an
+// application's own plugins make of it. So this module takes a key out of the URL before any of them sees it,
+// and keeps it to itself. The key is no parameter of the operation either, unless the operation declares a
+// parameter of its name.
 
 import type { FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
@@ -12,18 +12,18 @@ const taken: unique symbol = Symbol('openapi.takenKeys')
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The part of the query that has keys, as it was sent. */
+    /** The part of the query that contains keys, as it was sent. */
     [taken]?: string
   }
 }
 
-/** The names of the query parameters that the security schemes of a contract have. */
+/** Returns the names of the query parameters that the contract's security schemes use for keys. */
 export function queryKeyNames({ securitySchemes }: Pick<Contract, 'securitySchemes'>): ReadonlySet<string> {
   const places = [...securitySchemes.values()].map(credentialPlace)
   return new Set(places.flatMap((place) => (place?.in === 'query' ? place.name : [])))
 }
 
-/** Takes the keys of these names out of the URL of a request and of its query. */
+/** Removes the keys with these names from the URL of a request and from its query. */
 export function takeQueryKeys(request: FastifyRequest, names: ReadonlySet<string>): void {
   if (request[taken] !== undefined) return
   const pairs = pairsOf(queryOf(request.url))
@@ -43,12 +43,14 @@ function isParameter(name: string, { routeOptions }: FastifyRequest): boolean {
   return parameters.some((each) => each.in === 'query' && each.name === name)
 }
 
-/** The keys of a request as they were sent in its query. */
+/** Returns the keys of a request as they were sent in its query. */
 export function sentQueryKeys(request: FastifyRequest): string {
   return request[taken] ?? queryOf(request.url)
 }
 
-/** The query of a request without its keys, except for those that are parameters of its operation, too. */
+/**
+ * Returns the query of a request without its keys, but with those that are also parameters of its operation.
+ */
 export function queryOfParameters(request: FastifyRequest): string {
   const query = queryOf(request.url)
   const keys = request[taken]

@@ -1,4 +1,4 @@
-// Receives the body of a request as its operation takes it: whole, or while it arrives.
+// Receives the body of a request, either as a whole or as a stream, as its operation declares.
 
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
@@ -15,10 +15,10 @@ import type { UploadForm } from './upload-files.js'
 import { readUploadForm } from './upload-form.js'
 import { invalidBody } from './violations.js'
 
-/** Receives what becomes the request's body, or why there is none. */
+/** Receives the request's body, or the reason why there is none. */
 type OnReceived = (error: Error | null, body?: unknown) => void
 
-/** Receives a body, whose media type has been accepted. */
+/** Receives a body after its media type has been accepted. */
 export function receiveBody(
   request: FastifyRequest,
   payload: Readable,
@@ -41,7 +41,7 @@ export function receiveBody(
   readBody(payload, length, { max, memory, onHeld: (held) => putInHand(request, held) }, onReceived)
 }
 
-// Nothing is read yet: a client that waits for `100 Continue` uploads nothing that is refused.
+// Nothing is read yet, so that a client that waits for `100 Continue` does not send a body that is refused.
 function startUpload(
   request: FastifyRequest,
   payload: Readable,
@@ -56,8 +56,8 @@ function startUpload(
   const upload = new Upload(payload, limits, held)
   request[uploadKey] = upload
   putInHand(request, upload)
-  // Also while its handler runs: once a request has its response, Node does not report that its client has
-  // left (20.20 and 26.10).
+  // Needed while the handler runs, too: after a request's response, Node (20.20 and 26.10) no longer reports
+  // that the client has left.
   request[responseTo]?.once('close', () => upload.cut())
   return upload
 }

@@ -1,5 +1,5 @@
-// What the engine keeps on a request. Its keys are symbols: a plugin may have put something else under a
-// name, as @fastify/cookie does under `cookies`.
+// What the engine keeps on a request. Its keys are symbols, because a plugin may use the same name, as
+// @fastify/cookie uses `cookies`.
 
 import type { ServerResponse } from 'node:http'
 import type { ErrorObject } from 'ajv'
@@ -9,20 +9,22 @@ import type { RequestPart } from '../../document/part-names.js'
 
 /** The cookies that the operation declares. */
 export const readCookies: unique symbol = Symbol('openapi.cookies')
-/** Errors in parts that could not be read, so that their schemas cannot find them. */
+/** Errors in parts that could not be read; the schema finds nothing in such a part. */
 export const readErrors: unique symbol = Symbol('openapi.readErrors')
-/** The gate that it was judged at, and the verdict: who sent it (security/, which has their types). */
+/**
+ * The gate that judged the request, and the verdict, which says who sent it (their types are in security/).
+ */
 export const judgedBy: unique symbol = Symbol('openapi.judgedBy')
 export const judgedAs: unique symbol = Symbol('openapi.judgedAs')
-/** The operation that receives its body. */
+/** The operation that receives the request's body. */
 export const receivedBy: unique symbol = Symbol('openapi.receivedBy')
-/** How the contract declares its body, once its type is accepted. */
+/** The content that the contract declares for the body's media type, once that type is accepted. */
 export const declaredAs: unique symbol = Symbol('openapi.declaredAs')
-/** Where it is responded to, for a body that is released with its response. */
+/** The response to the request: a body is released when it closes. */
 export const responseTo: unique symbol = Symbol('openapi.responseTo')
-/** Its body, if that holds memory to give back and no handler has it yet. */
+/** The request's body, if it holds memory to give back and no handler has it yet. */
 export const bodyInHand: unique symbol = Symbol('openapi.bodyInHand')
-/** Its body, if that streams. */
+/** The request's body, if it streams. */
 export const upload: unique symbol = Symbol('openapi.upload')
 
 declare module 'fastify' {
@@ -36,7 +38,7 @@ declare module 'fastify' {
   }
 }
 
-/** A body in memory, or one that streams, until its handler has settled. */
+/** A body that holds memory, in one piece or as a stream, until its handler has settled. */
 export interface BodyInHand {
   release(): void
 }
@@ -49,11 +51,11 @@ export interface RequestParts {
   readonly headers: unknown
   readonly cookies: unknown
   readonly body: unknown
-  /** The media type that the client prefers, where successes declare several. */
+  /** The media type that the client prefers, if successes declare several. */
   readonly accept?: string
 }
 
-/** Gives all requests of an instance the same shape, which is fast. */
+/** Gives all requests of an instance the same shape, which makes access to these keys fast. */
 export function decorateRequests(app: FastifyInstance): void {
   const keys = [
     readCookies,

@@ -1,5 +1,5 @@
-// Validates requests against the contract. Only parameters are coerced, because they arrive as text. Unknown
-// fields are errors, not dropped, and all violations of a request are reported at once.
+// Validates requests against the contract. Parameters are coerced, because they arrive as text; nothing else
+// is. Unknown fields are errors, not dropped, and all violations of a request are reported at once.
 
 import type { IncomingMessage } from 'node:http'
 import type { ErrorObject } from 'ajv'
@@ -20,12 +20,14 @@ import { exceptFor, invalidTexts, mayContainInvalidText } from './parameter-text
 import { declaredAs, readErrors, receivedBy, responseTo, upload } from './request-parts.js'
 import { invalid, violation, violationsIn } from './violations.js'
 
-/** Whether Fastify reads no body for an operation (GET and HEAD), which declares none either. */
+/** True if Fastify reads no body for the operation (GET and HEAD), and the operation declares none. */
 export function hasNoBody({ body, isSafe }: Operation): boolean {
   return body === undefined && isSafe
 }
 
-/** The check of a body before it is read. Of a GET, Fastify reads no type either. */
+/**
+ * Creates the check that runs before a body is read. For GET, Fastify does not read the media type either.
+ */
 export function bodyCheck(
   operation: Operation,
 ): (request: FastifyRequest, reply: FastifyReply) => void | Promise<void> {
@@ -38,8 +40,8 @@ export function bodyCheck(
 }
 
 /**
- * Refuses a body before it is read: one that the operation does not declare, or of another media type or
- * content coding. A body in chunks is one if it has bytes.
+ * Refuses a body before it is read, if the operation declares none, or if its media type or content coding
+ * differs. An undeclared length is decided by the bytes: no bytes are no body.
  * @throws {RequestError} `invalid_request` and `unsupported_media_type`
  */
 function checkMediaType(request: FastifyRequest, operation: Operation): void | Promise<void> {
@@ -59,12 +61,12 @@ async function refuseIfBytes(request: FastifyRequest, refusal: RequestError): Pr
   forgetType(request)
 }
 
-// Without a body, a type is of nothing. Fastify (5.12) would refuse one that it cannot read nevertheless.
+// Without a body, its type means nothing, but Fastify (5.12) would still refuse a type that it cannot read.
 function forgetType({ headers, mediaType }: FastifyRequest): void {
   if (mediaType === undefined && headers['content-type'] !== undefined) delete headers['content-type']
 }
 
-// Whether a chunk arrives. The rest is not read.
+// Resolves to true if a chunk arrives. The rest is not read.
 function hasBytes(raw: IncomingMessage): Promise<boolean> {
   return new Promise((resolve) => {
     raw.once('data', () => {
@@ -76,14 +78,14 @@ function hasBytes(raw: IncomingMessage): Promise<boolean> {
   })
 }
 
-// Several declarations may differ in their parameters alone, which `mediaType` lacks.
+// Declarations may differ only in their parameters, which `mediaType` lacks.
 function declaredContent({ headers, mediaType }: FastifyRequest, { body }: Operation): Content | undefined {
   if (mediaType === undefined) return undefined
   const { contents = [] } = body ?? {}
   return contentFor(contents, contents.length > 1 ? (headers['content-type'] ?? mediaType) : mediaType)
 }
 
-// Fastify looks the validator of a body up by its media type, without parameters.
+// Fastify finds the validator of a body by its media type without parameters.
 function nameAsDeclared(request: FastifyRequest, { mediaType, schema }: Content): void {
   if (mediaType !== request.mediaType && schema !== undefined)
     Object.defineProperty(request, 'mediaType', { value: mediaType })
@@ -117,7 +119,8 @@ function isText(content: Content): boolean {
 }
 
 /**
- * Parses a body by its media type. Not in a content-type parser: Fastify closes the connection if one fails.
+ * Parses a body by its media type. It is no content-type parser, because Fastify closes the connection if one
+ * fails.
  * @throws {RequestError} `invalid_json`; `invalid_request` for a malformed form
  */
 export function parseBody(request: FastifyRequest): void {
@@ -135,12 +138,12 @@ export function parseBody(request: FastifyRequest): void {
   noteErrors(request, 'body', faults)
 }
 
-/** Adds the errors of a part that could not be read, for checkRequest to report. */
+/** Adds the errors of a part that could not be read; `checkRequest` reports them. */
 export function noteErrors(request: FastifyRequest, part: RequestPart, errors: readonly ErrorObject[]): void {
   if (errors.length > 0) request[readErrors] = { ...request[readErrors], [part]: errors }
 }
 
-/** The check of all that has been read: a hook that need not wait. */
+/** Creates the check of all that has been read, as a hook without a wait. */
 export function requestCheck(operation: Operation): preHandlerHookHandler {
   return (request, _reply, done) => {
     checkRequest(request, operation)
@@ -149,7 +152,8 @@ export function requestCheck(operation: Operation): preHandlerHookHandler {
 }
 
 /**
- * Reports all violations of a request. Fastify's validation stops at the first part, and sees decoded text.
+ * Reports all violations of a request. Fastify's own validation stops at the first invalid part, and sees
+ * decoded text.
  * @throws {RequestError} `invalid_request`, naming every violation; `request_too_complex`
  */
 function checkRequest(request: FastifyRequest, operation: Operation): void {
@@ -182,13 +186,13 @@ function needlessIn(request: FastifyRequest, errors: readonly ErrorObject[]): Re
   return needlessNulls(request.body, errors, validatorOf(request, 'body'))
 }
 
-// Its errors were not looked for.
+// A validator that gives up has not looked for all errors, so the request is refused as a whole.
 function refuseIfTooComplex(errors: readonly Pick<ErrorObject, 'keyword'>[] = []): void {
   if (errors.some(isTooComplex))
     throw ownError('request_too_complex', 'The request would take too many steps to check.')
 }
 
-// The errors of a part in terms of what was sent.
+// Rewrites the errors of a part in terms of what the client sent.
 function toldOf(
   request: FastifyRequest,
   operation: Operation,
@@ -200,7 +204,7 @@ function toldOf(
   return file === undefined ? errors : errors.map((each) => beforeFile(each, file))
 }
 
-// The query parser makes an array of a repeated parameter. Parameters without a `form` are single values.
+// The query parser makes an array of a repeated parameter, but parameters without a `form` are single values.
 function repetitions({ query }: FastifyRequest, { parameters }: Operation): ErrorObject[] {
   const plain = parameters.filter((each) => each.in === 'query' && each.form === undefined)
   return plain
@@ -208,8 +212,8 @@ function repetitions({ query }: FastifyRequest, { parameters }: Operation): Erro
     .map(({ name }) => errorAt([name], 'must be given once'))
 }
 
-// The fields of an exploded object are sent without the name of the object, and a whole query without its
-// own.
+// Removes from an error's path a name that was not sent: the fields of an exploded object come without the
+// object's name, and a whole query comes without its own.
 function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   const { missingProperty, additionalProperty, unevaluatedProperty } = error.params
   const ofField = [missingProperty, additionalProperty, unevaluatedProperty].some(
@@ -223,10 +227,10 @@ function asSent(error: ErrorObject, { parameters }: Operation): ErrorObject {
   return object === undefined ? error : withPath(error, (at) => at.slice(object.length))
 }
 
-// In the order in which Fastify validates them, up to the first that is invalid.
+// Fastify validates the parts in this order, up to the first invalid part.
 const validated = ['params', 'body', 'querystring', 'headers']
 
-// A part that was valid has been changed: its defaults were not sent.
+// Skips a part that Fastify found valid: it has changed that part, adding defaults that were not sent.
 function errorsOf(request: FastifyRequest, httpPart: RequestPart): readonly ErrorObject[] {
   if (httpPart === 'cookies') return [] // validated when they are read
   const { validationContext } = request.validationError ?? {}
@@ -238,10 +242,10 @@ function errorsOf(request: FastifyRequest, httpPart: RequestPart): readonly Erro
   return validate === undefined || validate(data) ? [] : validate.explain(data)
 }
 
-// Fastify stores the body's validators by media type.
+// Fastify stores the validators of a body by media type.
 function validatorOf(request: FastifyRequest, httpPart: string): Validator | undefined {
   type Validators = Validator | Record<string, Validator> | undefined
-  // Fastify's type does not include the map, nor Ajv's type of the function.
+  // Fastify's type lacks this map, and Ajv's type of the function.
   const found = request.getValidationFunction(httpPart as 'body') as unknown as Validators
   return typeof found === 'object' ? found[request.mediaType ?? ''] : found
 }

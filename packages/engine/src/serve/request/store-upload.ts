@@ -1,5 +1,5 @@
-// Stores bytes as a file while they arrive. Under its name there is never a part of it: it is written under
-// another one in the same folder, and renamed once all of it is on the disk.
+// Stores bytes as a file while they arrive. An incomplete file never has the final name: it is written under
+// another name in the same folder, and renamed once all of it is on the disk.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises'
@@ -11,16 +11,16 @@ export interface StoredFile {
   readonly path: string
   /** In bytes. */
   readonly size: number
-  /** Of its bytes, in hexadecimal. */
+  /** The digest of its bytes, in hexadecimal. */
   readonly sha256: string
-  /** Removes it again, such as where what would refer to it is refused. */
+  /** Removes the file again, for example if the row that refers to it is refused. */
   remove(): Promise<void>
 }
 
-/** A folder that takes no file: someone has to mend it, and a client that sends its bytes again does not. */
+/** A folder that takes no file. An operator has to mend it; to send the bytes again does not help. */
 export class StorageError extends Error {
   override name = 'StorageError'
-  /** Whether there is no room: it may come. */
+  /** True if the disk is full; space may become free. */
   readonly isFull: boolean
 
   constructor(folder: string, cause: unknown) {
@@ -30,14 +30,14 @@ export class StorageError extends Error {
   }
 }
 
-// What a file is called while it arrives. A process that was killed leaves it.
+// The prefix of a file that is arriving. A process that is killed leaves such files.
 const arrivingPrefix = '.arriving-'
 
 /**
- * Stores a body, a file of a form, or other bytes, in place of a file of that name, if there is one. If
- * anything fails, such as the body of a client that has left, nothing is stored.
- * @param folder must be there, and of the service alone
- * @throws {RequestError} `invalid_request` for a name that is not that of a file in the folder
+ * Stores a body, a file of a form, or other bytes. It replaces a file of the same name. If anything fails,
+ * such as the body of a client that has left, nothing is stored.
+ * @param folder must exist, and belong to the service alone
+ * @throws {RequestError} `invalid_request` if the name cannot be that of a file in the folder
  * @throws {StorageError} if the disk or the folder takes no file
  */
 export async function storeUpload(
@@ -59,17 +59,18 @@ export async function storeUpload(
     isStored = true
     return { path: stored, ...facts, remove: () => remove(stored, folder) }
   } finally {
-    if (!isStored) await rm(written, { force: true }).catch(() => {}) // what has failed before is told
+    if (!isStored) await rm(written, { force: true }).catch(() => {}) // the first error is the one to tell
   }
 }
 
-// By any system's rules: the folder may be of another one. How long a name may be, the folder knows.
+// Checks the name by the rules of all systems, since the folder may be on another one. The folder itself
+// knows how long a name may be.
 async function checkName(folder: string, name: string): Promise<void> {
   const isOfFile = name !== '' && name !== '.' && name !== '..' && !/[/\\:\0]/.test(name)
   if (!isOfFile || name.startsWith(arrivingPrefix)) throw nameRefused(name)
   const found = await lstat(path.join(folder, name)).catch((error: unknown) => {
     if (isOfName(error)) throw nameRefused(name)
-    return undefined // there is none, or whoever writes it finds what is wrong
+    return undefined // no such file, or a problem that writing will find
   })
   if (found?.isDirectory()) throw nameRefused(name)
 }
@@ -78,7 +79,7 @@ function nameRefused(name: string): RequestError {
   return ownError('invalid_request', `A file cannot have the name ${JSON.stringify(name.slice(0, 64))}.`)
 }
 
-// Of a name that is too long, or that of a folder.
+// True if the name is too long, or is that of a folder.
 function isOfName(error: unknown): boolean {
   return ['ENAMETOOLONG', 'EISDIR', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error))
 }
@@ -87,7 +88,7 @@ function codeOf(error: unknown): string {
   return String((error as { code?: unknown }).code)
 }
 
-// What the disk says, and not the bytes, which may fail in their own ways.
+// Turns errors of the disk into StorageErrors, but not errors of the bytes, which may fail in their own ways.
 async function onDisk<Result>(folder: string, result: Promise<Result>): Promise<Result> {
   try {
     return await result
@@ -96,7 +97,7 @@ async function onDisk<Result>(folder: string, result: Promise<Result>): Promise<
   }
 }
 
-// Of descriptors, a process soon has one again.
+// Lack of file descriptors is no StorageError: the process soon has some again.
 function storageError(folder: string, error: unknown): unknown {
   return ['EMFILE', 'ENFILE'].includes(codeOf(error)) ? error : new StorageError(folder, error)
 }
@@ -113,7 +114,7 @@ async function write(
     for await (const chunk of chunks) {
       hash.update(chunk)
       size += chunk.length
-      await onDisk(folder, handle.appendFile(chunk)) // as often as it takes
+      await onDisk(folder, handle.appendFile(chunk)) // writes again until all bytes are written
     }
     await onDisk(folder, handle.sync())
   } finally {
@@ -127,7 +128,7 @@ async function remove(file: string, folder: string): Promise<void> {
   await syncFolder(folder)
 }
 
-// That a name is of a file, or of none, is on the disk with its folder. Windows opens none.
+// The entry of a name reaches the disk with its folder. Windows cannot open a folder.
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')

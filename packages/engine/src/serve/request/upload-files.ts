@@ -1,5 +1,5 @@
-// The files of a form, one after the other, while they arrive: each is the rest of what has come, up to the
-// next boundary. What the handler leaves of one is skipped when it asks for the next.
+// The files of a form, one after the other, while they arrive: a file is what follows its headers, up to the
+// next boundary. When the handler asks for the next file, the unread rest of this one is skipped.
 
 import { Readable } from 'node:stream'
 import type { ErrorObject } from 'ajv'
@@ -24,7 +24,7 @@ const nothing = Buffer.alloc(0)
 export type Chunks = AsyncIterator<Buffer>
 export type UploadForm = Content & { readonly upload: Declared }
 
-/** What a form is read from. */
+/** What a form's files are read from. */
 export interface FormParts {
   readonly upload: Upload
   readonly content: UploadForm
@@ -34,18 +34,18 @@ export interface FormParts {
   readonly readHead: (head: Buffer) => Head
 }
 
-/** A file of a form that has several. */
+/** A file of a form that can have several. */
 export interface ArrivingFile {
-  /** Of its field. */
+  /** The name of its field. */
   readonly name: string
   /** The media type of its part, if that has one. */
   readonly type: string | undefined
   readonly file: Readable
 }
 
-/** The files of a form, from the first, whose headers have been read. */
+/** The files of a form, starting with the first, whose headers have been read. */
 export class ArrivingFiles {
-  /** What has arrived and is not read. */
+  /** The bytes that have arrived and are not read. */
   #bytes: Buffer
   #name: string
   #type: string | undefined
@@ -55,8 +55,8 @@ export class ArrivingFiles {
   #parts = 1
 
   /**
-   * @param head of the first file
-   * @param bytes what has arrived of it
+   * @param head the headers of the first file
+   * @param bytes the part of it that has arrived
    */
   constructor(
     readonly form: FormParts,
@@ -69,12 +69,15 @@ export class ArrivingFiles {
     this.#counts.set(name, 1)
   }
 
-  /** The only file of a form, which must be its last part. */
+  /** Returns the only file of a form, which must be the form's last part. */
   only(): Readable {
     return readableOf(this.#last())
   }
 
-  /** All files. One that is not read to its end when the next is asked for fails. */
+  /**
+   * Iterates over all files. If the handler asks for the next file too early, the stream of the unread one
+   * fails.
+   */
   async *all(): AsyncGenerator<ArrivingFile> {
     do {
       const content = this.#content()
@@ -97,7 +100,7 @@ export class ArrivingFiles {
     const { delimiter } = this.form
     while (this.#isInFile) {
       const end = this.#bytes.indexOf(delimiter)
-      // The rest may be the beginning of the delimiter.
+      // The remaining bytes may be the beginning of the delimiter.
       const known = end === -1 ? this.#bytes.length - delimiter.length + 1 : end
       if (known > 0) yield this.#counted(this.#take(known))
       else if (end === 0) this.#end()
@@ -134,7 +137,7 @@ export class ArrivingFiles {
     }
   }
 
-  // Behind its headers. Undefined if the form has ended.
+  // Reads up to the end of the next part's headers. Returns undefined if the form has ended.
   async #nextPart(): Promise<Head | undefined> {
     while (this.#bytes.length < closing.length) await this.#receive('its end is missing')
     if (isClosing(this.#bytes, 0)) {
@@ -146,7 +149,7 @@ export class ArrivingFiles {
     return this.#readHead(await this.#nextHead())
   }
 
-  // Whether no file was chosen for it: then it has ended. See forms.ts.
+  // True if the client chose no file for this part, so that the part has ended. See form.ts.
   async #isUnchosen({ fileName }: Head): Promise<boolean> {
     if (fileName !== '') return false
     const { delimiter } = this.form
@@ -187,7 +190,7 @@ export class ArrivingFiles {
   }
 
   get #rules(): FileRules {
-    return this.form.content.upload.files.get(this.#name) as FileRules // only these are begun
+    return this.form.content.upload.files.get(this.#name) as FileRules // others are refused
   }
 
   #take(length: number): Buffer {
@@ -213,7 +216,7 @@ export class ArrivingFiles {
   }
 }
 
-/** What the files of a form that has ended lack in number. */
+/** Returns the errors of a form that has ended with too few files. */
 export function missingFiles({ files }: Declared, counts: ReadonlyMap<string, number>): ErrorObject[] {
   return [...files].flatMap(([name, { isRequired, minItems }]) => {
     const count = counts.get(name) ?? 0
@@ -222,12 +225,13 @@ export function missingFiles({ files }: Declared, counts: ReadonlyMap<string, nu
   })
 }
 
-// As Ajv reports it.
+// Returns the error in Ajv's form.
 function wrongNumber(name: string, keyword: 'minItems' | 'maxItems', limit: number): ErrorObject {
   return { ...errorAt([name], ''), keyword, params: { limit } }
 }
 
-// What is wrong with a part that is no file, behind one: before it, it must be one that the form may have.
+// Says what is wrong with a part after a file that is no declared file: either the part is a field, and had
+// to come before the file, or the form has no such field.
 function misplaced(content: UploadForm, head: Head): string {
   const isField = content.fields?.has(head.name) === true || !content.upload.isClosed
   return isField && !isUnknownFile(content, head)
@@ -241,5 +245,5 @@ export function tooLarge(): RequestError {
 }
 
 function readableOf(content: AsyncGenerator<Buffer>): Readable {
-  return Readable.from(content, { objectMode: false }).on('error', () => {}) // it may not be read at all
+  return Readable.from(content, { objectMode: false }).on('error', () => {}) // it may be left unread
 }

@@ -1,5 +1,5 @@
-// A form whose files reach their handler while they arrive. What comes before the first is read into memory
-// and parsed as any form is; from there on there may only be files (upload-files.ts).
+// A form whose files reach their handler while they arrive. The fields before the first file are read into
+// memory and parsed like any form; after them, only files may follow (upload-files.ts).
 
 import { heldBytesMax as fieldsMax } from '../../document/defaults.js'
 import { ownError } from '../../document/request-error.js'
@@ -29,14 +29,14 @@ import {
 } from './upload-files.js'
 import { invalidBody } from './violations.js'
 
-// With the fields may come as much of the file.
+// The last chunk with fields may also contain this much of the file.
 const chunkMax = 131_072
 const lineEnd = Buffer.from('\r\n')
 
 /**
- * Reads a form up to its first file, or all of it, if none comes. A file that is the only one of its form is
- * in the value, as a stream; over several, the value is an async iterable.
- * @throws {RequestError} `invalid_request` when the body is not a form
+ * Reads a form up to its first file, or all of it if no file comes. If the form can have one file only, the
+ * value has it as a stream; otherwise the value is an async iterable of the files.
+ * @throws {RequestError} `invalid_request` if the body is not a form
  */
 export async function readUploadForm(
   upload: Upload,
@@ -74,21 +74,21 @@ function withoutFiles({ value, faults }: Form, { upload }: UploadForm): Form {
 
 async function* none(): AsyncGenerator<ArrivingFile> {}
 
-// Not enumerable: a copy of the fields is one of the fields alone.
+// Not enumerable, so that a copy of the fields has the fields alone.
 function iterating(fields: Form['value'], files: AsyncGenerator<ArrivingFile>): Form['value'] {
   return Object.defineProperty({ ...fields }, Symbol.asyncIterator, { value: () => files })
 }
 
-/** What comes before the file. */
+/** The bytes before the first file. */
 class Fields {
   /** The headers of the file, once they have arrived. */
   file: Head | undefined
-  /** Where its content begins. */
+  /** The offset at which its content begins. */
   #fileStart = 0
   readonly #buffer: GrowingBuffer
-  /** Before it, no part begins that has not been seen. */
+  /** The offset up to which all parts have been found. */
   #from = 0
-  /** Where the headers of the newest part begin, if they have not arrived completely. */
+  /** The offset of the newest part's headers, if they have not arrived completely. */
   #head: number | undefined
   #parts = 0
 
@@ -104,24 +104,27 @@ class Fields {
     return this.#buffer.bytes.length === lineEnd.length
   }
 
-  /** All of it, as it was sent. */
+  /** The whole form, as it was sent. */
   get bytes(): Buffer {
     return this.#buffer.bytes.subarray(lineEnd.length)
   }
 
-  /** The form up to the headers of the file, with a byte as the file: without any it may be none. */
+  /**
+   * Returns the form up to the headers of the file, with one byte as the file: without a part, it may be no
+   * form.
+   */
   withShortFile(): Buffer {
     const before = this.#buffer.bytes.subarray(lineEnd.length, this.#fileStart)
     return Buffer.concat([before, Buffer.from('x'), this.parts.delimiter, closing])
   }
 
-  /** What has arrived of the file. */
+  /** Returns the bytes of the file that have arrived. */
   rest(): Buffer {
     return Buffer.from(this.#buffer.bytes.subarray(this.#fileStart))
   }
 
   add(chunk: Buffer): void {
-    // A chunk of Node's has 64 kB, most of which may be the file's.
+    // A chunk of Node has 64 kB; most of it may belong to the file.
     for (let at = 0; at < chunk.length; at += headersMax) this.#append(chunk.subarray(at, at + headersMax))
   }
 
@@ -132,7 +135,7 @@ class Fields {
     while (this.file === undefined && this.#nextPart());
   }
 
-  // Returns whether the headers of another part have arrived.
+  // Returns true if the headers of another part have arrived.
   #nextPart(): boolean {
     const { bytes } = this.#buffer
     this.#head ??= this.#findPart(bytes)
@@ -153,7 +156,8 @@ class Fields {
     return true
   }
 
-  // Whether no file was chosen for a part (form.ts); undefined while too little of it has arrived to know.
+  // True if no file was chosen for a part (form.ts); undefined while too few of its bytes have arrived to
+  // know.
   #isUnchosen({ fileName }: Head, contentStart: number): boolean | undefined {
     if (fileName !== '') return false
     const { bytes } = this.#buffer
@@ -175,7 +179,7 @@ class Fields {
       return undefined
     }
     const head = at + this.parts.delimiter.length
-    this.#from = at // what ends the form is not a part
+    this.#from = at // the closing delimiter begins no part
     if (bytes.length < head + closing.length || isClosing(bytes, head)) return undefined
     this.#from = head
     return head

@@ -16,36 +16,42 @@ declare module 'fastify' {
   }
 }
 
-// Chunks are copied into a block until the handler reads: of one byte, each would take about 400 of memory.
+// Chunks are copied into a block until the handler reads: kept apart, a chunk of one byte would take about
+// 400.
 const blockBytes = 65_536
-/** What an upload is counted for: its block, the chunk that is read, and what its connection has buffered. */
+/**
+ * The bytes that an upload counts for: its block, the chunk being read, and what its connection has buffered.
+ */
 export const uploadBytes = 3 * blockBytes
 
 const nothing = Buffer.alloc(0)
 
 export interface UploadLimits extends Lengths {
-  /** That of the operation. */
+  /** The limit of the operation, in bytes. */
   readonly max: number
   readonly isRequired: boolean
 }
 
 /** A body that streams. */
 export class Upload extends Readable implements BodyInHand {
-  /** The bytes so far. */
+  /** The number of bytes that have arrived. */
   received = 0
-  /** Its items that were read for its handler, blank and invalid ones too: a chunk has many. */
+  /** How many of its items were read for the handler, blank and invalid ones included: a chunk has many. */
   itemsTaken = 0
-  /** Why the request is refused, whatever its handler makes of it. */
+  /** The error that refuses the request, whatever the handler does with it. */
   failure: Error | undefined
-  /** The error of a handler, with what is known of where in the body it is. */
+  /** Adds to an error of the handler where in the body its cause is, if that is known. */
   placed: (error: unknown) => unknown = (error) => error
-  /** Of a form: the file that its fields have ended at. */
+  /** In a form: the field of the file that ends its fields. */
   file: string | undefined
   readonly #others = new Set<HeldBytes>()
   #block = nothing
   #length = 0
   #hasEnded = false
-  /** Since when the handler waits for the client, and how long it has waited before. */
+  /**
+   * The time since which the handler has been waiting for the client, if it is, and how long it had waited
+   * before.
+   */
   #waitsSince: number | undefined
   #waitedMs = 0
 
@@ -54,8 +60,8 @@ export class Upload extends Readable implements BodyInHand {
     readonly limits: UploadLimits,
     readonly held: HeldBytes,
   ) {
-    super({ highWaterMark: 1 }) // a chunk at a time; what follows it waits in the block
-    this.on('error', () => {}) // a handler may not read the body at all
+    super({ highWaterMark: 1 }) // one chunk at a time; later chunks wait in the block
+    this.on('error', () => {}) // the handler may not read the body at all
     payload.on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
   }
 
@@ -64,12 +70,12 @@ export class Upload extends Readable implements BodyInHand {
     return this.#waitedMs + (this.#waitsSince === undefined ? 0 : performance.now() - this.#waitsSince)
   }
 
-  /** Whether the handler waits for the client. */
+  /** True while the handler waits for the client. */
   get isWaiting(): boolean {
     return this.#waitsSince !== undefined
   }
 
-  /** Whether all of it has arrived. */
+  /** True if all of the body has arrived. */
   get hasArrived(): boolean {
     return this.#hasEnded
   }
@@ -81,18 +87,18 @@ export class Upload extends Readable implements BodyInHand {
     this.#receive()
   }
 
-  /** Refuses the request: the handler's stream fails, and its response is this error. */
+  /** Refuses the request: the handler's stream fails, and the client gets this error as the response. */
   fail(error: Error): void {
     this.failure ??= error
     this.destroy(error)
   }
 
-  /** Adds what is held for a part of it in memory. */
+  /** Adds memory that a part of the body holds, to be released with the body. */
   alsoHolds(held: HeldBytes): void {
     this.#others.add(held)
   }
 
-  /** Reads no more, and gives back what it holds. */
+  /** Stops reading, and gives back all memory. */
   release(): void {
     this.destroy()
     for (const each of [this.held, ...this.#others]) each.release()
@@ -120,13 +126,13 @@ export class Upload extends Readable implements BodyInHand {
     const { payload } = this
     payload.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError)
     payload.off('close', this.#onClose)
-    payload.pause() // what comes need not be parsed: the connection closes behind the response
+    payload.pause() // the rest need not be parsed: the connection closes after the response
     this.#block = nothing
     this.#endWait()
     done(error)
   }
 
-  // Not before it is read: the client may wait for `100 Continue`.
+  // Starts only when the handler reads: the client may wait for `100 Continue`.
   #receive(): void {
     if (this.#hasEnded || this.destroyed) return
     if (this.payload.listenerCount('data') === 0) this.payload.on('data', this.#onData)
@@ -151,7 +157,7 @@ export class Upload extends Readable implements BodyInHand {
     if (this.#length >= blockBytes / 2) this.payload.pause()
   }
 
-  // A chunk has at most 64 kB, what Node reads at once.
+  // A chunk has at most 64 kB, the size of Node's reads.
   #grow(least: number): void {
     const grown = Buffer.allocUnsafe(Math.max(least, Math.min(2 * this.#block.length, blockBytes)))
     this.#block.copy(grown, 0, 0, this.#length)
@@ -180,12 +186,14 @@ export class Upload extends Readable implements BodyInHand {
     this.fail(error)
   }
 
-  /** Fails unless all has arrived: the connection has closed, or the request has its response. */
+  /**
+   * Fails unless the whole body has arrived. Called when the connection closes, or when the response is sent.
+   */
   cut(): void {
     if (!this.#hasEnded) this.fail(Object.assign(new Error('the body was cut'), { statusCode: 400 }))
   }
 
-  // It may do so without an error.
+  // Node may close the request without an `error` event.
   readonly #onClose = (): void => this.cut()
 
   #endWait(): void {
@@ -196,8 +204,8 @@ export class Upload extends Readable implements BodyInHand {
 }
 
 /**
- * Runs the handler of a request whose body streams, once: a body cannot be read again by a transaction that
- * is repeated. If the body is refused, so is the request, whatever the handler makes of it.
+ * Runs the handler of a request whose body streams only once, since a repeated transaction cannot read the
+ * body again. If the body is refused, the request is refused, too, whatever the handler returns.
  */
 export function receiving<Args extends readonly unknown[], Response>(
   respond: (request: FastifyRequest, ...others: Args) => Promise<Response>,
@@ -209,9 +217,8 @@ export function receiving<Args extends readonly unknown[], Response>(
 }
 
 /**
- * A handler of Fastify whose failure is no news where its body was refused: where the client sent too
- * slowly, or left, the response is sent, or nobody waits for one. Fastify would log it as an error of the
- * service.
+ * Wraps a handler of Fastify, to swallow the error of a refused body once the reply is sent: the client sent
+ * too slowly, or has left. Fastify would log the error as one of the service.
  */
 export function untilRefused(
   handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
@@ -226,7 +233,7 @@ export function untilRefused(
   }
 }
 
-/** The body of a request, if it streams. */
+/** Returns the body of a request, if it streams. */
 export function uploadOf(request: FastifyRequest): Upload | undefined {
   return request[upload]
 }

@@ -1,4 +1,4 @@
-// The error of an invalid request, which names what is wrong with each of its parts.
+// The error of an invalid request, which names the violations of each part.
 
 import type { ErrorObject } from 'ajv'
 import { ownError, RequestError, type Violation } from '../../document/request-error.js'
@@ -6,14 +6,14 @@ import { describePlaces, errorAt, joinViolations, shownMax } from '../../runtime
 
 export type WordedViolation = Violation & { readonly sentence: string }
 
-/** What is wrong with a part as a whole. */
+/** Returns the violation of a part as a whole. */
 export function violation(part: Violation['in'], detail: string): WordedViolation {
   return { in: part, pointer: '', detail, sentence: `${part} ${detail}` }
 }
 
 /**
- * What is wrong in a part, each with its place.
- * @param needless the places of nulls that need not be there
+ * Returns the violations in a part, each with its place.
+ * @param needless the places of nulls that may be left out
  */
 export function violationsIn(
   part: Violation['in'],
@@ -32,15 +32,15 @@ export function invalid(violations: readonly WordedViolation[], areAll = true): 
   return ownError('invalid_request', joinViolations(sentences, areAll), { violations: shown })
 }
 
-/** The error of a body with a problem at one place. */
+/** Returns the error of a body with a problem at one place. */
 export function invalidBody(at: readonly string[], problem: string): RequestError {
   return invalidPlaces([errorAt(at, problem)])
 }
 
 /**
- * For handlers: the error of a value that the contract allows, and what stores it does not.
- * @param value the body, or an item of it, as the handler has got it: the message then has its line
- * @param at where it is in the value; empty if that is not known
+ * For handlers: the error of a value that the contract allows, but its store refuses.
+ * @param value the body, or an item of it, as the handler received it; for an item, the message says its line
+ * @param at the place in the value; empty if it is unknown
  */
 export function refusedValue(
   value: object,
@@ -52,7 +52,7 @@ export function refusedValue(
   return new RequestError(code, message, { ...options, refused: value, cause })
 }
 
-/** The error of a body with these errors. */
+/** Returns the error of a body with these errors. */
 export function invalidPlaces(errors: readonly ErrorObject[]): RequestError {
   return invalid(violationsIn('body', errors))
 }
