@@ -1,4 +1,4 @@
-// The functions of a contract's schemas from the code that print.ts has printed: nothing is compiled.
+// Loads the functions of a contract's schemas from the code that print.ts has printed. It compiles nothing.
 
 import { compileFunction } from 'node:vm'
 import type { ValidateFunction } from 'ajv'
@@ -15,12 +15,12 @@ import { runtime } from '../../runtime/runtime.js'
 
 const ofAnother = 'the code is that of another contract: compile it again'
 
-/** What the text of a plan's code makes: `import` would need a file. */
+/** Evaluates the text of a plan's code. `import` would need a file. */
 export function codeIn(text: string): Code {
   return compileFunction(text, [], { filename: 'contract.plan' })() as Code // print.ts wrote it
 }
 
-/** The functions of a contract's code. */
+/** Returns the functions of a contract's code. */
 export function loadFunctions(code: Code): Functions {
   const loaded = new Map<string, Compiled>()
   let writers: ReturnType<Code['writers']> | undefined
@@ -29,7 +29,7 @@ export function loadFunctions(code: Code): Functions {
     if ('problems' in found) throw new ContractError(found.problems)
     if ('message' in found) throw new Error(found.message)
     const [compiler, key] = found
-    // It was printed.
+    // The cast: the printer has printed each compiler that it names.
     const compiled = loaded.get(compiler) ?? load(code.compilers[compiler] as PrintedCompiler)
     loaded.set(compiler, compiled)
     return compiled(key)
@@ -49,7 +49,7 @@ function printedOf<Printed>(all: Readonly<Record<FunctionName, Printed>>, name: 
   return found
 }
 
-/** The validator of a key. */
+/** Returns the validator of a key. */
 type Compiled = (key: string) => ValidateFunction
 
 function load({ mode, keywords, functions, assertions }: PrintedCompiler): Compiled {
@@ -80,12 +80,14 @@ function explainer(known: Known, mode: NumberMode, createAssertions: () => Print
   return (validate) => explaining(validate, explain)
 }
 
-// In a bounded number of steps, and changing what is valid, as what Ajv compiles (schemas/ajv.ts).
+// Returns a validator that judges in a bounded number of steps and changes valid values, like those that Ajv
+// compiles (schemas/ajv.ts).
 function judging(printed: PrintedFunctions, key: string): ValidateFunction {
   const validate = printed.exports[`r${key}`]
   if (validate === undefined) throw new Error(ofAnother)
   const schema = printed.roots[`r${key}`] as ValidateFunction['schema']
-  // Fastify (5.12) hands the place of a value to functions that have a `schemaEnv`: a body is changed there.
+  // Fastify (5.12) passes the place of a value only to functions with a `schemaEnv`; a body is changed at its
+  // place.
   return changing(
     Object.assign(validate, { schema, schemaEnv: { schema } }),
     () => printed.steps[`r${key}`] ?? 0,
@@ -96,15 +98,15 @@ const modules: Readonly<Record<string, unknown>> = {
   'ajv/dist/runtime/ucs2length': ucs2lengthModule,
 }
 
-// The modules of Ajv that what it prints needs while it runs.
+// Returns the modules of Ajv that the printed code needs at run time.
 function require(name: string): unknown {
   if (modules[name] === undefined) throw new Error(`the code requires ${name}`)
   return modules[name]
 }
 
-// Fastify (5.12) loads two compilers of schemas when it is made, unless it is given others.
+// By default, a new Fastify (5.12) loads two compilers of schemas.
 
-/** Options of a Fastify whose routes are those of contracts, which have functions of their own. */
+/** Options for a Fastify that has only routes of contracts, whose functions are already compiled. */
 export const withoutCompilers = {
   schemaController: { compilersFactory: { buildValidator: none, buildSerializer: none } },
 }

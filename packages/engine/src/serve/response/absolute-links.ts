@@ -1,5 +1,5 @@
-// Headers that contain links, as they are sent. Most callers throw on a relative one, and some take `pets`
-// for the name of a host and send it their key.
+// Makes the links in response headers absolute when they are sent. Most clients throw at a relative link, and
+// some take `pets` for a host name and send their key to that host.
 
 import type { FastifyRequest } from 'fastify'
 import type { Address } from '../paths/address.js'
@@ -8,7 +8,7 @@ type Value = string | string[]
 
 const names: ReadonlySet<string> = new Set(['location', 'content-location', 'link'])
 
-/** Headers with absolute links: those of `Location`, `Content-Location` and `Link`. */
+/** Returns headers with absolute links in `Location`, `Content-Location` and `Link`. */
 export function withAbsoluteLinks<Headers extends Readonly<Record<string, Value>>>(
   headers: Headers,
   request: FastifyRequest,
@@ -29,8 +29,8 @@ function absolute(key: string, value: Value, resolve: (target: string) => string
   return key === 'link' ? mapTargets(value, resolve) : resolve(value)
 }
 
-// RFC 8288, section 3: targets are in angle brackets. Quoted values of parameters may contain these, but most
-// responses have one link and no others.
+// Targets are in angle brackets (RFC 8288, section 3). Quoted values of parameters may contain such brackets,
+// but most responses have one link and no others.
 function mapTargets(links: string, map: (target: string) => string): string {
   if (links.startsWith('<') && links.lastIndexOf('<') === 0) {
     const end = links.indexOf('>')

@@ -1,4 +1,4 @@
-// What the parts of a server add to an operation's responses: headers, and errors.
+// The headers and errors that the parts of a server add to an operation's responses.
 
 import type { Contract, Operation } from '../../document/contract.js'
 import type { Problem } from '../../document/contract-error.js'
@@ -12,23 +12,23 @@ import { entityHeaderNames, hasEntityTags, revalidated } from './entity-tags.js'
 import { mayStream } from './response-stream.js'
 import { byStatus, type ProvedHeaders } from './response-validation.js'
 
-/** By their names. */
+/** Header values by their names. */
 export type AddedHeaders = Readonly<Record<string, string>>
 
-/** What a part of a server adds to the responses of operations. */
+/** What one part of a server adds to the responses of operations. */
 export interface Addition {
-  /** The names of all headers that it sets, sometimes or always, in lower case. */
+  /** The names of all headers that it ever sets, in lower case. */
   readonly headers: readonly string[]
   /**
-   * The headers of every response of an operation, by default none: each variant if they differ. They are set
-   * before its handler begins, and are judged at startup alone.
+   * Returns the headers of every response of an operation, with one entry for each variant; by default, none.
+   * They are set before the handler begins, and are judged only at startup.
    */
   readonly always?: (operation: Operation, contract: Contract) => readonly AddedHeaders[]
-  /** The errors it may respond with to a request of an operation, by default none. */
+  /** Returns the errors that it may send in response to a request of an operation; by default, none. */
   readonly errors?: (operation: Operation, contract: Contract) => readonly RequestError[]
 }
 
-/** What the engine itself adds. */
+/** The headers and errors that the engine itself adds. */
 export const ownAddition: Addition = {
   headers: ['deprecation', 'sunset', 'link', 'accept-encoding', 'etag', 'cache-control', 'vary'],
   always: (operation, contract) => [
@@ -62,7 +62,7 @@ function anyOwn(code: OwnErrorCode): RequestError {
   return ownError(code, 'Any message.', code === 'invalid_request' ? { violations } : {})
 }
 
-/** The errors that a server sends by itself: the status of each code. */
+/** Returns the statuses of the errors that a server sends by itself, by their codes. */
 export function serverErrors(
   contract: Contract,
   additions: readonly Addition[],
@@ -74,7 +74,7 @@ export function serverErrors(
   ])
 }
 
-/** The errors that additions may respond with to a request of an operation. */
+/** Returns the errors that additions may send in response to a request of an operation. */
 export function errorsOf(
   operation: Operation,
   contract: Contract,
@@ -84,8 +84,9 @@ export function errorsOf(
 }
 
 /**
- * A warning for the errors of the server that an operation does not declare, once it has a handler.
- * @param additions those of other parts than the engine
+ * Returns a warning if an operation does not declare some of the server's errors that it can get once it has
+ * a handler.
+ * @param additions those of parts other than the engine
  */
 export function undeclaredErrors(
   operation: Operation,
@@ -104,9 +105,9 @@ export function undeclaredErrors(
 }
 
 /**
- * The headers of an operation that the additions prove, where `additionFaults` (mount/) finds none: of the
- * engine's own, those of entity tags are in every 200 that is no stream.
- * @param additions those of other parts than the engine
+ * Returns the names of an operation's headers that the additions prove, if `additionFaults` (mount/) finds no
+ * fault in them. Of the engine's own headers, every 200 but a stream has those of entity tags.
+ * @param additions those of parts other than the engine
  */
 export function provedHeaders(
   operation: Operation,
@@ -125,7 +126,7 @@ export function provedHeaders(
   }
 }
 
-/** The headers that additions set in every response of an operation, in each way in which they may differ. */
+/** Returns the headers that additions set in every response of an operation, one entry for each variant. */
 export function variantsOf(
   operation: Operation,
   contract: Contract,
@@ -134,7 +135,7 @@ export function variantsOf(
   return combined(additions.map(({ always }) => (always?.(operation, contract) ?? [{}]).map(lowerCase)))
 }
 
-// Every combination of one variant of each.
+// Returns every combination of one variant from each list.
 function combined(variants: readonly (readonly AddedHeaders[])[]): AddedHeaders[] {
   return variants.reduce<AddedHeaders[]>(
     (all, some) => all.flatMap((one) => some.map((other) => ({ ...one, ...other }))),
@@ -142,7 +143,7 @@ function combined(variants: readonly (readonly AddedHeaders[])[]): AddedHeaders[
   )
 }
 
-/** The headers by their names in lower case. */
+/** Returns the headers with their names in lower case. */
 export function lowerCase(headers: AddedHeaders): AddedHeaders {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

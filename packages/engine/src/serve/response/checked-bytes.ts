@@ -1,20 +1,20 @@
-// The body of bytes that a handler returns as a stream, as it may be sent. Node throws at a value that is
-// neither text nor bytes where nothing catches it, which would end the process; and it sends however many
-// bytes there are, so that on a connection that is kept a client would take those beyond a Content-Length for
-// the next response, or wait for those that are missing.
+// Checks the bytes that a handler returns as a stream. At a value that is neither text nor bytes, Node throws
+// where nothing catches it, which would end the process. And Node does not count the bytes: on a connection
+// that is kept open, a client would take bytes beyond the Content-Length for the next response, or wait for
+// missing ones.
 
 import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream'
 import { ResponseError } from './response-validation.js'
 
 /**
- * The bytes of a body. They fail with it, at what is neither text nor bytes, and if they are not as many as
- * was said.
- * @param length undefined if nothing was said
+ * Returns the bytes of a body. The returned stream fails if the body fails, at a value that is neither text
+ * nor bytes, and if the number of bytes differs from `length`.
+ * @param length undefined if the response has no Content-Length
  * @param place the operation and status, for messages
  */
 export function checkedBytes(body: Readable, length: number | undefined, place: string): Readable {
   const checked = new CheckedBytes(length, place)
-  pipeline(body, checked, () => {}) // which hears of every failure itself
+  pipeline(body, checked, () => {}) // `checked` gets every error itself
   return checked
 }
 
@@ -34,7 +34,7 @@ class CheckedBytes extends Transform {
       return
     }
     this.#count += Buffer.byteLength(value)
-    // What is said may be no number: then there is no byte within it.
+    // The Content-Length may be no number (NaN): then no byte is within it.
     const isWithin = this.length === undefined || this.#count <= this.length
     done(isWithin ? null : this.#lengthFault(), value)
   }

@@ -1,5 +1,6 @@
-// Errors below Fastify: malformed HTTP, headers that are too large, requests that are too slow. Fastify has
-// no request then, and runs neither hooks nor handlers of errors: the response is written to the socket.
+// Handles errors below Fastify: malformed HTTP, headers that are too large, requests that are too slow.
+// Fastify has no request then, and runs neither hooks nor error handlers, so the response is written to the
+// socket.
 
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
@@ -11,21 +12,24 @@ import { malformedRequest } from '../request/errors.js'
 import { type ErrorHandlerOptions, errorResponses } from './error-response.js'
 
 export interface ClientErrorOptions extends Pick<ErrorHandlerOptions, 'errorBody'> {
-  /** What a response has besides its type. @param requestId the id in its body and its log line */
+  /**
+   * Returns the headers of a response besides its type.
+   * @param requestId the id in the body and the log line
+   */
   readonly headers?: (requestId: string) => Readonly<Record<string, string>>
-  /** What its log line says besides. */
+  /** Returns further fields of the log line. */
   readonly logged?: (socket: Socket) => object
   /**
-   * Fails the request on a connection that is still arriving and whose headers have arrived: Fastify has
-   * that, and its response has hooks and a log line. Returns false if there is none.
+   * Fails a request whose headers have arrived and whose body is still arriving: Fastify has that request, so
+   * its response has hooks and a log line. Returns false if the connection has none.
    */
   readonly failArriving?: (socket: Socket, fault: RequestError) => boolean
 }
 
 /**
- * Creates the handler for Fastify's option `clientErrorHandler`: it responds with a body of the form that
- * most errors of the contract have, and closes the connection. If it begins with a request line that names a
- * path below another contract of the application, the form is that of this one.
+ * Creates the handler for Fastify's option `clientErrorHandler`. It responds with a body in the form of most
+ * errors of the contract, and closes the connection. If the bytes begin with a request line whose path is
+ * below another contract of the application, the body has the form of that contract.
  */
 export function clientErrorHandler(
   contract: Contract,
@@ -37,7 +41,7 @@ export function clientErrorHandler(
       socket.destroy()
       return
     }
-    if (!socket.writable) return // it has its last response, and what follows is discarded
+    if (!socket.writable) return // the last response has been sent, and later bytes are discarded
     const fault = faultOf(error, contract)
     if (failArriving?.(socket, fault)) return
     const requestId = randomUUID()
@@ -48,7 +52,7 @@ export function clientErrorHandler(
   }
 }
 
-// Writing into a response that has started would corrupt it.
+// To write into a response that has started would corrupt it.
 function hasResponse(socket: Socket): boolean {
   return responseOn(socket)?.headersSent === true
 }
@@ -59,7 +63,7 @@ function faultOf(error: NodeJS.ErrnoException, contract: Contract): RequestError
   return clientFaults.malformed(error)
 }
 
-/** The errors in a request that only the HTTP server finds, before the request has a route. */
+/** The errors of requests that only the HTTP server finds, before a request has a route. */
 export const clientFaults = {
   /** The request is not valid HTTP, or a proxy may have read it differently: 400. */
   malformed(cause?: unknown): RequestError {
@@ -69,7 +73,7 @@ export const clientFaults = {
   tooSlow(cause?: unknown): RequestError {
     return new RequestError('request_timeout', 'The request did not arrive in time.', { status: 408, cause })
   },
-  /** Its header section is too long: 431. */
+  /** The header section of the request is too long: 431. */
   headersTooLarge({ limits }: Pick<Contract, 'limits'>, cause?: unknown): RequestError {
     const message = `The header section is longer than ${limits.header} bytes.`
     return new RequestError('headers_too_large', message, { status: 431, cause })

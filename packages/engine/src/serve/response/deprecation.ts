@@ -1,5 +1,5 @@
-// What the dates in the contract do to a deprecated operation: its headers, its end, and warnings to the
-// operator.
+// What the server does about a deprecated operation, by the dates in the contract: sets headers, ends the
+// operation at its sunset, and warns the operator.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../../document/contract.js'
@@ -7,13 +7,16 @@ import { sunsets } from '../../document/deprecation.js'
 import { ownError } from '../../document/request-error.js'
 import { encoded } from '../../lib/relative-references.js'
 
-/** The headers of a deprecated operation: its `Link` depends on where the operations are. */
+/**
+ * Returns the headers of a deprecated operation. `Link` depends on the URL at which a caller reaches the
+ * operations.
+ */
 export type DeprecationHeaders<From = FastifyRequest> = (from: From) => Readonly<Record<string, string>>
 
 /**
- * `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829). Undefined
- * if the operation is not deprecated.
- * @param at where callers reach the operations
+ * Creates `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and `Link` to the successor (RFC 8288, RFC 5829).
+ * Returns undefined if the operation is not deprecated.
+ * @param at says at which URL a caller reaches the operations
  */
 export function deprecationHeaders<From>(
   { deprecation, prefix }: Operation,
@@ -26,9 +29,9 @@ export function deprecationHeaders<From>(
   if (sunset !== undefined) headers.Sunset = sunset.toUTCString()
   const target = successor === undefined ? undefined : operations.get(successor)
   if (target === undefined) return () => headers
-  const path = encoded(target.path) // without parameters
+  const path = encoded(target.path) // a successor's path has no parameters
   const baseOf = target.prefix === prefix ? (url: string) => url : rebased(prefix, target.prefix)
-  // Most callers reach the operations at one URL.
+  // Most callers reach the operations at the same URL, so the last result is kept.
   let last: string | undefined
   let withLink = headers
   return (from) => {
@@ -39,12 +42,13 @@ export function deprecationHeaders<From>(
   }
 }
 
-// The URL of operations with another prefix, unless a gateway has replaced both.
+// Returns the URL of operations with another prefix; if a gateway has replaced the prefix, appends the other
+// one.
 function rebased(prefix: string, other: string): (url: string) => string {
   return (url) => (url.endsWith(prefix) ? url.slice(0, url.length - prefix.length) : url) + other
 }
 
-/** Sets the headers of a deprecated operation before anything may fail. */
+/** Creates a hook that sets the headers of a deprecated operation, before anything can fail. */
 export function deprecationCheck(
   headersFor: DeprecationHeaders,
 ): (request: FastifyRequest, reply: FastifyReply) => void {
@@ -55,8 +59,8 @@ export function deprecationCheck(
 }
 
 /**
- * The check of an operation that ends with its sunset (`x-after-sunset: gone`); undefined for any other.
- * It throws `operation_gone`, from the first instant of that day in UTC.
+ * Creates the check of an operation that ends at its sunset (`x-after-sunset: gone`); returns undefined for
+ * any other. The check throws `operation_gone` from the first instant of that day in UTC.
  */
 export function sunsetCheck({ id, deprecation }: Operation): (() => void) | undefined {
   const { sunset, afterSunset } = deprecation ?? {}
@@ -69,7 +73,9 @@ export function sunsetCheck({ id, deprecation }: Operation): (() => void) | unde
 
 const dayMs = 86_400_000
 
-/** Logs a warning for each operation near or past its sunset: when the server is ready, and every day. */
+/**
+ * Logs a warning for each operation near or past its sunset, when the server is ready and then once a day.
+ */
 export function addSunsetWarnings(app: FastifyInstance, contract: Contract): void {
   let timer: NodeJS.Timeout | undefined
   const warn = () => {

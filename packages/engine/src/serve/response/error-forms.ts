@@ -22,27 +22,27 @@ export interface ErrorResponse {
   /** The media type, without parameters. */
   readonly type: string
   readonly body: unknown
-  /** Whether the contract declares it. */
+  /** True if the contract declares this response. */
   readonly isDeclared: boolean
-  /** If it does not: what is wrong with the body that comes nearest to what it declares. */
+  /** If the contract does not declare it: the fault of the body that comes nearest to the declaration. */
   readonly fault?: ContentFault | undefined
 }
 
-/** Makes the responses of errors. */
+/** Makes the response of an error. */
 export type ErrorForm = (facts: ErrorFacts) => ErrorResponse
 
 /**
- * Makes the bodies of errors of a form that is neither of the engine's: text for a text type, else a value.
- * Undefined leaves one to the engine.
+ * Makes the body of an error in the application's own form, if the contract has neither of the engine's
+ * forms: text for a text type, otherwise a value. For undefined, the engine makes the body.
  */
 export type ErrorBodyOf<Body = unknown> = (facts: ErrorFacts) => Body | undefined
 
-/** The body of an error as text. */
+/** Returns the body of an error as text. */
 export function errorText({ type, body }: ErrorResponse): string {
   return isJson(type) ? String(stringify(body)) : String(body)
 }
 
-/** The response if no other can be made. */
+/** Returns the response for an error that has no other form. */
 export function plainError(facts: ErrorFacts): ErrorResponse {
   return { status: facts.status, type: 'application/json', body: plainBody(facts), isDeclared: false }
 }
@@ -51,19 +51,19 @@ function plainBody({ code, message, status }: ErrorFacts): object {
   return { code, message, status }
 }
 
-/** What the forms of a document share. */
+/** The error forms of a document. */
 export interface ErrorForms {
-  /** Of an operation. */
+  /** Returns the form of an operation's errors. */
   of(operation: Operation, check: ResponseCheck): ErrorForm
-  /** Of what is no operation's: an unknown path, say. */
+  /** The form of errors that belong to no operation, such as that of an unknown path. */
   readonly ofDocument: ErrorForm
 }
 
-// Of each contract, by the function of the application: what responds to requests, what responds below
-// Fastify, and mount share them, and the validators that they compile.
+// The forms of each contract, by the application's function. The error handlers of requests and of
+// connections share them with `mount`, and so share their compiled validators.
 const formsOf = new WeakMap<Contract, Map<ErrorBodyOf | undefined, ErrorForms>>()
 
-/** The forms of the errors of a contract. */
+/** Returns the error forms of a contract. */
 export function errorForms(contract: Contract, own?: ErrorBodyOf): ErrorForms {
   const byOwn = formsOf.get(contract) ?? new Map<ErrorBodyOf | undefined, ErrorForms>()
   formsOf.set(contract, byOwn)
@@ -114,7 +114,7 @@ function formOf(
   }
 }
 
-/** A body, and what is wrong with it. */
+/** A body, and its fault if it has one. */
 interface Tried {
   readonly body: unknown
   readonly fault: ContentFault | undefined
@@ -124,8 +124,8 @@ function tryBody(body: unknown, fit: Fit): Tried {
   return { body, fault: fit(body) }
 }
 
-// The first of the engine's forms that is valid, or else that is meant. A body that says nothing where the
-// schema has its fields would be valid in an open schema, and no use.
+// Returns the first of the engine's forms that is valid, or else the form that the schema means. An open
+// schema would also accept a body that has none of the fields it declares, which helps no client.
 function bodyFor(content: Content, facts: ErrorFacts, fit: Fit, namesIn: NamesIn): Tried | undefined {
   if (!kindOf(content).isOfValue) return undefined
   const { mediaType, schema } = content
@@ -143,7 +143,7 @@ function bodyFor(content: Content, facts: ErrorFacts, fit: Fit, namesIn: NamesIn
   return other !== undefined && other.fault === undefined ? other : (meant ?? other)
 }
 
-// The names of the properties that a schema declares, wherever it refers to.
+// Creates a function that collects the names of the properties that a schema declares, following references.
 function createNamesIn(document: object): NamesIn {
   const reader = new Reader(document)
   const known = new Map<AnySchema | undefined, ReadonlySet<string>>()
@@ -163,7 +163,8 @@ function createNamesIn(document: object): NamesIn {
   }
 }
 
-// Of the declared errors, in the order of how many responses have them, the first form that can be made.
+// Returns the first form that can be made among the declared errors, tried from the most frequent to the
+// rarest.
 function commonForm(contract: Contract, namesIn: NamesIn, own: ErrorBodyOf | undefined): ErrorForm {
   const checkOf = createResponseChecks(contract.functions())
   const forms = commonErrors(contract).map((response) => {
@@ -187,7 +188,7 @@ const anyFacts: ErrorFacts = {
   operation: undefined,
 }
 
-// How many different ones are tried.
+// How many different errors are tried.
 const commonMax = 10
 
 function commonErrors({ operations }: Contract): Response[] {

@@ -1,5 +1,5 @@
-// The response of an error. Any operation can fail with any error, including one that it does not declare, or
-// declares otherwise: then the real error helps the caller more than a 500, and is sent as it is.
+// The response of an error. Any operation can fail with an error that it does not declare, or declares in
+// another form. The server sends the real error even then, since it helps the caller more than a 500.
 
 import type { FastifyBaseLogger, FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
@@ -23,7 +23,7 @@ import { type ResponseCheck, ResponseError } from './response-validation.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of an operation: its contract. */
+    /** The contract of an operation. */
     mounted?: Mounted
     /** The form of an operation's errors. */
     errorForm?: ErrorForm | undefined
@@ -34,17 +34,19 @@ declare module 'fastify' {
 export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
 export interface ErrorHandlerOptions {
-  /** Makes the bodies, if the contract has another form for them than the engine: give it to `mount`, too. */
+  /**
+   * Makes the bodies of errors, if the contract has a form other than the engine's. Give it to `mount`, too.
+   */
   readonly errorBody?: ErrorBodyOf | undefined
-  /** False for a request whose 5xx is expected: one that is shed, say. */
+  /** Returns false for a request whose 5xx is expected, such as one that was shed. */
   readonly isLogged?: (request: FastifyRequest) => boolean
 }
 
 /**
- * Creates the handler of errors, for `setErrorHandler` and, because Fastify runs neither hooks nor the error
- * handler for a malformed URL, for its option `frameworkErrors`. It responds with a body of the form that the
- * contract declares, and logs the cause of a 5xx. What is below the prefix of another contract of the
- * application gets the form of that one.
+ * Creates the handler of errors, for `setErrorHandler` and for Fastify's option `frameworkErrors`: for a
+ * malformed URL, Fastify runs neither hooks nor the error handler. The handler responds with a body in the
+ * form that the contract declares, and logs the cause of a 5xx. A path below the prefix of another contract
+ * of the application gets the form of that contract.
  */
 export function errorHandler(
   contract: Contract,
@@ -52,8 +54,8 @@ export function errorHandler(
 ): ErrorHandler {
   const formOf = createFormOf(contract, errorBody)
   return (error, request, reply) => {
-    if (reply.sent) return // such as one that timed out
-    // That of its operation: a request may be refused before the hooks of its route.
+    if (reply.sent) return // a timeout may have responded
+    // Read from the route itself: a request may be refused before the hooks of its route.
     const config: FastifyContextConfig = hasRoute(request) ? request.routeOptions.config : {}
     const form = formOf(config.mounted ?? mountedBelow(request))
     const refusal = toRequestError(error, form.contract)
@@ -62,14 +64,14 @@ export function errorHandler(
   }
 }
 
-/** A contract, and the form of its errors that are of no operation. */
+/** A contract, and the form of its errors that belong to no operation. */
 interface DocumentForm {
   readonly contract: Contract
   readonly ofDocument: ErrorForm
 }
 
-// What an application gives to its handler of errors counts for the contract of that, whatever `mount` has
-// got.
+// For its own contract, the error handler uses the `errorBody` that it was given itself, whatever `mount` was
+// given.
 function createFormOf(contract: Contract, errorBody: ErrorBodyOf | undefined) {
   const own = documentForm({ contract, errorBody })
   return (mounted: Mounted | undefined): DocumentForm =>
@@ -80,24 +82,25 @@ function documentForm({ contract, errorBody }: Mounted): DocumentForm {
   return { contract, ofDocument: errorForms(contract, errorBody).ofDocument }
 }
 
-/** An error as it is sent. */
+/** An error in the form in which it is sent. */
 export interface SentError {
   readonly status: number
   readonly contentType: string
   readonly text: string
 }
 
-/** What has no request: an error that Node has found in what it received, and of which server. */
+/** An error that Node has found in the bytes of a connection, before there is a request. */
 export interface Unrequested {
   readonly requestId: string
   readonly log: Log
-  /** That of the connection: it says which contracts the application has. */
+  /** The server of the connection, by which the contracts of the application are found. */
   readonly server?: object | undefined
 }
 
 /**
- * Creates what makes the responses of errors below Fastify, such as malformed HTTP: in the form of the
- * contract whose path they name, if they begin with a request line, else in that of this one.
+ * Creates the function that makes the responses of errors below Fastify, such as malformed HTTP. If the bytes
+ * begin with a request line whose path belongs to another contract, the responses have the form of that
+ * contract.
  */
 export function errorResponses(
   contract: Contract,
@@ -112,10 +115,10 @@ export function errorResponses(
   }
 }
 
-// Enough of it for the prefix of a contract.
+// Long enough for the prefix of a contract.
 const targetMax = 2_048
 
-// Node hands over the bytes in which it has found an error of HTTP.
+// Node passes on the bytes in which it has found an error of HTTP.
 function targetIn(cause: unknown): string {
   const { rawPacket } = Object(cause) as { rawPacket?: unknown }
   if (!(rawPacket instanceof Uint8Array)) return ''
@@ -130,7 +133,7 @@ function asSent(response: ErrorResponse): SentError {
   return { status, contentType: `${type}; charset=utf-8`, text: errorText(response) }
 }
 
-// Fastify would respond to an error of its error handler with the message.
+// If the error handler itself threw, Fastify would send the message to the client.
 function responseOf(facts: ReturnType<typeof factsOf>, form: ErrorForm, log: Log): ErrorResponse {
   try {
     return form(facts)
@@ -146,8 +149,8 @@ function logCause({ log }: FastifyRequest, error: RequestError, contract: Contra
     log.error({ err: error.options.cause ?? error }, 'request failed')
 }
 
-// An error that the contract declares is validated like any response: if its headers are not as declared, the
-// client gets a 500, and the log has the reason.
+// The headers of a declared error are validated as those of any response: if they are wrong, the client gets
+// a 500, and the log has the reason.
 function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -174,7 +177,7 @@ function sendError(
   }
 }
 
-// The statuses of a handler's errors are the contract's. A part of the server names that of its own.
+// The contract gives the status of a handler's error. A part of the server gives the status itself.
 function isOfHandler({ code, options }: RequestError): boolean {
   return options.status === undefined && !(code in ownErrorStatuses)
 }
@@ -195,7 +198,7 @@ function headProblem(
   }
 }
 
-// As text: the schema that the operation declares may not have every field.
+// Sent as text: a serializer of the operation's schema could leave fields out.
 function send(reply: FastifyReply, headers: RequestError['headers'], response: ErrorResponse): void {
   const { status, contentType, text } = asSent(response)
   const textOrBytes = toSend(text, headers)

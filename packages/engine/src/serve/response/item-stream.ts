@@ -1,5 +1,5 @@
-// A stream of items as the bytes of a body: takes an item from the handler's iterable when its client can
-// take more, has it written, and says in a silence that the stream is still there.
+// Turns a stream of items into the bytes of a body. It takes an item from the handler's iterable when the
+// client can receive more, has it written, and sends keep-alives during a silence.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
@@ -8,24 +8,30 @@ import type { Items } from '../../kinds/stream/served.js'
 import { itemTurn } from '../request/item-turns.js'
 import { EndlessBody } from './response-stream.js'
 
-/** What the stream of a response is made of. */
+/** What a stream of items is made of. */
 export interface ItemSource {
-  /** Its operation and status, for messages. */
+  /** The operation and status, for messages. */
   readonly place: string
   readonly items: Items
-  /** What is written before the first item, or the end. */
+  /** Is written before the first item, or before the end if there is none. */
   readonly start: string
-  /** The text of an item. @throws of one that the contract does not allow */
+  /**
+   * Returns the text of an item.
+   * @throws if the contract does not allow the item
+   */
   readonly write: (item: unknown, index: number) => string
   readonly keepAlive: KeepAlive
-  /** How long a silence may last; undefined: for ever. */
+  /** How long a silence may last; undefined for no limit. */
   readonly silenceMs: number | undefined
   /** See `EndlessBody`. */
   readonly isResumed: boolean
   readonly log: FastifyBaseLogger
 }
 
-/** The body of a response whose items are an iterable, which is begun when the body is read. */
+/**
+ * The body of a response whose items come from an iterable. The iterable is begun when the body is first
+ * read.
+ */
 export class ItemStream extends EndlessBody {
   readonly isResumed: boolean
   readonly #source: ItemSource
@@ -36,11 +42,11 @@ export class ItemStream extends EndlessBody {
   #isReading = false
   #timer: NodeJS.Timeout | undefined
   #sentAt = performance.now()
-  /** When the stream began to wait for an item; undefined while it does not. */
+  /** Since when the stream has been waiting for an item; undefined if it is not waiting. */
   #waitsSince: number | undefined
 
   constructor(source: ItemSource) {
-    super({ highWaterMark: 1 }) // no item is asked for before the last one is on its way
+    super({ highWaterMark: 1 }) // no item is asked for before the last one is sent
     this.#source = source
     this.isResumed = source.isResumed
   }
@@ -67,7 +73,7 @@ export class ItemStream extends EndlessBody {
     try {
       while (this.#isWanted && !this.#isOver) await this.#readOne()
     } catch (error) {
-      if (this.#index > 0) await nextTurn() // Node writes the items before it at the end of this one
+      if (this.#index > 0) await nextTurn() // at the end of this turn, Node writes the earlier items
       if (!this.#isOver) this.destroy(error as Error)
     }
     this.#isReading = false
@@ -86,7 +92,7 @@ export class ItemStream extends EndlessBody {
     this.#index++
   }
 
-  // One that has ended or failed is not told to return.
+  // An iterator that has ended or failed is forgotten, so that its `return` is not called.
   async #next(): Promise<IteratorResult<unknown>> {
     try {
       this.#iterator ??= this.#begin()
@@ -107,12 +113,11 @@ export class ItemStream extends EndlessBody {
 
   #send(text: string): void {
     this.#sentAt = performance.now()
-    this.#isWanted = false // pushing may ask for more
+    this.#isWanted = false // `push` may ask for more by itself
     if (this.push(text)) this.#isWanted = true
   }
 
-  // One timer, which looks how long the silence is: to set another for each item would cost more than the
-  // item.
+  // A single timer measures the silence: to set one for each item would cost more than the item.
   #watch(): void {
     const { keepAlive, silenceMs = Number.POSITIVE_INFINITY } = this.#source
     const now = performance.now()
@@ -128,15 +133,15 @@ export class ItemStream extends EndlessBody {
     this.#timer = setTimeout(() => this.#watch(), Math.max(1, Math.ceil(waitMs)))
   }
 
-  // A client that does not read has enough to read.
+  // A client that has unread bytes needs no keep-alive.
   #keepAlive(now: number): void {
     this.#sentAt = now
     if (this.readableLength > 0 || this.#waitsSince === undefined) return
     this.push(this.#source.keepAlive.text)
   }
 
-  // An iterable that waits for an item returns once it has it: what it waits for ends by the request's
-  // signal.
+  // Ends the iterable. An iterable that waits for an item returns only when it has the item, so it should end
+  // its wait by the request's signal.
   #release(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -147,7 +152,7 @@ export class ItemStream extends EndlessBody {
     end().catch((err: unknown) => log.error({ err }, `${place}: the iterable failed when it was ended`))
   }
 
-  // Of the first item it is left as it is: it may be a response of its own, such as a 503.
+  // An error of the first item is left as it is: it may be a response of its own, such as a 503.
   #asError(error: unknown): Error {
     if (this.#index === 0 && error instanceof Error) return error
     return new Error(`${this.#source.place}: item ${this.#index} cannot be read`, { cause: error })

@@ -8,16 +8,17 @@ import type { Violation } from '../../document/request-error.js'
 import type { ContentFault } from '../../kinds/kind.js'
 import type { ErrorFacts } from '../request/errors.js'
 
-/** What is wrong with a body; undefined if nothing is. */
+/** Returns the fault of a body; undefined if it has none. */
 export type Fit = (body: unknown) => ContentFault | undefined
 
-// Members are given up one by one, and `errors` in several forms.
+// Each try gives up one member; `errors` has several forms.
 const triesMax = 12
 
 /**
- * The problem of an error: `type`, `title`, `status`, `detail` and `instance`, and as extensions `code`, and
- * `errors` with the place and the detail of each violation. A member that the schema refuses is left out.
- * What is wrong with it then is told beside it; undefined if nothing is left that says something.
+ * Returns the problem of an error: `type`, `title`, `status`, `detail` and `instance`, and as extensions
+ * `code`, and `errors` with the place and the detail of each violation. It leaves out members that the schema
+ * refuses, and returns the fault that remains beside the body. It returns undefined if neither `title` nor
+ * `detail` is left.
  */
 export function problemDetails(
   facts: ErrorFacts,
@@ -43,8 +44,8 @@ export function problemDetails(
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-// RFC 9457, section 4.2.1: with `about:blank`, the title is that of the status. The request's id identifies
-// the occurrence; a client's own may be no UUID, and is a relative reference then.
+// With `about:blank`, the title is that of the status (RFC 9457, section 4.2.1). The request's id identifies
+// the occurrence; an id from the client may be no UUID, and then becomes a relative reference.
 function membersOf({ code, message, status, requestId }: ErrorFacts): object {
   return {
     type: 'about:blank',
@@ -56,7 +57,7 @@ function membersOf({ code, message, status, requestId }: ErrorFacts): object {
   }
 }
 
-/** One violation in `errors`. */
+/** A violation in `errors`. */
 interface Entry {
   readonly detail: string
   readonly pointer?: string
@@ -64,7 +65,8 @@ interface Entry {
   readonly header?: string
 }
 
-// As a pointer or the name of a parameter; else only those with pointers; else without places.
+// Returns the forms of `errors` to try: each violation with a pointer or the name of a parameter, then only
+// those with pointers, then all without places.
 function errorsOf(violations: readonly Violation[]): (readonly Entry[])[] {
   const entries = violations.map(entryOf)
   const forms = [
@@ -75,14 +77,15 @@ function errorsOf(violations: readonly Violation[]): (readonly Entry[])[] {
   return forms.filter(({ length }) => length > 0)
 }
 
-// RFC 9457, section 3: a JSON Pointer in a fragment (RFC 6901, section 6).
+// The pointer is a JSON Pointer in a fragment (RFC 9457, section 3; RFC 6901, section 6).
 function entryOf({ in: part, pointer, detail }: Violation): Entry {
   if (part === 'body') return { detail, pointer: `#${pointer.split('/').map(encodeURIComponent).join('/')}` }
   const [name = ''] = tokensOf(pointer)
   return part === 'header' ? { detail, header: name } : { detail, parameter: name }
 }
 
-// Of alternatives the errors do not tell which one was meant.
+// If a schema has alternatives, its errors do not tell which one was meant, so these are given up in this
+// order.
 const optional = ['errors', 'code', 'instance', 'type', 'status']
 
 function refusedMember(errors: readonly ErrorObject[], has: (name: string) => boolean): string | undefined {
@@ -91,7 +94,7 @@ function refusedMember(errors: readonly ErrorObject[], has: (name: string) => bo
   return named ?? (isAlternative ? optional.find(has) : undefined)
 }
 
-// The members that an error of the schema is about.
+// Returns the members that an error of the schema is about.
 function membersIn({ instancePath, params }: ErrorObject): string[] {
   const [member] = tokensOf(instancePath)
   if (member !== undefined) return [member]

@@ -1,8 +1,8 @@
-// A part of a representation (RFC 9110, section 14), for handlers of downloads: a single range of bytes.
-// Several would need multipart/byteranges, which players and download managers do not ask for; then all of it
-// is sent, as section 14.2 allows.
+// Finds the part of a representation that a download asks for: a single range of bytes (RFC 9110, section
+// 14). Several ranges would need multipart/byteranges, which players and download managers do not ask for;
+// the whole is sent then, as section 14.2 allows.
 
-/** The headers of the request that ask for a part. */
+/** The headers of a request that ask for a part. */
 export interface RangeHeaders {
   readonly range?: string | undefined
   readonly 'if-range'?: string | undefined
@@ -10,7 +10,7 @@ export interface RangeHeaders {
 
 interface Whole {
   readonly status: 200
-  /** The first byte, and the one behind the last. */
+  /** `start` is the first byte, and `end` follows the last one. */
   readonly start: 0
   readonly end: number
   readonly headers: { readonly 'Accept-Ranges': 'bytes'; readonly 'Content-Length': number }
@@ -28,20 +28,20 @@ interface Unsatisfiable {
   readonly headers: { readonly 'Accept-Ranges': 'bytes'; readonly 'Content-Range': string }
 }
 
-/** What a handler sends: the status, the bytes, and headers that the contract declares. */
+/** What a handler sends: the status, which bytes, and headers that the contract declares. */
 export type Range = Whole | Part | Unsatisfiable
 
-/** What a client may have already: for `If-Range`. */
+/** The validators with which `If-Range` is compared. */
 export interface Validators {
-  /** A strong one, as it is sent: `"v1"`. */
+  /** A strong entity tag, as it is sent: `"v1"`. */
   readonly etag?: string
   readonly lastModified?: Date
 }
 
 /**
- * The part of a representation that a request asks for: all of it (200), a range (206), or none, since it
- * begins beyond the end (416).
- * @param length of the whole, in bytes
+ * Returns the part of a representation that a request asks for: the whole (200), a range (206), or none,
+ * because the range begins beyond the end (416).
+ * @param length the length of the whole, in bytes
  */
 export function rangeOf(headers: RangeHeaders, length: number, validators: Validators = {}): Range {
   const asked = isCurrent(headers['if-range'], validators) ? headers.range : undefined
@@ -62,7 +62,7 @@ function whole(length: number): Whole {
   return { status: 200, start: 0, end: length, headers: { ...accepts, 'Content-Length': length } }
 }
 
-// Section 13.1.5: by strong comparison, or by the exact time.
+// Compares strongly, or by the exact time (section 13.1.5).
 function isCurrent(ifRange: string | undefined, { etag, lastModified }: Validators): boolean {
   if (ifRange === undefined) return true
   if (ifRange.startsWith('"')) return ifRange === etag

@@ -10,16 +10,16 @@ import { invalidPlaces } from '../request/violations.js'
 import { ResponseError } from './response-validation.js'
 
 /**
- * The error that the client is told; undefined of a fault that is not of what it has sent.
- * @param body of a PATCH
+ * Returns the error for the client; undefined if the client's patch has not caused the fault.
+ * @param body the body of the PATCH
  */
 export function refusedChange(error: unknown, body: unknown): RequestError | undefined {
   if (!(error instanceof ResponseError)) return undefined
-  const whole = error.errors.at(-1) // of alternatives, theirs come before
+  const whole = error.errors.at(-1) // follows the errors of its alternatives
   return whole !== undefined && isOfPatch(body, whole) ? invalidPlaces(error.errors) : undefined
 }
 
-// Whether a patch names what is wrong, or something within it or around it.
+// True if the patch names the faulty place, or a place within or around it.
 function isOfPatch(body: unknown, error: ErrorObject): boolean {
   if (!isObject(body) || Object.keys(body).length === 0) return false
   let at: unknown = body
@@ -31,8 +31,8 @@ function isOfPatch(body: unknown, error: ErrorObject): boolean {
   return true
 }
 
-// The field that should be there, or should not. Only of the resource itself: a patch may have made an object
-// within it. Under a condition a field is asked for because of another.
+// Returns the field that is missing or must be absent, but only of the resource itself: an object within it
+// may have been made by the patch. Under a condition, a field is required because of another field.
 function ownName({ keyword, instancePath, schemaPath, params }: ErrorObject): string[] {
   if (instancePath !== '' || /\/(then|else|dependentSchemas)\//.test(schemaPath)) return []
   if (keyword === 'required') return [params.missingProperty]

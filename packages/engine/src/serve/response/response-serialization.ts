@@ -16,7 +16,7 @@ import { endWithResponse, mayStream } from './response-stream.js'
 import { byStatus, type ResponseCheck, ResponseError } from './response-validation.js'
 import { createStreamSerializer } from './stream-serialization.js'
 
-/** The response that a handler returns, its types erased. */
+/** The response that a handler returns, without its types. */
 export interface HandlerResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, unknown>>
@@ -24,8 +24,8 @@ export interface HandlerResponse {
 }
 
 /**
- * A response as sent: the headers that the operation sets, by their names in lower case (a list header as an
- * array), and its text or bytes, or a stream of bytes.
+ * A response as it is sent: its headers by their names in lower case (a list header as an array), and its
+ * body as text, bytes, or a stream of bytes.
  */
 export interface SerializedResponse {
   readonly status: number
@@ -37,8 +37,8 @@ export interface SerializedResponse {
 
 /**
  * Creates the serializer of an operation.
- * @param writers what `createJsonWriters` has made of the operation
- * @returns a function that throws ResponseError when the contract does not declare the body, or a header
+ * @param writers the result of `createJsonWriters` for the operation
+ * @returns a function that throws ResponseError if the contract does not declare the body, or if a header
  * value is not valid in HTTP
  */
 export function createSerializer(
@@ -71,11 +71,11 @@ export function createSerializer(
   }
 }
 
-/** How bodies of a content are sent. */
+/** Checks and writes the bodies of a content. */
 interface SentBody {
   readonly type: string
   readonly faultOf: (body: unknown) => ContentFault | undefined
-  /** Writes one without a fault. */
+  /** Writes a body that has no fault. */
   readonly write: (reply: FastifyReply, status: number, body: unknown) => string | Uint8Array | Readable
 }
 
@@ -89,7 +89,7 @@ function createBodies(operation: Operation, check: ResponseCheck, writers: JsonW
       faultOf: check.bodyFault(content),
       write:
         whole === undefined
-          ? (reply, status, body) => toStream(reply, status, content, body as Items) // it has no fault
+          ? (reply, status, body) => toStream(reply, status, content, body as Items) // checked by `faultOf`
           : writerOfWhole(operation, whole, writers.get(content) ?? stringify),
     }
   }
@@ -111,10 +111,10 @@ function writerOfWhole({ id, isIdempotent }: Operation, write: Write, toJson: Wr
   }
 }
 
-/** What writes the JSON of each content that has any: of a body, of an item, or of the data of an event. */
+/** The functions that write JSON, by content: for a body, an item, or the data of an event. */
 export type JsonWriters = ReadonlyMap<Content, WriteJson>
 
-/** Creates the writers of an operation. */
+/** Creates the JSON writers of an operation. */
 export function createJsonWriters(
   { responses }: Operation,
   functions: Pick<Functions, 'writer'>,
@@ -125,12 +125,12 @@ export function createJsonWriters(
   return new Map(writers)
 }
 
-/** What the responses of a status are written with. */
+/** Finds how bodies of a status are sent. */
 interface StatusParts {
-  /** The body whose handler names no media type. */
+  /** Used if the handler names no media type. */
   readonly silent: SentBody | undefined
   of(mediaType: string): SentBody | undefined
-  /** The media type of a body whose handler names none, where the request may prefer one of several. */
+  /** Chooses the media type by the request, if the handler names none and the contract declares several. */
   readonly preferredBy: ((reply: FastifyReply) => string | undefined) | undefined
   readonly isVaried: boolean
 }
@@ -157,12 +157,12 @@ function preferenceAmong([first, ...others]: readonly Content[]): StatusParts['p
   return ({ request }) => choose(request.headers.accept)
 }
 
-// Characters of a header that are one byte in ISO 8859-1, and two in UTF-8.
+// These characters of a header are one byte in ISO 8859-1, and two in UTF-8.
 const beyondAscii = /[\x80-\xff]/
 
 /**
- * A body as text if it can be: Node joins text and the header section, and writes once. It writes both in
- * UTF-8, so next to a header beyond ASCII the body must be bytes.
+ * Returns a body as text if it can, because Node joins text with the header section into one write. It writes
+ * both in UTF-8, so beside a header beyond ASCII the body must be bytes.
  */
 export function toSend(
   body: string | Uint8Array,

@@ -1,6 +1,6 @@
-// Sends responses whose body is a stream: with back-pressure, and never further than its client reads. One
-// that fails before its first bytes is an error like any other; later it ends the connection abruptly, so
-// that the client sees a cut body.
+// Sends responses whose body is a stream, at the pace of the client. A stream that fails before its first
+// bytes is an error like any other. A later failure ends the connection abruptly, so that the client notices
+// the cut.
 
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -15,36 +15,37 @@ import { checkedBytes } from './checked-bytes.js'
 import { addHeaders } from './list-headers.js'
 
 /**
- * A body without an end of its own, such as a feed: the server ends it when it closes. The application has to
- * know those in flight, which would keep it.
+ * A body that does not end by itself, such as a feed: the server ends it when it closes. The application has
+ * to know those in flight, which would otherwise delay its close.
  */
 export abstract class EndlessBody extends Readable {
   /**
-   * Whether its clients expect an end at any time, and come back, as those of events do (WHATWG HTML, section
-   * 9.2). To others an end says that this is all: ended before, it must be cut.
+   * True if clients expect an end at any time and reconnect, as clients of events do (WHATWG HTML, section
+   * 9.2). To other clients, an end means that the body is complete, so a body that is ended early must be
+   * cut.
    */
   abstract readonly isResumed: boolean
-  /**
-   * Ends the body behind what it has pushed, as its format ends. No failure of its source counts any more.
-   */
+  /** Ends the body after what it has pushed, as its format ends. Later failures of its source are ignored. */
   abstract finish(): void
 }
 
-/** Whether a handler may return a stream. What is stored for an `Idempotency-Key` is none. */
+/**
+ * True if a handler may return a stream. A response that is stored for an `Idempotency-Key` cannot be one.
+ */
 export function mayStream({ isIdempotent, responses }: Operation): boolean {
   const contents = contentsOf(responses.values())
   return !isIdempotent && contents.some((each) => kindOf(each).streams !== undefined)
 }
 
-/** Whether all that a handler may return as a success are streams of items. */
+/** True if every success that a handler may return is a stream of items. */
 export function onlyStreams(operation: Operation): boolean {
   const contents = successContents(operation)
   return contents.length > 0 && contents.every(isStream)
 }
 
-/** Destroys a body once its response is over, whether it was sent or not. */
+/** Destroys a body when its response is over, whether the body was sent or not. */
 export function endWithResponse(body: Readable, { raw }: FastifyReply): void {
-  body.on('error', () => {}) // an error that nobody listens to ends the process
+  body.on('error', () => {}) // an `error` event without a listener would end the process
   if (raw.closed) body.destroy()
   else raw.once('close', () => body.destroy())
 }
@@ -56,8 +57,8 @@ export interface StreamedResponse {
 }
 
 /**
- * Sends a response. Resolves when it has begun, or its request was over before.
- * @param name of the operation, for the log
+ * Sends a response. Resolves when the response has begun, or if its request was already over.
+ * @param name the operation, for the log
  * @throws the error of a body that fails before its first bytes
  */
 export async function sendStream(
@@ -79,7 +80,7 @@ export async function sendStream(
   return reply.code(status).send(bytes)
 }
 
-// What it leaves out is not begun, and has a length that nobody knows.
+// The body of a HEAD response is never begun, so its length is unknown: an empty stream takes its place.
 function sendHeadAlone(reply: FastifyReply, { status, headers, body }: StreamedResponse): FastifyReply {
   body.destroy()
   addHead(reply, headers, body)
@@ -88,12 +89,12 @@ function sendHeadAlone(reply: FastifyReply, { status, headers, body }: StreamedR
 
 function addHead(reply: FastifyReply, headers: StreamedResponse['headers'], body: Readable): void {
   addHeaders(reply, headers)
-  // Or nginx collects items until its buffers are full.
+  // Without this header, nginx collects items until its buffers are full.
   if (body instanceof EndlessBody) reply.header('x-accel-buffering', 'no')
 }
 
-// Streams that hold objects, and those whose length is said, may give what cannot be sent. Others refuse it
-// themselves.
+// A stream of objects, and one with a Content-Length, may emit what cannot be sent, so it is checked. Other
+// streams refuse that themselves.
 function bytesOf(body: Readable, headers: StreamedResponse['headers'], place: string): Readable {
   if (body.errored !== null) throw body.errored
   if (body.destroyed) throw destroyedEarly()
@@ -106,16 +107,16 @@ function destroyedEarly(): Error {
   return new Error('the body was destroyed before it was sent')
 }
 
-/** Whether the client has gone, or has its response, such as the 503 of one that was late. */
+/** True if the client has left, or has its response, such as the 503 of a late one. */
 export function isOver({ raw }: FastifyRequest, reply: FastifyReply): boolean {
   return reply.sent || reply.raw.destroyed || raw.socket.destroyed
 }
 
-// A feed without items begins without them, so that its client knows that it is connected. Not at once: an
-// outage of what its first item is read from can still become a 503.
+// After this time, a feed without items begins, so that its client knows that it is connected. It does not
+// begin at once: if the source of its first item is out, the response can still become a 503.
 const beginMs = 50
 
-// Waits until a body has bytes, has ended, or was destroyed because its response is over.
+// Resolves when a body has bytes, has ended, or was destroyed because its response is over.
 async function firstBytes(body: Readable): Promise<void> {
   const waits = new AbortController()
   const { signal } = waits
@@ -128,7 +129,7 @@ async function firstBytes(body: Readable): Promise<void> {
   }
 }
 
-// As bytes: with text, Node would send the header section in UTF-8.
+// Writes bytes: with text, Node would send the header section in UTF-8.
 function sendHead({ raw }: FastifyReply): void {
   raw.write(Buffer.alloc(0))
 }
@@ -140,16 +141,16 @@ function cut(request: FastifyRequest, reply: FastifyReply, err: Error, operation
 }
 
 /**
- * Ends a response abruptly, so that its client does not take it for whole. By the response, which destroys
- * its socket: a request of `app.inject` has a stand-in for one, which cannot be destroyed.
+ * Ends a response abruptly, so that its client does not take it for complete. It destroys the response, which
+ * destroys the socket: the stand-in for a socket that `app.inject` uses cannot be destroyed.
  */
 export function cutResponse(request: FastifyRequest): void {
   if (request.raw.httpVersion === '1.0') reset(request.raw.socket)
   request[responseTo]?.destroy()
 }
 
-// Without chunks, a connection that is closed is the end of the body. Node's own `resetAndDestroy` closes its
-// half first, in `destroySoon` (checked in 20 and 26).
+// HTTP/1.0 has no chunks: there, an ordinary close marks the end of the body. Node's own `resetAndDestroy`
+// first closes its half, in `destroySoon` (checked in 20 and 26).
 function reset(socket: Socket): void {
   socket.destroySoon = () => socket.destroy()
   socket.resetAndDestroy()

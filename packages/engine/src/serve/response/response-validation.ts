@@ -18,8 +18,8 @@ declare module 'fastify' {
 }
 
 /**
- * A response that the contract does not declare. The message names the operation, the status and the JSON
- * pointer.
+ * The error of a response that the contract does not declare. Its message names the operation, the status and
+ * the JSON pointer.
  */
 export class ResponseError extends Error {
   override name = 'ResponseError'
@@ -28,7 +28,7 @@ export class ResponseError extends Error {
     place: string,
     readonly problem: string,
     options?: ErrorOptions,
-    /** Those of the body's schema. */
+    /** The errors of the body's schema. */
     readonly errors: readonly ErrorObject[] = [],
   ) {
     super(`${place}: ${problem}`, options)
@@ -36,52 +36,52 @@ export class ResponseError extends Error {
 }
 
 /**
- * The value of a response header, whose name is in lower case; undefined if it is not sent. It may be a
- * number, as Node accepts it, which is sent as text.
+ * Returns the value of a response header, by its name in lower case; undefined if the header is not sent.
+ * Node also accepts a number, and sends it as text.
  */
 type HeaderValueOf = (name: string) => unknown
 
 /** Validates the responses of one operation. */
 export interface ResponseCheck {
-  /** @throws {ResponseError} when the status is not declared, or a declared header is missing or wrong */
+  /** @throws {ResponseError} if the status is not declared, or a declared header is missing or wrong */
   head(status: number, headerOf: HeaderValueOf): void
   /**
-   * What is wrong with the headers of a status.
-   * @param of `server` if only some headers are set, and others may be missing
+   * Returns the faults of the headers of a status.
+   * @param of `server` if only some headers are set, so that others may be missing
    */
   headFaults(status: number, headerOf: HeaderValueOf, of: 'server' | 'all'): readonly string[]
-  /** Creates the `head` of responses to which the server adds headers by itself. */
+  /** Creates a `head` for responses to which the server adds headers by itself. */
   headBeside(proved: ProvedHeaders): HeadBeside
   /**
-   * What is wrong with a body of the status and the `Content-Type`, if one is given; undefined if the
+   * Returns the fault of a body, by the status and by the `Content-Type` if one is given; undefined if the
    * contract declares the body.
    */
   fault(status: number, body: unknown, contentType?: string): ContentFault | undefined
   /**
-   * What is wrong with the bodies of a content.
-   * @param content of a response of the operation
+   * Returns the check of a content's bodies.
+   * @param content must be of a response of the operation
    */
   bodyFault(content: Content): BodyFault
   /**
-   * What is wrong with the items of a stream, one by one.
-   * @param content of a response of the operation
+   * Returns the check of the items of a stream.
+   * @param content must be of a response of the operation
    */
   itemFault(content: Content): ItemFault
 }
 
 /**
- * The names of headers that were judged as the server adds them before it listened. They are not judged
- * again, unless a response has its own.
+ * The names of headers that the server adds, and whose values were judged before it listened. They are not
+ * judged again, unless a response sets its own value.
  */
 export interface ProvedHeaders {
-  /** Those that no response of a status lacks. */
+  /** The headers that every response of a status has. */
   readonly alwaysIn: (status: string) => readonly string[]
   readonly sometimes: ReadonlySet<string>
 }
 
 /**
  * @param own the headers of the response, by their names in lower case
- * @param addedOf those that the server has added
+ * @param addedOf returns a header that the server has added
  */
 export type HeadBeside = (
   status: number,
@@ -90,11 +90,12 @@ export type HeadBeside = (
 ) => void
 
 /**
- * The JSON Pointer of what is wrong in an item, and the problem; undefined if the contract allows the item.
+ * Returns the JSON Pointer of the fault in an item, and the problem; undefined if the contract allows the
+ * item.
  */
 export type ItemFault = (item: unknown) => { readonly at: string; readonly problem: string } | undefined
 
-/** Looks a status up: itself, its range (`4xx`), or `default`. */
+/** Returns a function that looks up a status: by itself, by its range (`4xx`), or as `default`. */
 export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) => T | undefined {
   const found = new Map<number, T | undefined>()
   return (status) => {
@@ -108,9 +109,8 @@ export function byStatus<T>(declared: ReadonlyMap<string, T>): (status: number) 
 }
 
 /**
- * Returns a function that creates the check of an operation; of one without a handler, only its errors are
- * sent, and their schemas are compiled when the first one is. Operations share their compiled
- * schemas.
+ * Returns a function that creates the check of an operation. Operations share their compiled schemas. An
+ * operation without a handler sends only errors, whose schemas are compiled when the first error is sent.
  */
 export function createResponseChecks(
   functions: Pick<Functions, 'judge'>,
@@ -210,12 +210,12 @@ function responseCheck(
 }
 
 interface BesideCheck extends HeaderCheck {
-  /** Whether it matters what the server has added. */
+  /** True if the value that the server has added matters. */
   readonly isAsked: boolean
   readonly isProved: boolean
 }
 
-// Of a range of statuses nothing is proved: which of them is sent was not known.
+// In a range of statuses, nothing is proved: the exact status was not known at startup.
 function besideCheck(header: HeaderCheck, status: string, proved: ProvedHeaders): BesideCheck {
   const { key, required } = header
   const isAlways = proved.alwaysIn(status).includes(key)
@@ -226,7 +226,7 @@ function besideCheck(header: HeaderCheck, status: string, proved: ProvedHeaders)
 
 type Judge = Functions['judge']
 
-// A schema that does not compile has no valid value: `mount` reports it once there is a handler.
+// A schema that does not compile accepts no value; `mount` reports it once the operation has a handler.
 function whenUsed(judge: Judge): Judge {
   return (name) => {
     let validate: ValidateFunction | undefined
@@ -235,7 +235,7 @@ function whenUsed(judge: Judge): Judge {
       const isValid = validate(value)
       used.errors = validate.errors ?? null
       return isValid
-    }) as ValidateFunction // it has what is asked of one
+    }) as ValidateFunction // has the parts that are used of the type
     return used
   }
 }
@@ -259,7 +259,7 @@ function headerCheck(
   return (value) => {
     if (value === undefined) return required ? `${name} is missing` : undefined
     if (value === lastValid) return undefined
-    // OpenAPI 3.1, section 4.8.12.6: the style of headers is `simple`.
+    // The style of headers is `simple` (OpenAPI 3.1, section 4.8.12.6).
     const sent = typeof value === 'number' ? String(value) : value
     if (!validate({ value: isList ? elementsOf(String(value)) : sent }))
       return `${name} ${validate.errors?.[0]?.message}`
@@ -283,7 +283,7 @@ function bodyCheck(
   }
 }
 
-// Of what is not sent, the schema is not compiled.
+// The schema of a content that is never sent is not compiled.
 function contentCheck(judgeBy: Judge, content: Content, isSent: boolean): BodyFault {
   const { schema, judge = '' } = content
   const isJudged = isSent && schema !== undefined && !isStream(content)

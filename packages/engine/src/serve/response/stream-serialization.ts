@@ -1,4 +1,4 @@
-// Makes the body of a response whose items a handler returns: each is validated, serialized and framed.
+// Makes the body of a response from the items that a handler returns: validates, serializes and frames each.
 
 import type { FastifyReply } from 'fastify'
 import { stringify } from 'lossless-json'
@@ -13,7 +13,7 @@ import { ItemStream } from './item-stream.js'
 import { endWithResponse } from './response-stream.js'
 import { type ItemFault, type ResponseCheck, ResponseError } from './response-validation.js'
 
-/** Creates the serializer of an operation's streams, which end with their response. */
+/** Creates the serializer of an operation's streams. A stream ends with its response. */
 export function createStreamSerializer(
   { id, limits, responses }: Operation,
   check: ResponseCheck,
@@ -22,7 +22,7 @@ export function createStreamSerializer(
   const streams = contentsOf(responses.values()).filter(isStream)
   const framings = new Map(streams.map((each) => [each, framingOf(each)]))
   return (reply, status, content, items) => {
-    const { start, frame } = framings.get(content) as Framing // of each stream that is declared
+    const { start, frame } = framings.get(content) as Framing // has every declared stream
     const toJson = writers.get(content) ?? stringify
     const frameItem = (item: unknown) => frame(item, toJson)
     const place = `${id} ${status}`
@@ -47,7 +47,7 @@ export function createStreamSerializer(
   }
 }
 
-// A stream is read as an array, so that the pointer has the index of the item.
+// Errors treat a stream as an array, so that the pointer has the index of the item.
 function createWrite(
   place: string,
   faultOf: ItemFault,
@@ -61,7 +61,7 @@ function createWrite(
     } catch (error) {
       if (error instanceof Unwritable)
         throw new ResponseError(place, `body at "/${index}${error.at}" ${error.message}`)
-      // What a getter throws, for example.
+      // For example, an error that a getter throws.
       throw new ResponseError(place, `body at "/${index}" cannot be written`, { cause: error })
     }
   }
