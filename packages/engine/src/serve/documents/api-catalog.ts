@@ -1,4 +1,5 @@
-// The API catalogue (RFC 9727): where tools that know only the host find the contract and its documentation.
+// The API catalogue (RFC 9727), through which tools that know only the host find the contract and its
+// documentation.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract } from '../../document/contract.js'
@@ -10,8 +11,8 @@ import { addDocument, type DocumentPlace, documentPlaces, ownServerOf } from './
 const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 
 /**
- * Adds a contract to `/.well-known/api-catalog`, unless that is an operation: one for all contracts of a
- * scope, at its root, because that is where tools look for it.
+ * Adds a contract to `/.well-known/api-catalog`, unless an operation is there. All contracts of a scope share
+ * the catalogue at the scope's root, because tools look for it there.
  */
 export function apiCatalog(app: FastifyInstance, contract: Contract, address: Address): void {
   const places = documentPlaces(app)
@@ -21,7 +22,7 @@ export function apiCatalog(app: FastifyInstance, contract: Contract, address: Ad
   const write = (root: string) =>
     JSON.stringify({ linkset: places.flatMap((each) => linksOf(app, each, root)) })
   const rootOf = (request: FastifyRequest) => address.absolute('..', request).replace(/\/$/, '')
-  // The links of HEAD are those of the catalogue (RFC 9727, section 2).
+  // HEAD gets the links of the catalogue (RFC 9727, section 2).
   const targets = [`<api-catalog>; rel="api-catalog"`, ...serviceLinks('..')]
   const headers = { Link: targets.join(', ') }
   addDocument(app, contract, documentPaths.catalog, type, write, { headers, address, variantOf: rootOf })
@@ -43,7 +44,7 @@ function linksOf(app: FastifyInstance, place: DocumentPlace, root: string) {
   ]
 }
 
-/** Links to the contract and to its page (RFC 8631), from a path whose root is `root`. */
+/** Returns links to the contract and to its page (RFC 8631), relative to a path whose root is `root`. */
 export function serviceLinks(root: string): string[] {
   return [
     `<${root}${documentPaths.json}>; rel="service-desc"; type="application/json"`,

@@ -1,5 +1,5 @@
-// Static files of the documentation, with entity tags, compressed by Brotli and gzip. They change only with
-// the contract or a release.
+// Serves the static files of the documentation, with entity tags, compressed with Brotli and gzip. They
+// change only with the contract or a release.
 
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -11,48 +11,48 @@ import type { Address } from '../paths/address.js'
 import { withAbsoluteLinks } from '../response/absolute-links.js'
 import { addHeaders } from '../response/list-headers.js'
 
-// Strong entity tags differ between representations (RFC 9110, section 8.8.3).
+// Each representation has its own strong entity tag (RFC 9110, section 8.8.3).
 interface Representation {
   readonly bytes: Buffer
   readonly etag: string
 }
 
-// In the order of the server's preference.
+// In the server's order of preference.
 const codings = ['br', 'gzip', 'identity'] as const
 
 type Coding = (typeof codings)[number]
 
 type Asset = Readonly<Record<Coding, Representation>>
 
-// The option, newer than the types of the package, decides between codings that the client likes equally.
+// The option decides between codings that the client likes equally. The types of the package lack it.
 interface Preferring {
   encoding(available: readonly string[], options?: { preferred: readonly string[] }): string | undefined
 }
 
-// Of the 3.6 MB of Scalar, gzip makes 996 kB in 0.1 s of CPU, Brotli at 5 906 kB in 0.1 s, at 9 876 kB in
-// 0.4 s, and at 11, its best, 793 kB in 6 s. Callers can ask for new variants as often as they like.
+// For the 3.6 MB of Scalar, gzip takes 0.1 s of CPU to make 996 kB. Brotli takes 0.1 s at 5 (906 kB), 0.4 s
+// at 9 (876 kB), and 6 s at 11, its best (793 kB). Callers can ask for new variants as often as they like.
 const quality = { once: 9, variant: 5 } as const
 
 /** What a file depends on beside the contract. */
 export interface AssetOptions {
-  /** Links in them are sent as absolute ones. */
+  /** Sent with the file. Links in them become absolute. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Required for headers with links. */
+  /** Needed to make the links in `headers` absolute. */
   readonly address?: Address
-  /** What of a request the file depends on. By default all get the same. */
+  /** Returns the variant of the file that a request gets. By default, all requests get the same. */
   readonly variantOf?: (request: FastifyRequest) => string
 }
 
-/** What makes a file. */
+/** The content of a file. */
 export type Made = Buffer | string
 
-// Callers choose the host that they name.
+// Bounded, because callers choose the host that they name.
 const variantsMax = 10
 
 /**
- * Serves a file, or 304 to a client that has it (RFC 9110, section 13.1.2). It is made on the first request,
- * because most instances are never asked for it; a failure is not cached. `no-cache` makes browsers
- * revalidate each time, so that assets of different versions are never mixed.
+ * Serves a file, or 304 to a client that already has it (RFC 9110, section 13.1.2). The file is made on the
+ * first request, because most instances are never asked for it; a failure is not cached. `no-cache` makes
+ * browsers revalidate the file each time, so that they never mix assets of different versions.
  */
 export function addAsset(
   app: FastifyInstance,
@@ -97,14 +97,14 @@ async function toAsset(make: () => Made | Promise<Made>, brotliQuality: number):
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
   return {
     identity: { bytes, etag: `"${hash}"` },
-    // The coding comes first: a proxy that compresses, such as Caddy, takes `-gzip"` of an If-None-Match for
-    // its own.
+    // The coding comes first in the tag: a proxy that compresses, such as Caddy, takes `-gzip"` in an
+    // If-None-Match for its own suffix.
     gzip: { bytes: await promisify(gzip)(bytes), etag: `"gzip-${hash}"` },
     br: { bytes: await promisify(brotliCompress)(bytes, brotli), etag: `"br-${hash}"` },
   }
 }
 
-// RFC 9110, sections 8.4.1.3 and 12.5.3: `x-gzip` is gzip.
+// `x-gzip` means gzip (RFC 9110, sections 8.4.1.3 and 12.5.3).
 function codingFor(accepted: string | string[] = ''): Coding {
   const headers = { 'accept-encoding': String(accepted).toLowerCase().replaceAll('x-gzip', 'gzip') }
   const negotiator: Preferring = new Negotiator({ headers })

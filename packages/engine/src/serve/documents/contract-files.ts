@@ -14,7 +14,7 @@ import { addDocument, type DocumentPlace, documentPlace, ownServerOf } from './d
 const yamlType = 'application/yaml; charset=utf-8' // RFC 9512
 const jsonType = 'application/json; charset=utf-8'
 
-/** Returns what `write` makes, once for all, with a base address in place of a mark. */
+/** Returns a function that calls `write` once, and puts a base address in place of the mark in its text. */
 export function withBase(
   write: () => string | Promise<string>,
   mark: string | RegExp,
@@ -28,10 +28,10 @@ export function withBase(
 
 /**
  * Adds `/openapi.yaml`, `/openapi.json`, `/openapi-3.0.yaml` and `.json` for tools that do not support
- * OpenAPI 3.1, `/openapi-3.1.yaml` unless the contract is of 3.0, and the API catalogue. An operation of the
- * contract at one of these takes precedence. The public URL is the only server; without one the contract's
- * follow the one at which the caller reached the service. Those of a second contract are below its prefix:
- * `/admin/openapi.yaml`.
+ * OpenAPI 3.1, `/openapi-3.1.yaml` unless the contract is of 3.0, and the API catalogue. If the contract has
+ * an operation at one of these paths, the operation takes precedence. The public URL is the only server in
+ * the files. Without a public URL, the first server is the URL at which the caller reached the service, and
+ * the contract's own follow. The files of a second contract are below its prefix: `/admin/openapi.yaml`.
  * @throws {ContractError} if the paths are those of another contract, or of the application
  */
 export function contractFiles(app: FastifyInstance, contract: Contract, options?: AddressOptions): void {
@@ -60,8 +60,8 @@ export function contractFiles(app: FastifyInstance, contract: Contract, options?
   apiCatalog(app, contract, address)
 }
 
-// Where the operations are not at the path of the contract, or its files not at the root, its servers that
-// are paths lead elsewhere.
+// If the operations are not at the path of the contract, or its files not at the root, its relative servers
+// would lead elsewhere, so they are made absolute.
 function createServersAt(
   { contract, folder }: DocumentPlace,
   address: Address,
@@ -74,7 +74,7 @@ function createServersAt(
       : 'absolute'
 }
 
-/** Returns a function that tells at which URL the caller of a file reaches the operations. */
+/** Returns a function that returns the URL at which the caller of a file reaches the operations. */
 export function baseUrlIn(
   app: FastifyInstance,
   address: Address,

@@ -1,5 +1,5 @@
-// Where an application serves the documents of a contract: at the root of its scope, and those of a second
-// contract below the prefix of that, so that neither takes the paths of the other.
+// Where an application serves the documents of a contract: at the root of its scope. The documents of a
+// second contract are below that contract's prefix, so that neither takes the other's paths.
 
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
@@ -14,18 +14,18 @@ import { type AssetOptions, addAsset, type Made } from './assets.js'
 /** Where the documents of a contract are in its scope. */
 export interface DocumentPlace {
   readonly contract: Contract
-  /** Empty, or as `/admin`. */
+  /** Empty, or such as `/admin`. */
   readonly folder: string
-  /** Where callers reach the operations, if the contract is served as files. */
+  /** The address at which callers reach the operations, if the contract is served as files. */
   address: Address | undefined
 }
 
-// By the HTTP server, and by the prefix of a scope, in the order in which they were added.
+// By the HTTP server, then by the prefix of a scope; the places are in the order in which they were added.
 const byServer = new WeakMap<object, Map<string, DocumentPlace[]>>()
 
 /**
- * The place of a contract's documents in a scope of an application: the same each time.
- * @throws {ContractError} if other contracts leave none
+ * Returns the place of a contract's documents in a scope of an application: the same at each call.
+ * @throws {ContractError} if other contracts leave no free place
  */
 export function documentPlace(app: FastifyInstance, contract: Contract): DocumentPlace {
   const places = documentPlaces(app)
@@ -35,7 +35,7 @@ export function documentPlace(app: FastifyInstance, contract: Contract): Documen
   return place
 }
 
-/** Those of all contracts that have documents in a scope. */
+/** Returns the places of all contracts that have documents in a scope. */
 export function documentPlaces({ server, prefix }: FastifyInstance): DocumentPlace[] {
   const scopes = byServer.get(server) ?? new Map<string, DocumentPlace[]>()
   byServer.set(server, scopes)
@@ -45,8 +45,8 @@ export function documentPlaces({ server, prefix }: FastifyInstance): DocumentPla
 }
 
 /**
- * Makes the servers of a contract's operations, relative to its documents, which may be in another scope than
- * they. That is known once the application is ready.
+ * Returns a function that makes the servers of a contract's operations, relative to its documents, which may
+ * be in another scope. Call it when the application is ready: the scopes are known only then.
  */
 export function ownServerOf(
   { server, prefix }: FastifyInstance,
@@ -60,8 +60,8 @@ export function ownServerOf(
 }
 
 /**
- * Serves a document of a contract at a path of its scope, unless that is an operation.
- * @throws {ContractError} if it is another route
+ * Serves a document of a contract at a path of its scope, unless an operation is there.
+ * @throws {ContractError} if another route is there
  */
 export function addDocument(
   app: FastifyInstance,
@@ -92,8 +92,8 @@ function named({ title, version }: Contract): string {
 }
 
 /**
- * Fastify's own error does not name the contract.
- * @throws {ContractError} if a path is that of another route
+ * Refuses a path at which the application has a route. Fastify's own error would not name the contract.
+ * @throws {ContractError} if the path is that of another route
  */
 export function checkIsFree(app: FastifyInstance, contract: Contract, path: string): void {
   const url = app.prefix.replace(/\/$/, '') + path

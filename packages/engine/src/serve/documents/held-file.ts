@@ -6,11 +6,11 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 
-/** Holds a file open while an application listens. Returns what reads it. */
+/** Holds a file open while an application listens. Returns a function that reads the file. */
 export function heldFile(app: FastifyInstance, file: URL): () => Promise<Buffer> {
   let descriptor: number | undefined
   app.addHook('onListen', async () => {
-    descriptor = openSync(file, 'r') // at once: `listen` resolves behind it
+    descriptor = openSync(file, 'r') // synchronous, because `listen` resolves after it
   })
   app.addHook('onClose', async () => {
     if (descriptor !== undefined) closeSync(descriptor)

@@ -1,9 +1,9 @@
-// What other parts of a server say on the page of its contract.
+// What other parts of a server add to the page of its contract.
 
 import type { AddressOptions } from '../paths/address.js'
 import type { Addition } from '../response/additions.js'
 
-/** A table of the page, with a sentence below it. Cells are Markdown. */
+/** A table on the page, with a sentence below it. Its cells are Markdown. */
 export interface PageSection {
   readonly title: string
   readonly head: readonly string[]
@@ -11,11 +11,11 @@ export interface PageSection {
   readonly text: string
 }
 
-/** What other parts of the server have to say on the page. */
+/** What other parts of the server add to the page. */
 export interface PageParts {
-  /** Asked for when the page is: writing its numbers loads the data of languages. */
+  /** Called only when the page is asked for, because formatting its numbers loads the data of languages. */
   readonly sections?: () => readonly PageSection[]
   readonly additions?: readonly Addition[]
-  /** Where callers reach the operations. By default each request says it. */
+  /** The URL at which callers reach the operations. By default, each request says it. */
   readonly address?: AddressOptions
 }

@@ -1,7 +1,7 @@
-// `/docs`: the contract's operations as plain HTML, which an interactive reference replaces once the browser
-// has loaded it. That is Scalar, served from the copy in @scalar/fastify-api-reference, which is 13 MB and
-// optional; the page's Content-Security-Policy allows nothing from other origins. What writes the texts is
-// loaded when one is asked for, because most instances never are.
+// `/docs`: the contract's operations as plain HTML. When the browser has loaded Scalar, an interactive
+// reference, it replaces the plain page. Scalar is served from its copy in @scalar/fastify-api-reference,
+// which is 13 MB and optional; the page's Content-Security-Policy allows nothing from other origins. The code
+// that writes the texts is loaded when a text is first asked for, because most instances never are.
 
 import type { FastifyInstance } from 'fastify'
 import type { Contract } from '../../document/contract.js'
@@ -17,7 +17,7 @@ import { addDocument, checkIsFree, documentPlace, ownServerOf } from './document
 import { heldFile } from './held-file.js'
 import type { PageParts } from './page-parts.js'
 
-// Scalar uses inline styles and `data:` icons, and asks for tokens where the contract says that they are.
+// Scalar uses inline styles and `data:` icons, and requests tokens at the URLs that the contract names.
 function policyFor(contract: Contract): string {
   return [
     "default-src 'none'",
@@ -31,7 +31,8 @@ function policyFor(contract: Contract): string {
   ].join('; ')
 }
 
-// A page of login is opened in a window of its own, which the policy does not concern.
+// Returns the origins of token URLs. Login pages open in their own window, to which the policy does not
+// apply.
 function tokenOrigins({ securitySchemes }: Contract): string[] {
   const flows = [...securitySchemes.values()].flatMap((each) => Object.values(each.flows ?? {}).map(nodeOf))
   const urls = flows.flatMap(({ tokenUrl, refreshUrl }) => [tokenUrl, refreshUrl])
@@ -44,7 +45,7 @@ function tokenOrigins({ securitySchemes }: Contract): string[] {
 
 /**
  * Adds `/docs`, its assets and its text, and redirects `/` to it. The contract's operations take precedence.
- * Those of a second contract are below its prefix: `/admin/docs`, to which `/admin/` leads.
+ * The pages of a second contract are below its prefix: `/admin/docs`, to which `/admin/` redirects.
  * @param parts the tables and the error codes of other parts of the server
  * @throws {OperatorError} if Scalar is not installed, or the server is a bundle in CommonJS
  * @throws {ContractError} if the paths are those of another contract, or of the application
@@ -95,7 +96,7 @@ async function escaped(text: string): Promise<string> {
   return (await import('../../compile/documents/markdown.js')).escapeHtml(text)
 }
 
-// Builds copy the folder to the same place.
+// The build copies this folder to the same place.
 function staticFile(name: string): URL {
   return new URL(`static/${name}`, import.meta.url)
 }

@@ -1,20 +1,23 @@
-// The URL of a callback, by the request that asked for it.
+// The URL of a callback, made from the request that asked for it.
 
 import { tokensOf, valueAt } from '../../document/pointer.js'
 import type { UrlPart } from '../../document/runtime-expressions.js'
 import type { RequestParts } from '../request/request-parts.js'
 
-/** What of a request a URL is made of. */
+/** The parts of a request from which a URL can be made. */
 export type Asked = Pick<RequestParts, 'params' | 'query' | 'headers' | 'body'>
 
-/** The URL, if the request has all of its values, and it is one of HTTP that has them as they are. */
+/**
+ * Returns the URL. It is undefined if the request lacks a value, if the URL is not of HTTP, or if the parser
+ * of URLs would change a value.
+ */
 export function urlOf(parts: readonly UrlPart[], asked: Asked): URL | undefined {
   const texts = parts.map((part, i) => {
     if ('text' in part) return part.text
     const value = scalarText(valueIn(part, asked))
     if (value === undefined || /\p{Surrogate}/u.test(value)) return undefined
-    // The value that it begins with is a URL. Another is a part of one, and must not end its path or its
-    // query.
+    // A value at the beginning is a URL itself. Any other value is part of a URL, and must not end its path
+    // or its query.
     if (i > 0) return encodeURIComponent(value)
     return removed.test(value) ? undefined : value
   })
@@ -24,10 +27,11 @@ export function urlOf(parts: readonly UrlPart[], asked: Asked): URL | undefined 
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined
 }
 
-// What the parser of URLs removes: `ht\ntps:` would be `https:`.
+// The parser of URLs removes these characters: `ht\ntps:` would become `https:`.
 const removed = /[\t\r\n]|^[\0- ]|[\0- ]$/
 
-// Whether a value is a segment that the parser removes with the one before, which cannot be encoded.
+// True if a value is a segment `.` or `..`: the parser would remove it, `..` with the segment before it, and
+// these segments cannot be encoded.
 function leavesPath(first: string, others: string): boolean {
   const [path = ''] = (first + others).split(/[?#]/)
   const ends = [...path.matchAll(/\/\.{1,2}(?=\/|$)/g)].map(({ 0: dots, index }) => index + dots.length)

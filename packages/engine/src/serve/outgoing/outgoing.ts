@@ -1,6 +1,6 @@
-// The requests of webhooks and callbacks: a typed function for each, which validates what the service is
-// about to send, and signs it, and another that reads what the receiver responds. Sending, and sending again,
-// is the application's.
+// The requests of webhooks and callbacks. For each there is a typed function that validates what the service
+// is about to send, and signs it, and another function that reads the receiver's response. The application
+// sends the request, and repeats it.
 
 import { stringify } from 'lossless-json'
 import type { Contract, Header, Response, SentRequest } from '../../document/contract.js'
@@ -10,45 +10,46 @@ import { type Asked, urlOf } from './callback-url.js'
 import { createResponseReaders, type ReadResponse } from './receiver-response.js'
 import { type Signing, signatureOf } from './signature.js'
 
-/** A request to send: what `fetch` takes beside the URL. */
+/** A request to send: the second argument of `fetch`. */
 export interface OutgoingRequest {
   readonly method: string
   readonly headers: Record<string, string>
   readonly body?: string
 }
 
-/** What a request is made of: the values of its headers, and its body. */
+/** The values of a request: its headers, and its body. */
 interface Values {
   readonly headers?: object | undefined
   readonly body?: unknown
 }
 
-/** The types of a request and what its receiver responds. */
+/** The types of a request, and of its receiver's response. */
 type Exchange = { readonly request: unknown; readonly response: unknown }
 type Exchanges<Names> = { readonly [Name in keyof Names]: Exchange }
 
-/** The functions of a request. */
+/** The functions for a request. */
 export interface Outgoing<Each extends Exchange> {
   /**
    * Makes a request.
-   * @param signing what it is signed with, or that it is not
-   * @throws {Error} that names the place, if the contract does not declare the values
+   * @param signing how it is signed, or `unsigned`
+   * @throws {Error} naming the place, if the contract does not declare the values
    */
   (request: Each['request'], signing: Signing | 'unsigned'): OutgoingRequest
   /**
-   * Reads what the receiver has responded.
-   * @throws {Error} that names the place, if the contract does not declare it
+   * Reads the receiver's response.
+   * @throws {Error} naming the place, if the contract does not declare the response
    */
   readonly readResponse: ReadResponse<Each['response']>
 }
 
-/** The types that `contract-engine generate` writes of the requests of callbacks, by operation. */
+/** The types that `contract-engine generate` writes for the requests of callbacks, by operation. */
 type Asking<Operations> = { readonly [Id in keyof Operations]: Exchanges<Operations[Id]> }
 
 /**
- * Creates the functions, by the types that `contract-engine generate` writes. Of their own type, the function
- * of a request alone has a name: the declarations of a project need no other to export them.
- * @throws {Error} that names a request whose schema cannot be compiled
+ * Creates the functions for all requests, with the types that `contract-engine generate` writes. In its
+ * result, only `Outgoing` is a type with a name, so the declarations of a project that exports the result
+ * need no other name.
+ * @throws {Error} naming a request whose schema cannot be compiled
  */
 export function createOutgoing<
   Requests extends Exchanges<Requests> = Record<never, never>,
@@ -60,7 +61,7 @@ export function createOutgoing<
   readonly callbacks: {
     readonly [Id in keyof Operations]: {
       readonly [Name in keyof Operations[Id]]: Outgoing<Operations[Id][Name]> & {
-        /** The URL that a request of the operation gave; undefined if it is none of HTTP. */
+        /** Returns the URL that a request of the operation gave; undefined if it is no HTTP URL. */
         urlOf(request: {
           readonly params: unknown
           readonly query: unknown
@@ -81,7 +82,7 @@ export function createOutgoing<
   const callbackOf = (request: SentRequest) =>
     Object.assign(makeOf(request), { urlOf: (asked: Asked) => urlOf(request.url, asked) })
   const callbacks = [...contract.callbacks].map(([id, requests]) => [id, mapped(requests, callbackOf)])
-  // The types are generated from the same contract.
+  // The cast: the types are generated from the same contract.
   return {
     webhooks: mapped(contract.webhooks, makeOf),
     callbacks: Object.fromEntries(callbacks),
@@ -95,8 +96,8 @@ function mapped<Made>(
   return Object.fromEntries([...requests].map(([name, request]) => [name, make(request)]))
 }
 
-// The service is the authority of what it sends, and so, as in a response, may send what is readOnly, and not
-// what is writeOnly (JSON Schema Validation 2020-12, section 9.4).
+// The service is the authority over what it sends. So, as in a response, it may send readOnly values, and
+// must not send writeOnly values (JSON Schema Validation 2020-12, section 9.4).
 const status = 200
 
 function declared({ place, parameters, body }: SentRequest) {
@@ -140,7 +141,7 @@ function textsOf(place: string, headers: object): Record<string, string> {
   )
 }
 
-// Not every client of HTTP refuses what would end a header, and begin another.
+// Not every HTTP client refuses characters that would end a header and begin another.
 function checkedHeader(place: string, name: string, value: unknown): string {
   if (!isToken(name)) throw new Error(`${place}: header ${JSON.stringify(name)} is no name of a header`)
   const text = headerText(value)

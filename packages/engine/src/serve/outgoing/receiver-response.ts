@@ -1,5 +1,5 @@
-// What the receiver of a request responds, read as the webhook or callback declares it: a stranger's bytes,
-// bounded and validated as those of a request are.
+// Reads what the receiver of a request responds, as the webhook or callback declares it. A stranger sends
+// these bytes, so they are bounded and validated like those of a request.
 
 import type { Content, Contract, SentRequest } from '../../document/contract.js'
 import type { FunctionName, Functions } from '../../document/functions.js'
@@ -9,21 +9,24 @@ import { GrowingBuffer } from '../request/body.js'
 import { BodyMemory } from '../request/body-memory.js'
 import { byStatus } from '../response/response-validation.js'
 
-/** Reads a response, as `fetch` returns it; nothing else may have read its body. */
+/** Reads a response of `fetch`, whose body must not have been read. */
 export type ReadResponse<Declared = unknown> = (response: Response) => Promise<Declared>
 
-/** The status, and the body where the contract declares one. Headers are left to whoever has the response. */
+/** The status, and the body if the contract declares one. The caller reads the headers itself. */
 interface Read {
   readonly status: number
   readonly body?: unknown
 }
 
-/** Reads the bytes of a body. @throws {Error} if they are not as declared */
+/**
+ * Reads the bytes of a body.
+ * @throws {Error} if they are not as declared
+ */
 type ReadBody = (bytes: Buffer) => unknown
 
 /**
- * Returns a function that creates the reader of a request's responses, whose bodies are as long at most as
- * those that the contract accepts.
+ * Returns a function that creates the reader of a request's responses. A response body may be as long as a
+ * request body that the contract accepts.
  */
 export function createResponseReaders(
   contract: Contract,
@@ -56,7 +59,7 @@ async function readResponse(
   const type = headers.get('content-type') ?? undefined
   const content = responseContent(contents ?? [], type)
   if (content === undefined || (kindOf(content).isText && !isUtf8(type ?? ''))) {
-    await body?.cancel() // else its connection would wait for somebody to read it
+    await body?.cancel() // otherwise its connection would wait for a reader
     if (contents === undefined) throw new Error('the status is not declared')
     if (contents.length === 0) return { status }
     throw new Error(type === undefined ? 'Content-Type is missing' : `Content-Type ${type} is not declared`)
@@ -64,7 +67,7 @@ async function readResponse(
   return { status, body: content.read(await bytesOf(body, bytesMax)) }
 }
 
-// Leaving the loop cancels the rest.
+// To leave the loop cancels the rest of the body.
 async function bytesOf(body: Response['body'], max: number): Promise<Buffer> {
   const buffer = new GrowingBuffer({ max, memory: new BodyMemory(), onHeld: () => {} })
   for await (const chunk of body ?? []) {
@@ -84,13 +87,14 @@ function bodyReader(content: Content, checkOf: CheckOf): ReadBody {
     const { value, faults } = received.read(bytes, content, content.mediaType)
     if (faults[0] !== undefined) throw new Error(`the body ${faults[0].message}`)
     if (check !== undefined) return check(value)
-    return value instanceof Uint8Array ? new Uint8Array(value) : value // a copy holds no more than its bytes
+    return value instanceof Uint8Array ? new Uint8Array(value) : value // a copy holds only its own bytes
   }
 }
 
 type CheckOf = (judge: FunctionName) => (value: unknown) => unknown
 
-// Within an object, because a value (a default, an int64) is changed in what holds it.
+// The value is validated within an object, because the validator changes a value (a default, an int64) in its
+// parent.
 function createCheckOf({ judge }: Functions): CheckOf {
   return (name) => {
     const validate = judge(name)

@@ -1,31 +1,34 @@
-// Signatures of requests that the service sends, by the Standard Webhooks specification (version 1.0.0):
-// HMAC-SHA256 with secrets that a receiver shares. Its library for Node computes SHA-256 in JavaScript; this
-// is Node's own.
+// Signs the requests that the service sends, by the Standard Webhooks specification (version 1.0.0):
+// HMAC-SHA256 with secrets shared with the receiver. The specification's library for Node computes SHA-256 in
+// JavaScript; this module uses Node's own.
 
 import { createHmac } from 'node:crypto'
 import type { signatureHeaders } from '../../document/contract.js'
 
 type SignatureHeader = (typeof signatureHeaders)[number]
 
-/** What a receiver verifies. */
+/** What a signature is made from, beside the body. */
 export interface Signing {
-  /** Identifies what is told: the same when it is sent again, so that the receiver takes it once. */
+  /** Identifies the message. Use the same id when it is sent again, so that the receiver handles it once. */
   readonly id: string
   /**
-   * `whsec_` and 24 to 64 bytes in base64. During a rotation the old one and the new one: the receiver
-   * accepts a signature by either.
+   * Each is `whsec_` and 24 to 64 bytes in base64. Give the old and the new secret during a rotation: the
+   * receiver accepts a signature by either.
    */
   readonly secrets: readonly string[]
-  /** When it is sent, by default now: the receiver refuses what is minutes old. */
+  /** When the message is sent; by default, now. The receiver refuses messages that are minutes old. */
   readonly at?: Date
 }
 
-/** The headers that sign a body. @throws {Error} if the id or a secret cannot be used; it shows no secret */
+/**
+ * Returns the headers that sign a body.
+ * @throws {Error} if the id or a secret cannot be used; the message shows no secret
+ */
 export function signatureOf(
   body: string,
   { id, secrets, at = new Date() }: Signing,
 ): Record<SignatureHeader, string> {
-  // A full stop would separate the parts of what is signed.
+  // Full stops separate the parts of the signed text, so the id must have none.
   if (!/^[\w:-]+$/.test(id)) throw new Error('the id of a webhook must be letters, digits, _, : and -')
   if (secrets.length === 0) throw new Error('a webhook needs at least one secret to be signed')
   const timestamp = String(Math.floor(at.getTime() / 1000))

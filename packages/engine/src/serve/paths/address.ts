@@ -1,4 +1,5 @@
-// Where callers reach a server: what the links and the contract lead to that it sends.
+// The URL at which callers reach a server. It is the base of the links that the server sends, and of the
+// servers in the contract's files.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { TLSSocket } from 'node:tls'
@@ -12,17 +13,17 @@ import { requestPath } from '../../lib/request-target.js'
 export interface AddressOptions {
   /**
    * The URL at which callers reach the operations: a gateway may have replaced the prefix of the contract. By
-   * default each request says where its caller reached the server.
+   * default, each request says at which URL its caller reached the server.
    */
   readonly publicUrl?: string | undefined
   /**
-   * Whether a peer is a proxy whose `X-Forwarded-Proto`, `-Host` and `-Prefix` are trusted. By default none
-   * is.
+   * True if a peer is a proxy whose `X-Forwarded-Proto`, `-Host` and `-Prefix` are trusted. By default, no
+   * peer is.
    */
   readonly isProxy?: ((peer: string | undefined) => boolean) | undefined
 }
 
-// What a request says of where it was sent.
+// What a request says about the URL to which it was sent.
 interface Claim {
   readonly scheme: 'http' | 'https'
   readonly authority: string | undefined
@@ -36,13 +37,13 @@ export class Address {
   readonly #root: string
   readonly #segments: number
   readonly #isProxy: (peer: string | undefined) => boolean
-  // Most requests name the same host.
+  // The last result is kept, because most requests name the same host.
   #last: Claim | undefined
   #lastRoot = ''
 
   /**
-   * @param prefix that of the operations' paths in this server, as `/v1`
-   * @param own that of operations with servers of their own
+   * @param prefix the prefix of the operations' paths in this server, as `/v1`
+   * @param own the prefix of the operations that have servers of their own
    */
   constructor(prefix: string, { publicUrl, isProxy = () => false }: AddressOptions = {}, own = prefix) {
     this.#knownOrigin = publicUrl && new URL(publicUrl).origin
@@ -52,14 +53,17 @@ export class Address {
     this.#isProxy = isProxy
   }
 
-  /** The URL of the operations for the caller of one; without a valid host, the path from the root. */
+  /**
+   * Returns the URL of the operations as the caller of one reaches them. If the request names no valid host,
+   * it returns the path from the root.
+   */
   operationsFor(request: FastifyRequest): string {
     return this.known ?? this.#rootFor(request) + encoded(this.#prefixIn(requestPath(request.url)))
   }
 
   /**
-   * The URL to which a reference of a response leads (RFC 3986, section 5); without a valid host, the path
-   * from the root. A path from the root is one of this server.
+   * Resolves a reference in a response (RFC 3986, section 5) to a URL. If the request names no valid host, it
+   * returns the path from the root. A reference that is a path from the root leads to this server.
    */
   absolute(reference: string, request: FastifyRequest): string {
     if (/^(?:[a-z][a-z\d+.-]*:|\/\/)/i.test(reference)) return reference
@@ -70,13 +74,16 @@ export class Address {
     return isBelow(path, prefix) ? this.known + path.slice(prefix.length) : this.#root + path
   }
 
-  /** Whether pages of an origin, as browsers send it, are of this server, where its caller has reached it. */
+  /**
+   * True if pages of an origin, as browsers send it, belong to this server, under the host that its caller
+   * has used.
+   */
   isOrigin(origin: string, request: FastifyRequest): boolean {
     const { scheme, authority = '' } = this.#claimOf(request)
     return origin === originOf(scheme, authority) || origin === this.#knownOrigin
   }
 
-  // As the caller wrote it: it may be encoded in another way, or have parameters.
+  // Returns the prefix as the caller wrote it: it may be encoded differently, or have parameters.
   #prefixIn(path: string): string {
     let end = -1
     for (let i = 0; i < this.#segments; i++) {
@@ -114,8 +121,8 @@ export class Address {
 }
 
 /**
- * The address of a contract's operations in a server.
- * @param own the prefix of those that have servers of their own
+ * Returns the address of a contract's operations in a server.
+ * @param own the prefix of the operations, if they have servers of their own
  */
 export function addressOf(
   app: FastifyInstance,
@@ -140,8 +147,8 @@ function rootOf({ scheme, authority = '', prefix }: Claim): string {
   return (originOf(scheme, authority) ?? '') + pathOf(prefix)
 }
 
-// RFC 9112, section 3.2.2: the host of an absolute target counts, and `Host` does not.
-// Of HTTP/2, a request need not have one.
+// The host of an absolute target counts, not `Host` (RFC 9112, section 3.2.2). An HTTP/2 request may have no
+// `Host`.
 function authorityOf(target: string, headers: IncomingHttpHeaders): string | undefined {
   if (target.startsWith('/')) return headers.host ?? lastOf(headers[':authority'])
   return /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]
@@ -150,8 +157,8 @@ function authorityOf(target: string, headers: IncomingHttpHeaders): string | und
 const prefixMax = 255
 const segments = /^(?:[\w.~!$&'()*+,;=:@-]|%[\da-f]{2}|\/(?!\/))*$/i
 
-// The path of a prefix, as URLs are serialized, without slashes at its ends: two would begin a host. What is
-// no path is ignored.
+// Returns the path of a forwarded prefix in serialized form. Slashes at its ends are removed, because two
+// would begin a host. A text that is no path is ignored.
 function pathOf(prefix = ''): string {
   if (prefix.length > prefixMax || !segments.test(prefix)) return ''
   const { pathname } = new URL(`http://a/${prefix}`)

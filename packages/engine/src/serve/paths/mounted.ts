@@ -9,15 +9,15 @@ import { requestPath } from '../../lib/request-target.js'
 import type { ErrorFacts } from '../request/errors.js'
 import { hasParameter, type Segment, segmentsOf } from './route-segments.js'
 
-/** A contract of an application. */
+/** A contract that is mounted in an application. */
 export interface Mounted {
   readonly contract: Contract
-  /** What makes the bodies of its errors, if that is not the engine. */
+  /** Makes the bodies of its errors, if the application does so instead of the engine. */
   readonly errorBody: ((facts: ErrorFacts) => unknown) | undefined
 }
 
 interface Entry extends Mounted {
-  /** The prefix of the scope that it is mounted in. */
+  /** The prefix of the scope in which the contract is mounted. */
   readonly scope: string
   readonly prefixes: readonly Prefix[]
   readonly routes: readonly (readonly Segment[])[]
@@ -25,16 +25,16 @@ interface Entry extends Mounted {
 
 interface Prefix {
   readonly segments: readonly Segment[]
-  /** How many of them have no parameter. */
+  /** How many of the segments have no parameter. */
   readonly literals: number
 }
 
-// By the HTTP server, which all scopes of an application share.
+// By HTTP server, which all scopes of an application share.
 const byServer = new WeakMap<object, Entry[]>()
 
 /**
  * Notes a contract that is mounted in a scope of an application.
- * @param prefixOf that of an operation, with the scope's
+ * @param prefixOf returns the prefix of an operation, which includes the scope's
  */
 export function noteMounted(
   { server, prefix }: FastifyInstance,
@@ -54,7 +54,7 @@ export function noteMounted(
   byServer.set(server, [...(byServer.get(server) ?? []), entry])
 }
 
-/** The prefixes of the scopes that a contract is mounted in. */
+/** Returns the prefixes of the scopes in which a contract is mounted. */
 export function scopesOf(server: object, contract: Contract): string[] {
   return (byServer.get(server) ?? []).filter((each) => each.contract === contract).map(({ scope }) => scope)
 }
@@ -67,23 +67,23 @@ function readPrefix(text: string): Prefix {
 }
 
 /**
- * The contract that the path of a request is below: that with the longest prefix; of several with the same
- * prefix, that with a route which has more of the path. Undefined if it is below none, or if there is only
- * one contract: then whoever asks has it.
+ * Returns the contract to which the path of a request belongs: the contract with the longest prefix of the
+ * path; among several with the same prefix, the one with a route that shares more of the path. Returns
+ * undefined if there is none, or if only one contract is mounted, because then the caller has it.
  */
 export function mountedBelow(request: FastifyRequest): Mounted | undefined {
   const all = severalOn(request.server.server)
-  // The application may have made one from the other.
+  // The application may have rewritten the original URL.
   return all && longestBelow(all, new Set([request.url, request.originalUrl]))
 }
 
-/** The same of a request target that a server has received. */
+/** Like `mountedBelow`, for a request target that a server has received. */
 export function mountedAt(server: object, target: string): Mounted | undefined {
   const all = severalOn(server)
   return all && longestBelow(all, new Set([target]))
 }
 
-/** The contract of `mountedBelow`. */
+/** Returns the contract of `mountedBelow`. */
 export function contractBelow(request: FastifyRequest): Contract | undefined {
   return mountedBelow(request)?.contract
 }
@@ -104,14 +104,14 @@ function longestBelow(all: readonly Entry[], targets: ReadonlySet<string>): Moun
   )[0]
 }
 
-// Those with the highest rank above 0.
+// Returns the entries with the highest rank above 0.
 function highest(entries: readonly Entry[], rank: (entry: Entry) => number): Entry[] {
   const ranks = entries.map(rank)
   const most = Math.max(...ranks)
   return most > 0 ? entries.filter((_, i) => ranks[i] === most) : []
 }
 
-// By its length first. The router prefers literal segments to parameters.
+// Ranks by length first, and then by literal segments, which the router prefers to parameters.
 function rankOf({ segments, literals }: Prefix, path: readonly string[]): number {
   return sharedLength(segments, path) === segments.length
     ? segments.length + literals / (segments.length + 1)

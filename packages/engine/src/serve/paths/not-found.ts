@@ -1,4 +1,4 @@
-// Requests without a route, 404 and 405, and with a URL that no route takes.
+// Requests without a route (404 and 405), and requests whose URL no route accepts.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../../document/contract.js'
@@ -17,9 +17,9 @@ declare module 'fastify' {
 }
 
 /**
- * Creates the handler of requests without a route, for `setNotFoundHandler`: it throws 404, or 405 with
- * `Allow` (RFC 9110, sections 15.5.5 and 15.5.6), for the error handler. It must be created before the routes
- * are added: Fastify itself does not distinguish an unknown path from an unknown method.
+ * Creates the handler of requests without a route, for `setNotFoundHandler`. For the error handler, it throws
+ * 404, or 405 with `Allow` (RFC 9110, sections 15.5.5 and 15.5.6). Create it before the routes are added: it
+ * has to see them, because Fastify itself does not tell an unknown path from an unknown method.
  */
 export function notFoundHandler(
   app: FastifyInstance,
@@ -36,10 +36,10 @@ export function notFoundHandler(
   }
 }
 
-/** The methods allowed at a path, sorted. Empty for an unknown path. */
+/** Returns the methods allowed at a path, sorted; none for an unknown path. */
 type AllowedMethods = (path: string) => readonly string[]
 
-// An instance has those of the instance that it is a scope of.
+// A scope inherits the methods from the instance that it belongs to.
 function methodsOf(app: FastifyInstance): AllowedMethods {
   if (app[allowedAt] === undefined) app.decorate(allowedAt, collectMethods(app))
   return app[allowedAt] as AllowedMethods
@@ -61,7 +61,10 @@ function collectMethods(app: FastifyInstance): AllowedMethods {
   }
 }
 
-/** The check of an operation's requests. A path with an empty parameter is no path of the contract. */
+/**
+ * Creates the check of the URLs of an operation's requests. A path with an empty parameter is no path of the
+ * contract.
+ */
 export function routeCheck(
   { path }: Operation,
   contract: Contract,
@@ -75,8 +78,8 @@ export function routeCheck(
 }
 
 /**
- * Refuses a request whose path and query are longer than the contract's limit, or that have a fragment: the
- * router would take it for a query, which nothing else does (RFC 9112, section 3.2).
+ * Refuses a request whose path and query are longer than the contract's limit. Refuses a fragment, too: the
+ * router would take it for a query, unlike all other software (RFC 9112, section 3.2).
  * @throws {RequestError} `uri_too_long`, `malformed_request`
  */
 function checkUrl({ url }: FastifyRequest, { limits }: Contract): void {
@@ -86,8 +89,8 @@ function checkUrl({ url }: FastifyRequest, { limits }: Contract): void {
 }
 
 /**
- * Whether the request has a route. The router matches `/pets/` with `/pets/{petId}` and an empty parameter;
- * that is none.
+ * True if the request has a route. The router also matches `/pets/` to `/pets/{petId}`, with an empty
+ * parameter; that does not count.
  */
 export function hasRoute({ is404, params }: FastifyRequest): boolean {
   if (is404) return false

@@ -1,14 +1,18 @@
-// The paths of the server beside its operations, which give way to operations of the contract.
+// The server's own paths beside its operations. If the contract has an operation at such a path, the
+// operation replaces it.
 
 import type { Contract, Operation } from '../../document/contract.js'
 import type { Problem } from '../../document/contract-error.js'
 import { problemOf } from '../../document/methods.js'
 import { isOpenApi30 } from '../../document/versions.js'
 
-/** The contract as files, the page that shows it, its text, and the catalogue that names them. */
+/**
+ * The paths of the contract's files, of the page that shows it, of its text, and of the catalogue that lists
+ * them.
+ */
 export const documentPaths = {
   yaml: '/openapi.yaml',
-  yaml31: '/openapi-3.1.yaml', // not of a contract of OpenAPI 3.0
+  yaml31: '/openapi-3.1.yaml', // not served for a contract of OpenAPI 3.0
   yaml30: '/openapi-3.0.yaml',
   json30: '/openapi-3.0.json',
   json: '/openapi.json',
@@ -17,7 +21,7 @@ export const documentPaths = {
   catalog: '/.well-known/api-catalog',
 } as const
 
-/** The operation of a contract that responds to GET or HEAD at a path, prefix included. */
+/** Returns the operation that responds to GET or HEAD at a path, which includes the prefix. */
 export function operationAt(path: string, { operations }: Contract): Operation | undefined {
   return [...operations.values()].find(
     ({ method, prefix, route }) => ['GET', 'HEAD'].includes(method) && decodeURI(prefix) + route === path,
@@ -25,7 +29,7 @@ export function operationAt(path: string, { operations }: Contract): Operation |
 }
 
 /**
- * A sentence with its place for each operation at a path of the server's own.
+ * Returns a sentence with its place for each operation that replaces a path of the server's own.
  * @param others the paths of other parts of the server
  */
 export function replacedPaths(contract: Contract, others: readonly string[]): Problem[] {

@@ -1,21 +1,22 @@
-// The segments of routes, as the router compares them with those of a path that is still encoded.
+// The segments of routes, compared with the segments of a path that is still encoded, as the router compares
+// them.
 
 import { sourceOf } from '../../document/routes.js'
 
-/** Whether a segment of a path is matched. One that cannot be decoded is matched by a parameter alone. */
+/** True if it matches a segment of a path. Only a parameter matches a segment that cannot be decoded. */
 export type Segment = (text: string) => boolean
 
-/** The segments of a route or a prefix, which may have parameters. */
+/** Returns the segments of a route or a prefix, which may have parameters. */
 export function segmentsOf(route: string): readonly Segment[] {
   return route.split('/').map(segmentOf)
 }
 
-/** Whether a segment of a route has a parameter. */
+/** True if a segment of a route has a parameter. */
 export function hasParameter(route: string): boolean {
   return /:/.test(route.replaceAll('::', ''))
 }
 
-// Of a segment with parameters, the router decodes reserved characters, too.
+// In a segment with parameters, the router also decodes reserved characters.
 function segmentOf(route: string): Segment {
   const pattern = new RegExp(`^${sourceOf(route, '[^]+')}$`)
   const decode = hasParameter(route) ? decodeURIComponent : decodeURI

@@ -1,4 +1,5 @@
-// What security adds to the responses of operations, for the check against the contract at startup.
+// The errors that security adds to the responses of operations, for the check against the contract at
+// startup.
 
 import type { Contract, Operation } from '../../document/contract.js'
 import { missingCode, type Problem } from '../../document/contract-error.js'
@@ -7,7 +8,7 @@ import { isPublic } from '../../document/security.js'
 import type { Addition } from '../response/additions.js'
 import type { Security } from './security.js'
 
-/** The 401s and 403s of each operation, with their headers and the codes that its checks name. */
+/** Returns the 401s and 403s of each operation, with their headers and with the codes of its checks. */
 export function securityAddition(security: Security): Addition {
   return {
     headers: ['www-authenticate'],
@@ -18,19 +19,22 @@ export function securityAddition(security: Security): Addition {
   }
 }
 
-// A contract that lists its codes without this one is no reason not to start: it is guarded all the same, and
-// generate warns (unnamedCodes).
+// If the contract lists its codes without this one, the server starts nevertheless: the operation is guarded
+// all the same, and `generate` warns (unnamedCodes).
 function foreignRefusals(operation: Operation, contract: Contract, security: Security): RequestError[] {
   const refusal = security.foreignRefusalOf(operation)
   return refusal !== undefined && contract.errorStatuses.has(refusal.code) ? [refusal] : []
 }
 
-/** A warning if pages of other sites get an error whose code the contract's `ErrorCode` does not have. */
+/**
+ * Returns a warning if requests from pages of other sites get an error whose code the contract's `ErrorCode`
+ * lacks.
+ */
 export function unnamedCodes(contract: Contract, security: Security): Problem[] {
   for (const operation of contract.operations.values()) {
     const { code, statusCode } = security.foreignRefusalOf(operation) ?? {}
     if (code === undefined || contract.errorStatuses.has(code)) continue
-    const { at } = missingCode(code, statusCode as number) // an error has both
+    const { at } = missingCode(code, statusCode as number) // an error has both a code and a status
     return [{ text: `ErrorCode: the enum lacks ${code}, which ${operation.id} sends with ${statusCode}`, at }]
   }
   return []

@@ -1,4 +1,5 @@
-// Schemes that one credential would meet: what an operation says of one would hold for the other, too.
+// Finds pairs of security schemes that the same credential would meet: it would get the rights of the other
+// scheme, too.
 
 import type { Contract, Operation } from '../../document/contract.js'
 import type { Problem } from '../../document/contract-error.js'
@@ -9,8 +10,9 @@ type Schemes = Pick<Contract, 'securitySchemes'>
 type Forms = ReadonlyMap<string, Pick<AnyCheck<Caller>, 'recognizes'>>
 
 /**
- * A problem for each two schemes of operations whose credentials are sent in the same place, and that their
- * checks do not tell apart; and for two that an operation requires together there, which nothing can meet.
+ * Returns a problem for each two schemes whose credentials are sent in the same place, unless their checks
+ * tell them apart. Returns another for each two schemes that an operation requires together in the same
+ * place, since no request can meet both.
  */
 export function ambiguities(operations: readonly Operation[], schemes: Schemes, checks: Forms): Problem[] {
   return [

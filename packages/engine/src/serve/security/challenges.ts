@@ -1,5 +1,5 @@
-// Challenges: `WWW-Authenticate` of a 401 (RFC 9110, section 11.6.1) and of a 403 for want of a scope
-// (RFC 6750, section 3.1).
+// Challenges: `WWW-Authenticate` of a 401 (RFC 9110, section 11.6.1), and of a 403 for lack of a scope (RFC
+// 6750, section 3.1).
 
 import type { SecurityScheme } from '../../document/contract.js'
 import type { CredentialPlace } from '../../document/security.js'
@@ -7,34 +7,35 @@ import { capitalized } from '../../lib/texts.js'
 
 /** The challenge of a scheme. */
 export interface Challenge {
-  /** The scheme and its own parameters: `Bearer realm="Toys"`. Two with the same are one. */
+  /** The scheme and its own parameters: `Bearer realm="Toys"`. Challenges with equal texts are sent once. */
   readonly text: string
-  /** Whether `error` and `scope` of RFC 6750 may follow. */
+  /** True if `error` and `scope` of RFC 6750 may follow. */
   readonly hasErrors: boolean
 }
 
-/** The challenge of a scheme whose credentials are sent in a place. */
+/** Returns the challenge of a scheme whose credentials are sent in `place`. */
 export function challengeOf(scheme: SecurityScheme, place: CredentialPlace, realm: string): Challenge {
   const space = `realm=${quoted(realm)}`
   if (place.in !== 'authorization' || scheme.type === 'apiKey') {
-    // No RFC has a scheme for API keys. RFC 9110 requires a challenge, and a client needs the place.
+    // No RFC defines a challenge for API keys, but RFC 9110 requires one, and a client needs to know the
+    // place.
     const text = `ApiKey ${space}, in=${quoted(place.in)}, name=${quoted(scheme.name ?? place.name)}`
     return { text, hasErrors: true }
   }
   if (place.name === 'bearer') return { text: `Bearer ${space}`, hasErrors: true }
   const name = capitalized(place.name)
-  // RFC 7617, section 2.1: otherwise each client has an encoding of its own.
+  // Without `charset`, each client would choose an encoding of its own (RFC 7617, section 2.1).
   return { text: `${name} ${space}${name === 'Basic' ? ', charset="UTF-8"' : ''}`, hasErrors: false }
 }
 
-/** A challenge, and why the credential that was sent does not do. */
+/** A challenge, and why the request did not meet its scheme. */
 export interface Refused {
   readonly challenge: Challenge
-  /** What was wrong with it; undefined where none was sent. */
+  /** What is wrong with the credential; undefined if none was sent. */
   readonly reason: string | undefined
 }
 
-/** The value of `WWW-Authenticate`: each challenge once, with its error if a credential was sent. */
+/** Returns the value of `WWW-Authenticate`: each challenge once, with its error if a credential was sent. */
 export function challenges(refused: readonly Refused[]): string {
   const texts = new Map<string, string>()
   for (const { challenge, reason } of refused) {
@@ -49,7 +50,10 @@ function invalidToken(reason: string): string {
   return `, error="invalid_token", error_description=${quoted(reason.replace(/\.$/, ''))}`
 }
 
-/** The value of `WWW-Authenticate` for a caller who lacks scopes. Undefined if no challenge can say so. */
+/**
+ * Returns the value of `WWW-Authenticate` for a caller who lacks scopes; undefined if no challenge can say
+ * so.
+ */
 export function scopeChallenge(
   needed: readonly { readonly challenge: Challenge; readonly scopes: readonly string[] }[],
 ): string | undefined {
@@ -61,7 +65,7 @@ export function scopeChallenge(
   return texts.length === 0 ? undefined : [...new Set(texts)].join(', ')
 }
 
-// A quoted-string (RFC 9110, section 5.6.4). Field values are ASCII.
+// Returns a quoted-string (RFC 9110, section 5.6.4), in ASCII as field values are.
 function quoted(text: string): string {
   const ascii = text.normalize('NFKD').replace(/[^ -~]/g, '')
   return `"${ascii.replace(/["\\]/g, '\\$&')}"`

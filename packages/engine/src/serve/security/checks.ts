@@ -1,12 +1,13 @@
-// The checks that the compiler asks an application for, by the types that `contract-engine generate` writes.
+// The checks that the TypeScript compiler demands of an application, by the types that `contract-engine
+// generate` writes.
 
 import type { Stub } from '../../document/stubs.js'
 import type { Caller, Check } from './check.js'
 
-/** What is generated of each operation, as far as security is concerned. */
+/** The part of the generated type of each operation that concerns security. */
 type Secured<Operations> = { readonly [Id in keyof Operations]: { readonly security: PropertyKey } }
 
-/** The names of the schemes that operations with a handler name: those of stubs may wait. */
+/** The names of the schemes of operations with a handler. An operation with a stub needs no check yet. */
 export type NeededSchemes<Operations extends Secured<Operations>, Handlers> = {
   [Id in keyof Operations]: Id extends keyof Handlers
     ? Handlers[Id] extends Stub
@@ -16,8 +17,8 @@ export type NeededSchemes<Operations extends Secured<Operations>, Handlers> = {
 }[keyof Operations]
 
 /**
- * A check of each scheme that operations with a handler name, for its kind of credential; one of another
- * scheme may be there.
+ * A check for each scheme of an operation with a handler, with the scheme's kind of credential. Checks of
+ * other schemes are allowed.
  * @param Schemes the generated `SecuritySchemes`
  */
 export type Checks<Operations extends Secured<Operations>, Schemes, Handlers, C extends Caller = Caller> = {

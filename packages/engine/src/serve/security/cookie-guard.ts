@@ -8,23 +8,23 @@ import type { Operation } from '../../document/contract.js'
 import { type CredentialPlace, headerOf } from '../../document/security.js'
 import { Address, type AddressOptions } from '../paths/address.js'
 
-/** Whose pages may send requests with a cookie that is a credential. */
+/** Says whose pages may send requests with a cookie that is a credential. */
 export interface CookieOptions {
   /**
-   * Origins beside the server's own, such as `https://app.example`; `any` leaves it to the checks or to the
-   * handlers. By default none. Safe requests are not guarded.
+   * Origins beside the server's own, such as `https://app.example`; with `any`, the checks or the handlers
+   * decide. By default, there are none. Safe requests are not guarded.
    */
   readonly cookieOrigins?: readonly string[] | 'any' | undefined
-  /** Where callers reach the operations, by which the server's own origin is known. */
+  /** Where callers reach the operations, from which the server's own origin follows. */
   readonly address?: AddressOptions | undefined
 }
 
-/** Whether a page that may not use a cookie has sent a request. */
+/** True if the request was sent by a page that may not use its cookie. */
 export type IsForeign = (request: FastifyRequest) => boolean
 
 /**
- * The guard of cookies; undefined if any page may use them.
- * @throws {TypeError} for what is no origin, and so never one of a request
+ * Creates the guard of cookies; returns undefined if any page may use them.
+ * @throws {TypeError} for a text that is no origin, and so could never be that of a request
  */
 export function createCookieGuard({ cookieOrigins = [], address }: CookieOptions): IsForeign | undefined {
   if (cookieOrigins === 'any') return undefined
@@ -37,17 +37,20 @@ export function createCookieGuard({ cookieOrigins = [], address }: CookieOptions
     const { 'sec-fetch-site': site, origin } = request.headers
     if (site === 'same-origin' || site === 'none') return false
     if (origin !== undefined && allowed.has(origin)) return false
-    if (site !== undefined) return true // also what no browser sends
+    if (site !== undefined) return true // also for values that no browser sends
     return origin !== undefined && !own.isOrigin(origin, request)
   }
 }
 
-/** Whether a request of an operation may do what its sender wants, and not its user. */
+/**
+ * True if a page of another site could make a user's browser send a request of this operation that changes
+ * something.
+ */
 export function isGuarded({ isSafe, method }: Operation): boolean {
-  return !isSafe && method !== 'OPTIONS' // which a page cannot send with cookies
+  return !isSafe && method !== 'OPTIONS' // a page cannot send OPTIONS with cookies
 }
 
-/** Whether browsers add a credential that is sent in a place to the requests of any page. */
+/** True if browsers add the credential in this place to the requests of any page. */
 export function isCookie(place: CredentialPlace): boolean {
   return headerOf(place) === 'cookie'
 }

@@ -1,5 +1,5 @@
-// Makes the gate of an operation: where the credentials of its schemes are, who checks them, and what a
-// request without them gets.
+// Creates the gate of an operation: where the credentials of its schemes are, which checks judge them, and
+// how a request without credentials is refused.
 
 import type { Contract, Operation, Requirement } from '../../document/contract.js'
 import {
@@ -17,8 +17,9 @@ import type { Alternative, Gate, Guard, Step } from './gate.js'
 import { crossSite, insufficientScope, missingCredentials } from './refusals.js'
 
 /**
- * The gate of alternatives. One with a scheme that has no check is left out: nothing can meet it.
- * @param operation whose requests it is for, if it is for those of one
+ * Creates the gate of some alternatives. It leaves out an alternative with a scheme that has no check,
+ * because no request can meet it.
+ * @param operation the operation whose requests pass the gate, if the gate is for a single one
  */
 export function gateOf<C extends Caller>(
   security: Operation['security'],
@@ -62,7 +63,7 @@ function stepOf<C extends Caller>(
   return [
     {
       scheme: name,
-      check: check as unknown as Check<C, Credential>, // what is read is what its scheme describes
+      check: check as unknown as Check<C, Credential>, // the reader returns what the scheme describes
       scopes: [...new Set(scopes)],
       place,
       hasRivals: [...checks.keys()].some((other) => other !== name && areSentAlike(other, name, contract)),
@@ -81,8 +82,9 @@ function alternativeOf<C extends Caller>(
   return { needs, insufficient: insufficientScope(needs) }
 }
 
-// Also if a header is required beside the cookie: one that pages cannot set makes a browser ask before it
-// sends the request, and one that browsers set themselves, such as Basic's, is no more than a cookie.
+// A cookie is guarded even if the alternative requires a header as well. A header that pages cannot set makes
+// the browser ask before it sends the request, and a header that browsers set themselves, such as Basic's,
+// protects no better than a cookie.
 function guardOf<C extends Caller>(
   { needs }: Pick<Alternative<C>, 'needs'>,
   operation: Operation | undefined,

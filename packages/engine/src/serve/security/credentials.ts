@@ -1,5 +1,5 @@
-// Reads the credential of a scheme from a request. What is ambiguous is no credential of anybody: a proxy in
-// front of the server may have read the other one.
+// Reads the credential of a scheme from a request. An ambiguous credential belongs to nobody: a proxy in
+// front of the server may have read it differently.
 
 import type { FastifyRequest } from 'fastify'
 import { type CredentialPlace, headerOf } from '../../document/security.js'
@@ -10,16 +10,16 @@ import { withoutBlanks } from '../request/parameter-text.js'
 import { sentQueryKeys } from '../request/query-keys.js'
 import type { Credential, UsernamePassword } from './check.js'
 
-/** A credential that was sent and cannot be read, or that was sent twice. */
+/** Stands for a credential that cannot be read, or was sent twice. */
 export const malformed: unique symbol = Symbol('openapi.malformedCredential')
 
-/** What a request has in the place of a scheme: nothing, or a credential. */
+/** What a request has in the place of a scheme: a credential, a malformed one, or nothing. */
 export type SentCredential = Credential | typeof malformed | undefined
 
-/** Reads a credential. Takes a time that is linear in the part of the request that it is in. */
+/** Reads a credential, in time linear in the length of the part of the request that has it. */
 export type ReadCredential = (request: FastifyRequest) => SentCredential
 
-/** The function that reads the credentials that are sent in a place. */
+/** Returns the function that reads the credentials sent in a place. */
 export function credentialReader(place: CredentialPlace): ReadCredential {
   const { in: location, name } = place
   if (location === 'query') return (request) => only(queryValues(sentQueryKeys(request), name))
@@ -34,7 +34,7 @@ export function credentialReader(place: CredentialPlace): ReadCredential {
   }
 }
 
-// Of `Authorization`, Node keeps the first; of most other headers, it joins all.
+// Counts in the raw headers, because Node keeps only the first `Authorization`, and joins most other headers.
 function isSentOnce({ raw: { rawHeaders } }: FastifyRequest, header: string): boolean {
   let times = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -44,7 +44,7 @@ function isSentOnce({ raw: { rawHeaders } }: FastifyRequest, header: string): bo
   return times < 2
 }
 
-// RFC 9110, section 11.4: the name of the scheme in any case, spaces, and its credentials.
+// Such a header has the name of the scheme in any case, spaces, and the credentials (RFC 9110, section 11.4).
 function authorizationReader(scheme: string): (text: string) => SentCredential {
   const parse = parsers.get(scheme) ?? ((credentials: string) => credentials)
   const usual = `${capitalized(scheme)} `
@@ -61,15 +61,16 @@ function isScheme(text: string, scheme: string): boolean {
 }
 
 const parsers = new Map<string, (credentials: string) => SentCredential>([
-  // RFC 6750, section 2.1: with a blank, that is no bearer token.
+  // A text with a blank is no bearer token (RFC 6750, section 2.1).
   ['bearer', (token) => (token.includes(' ') || token.includes('\t') ? undefined : token)],
   ['basic', readBasic],
 ])
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-// RFC 7617, section 2: base64 of a name, a colon and a password, neither with control characters. What Node
-// decodes leniently, such as text behind the padding, is written otherwise.
+// Reads base64 of a name, a colon and a password, neither with control characters (RFC 7617, section 2). Node
+// decodes base64 leniently, and ignores text after the padding, for example; encoding the bytes again finds
+// such text.
 function readBasic(credentials: string): UsernamePassword | typeof malformed {
   const bytes = Buffer.from(credentials, 'base64')
   if (bytes.toString('base64') !== credentials) return malformed
@@ -83,13 +84,13 @@ function readBasic(credentials: string): UsernamePassword | typeof malformed {
   }
 }
 
-// A query is a form, so its names are encoded as well as its values.
+// A query is a form, so names are encoded as well as values.
 function queryValues(query: string, name: string): (string | undefined)[] {
   const own = pairsOf(query).filter((pair) => nameIn(pair) === name)
   return own.map((pair) => decode(splitPair(pair)[1]))
 }
 
-// What no parameter could be, no check gets.
+// A check gets no value that a parameter could not have.
 function only(values: readonly (string | undefined)[]): SentCredential {
   if (values.length === 0) return undefined
   const [value] = values

@@ -1,5 +1,6 @@
-// Judges a request by the gate of its operation (OpenAPI 3.1.1, section 4.8.30): the first alternative whose
-// schemes are all met, with their scopes. A check is asked only when its turn comes, and once.
+// Judges a request by the gate of its operation (OpenAPI 3.1.1, section 4.8.30). The first alternative counts
+// whose schemes are all met, with their scopes. Each check is asked at most once, and only when its turn
+// comes.
 
 import type { FastifyRequest } from 'fastify'
 import { RequestError } from '../../document/request-error.js'
@@ -10,14 +11,14 @@ import { malformed } from './credentials.js'
 import type { Alternative, Gate, Step } from './gate.js'
 import { invalidCredential, invalidCredentials } from './refusals.js'
 
-/** What a check made of a request: null without a credential, undefined until it is asked. */
+/** The result of a check for a request: null without a credential, and undefined until the check is asked. */
 type Outcome<C> = C | RequestError | null
 type Outcomes<C> = (Outcome<C> | undefined)[]
 
 /**
- * The verdict on a request, which remembers it: at once, unless a check has to wait.
- * @param outcomes of the checks that were asked, by the index of their step
- * @throws what a check throws beside RequestErrors: a fault, which is nobody's refusal
+ * Returns the verdict on a request and notes it on the request; a promise only if a check has to wait.
+ * @param outcomes the results of the checks that were asked, by the index of their step
+ * @throws any error of a check that is no RequestError: it is a fault, and refuses nobody
  */
 export function judge<C extends Caller>(
   gate: Gate<C>,
@@ -54,7 +55,7 @@ function withOne<C>(outcomes: Outcomes<C>, index: number, outcome: Outcome<C>): 
   return outcomes
 }
 
-// The outcome of a scheme's own check.
+// Asks the check of a scheme.
 function ask<C extends Caller>(step: Step<C>, request: FastifyRequest): Outcome<C> | Promise<Outcome<C>> {
   const { check, scheme, scopes } = step
   const credential = step.read(request)
@@ -64,7 +65,7 @@ function ask<C extends Caller>(step: Step<C>, request: FastifyRequest): Outcome<
     return isOfRival(step, request) ? null : invalidCredential(step)
   try {
     const caller = check.caller(credential, { request, scheme, scopes })
-    // `||`: a check in JavaScript may say false.
+    // `||`, because a check in JavaScript may return false.
     if (!isPromise(caller)) return caller || invalidCredential(step)
     return caller.then((found) => found || invalidCredential(step), asRefusal)
   } catch (error) {
@@ -72,7 +73,7 @@ function ask<C extends Caller>(step: Step<C>, request: FastifyRequest): Outcome<
   }
 }
 
-// A credential of no form at all is invalid, and not another scheme's.
+// A credential that no check recognizes is invalid, and is not left to another scheme.
 function isOfRival<C extends Caller>({ rivals }: Step<C>, request: FastifyRequest): boolean {
   return rivals.some(({ check, read }) => {
     const credential = read(request)
@@ -89,7 +90,7 @@ function asRefusal(error: unknown): RequestError {
   throw error
 }
 
-// Not only Node's own: one that was taken for a caller would let the request pass.
+// Recognizes any thenable: if one were taken for a caller, the request would pass.
 function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
@@ -102,14 +103,14 @@ function isKnown<C extends Caller>({ needs }: Alternative<C>, outcomes: Outcomes
   return needs.every(({ step }) => isCaller(outcomes[step.index]))
 }
 
-// Of an alternative whose callers are all known.
+// Call it only if all callers of the alternative are known.
 function haveScopes<C extends Caller>({ needs }: Alternative<C>, outcomes: Outcomes<C>): boolean {
   for (const { step, scopes } of needs)
     for (const scope of scopes) if (!(outcomes[step.index] as C).scopes.has(scope)) return false
   return true
 }
 
-// Every request makes one, and few ask for all callers.
+// A class with getters, because every request makes a verdict, and few ask for all callers.
 class Met<C extends Caller> implements Verdict<C> {
   readonly refusal = undefined
 
@@ -128,8 +129,9 @@ class Met<C extends Caller> implements Verdict<C> {
   }
 }
 
-// A check that cannot tell now may be the one that would let the request pass: its 503 goes first. Nor is its
-// caller anonymous to an operation without a need of one: what that sees may depend on who asks.
+// A 5xx goes first, because the check that cannot tell now might have let the request pass. This holds even
+// if the operation needs no credential: its response may depend on the caller, who must not be taken for
+// nobody.
 function refused<C extends Caller>(
   gate: Gate<C>,
   outcomes: Outcomes<C>,
@@ -149,7 +151,7 @@ function refused<C extends Caller>(
   return { ...anonymous, refusal: invalidCredentials(gate, invalid, refusalOf) }
 }
 
-// Of a caller whom a quota counts, and no handler sees.
+// Returns a verdict whose caller is counted by a quota, but is seen by no handler.
 function known<C extends Caller>(
   alternative: Alternative<C>,
   outcomes: Outcomes<C>,

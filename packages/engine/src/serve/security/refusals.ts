@@ -1,11 +1,11 @@
-// The refusals of a request that meets no alternative of its operation: 401 and 403, with their challenges.
+// The errors of a request that meets no alternative of its operation: 401 and 403, with their challenges.
 
 import { RequestError } from '../../document/request-error.js'
 import { challenges, scopeChallenge } from './challenges.js'
 import type { Caller, CheckError } from './check.js'
 import type { Alternative, Gate, Need, Step } from './gate.js'
 
-/** The 401 of a request without credentials. */
+/** Returns the 401 of a request without credentials. */
 export function missingCredentials<C extends Caller>(
   alternatives: readonly Pick<Alternative<C>, 'needs'>[],
 ): RequestError {
@@ -17,7 +17,7 @@ export function missingCredentials<C extends Caller>(
   return unauthorized(own ?? { code: 'missing_credentials', message }, challenges(refused))
 }
 
-/** What a credential gets that is not valid, before the challenges of the other schemes are known. */
+/** Returns the 401 of an invalid credential, still without the challenges of all schemes. */
 export function invalidCredential<C extends Caller>({ check }: Step<C>): RequestError {
   const { code, message } = check.errors?.invalid ?? invalidError
   return new RequestError(code, message, { status: 401 })
@@ -26,9 +26,9 @@ export function invalidCredential<C extends Caller>({ check }: Step<C>): Request
 const invalidError = { code: 'invalid_credentials', message: 'The credentials are not valid.' }
 
 /**
- * The 401 of a request whose credential a check has refused: with that check's error, and a challenge for
- * each scheme of each alternative.
- * @param refusalOf the 401 of a scheme's own credential
+ * Returns the 401 of a request whose credential a check has refused. It has the code and message of that
+ * check's error, and a challenge for each scheme of each alternative.
+ * @param refusalOf returns the 401 of a scheme whose own credential was refused
  */
 export function invalidCredentials<C extends Caller>(
   { alternatives }: Pick<Gate<C>, 'alternatives'>,
@@ -45,7 +45,10 @@ function unauthorized({ code, message }: CheckError, challenge: string, error?: 
   return new RequestError(code, message, { status: 401, headers, cause: error?.options.cause })
 }
 
-/** The 403 of a request that a page of another site has sent with a cookie, with its schemes' challenges. */
+/**
+ * Returns the 403 of a request that a page of another site has sent with a cookie, with the schemes'
+ * challenges.
+ */
 export function crossSite<C extends Caller>(needs: readonly Need<C>[]): RequestError {
   const refused = needs.map(({ step }) => ({ challenge: step.challenge, reason: undefined }))
   const message = 'A page of another site has sent this with a cookie, which may not be meant by its user.'
@@ -54,7 +57,7 @@ export function crossSite<C extends Caller>(needs: readonly Need<C>[]): RequestE
   })
 }
 
-/** The 403 of a caller who is known, and lacks a scope that an alternative demands. */
+/** Returns the 403 of a known caller who lacks a scope that an alternative demands. */
 export function insufficientScope<C extends Caller>(needs: readonly Need<C>[]): RequestError {
   const demanding = needs.filter(({ scopes }) => scopes.length > 0)
   const scopes = [...new Set(demanding.flatMap((each) => each.scopes))]

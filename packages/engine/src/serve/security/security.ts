@@ -1,4 +1,5 @@
-// Who sent a request: judged once, before its body is read, by whatever asks first, and remembered.
+// Finds who sent a request. It judges a request once, before its body is read, when the verdict is first
+// asked for, and notes the verdict on the request.
 
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../../document/contract.js'
@@ -20,7 +21,7 @@ declare module 'fastify' {
   }
 }
 
-/** The security of a contract: the judgement of its requests by the checks of an application. */
+/** The security of a contract: judges its requests by the checks of an application. */
 export class Security<C extends Caller = Caller> {
   readonly #gates = new Map<Operation | undefined, Gate<C>>()
   readonly #contract: Contract
@@ -28,7 +29,7 @@ export class Security<C extends Caller = Caller> {
   readonly #isForeign: IsForeign | undefined
   readonly checks: ReadonlyMap<string, AnyCheck<C>>
 
-  /** @param cookies whose pages may use credentials in cookies, by default the server's own */
+  /** @param cookies whose pages may use credentials in cookies; by default, only the server's own */
   constructor(contract: Contract, checks: CheckList<C>, cookies: CookieOptions = {}) {
     this.#contract = contract
     this.#isForeign = createCookieGuard(cookies)
@@ -37,8 +38,8 @@ export class Security<C extends Caller = Caller> {
   }
 
   /**
-   * The verdict on a request, by the requirements of an operation. Without an operation, or with one that
-   * requires nothing, the alternatives of all operations are tried. It is remembered on the request.
+   * Returns the verdict on a request, by the requirements of an operation, and notes it on the request.
+   * Without an operation, or with one that requires nothing, it tries the alternatives of all operations.
    */
   authenticate(request: FastifyRequest, operation?: Operation): Verdict<C> | Promise<Verdict<C>> {
     const gate = this.#gateOf(operation)
@@ -48,8 +49,10 @@ export class Security<C extends Caller = Caller> {
   }
 
   /**
-   * The check of an operation's requests. A key in the query is taken out, whatever the operation requires.
-   * @param unmet of its requirements, what the server cannot check: 501; with a handler, startup has failed
+   * Creates the check of an operation's requests. Whatever the operation requires, it takes a key in the
+   * query out of the URL.
+   * @param unmet why the server cannot check the operation's requirements: it then responds 501. With a
+   * handler, such an operation makes startup fail
    */
   checkOf(
     operation: Operation,
@@ -68,7 +71,7 @@ export class Security<C extends Caller = Caller> {
     }
   }
 
-  /** The caller as last known, without a look-up, for what needs no valid credential. */
+  /** Returns the caller as last known, without a look-up, for uses that need no valid credential. */
   recall(request: FastifyRequest, operation?: Operation): C | undefined {
     this.#takeQueryKeys(request)
     for (const { read, check } of this.#gateOf(operation).steps) {
@@ -80,15 +83,18 @@ export class Security<C extends Caller = Caller> {
     return undefined
   }
 
-  // Takes the keys that a request has in its query out of its URL.
+  // If a request has keys in its query, takes them out of its URL.
   #takeQueryKeys(request: FastifyRequest): void {
     if (this.#queryKeys.size > 0) takeQueryKeys(request, this.#queryKeys)
   }
 
-  /** Every 401 and 403 that an operation can get without a caller, or with one who lacks a scope. */
+  /**
+   * Returns each 401 and 403 that the operation can send to a request without a caller, or with one who lacks
+   * a scope.
+   */
   refusalsOf(operation: Operation): readonly RequestError[] {
     const gate = this.#gateOf(operation)
-    if (gate.alternatives.length === 0) return [] // of schemes that have no check: it responds 501
+    if (gate.alternatives.length === 0) return [] // no scheme has a check: it responds 501
     const invalid = gate.steps.map((step) => {
       const error = invalidCredential(step)
       return invalidCredentials(gate, error, (each) => (each === step ? error : undefined))
@@ -97,7 +103,7 @@ export class Security<C extends Caller = Caller> {
     return [gate.missing, ...invalid, ...demanding.map(({ insufficient }) => insufficient)]
   }
 
-  /** The 403 of an operation for pages of other sites, where it is guarded from them. */
+  /** Returns the 403 for pages of other sites, if the operation is guarded from them. */
   foreignRefusalOf(operation: Operation): RequestError | undefined {
     return this.#gateOf(operation).alternatives.find(({ guard }) => guard?.refusal)?.guard?.refusal
   }
@@ -111,7 +117,7 @@ export class Security<C extends Caller = Caller> {
     return gate
   }
 
-  // What identifies a caller is the same everywhere: of schemes that are required together, all.
+  // A caller is identified by the same schemes everywhere: by all of those that are required together.
   #requirementsOf(operation: Operation | undefined): Operation['security'] {
     if (operation !== undefined && operation.security.length > 0) return operation.security
     const all = [...this.#contract.operations.values()].flatMap(({ security }) => security)
@@ -123,7 +129,7 @@ export class Security<C extends Caller = Caller> {
   }
 }
 
-/** The verdict on a request that has been judged. */
+/** Returns the verdict on a request, if it has been judged. */
 export function verdictOf(request: FastifyRequest): Verdict | undefined {
   return request[judgedAs]
 }

@@ -1,9 +1,9 @@
 // Runs in the browser: replaces the plain page by Scalar, which renders the service's own contract.
 
-// Scalar parses parameters, bodies and responses with JSON.parse, which rounds integers beyond 2^53. Here it
-// returns a bigint for each, a value whose text is its digits wherever Scalar puts it, and JSON.stringify
-// writes these. In browsers without JSON.rawJSON (before Chrome 114, Firefox 135, Safari 18.4) the page shows
-// a warning.
+// Scalar parses parameters, bodies and responses with JSON.parse, which rounds integers beyond 2^53. Here,
+// JSON.parse returns such an integer as a bigint, which Scalar shows with all its digits, and JSON.stringify
+// writes it exactly. In browsers without JSON.rawJSON (before Chrome 114, Firefox 135, Safari 18.4), the page
+// shows a warning.
 function keepIntegersExact() {
   const { parse } = JSON
   if (JSON.rawJSON === undefined) {
@@ -22,9 +22,9 @@ function keepIntegersExact() {
     reviver === undefined && /\d{16}/.test(text) ? parse(text, exact) : parse(text, reviver)
 }
 
-// Samples that would send another request: they drop the query (most), or an integer beyond 2^53 in a body is
-// rounded (JavaScript), null (PHP), a string (Objective-C, Swift) or out of range (Rust). That of requests lacks
-// its import.
+// Hides samples that would send another request: most drop the query. In others, an integer beyond 2^53 in a
+// body is rounded (JavaScript), null (PHP), a string (Objective-C, Swift) or out of range (Rust). The sample
+// of `requests` lacks its import.
 const hiddenClients = {
   ...Object.fromEntries(
     [
@@ -50,8 +50,8 @@ const hiddenClients = {
   shell: ['wget', 'httpie'],
 }
 
-// Browsers leave `Cookie` out of a request and send the page's own: a key in a cookie, which Scalar 1.46 gives to
-// a Request, becomes one of these, for as long as a request takes to leave.
+// Browsers ignore `Cookie` in a request and send the page's own cookies. So a key in a cookie, which Scalar
+// 1.46 passes to a Request, becomes a cookie of the page for as long as a request takes to leave.
 function sendCookies() {
   const attributes = `path=/; max-age=5; samesite=strict${location.protocol === 'https:' ? '; secure' : ''}`
   window.Request = class extends Request {
@@ -102,7 +102,7 @@ function show(content) {
   document.getElementById('documentation').hidden = false
   window.Scalar.createApiReference('#documentation', {
     content,
-    // Send nothing to other origins but those of tokens, and forget credentials when the page closes.
+    // Send nothing to other origins except those of tokens, and forget credentials when the page closes.
     withDefaultFonts: false,
     telemetry: false,
     agent: { disabled: true },
@@ -118,7 +118,8 @@ function show(content) {
   })
 }
 
-// Someone who has read on to an operation goes on there. Scalar's ids end in `/GET/pets`.
+// If the reader has already scrolled to an operation of the plain page, shows that operation. Scalar's ids
+// end in `/GET/pets`.
 function keepPlace() {
   const isAbove = (heading) => heading.getBoundingClientRect().top < window.innerHeight / 2
   const read = [...document.querySelectorAll('#plain h3')].filter(isAbove).at(-1)?.textContent
@@ -170,7 +171,7 @@ function fixDialog() {
   }
   for (const each of document.querySelectorAll('[role=dialog] td input[type=checkbox]:not([aria-label])'))
     each.ariaLabel = `Send ${keyOf(each)}`
-  // Shown while the pointer is over its row.
+  // These buttons are shown while the pointer is over their row.
   for (const each of document.querySelectorAll('[role=dialog] button.group-hover\\:flex:not([aria-label])'))
     if (each.textContent.trim() === '') each.ariaLabel = 'Remove'
 }
