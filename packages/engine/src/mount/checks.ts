@@ -1,5 +1,5 @@
-// The checks of a request before its handler runs, as hooks of its operation's route, and those of mount's
-// own.
+// The checks of a request before its handler runs, as hooks of its operation's route, and a few checks that
+// only `mount` needs.
 
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Operation } from '../document/contract.js'
@@ -8,10 +8,13 @@ import { ownError } from '../document/request-error.js'
 import { refusesUnacceptable, successContents } from '../document/responses.js'
 import { createPreference } from '../serve/request/accept.js'
 
-/** Throws, or rejects, unless the request may pass. */
+/** Throws, or returns a promise that rejects, unless the request may pass. */
 export type RouteCheck = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
 
-/** Where the contract declares a 406. Elsewhere a client gets what there is (RFC 9110, section 12.5.1). */
+/**
+ * Creates the check of `Accept`, if the contract declares a 406. Otherwise, a client gets what there is (RFC
+ * 9110, section 12.5.1).
+ */
 export function acceptCheck(operation: Operation): RouteCheck | undefined {
   if (!refusesUnacceptable(operation)) return undefined
   const contents = successContents(operation)
@@ -26,16 +29,16 @@ export function acceptCheck(operation: Operation): RouteCheck | undefined {
 }
 
 /**
- * All checks as one hook, since Fastify's way from one to the next takes longer than most of them. One that
- * need not wait makes no promise: an async function for each would take two, and a turn of the microtask
- * queue.
+ * Joins all checks into one hook, since Fastify takes longer from one hook to the next than most checks take.
+ * A check that need not wait makes no promise: as an async function, each check would make two, and take a
+ * turn of the microtask queue.
  */
 export function hook(...given: readonly (RouteCheck | undefined)[]): onRequestHookHandler {
   const checks = given.filter((each) => each !== undefined)
   const runFrom = (first: number, request: FastifyRequest, reply: FastifyReply): void | Promise<void> => {
     for (let i = first; i < checks.length; i++) {
       const waiting = (checks[i] as RouteCheck)(request, reply)
-      // What has been responded to meanwhile, such as by a timeout, goes no further.
+      // Stops if a response has been sent meanwhile, for example by a timeout.
       if (waiting !== undefined)
         return waiting.then(() => (reply.sent ? undefined : runFrom(i + 1, request, reply)))
     }
@@ -48,7 +51,7 @@ export function hook(...given: readonly (RouteCheck | undefined)[]): onRequestHo
   }
 }
 
-/** The router cannot use every name of the contract: these path parameters get their own names back. */
+/** Gives path parameters their own names back: the router cannot use every name of the contract. */
 export function renamePathParameters({ parameters }: Operation): RouteCheck | undefined {
   const names = parameters
     .filter((each) => each.in === 'path')
@@ -64,13 +67,16 @@ export function renamePathParameters({ parameters }: Operation): RouteCheck | un
   }
 }
 
-/** For HEAD no range is defined (RFC 9110, section 14.2): its head is that of the whole. */
+/**
+ * Removes a range from HEAD requests, for which no range is defined (RFC 9110, section 14.2): their head is
+ * that of the whole representation.
+ */
 export function ignoreRange({ parameters }: Operation): RouteCheck | undefined {
   const range = parameters.find((each) => each.in === 'header' && each.key === 'range')
   if (range === undefined || range.required) return undefined
   return ({ method, headers }) => {
     if (method !== 'HEAD') return
     delete headers.range
-    delete headers['if-range'] // which means nothing without it (section 13.1.5)
+    delete headers['if-range'] // means nothing without a range (section 13.1.5)
   }
 }

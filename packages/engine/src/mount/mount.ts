@@ -1,6 +1,6 @@
-// Mounts a contract on a Fastify instance: fastify-openapi-glue makes a route of every operation, with the
-// options that routeOptions returns. Read them for the life of a request. Whatever the contract or the
-// handlers lack is collected, and stops the startup.
+// Mounts a contract on a Fastify instance. fastify-openapi-glue makes a route for each operation, with the
+// options that `routeOptions` returns; read them to follow a request. Problems of the contract and of the
+// handlers are collected, and stop the startup.
 
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
 import glue from 'fastify-openapi-glue'
@@ -30,7 +30,8 @@ import { prepareRouter } from './router.js'
 
 /**
  * Adds every operation of a contract to a Fastify instance, in a scope of its own.
- * @throws {ContractError} an operation has no handler or cannot be served, or the application's router is unfit
+ * @throws {ContractError} if an operation has no handler or cannot be served, or if the application's router
+ * is unfit
  */
 export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Resource>): Promise<void> {
   const { contract } = parts
@@ -52,8 +53,8 @@ export async function mount<Resource>(app: FastifyInstance, parts: MountParts<Re
     })
     addSunsetWarnings(scope, contract)
   })
-  // Not in the scope: Fastify gives a plugin ten seconds, and a large contract on a slow machine may need
-  // more.
+  // Runs outside the scope, because Fastify gives a plugin ten seconds, and a large contract on a slow
+  // machine may need more.
   for (const compile of compilers) compile()
   const found = await located([...problems.values()], contract)
   if (found.length === 0) return
@@ -92,7 +93,7 @@ function sharedIn<Resource>(
   }
 }
 
-// Most contracts have one prefix.
+// Groups operations by their prefix. Most contracts have a single prefix.
 function byPrefix({ operations }: Contract): ReadonlyMap<string, readonly Operation[]> {
   const groups = new Map<string, Operation[]>()
   for (const operation of operations.values()) {
@@ -111,7 +112,7 @@ async function addRoutes<Resource>(app: FastifyInstance, shared: Shared<Resource
     const options = {
       specification: glueSpecification(contract, operations),
       prefix,
-      // glue knows only the contract's operations, and adds method and url
+      // glue knows only the contract's operations, and adds `method` and `url`
       operationResolver: (id: string) =>
         routeOptions(contract.operations.get(id) as Operation, shared) as RouteOptions,
     }
@@ -125,7 +126,8 @@ async function addRoutes<Resource>(app: FastifyInstance, shared: Shared<Resource
   }
 }
 
-// What the engine makes is valid: glue refuses it where its validator finds no schema of OpenAPI beside it.
+// A specification made by the engine is valid, so glue refuses it only if its validator cannot find the
+// schema of OpenAPI, as in a bundle.
 function adviceOnBundle({ message }: Error): OperatorError | undefined {
   if (!message.includes('valid specification')) return undefined
   const replacement = 'contract-engine/valid-specification'
@@ -134,7 +136,7 @@ function adviceOnBundle({ message }: Error): OperatorError | undefined {
   )
 }
 
-// QUERY and the additional operations of OpenAPI 3.2, of which glue 4.11 makes no routes.
+// Adds routes for QUERY and for the additional operations of OpenAPI 3.2: glue 4.11 makes none for them.
 function addOthers<Resource>(
   app: FastifyInstance,
   operations: readonly Operation[],
@@ -147,8 +149,8 @@ function addOthers<Resource>(
   }
 }
 
-// Bodies of any type: checkMediaType accepts or refuses the type by operation. The declared types are listed
-// because glue warns of a type without a parser.
+// Accepts bodies of any type here, because `checkMediaType` accepts or refuses the type by operation. The
+// declared types are listed, because glue warns about a type without a parser.
 function receiveBodies<Resource>(
   app: FastifyInstance,
   { contract, bodies: memory = new BodyMemory() }: MountParts<Resource>,
@@ -161,7 +163,8 @@ function receiveBodies<Resource>(
   )
 }
 
-// Fastify's own error does not name the operation.
+// Refuses an operation whose route the application already has. Fastify's own error would not name the
+// operation.
 function checkIsFree(
   app: FastifyInstance,
   operation: Operation,
@@ -175,7 +178,8 @@ function checkIsFree(
   ])
 }
 
-// Across operations: which schemes one credential would meet, and checks of schemes that there are not.
+// Notes problems of all operations together: schemes that the same credential would meet, and checks of
+// schemes that the contract does not have.
 function noteSecurity<Resource>(shared: Shared<Resource>): void {
   const { contract, problems, security } = shared
   const implemented = [...contract.operations.values()].filter((each) => !isStub(handlerOf(each, shared)))

@@ -1,4 +1,4 @@
-// What an application gives to mount a contract, and what its operations share.
+// What an application passes to `mount`, and what the operations of a contract share.
 
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
@@ -20,61 +20,64 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation
     address?: Address
-    /** Sent with every response of the operation, errors included. */
+    /** The headers of every response of the operation, errors included. */
     deprecation?: DeprecationHeaders | undefined
   }
 }
 
-/** What an application gives. */
+/** What an application passes to `mount`. */
 export interface MountParts<Resource> extends RouteHandlerParts<Resource> {
   /** The handler of each operation, by the operation's name. */
   readonly handlers: object
   /**
-   * The check of each security scheme that operations with a handler require, by the scheme's name; or the
-   * security made of them, for an application that authenticates requests before they reach their operation.
+   * The check of each security scheme that an operation with a handler requires, by the scheme's name. An
+   * application that authenticates requests before they reach their operation passes a `Security` instead.
    */
   readonly security?: CheckList | Security
-  /** Whose pages may use credentials in cookies; a `Security` has been told by itself. */
+  /**
+   * Whose pages may use credentials in cookies; ignored if `security` is a `Security`, which has an option of
+   * its own.
+   */
   readonly cookieOrigins?: CookieOptions['cookieOrigins']
-  /** What the bodies of all requests in flight may hold together. By default any number of bytes. */
+  /** How much the bodies of all requests in flight may hold together. By default, there is no limit. */
   readonly bodies?: BodyMemory
-  /** What the server adds to the responses, to be checked against the contract. By default nothing. */
+  /** What the server adds to the responses, to check it against the contract. By default, nothing. */
   readonly additions?: readonly Addition[]
-  /** Where callers reach the operations. By default each request says it. */
+  /** The URL at which callers reach the operations. By default, each request says it. */
   readonly address?: AddressOptions | undefined
-  /** Makes the bodies of errors, if the contract has another form for them than the engine. */
+  /** Makes the bodies of errors, if the contract has a form for them other than the engine's. */
   readonly errorBody?: ErrorBodyOf | undefined
-  /** Responds to the errors of operations. By default `errorHandler(contract, { errorBody })`. */
+  /** Responds to the errors of operations. The default is `errorHandler(contract, { errorBody })`. */
   readonly errorHandler?: ErrorHandler
 }
 
 /** What the operations of a contract share. */
 export type Shared<Resource> = Omit<MountParts<Resource>, 'address' | 'security' | 'additions'> &
   ReturnType<typeof functionsOf> & {
-    /** By the prefix of operations. */
+    /** By the operations' prefixes. */
     readonly addresses: ReadonlyMap<string, Address>
     readonly security: Security
-    /** All but the engine's own. */
+    /** Without the engine's own addition. */
     readonly additions: readonly Addition[]
     readonly problems: Problems
     readonly mounted: Mounted
-    /** Each compiles the schemas of an operation's requests, once all routes are there. */
+    /** Each function compiles the schemas of an operation's requests, when all routes exist. */
     readonly compilers: (() => void)[]
     readonly errorForms: ErrorForms
-    /** Of an operation, percent-decoded: that of the application, and its own. */
+    /** Returns an operation's prefix, percent-decoded: the application's, followed by the operation's. */
     readonly prefixOf: (operation: Operation) => string
     readonly refuseUnknown: (request: FastifyRequest) => never
   }
 
-/** The functions of a contract, and what checks responses by them. */
+/** Returns the functions of a contract, and the function that creates response checks from them. */
 export function functionsOf(contract: Contract) {
   const functions = contract.functions()
   return { functions, responseCheckOf: createResponseChecks(functions) }
 }
 
 /**
- * The handler of an operation; `mount` refuses an operation without one. The compiler has checked that it
- * takes what its operation declares; validation ensures it.
+ * Returns the handler of an operation; `mount` refuses an operation without one. The TypeScript compiler has
+ * checked that the handler accepts what its operation declares, and validation lets only that pass.
  */
 export function handlerOf(
   { name }: Operation,
@@ -83,11 +86,11 @@ export function handlerOf(
   return (handlers as Readonly<Record<string, AnyHandler>>)[name] as AnyHandler // see missingHandlers
 }
 
-/** The operations that an application has given no handler, which JavaScript can do. */
+/** Returns the operations without a handler. An application in TypeScript does not compile without one. */
 export function missingHandlers({
   contract,
   handlers,
 }: Pick<MountParts<never>, 'contract' | 'handlers'>): readonly Operation[] {
-  const given = handlers as Readonly<Record<string, unknown>> // by their names
+  const given = handlers as Readonly<Record<string, unknown>> // handlers by their names
   return [...contract.operations.values()].filter(({ name }) => given[name] === undefined)
 }

@@ -1,22 +1,26 @@
-// What a contract or its handlers lack: collected while an application starts, and told all at once.
+// The problems of a contract or its handlers. They are collected while an application starts, and reported
+// all at once.
 
 import type { Contract, Operation } from '../document/contract.js'
 import { ContractError, type Problem } from '../document/contract-error.js'
 import type { AnySchema } from '../document/keywords.js'
 import { problemOf } from '../document/methods.js'
 
-/** A problem; one that was found when a schema was compiled may be located more exactly. */
+/** A problem. For one that was found when a schema was compiled, a more exact place can be found. */
 export type Found = Problem & {
   readonly isOfSchema?: boolean
-  /** Where else it is, in words. */
+  /** The other places of the problem, in words. */
   readonly also?: Set<string>
-  /** Of a schema: the operations that it keeps from being served. */
+  /** For a problem of a schema: the operations that cannot be served because of it. */
   readonly operations?: Set<string>
 }
-/** By their text, so that a problem of several operations is reported once. */
+/** By their texts, so that a problem of several operations is reported once. */
 export type Problems = Map<string, Found>
 
-/** The result of a step, or undefined: its error becomes a problem of the operation. */
+/**
+ * Returns the result of a step. If the step throws, it notes the error as a problem of the operation, and
+ * returns undefined.
+ */
 export function collect<Result>(
   operation: Operation,
   { problems }: { readonly problems: Problems },
@@ -38,7 +42,10 @@ export function collect<Result>(
   }
 }
 
-/** Notes a problem of a place, once, with all its places unless it is one. @param place in words */
+/**
+ * Notes a problem at a place. A problem is reported once, with all its places unless `isOne` is true.
+ * @param place in words
+ */
 export function note(
   problems: Problems,
   { problem, place, isOne = false }: { readonly problem: string; readonly place: string; isOne?: boolean },
@@ -50,7 +57,7 @@ export function note(
   else if (!isOne && known.text !== text) known.also?.add(place)
 }
 
-// Enough to see where they are.
+// This many places show where the problem is.
 const placesMax = 20
 
 function withPlaces({ text, at, also = new Set() }: Found): Problem {
@@ -60,7 +67,7 @@ function withPlaces({ text, at, also = new Set() }: Found): Problem {
   return { text: `${text} (and ${[...shown, ...others].join(', ')})`, at }
 }
 
-/** In the document with its references, which say where a faulty schema is written. */
+/** Looks for exact places in the document with its references, where a faulty schema is written. */
 export async function located(found: readonly Found[], { document }: Contract): Promise<readonly Problem[]> {
   const problems = found.map((each) => (each.isOfSchema ? each : withPlaces(each)))
   const faults = new Set<Problem>(found.slice(0, locatedMax).filter(({ isOfSchema }) => isOfSchema))
@@ -81,5 +88,6 @@ export async function located(found: readonly Found[], { document }: Contract): 
   }
 }
 
-// Of more problems, the operation is named: compiling its schemas one by one takes long.
+// For problems beyond this number, only the operation is named, because to compile its schemas one by one
+// takes long.
 const locatedMax = 20

@@ -1,6 +1,6 @@
 // Validates at startup what the parts of a server add to an operation's responses: headers, and errors with
-// their bodies. A response that breaks the contract becomes a 500: if the server's own headers did, the
-// operation could respond nothing else.
+// their bodies. A response that breaks the contract becomes a 500, so an operation for which the server's own
+// headers did so could respond with nothing else.
 
 import type { Contract, Operation, Response } from '../document/contract.js'
 import { missingCode, type Problem } from '../document/contract-error.js'
@@ -19,7 +19,7 @@ import {
 import type { ErrorForm, ErrorResponse } from '../serve/response/error-forms.js'
 import { byStatus, type ResponseCheck } from '../serve/response/response-validation.js'
 
-/** A problem for each error of an addition whose code the contract's `ErrorCode` does not have. */
+/** Returns a problem for each error of an addition whose code the contract's `ErrorCode` lacks. */
 export function missingCodes(
   operation: Operation,
   contract: Contract,
@@ -34,22 +34,22 @@ export function missingCodes(
 interface CheckedParts {
   readonly check: ResponseCheck
   readonly form: ErrorForm
-  /** The errors of a stub may have a form that nothing makes yet. */
+  /** False for a stub, whose errors may have a form that nothing makes yet. */
   readonly isImplemented: boolean
 }
 
-/** A problem, and the response that has it. */
+/** A problem, and the response in which it occurs. */
 export interface AdditionFault {
   readonly problem: string
-  /** In words. */
+  /** The operation and status, in words. */
   readonly place: string
-  /** Of the response, if it is declared. */
+  /** The key of the response, if it is declared. */
   readonly key?: string | undefined
-  /** Whether what mends it here mends it everywhere. */
+  /** Set if one correction solves the problem at all its places. */
   readonly isOne?: true
 }
 
-/** The problems that the additions would have with an operation, for each response that has one. */
+/** Returns the problems that the additions cause in an operation, one for each response. */
 export function additionFaults(
   operation: Operation,
   parts: CheckedParts,
@@ -65,7 +65,7 @@ export function additionFaults(
   ]
 }
 
-// Of the headers of each response that the operation declares by its status.
+// Finds problems of headers, in each response that the operation declares by its exact status.
 function headFaults(
   { id, responses }: Operation,
   variants: readonly AddedHeaders[],
@@ -79,7 +79,7 @@ function headFaults(
   )
 }
 
-// Of the body of each error, or else of its headers.
+// Finds problems in the body of each error, or else in its headers.
 function errorFaults(
   { id, responses }: Operation,
   errors: readonly RequestError[],
@@ -93,7 +93,8 @@ function errorFaults(
     const place = `${id} ${facts.status}`
     const response = declared(facts.status)
     const problem = bodyProblem(tryForm(form, facts), response, check)
-    // What a stub sends as it should not is no reason to refuse a contract whose handlers are still to come.
+    // Errors of a stub are ignored: a contract must not be refused while its handlers are still to be
+    // written.
     if (!isImplemented) return []
     if (problem !== undefined)
       return [{ problem, place: `${place} (${error.code})`, key: response?.key, isOne: true }]
@@ -115,7 +116,7 @@ function tryForm(form: ErrorForm, facts: ErrorFacts): ErrorResponse | Error {
   }
 }
 
-// Of an error in another form than the one that the operation declares.
+// Returns the problem of an error whose form differs from the one that the operation declares.
 function bodyProblem(
   sent: ErrorResponse | Error,
   response: Response | undefined,
@@ -130,14 +131,15 @@ function bodyProblem(
   return `an error of the server has another form, so errorBody must make it: ${reason}`
 }
 
-/** The first place of a fault. */
+/** Returns the first place of a fault. */
 export function placeOf(operation: Operation, { problem, key }: AdditionFault): Problem['at'] {
   const { at } = problemOf(operation, problem)
   return key === undefined ? at : [...at, 'responses', key]
 }
 
-// The required headers that a successful response lacks: a handler cannot set them, or the server sets them
-// in some variants only. An error may be declared, in a shared response, where nothing responds with it.
+// Finds required headers that a successful response lacks: those that a handler cannot set, and those that
+// the server sets in some variants only. Errors are left out, because a shared error may be declared where
+// nothing sends it.
 function missingHeaders({ id, responses }: Operation, variants: readonly AddedHeaders[]): AdditionFault[] {
   return successesAmong(responses).flatMap(({ status, key, headers }) => {
     const missing = headers.filter(({ name, required, setByServer }) => {

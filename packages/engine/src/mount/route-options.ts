@@ -1,4 +1,4 @@
-// The options of an operation's route: its hooks, its schemas and their compilers, and its handler.
+// The options of an operation's route: its hooks, its schemas with their compilers, and its handler.
 
 import type { onSendHookHandler, RouteOptions } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
@@ -28,7 +28,7 @@ import { additionFaults, missingCodes, placeOf } from './prove-additions.js'
 
 type RouteOptionsOfGlue = Omit<RouteOptions, 'method' | 'url'>
 
-/** The options of the route of an operation; what it lacks is noted as a problem. */
+/** Returns the options of an operation's route, and notes as problems what the operation lacks. */
 export function routeOptions<Resource>(operation: Operation, shared: Shared<Resource>): RouteOptionsOfGlue {
   const { contract, problems, security } = shared
   const handler = handlerOf(operation, shared)
@@ -45,12 +45,12 @@ export function routeOptions<Resource>(operation: Operation, shared: Shared<Reso
   const first = [
     routeCheck(operation, contract, shared.refuseUnknown),
     security.checkOf(operation, unmet[0]?.text),
-    deprecation && deprecationCheck(deprecation), // errors have them from `config`
+    deprecation && deprecationCheck(deprecation), // errors get them from `config`
   ].filter((each) => each !== undefined)
   return {
     config: { operation, mounted: shared.mounted, address, deprecation, responseCheck, errorForm },
     bodyLimit: operation.limits.body,
-    // Fastify adds HEAD to every GET, unless the contract declares a HEAD of its own.
+    // Fastify adds HEAD to every GET. It must not if the contract declares a HEAD of its own.
     exposeHeadRoute: !hasHead(operation, contract),
     ...(isImplemented && responseCheck && errorForm
       ? implemented(operation, handler, { check: responseCheck, errorForm, proved }, first, shared)
@@ -58,7 +58,7 @@ export function routeOptions<Resource>(operation: Operation, shared: Shared<Reso
   }
 }
 
-// Responds 501 before the body is read: nothing checks it.
+// Responds 501 before the body is read, since nothing would check it.
 function refused({ id }: Operation, first: readonly RouteCheck[]) {
   const refuse: RouteCheck = () => {
     throw ownError('not_implemented', `${id} is not implemented.`)
@@ -87,7 +87,7 @@ function implemented<Resource>(
   return {
     schema: judgedParts(operation),
     validatorCompiler: validatorCompiler(operation, shared),
-    attachValidation: true, // checkRequest reports what it found
+    attachValidation: true, // checkRequest reports what Fastify finds
     onRequest: hook(...first, sunsetCheck(operation), acceptCheck(operation), bodyCheck(operation)),
     ...(reading.length > 0 && { preValidation: hook(...reading) }),
     preHandler: requestCheck(operation),
@@ -101,19 +101,20 @@ function implemented<Resource>(
   }
 }
 
-// The rest of a body that its handler did not read is not received: where the next request begins is unknown.
+// Closes the connection if the handler has not read all of the body: the server does not receive the rest, so
+// it cannot know where the next request begins.
 const closeIfUnread: onSendHookHandler = (request, reply, payload, done) => {
   if (uploadOf(request)?.hasArrived === false) reply.header('Connection', 'close')
   done(null, payload)
 }
 
-/** In place of a schema, for Fastify. */
+/** Takes the place of a schema, for Fastify. */
 interface Judged {
   readonly judge: FunctionName
 }
 
-// The parts that Fastify validates: of a body, it compares these types with the one that checkMediaType gives
-// it. Cookies are validated where they are read, and items one by one.
+// Returns the parts that Fastify validates. It compares these media types with the one that `checkMediaType`
+// gives to a body. Cookies are validated where they are read, and items one by one.
 function judgedParts({ judges: { cookies: _, ...judges }, body }: Operation) {
   const parts = Object.entries(judges).map(([part, judge]): [string, Judged] => [part, { judge }])
   const content = bodyJudges(body).map(([mediaType, judge]) => [mediaType, { schema: { judge } }])
@@ -129,8 +130,8 @@ function bodyJudges(body: Operation['body']): [mediaType: string, judge: Functio
   )
 }
 
-// Fastify asks for them once the application is ready, and would stop at the first schema that fails: what
-// is wrong is to be known when the contract is mounted.
+// Compiles all schemas at mount. Fastify would compile them when the application is ready, and would stop at
+// the first schema that fails, but all problems must be known at mount.
 function validatorCompiler<Resource>(operation: Operation, shared: Shared<Resource>) {
   const { cookies: _, ...judges } = operation.judges
   const names = [...Object.values(judges), ...bodyJudges(operation.body).map(([, judge]) => judge)]
@@ -141,7 +142,7 @@ function validatorCompiler<Resource>(operation: Operation, shared: Shared<Resour
       if (validate !== undefined) validators.set(name, validate)
     }
   })
-  // Each is of judgedParts.
+  // Fastify passes the values of `judgedParts`.
   return ({ schema }: { schema: unknown }) => validators.get((schema as Judged).judge) ?? (() => true)
 }
 
@@ -153,7 +154,7 @@ function checkOf<Resource>(
   return collect(operation, shared, () => shared.responseCheckOf(operation, isImplemented))
 }
 
-// What the server adds to the responses of an operation must be as it declares them.
+// Checks that the server's additions to an operation's responses match the contract.
 function checkAdditions<Resource>(
   operation: Operation,
   check: ResponseCheck,
@@ -172,7 +173,7 @@ function hasHead({ prefix, path }: Operation, { operations }: Contract): boolean
   return [...operations.values()].some(isHead)
 }
 
-// Each operation has one of its prefix.
+// There is an address for each prefix.
 function addressFor<Resource>({ prefix }: Operation, { addresses }: Shared<Resource>): Address {
   return addresses.get(prefix) as Address
 }

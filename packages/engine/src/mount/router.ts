@@ -1,12 +1,14 @@
-// What a contract needs of the application's router. Fastify makes it before it knows of a contract, and has
-// no way to change its options later.
+// What a contract needs of the application's router. Fastify creates the router before it knows a contract,
+// and offers no way to change the router's options later.
 
 import type { FastifyInstance } from 'fastify'
 import FindMyWay from 'find-my-way'
 import type { Contract } from '../document/contract.js'
 import { ContractError } from '../document/contract-error.js'
 
-/** Of find-my-way 9.10, in part; `test/mount/router.ts` fails once Fastify has another one. */
+/**
+ * A part of the router of find-my-way 9.10. `test/mount/router.ts` fails once Fastify uses another version.
+ */
 interface Router {
   maxParamLength: number
   querystringParser(query: string): Readonly<Record<string, unknown>>
@@ -15,8 +17,10 @@ interface Router {
 const prototype: { hasRoute(this: Router): boolean } = FindMyWay.prototype
 
 /**
- * Lets path parameters be as long as the contract's URLs: by default Fastify refuses one of 101 characters.
- * @throws {ContractError} if the router takes other paths for the contract's, or reads queries in another way
+ * Lets path parameters be as long as the contract's URLs: by default, Fastify refuses a parameter of 101
+ * characters.
+ * @throws {ContractError} if the router matches other paths than the contract's, or parses queries
+ * differently
  */
 export function prepareRouter(app: FastifyInstance, { limits }: Contract): void {
   const router = routerOf(app)
@@ -26,13 +30,13 @@ export function prepareRouter(app: FastifyInstance, { limits }: Contract): void 
   else if (paramLengthMax(app) < limits.url) throw new ContractError(shortParameters(limits.url))
 }
 
-// Another copy of find-my-way, so that the router is out of reach.
+// Used if the application's Fastify has another copy of find-my-way, so that its router cannot be reached.
 function shortParameters(max: number): string {
   const option = `routerOptions: { maxParamLength: ${max} }`
   return `Fastify's maxParamLength is below the length of the contract's URLs. Make it with: ${option}`
 }
 
-// Fastify does not lend it. It is what Fastify calls a function of.
+// Fastify does not expose its router, but calls `hasRoute` on it: a temporary `hasRoute` notes its `this`.
 function routerOf(app: FastifyInstance): Router | undefined {
   const { hasRoute } = prototype
   let router: Router | undefined
@@ -52,7 +56,8 @@ const paths =
   'the paths of a contract are compared as they are, and links are relative to them. Leave it out.'
 
 function unfitOptions(app: FastifyInstance, router: Router | undefined): string[] {
-  // Fastify applies one that is given beside `routerOptions`, where it publishes the default of it, too.
+  // Fastify applies an option beside `routerOptions`, too, and then publishes the option's default in
+  // `routerOptions`.
   const { routerOptions, ...options } = optionsOf(app)
   const is = (name: keyof Options, value: boolean) => [options[name], routerOptions?.[name]].includes(value)
   const isOn = (name: keyof Options) => is(name, true)
@@ -82,7 +87,7 @@ interface Options {
   readonly useSemicolonDelimiter: boolean
 }
 
-// Those that are given to the router are beside the others, as all were before.
+// `routerOptions` is new in Fastify; before, these options stood beside all others, where they still work.
 function optionsOf(app: FastifyInstance): Options & { readonly routerOptions?: Partial<Options> } {
   return app.initialConfig as unknown as ReturnType<typeof optionsOf>
 }
