@@ -1,4 +1,4 @@
-// What of a made response depends on its request: how many items a page has, the links, and the entity tag.
+// Fits a made response to its request: the number of items on a page, the links, and the entity tag.
 
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
@@ -21,25 +21,25 @@ import { isValueOf } from './made-headers.js'
 import type { MakingParts } from './made-response.js'
 import { currentTag } from './preconditions.js'
 
-/** A made response as it answers a request. */
+/** Returns a made response as it answers a request. */
 export type ByRequest = (
   made: HandlerResponse,
   request: FastifyRequest,
   check: ResponseCheck,
 ) => HandlerResponse | Promise<HandlerResponse>
 
-/** What the text of a header is made of. */
+/** What the text of a header is made from. */
 interface Made {
-  /** As the contract has it; undefined if it was left out. */
+  /** The value as the contract has it; undefined if it was left out. */
   readonly given: string | undefined
   readonly response: HandlerResponse
   readonly request: FastifyRequest
 }
 
-/** The texts that a header may have, the best first. */
+/** Returns the texts that a header may have, the best first. */
 type TextsOf = (made: Made) => (string | undefined)[] | Promise<(string | undefined)[]>
 
-/** Creates what fits the made responses of an operation to their requests. */
+/** Creates the function that fits the made responses of an operation to their requests. */
 export function createByRequest(operation: Operation, contract: Contract, parts: MakingParts): ByRequest {
   const texts = textsByName(operation, contract, parts)
   const isVaried = ({ name, setByServer }: Header) => !setByServer && texts.has(name.toLowerCase())
@@ -93,7 +93,7 @@ function textsByName(
       'etag',
       async ({ given, response, request }) => {
         if (given === undefined) return [] // the server makes it
-        // What a POST has created is not at its path.
+        // A POST creates a resource at another path.
         const isOfPath = !operation.isSafe && operation.method !== 'POST'
         const tag = isOfPath ? await currentTag(request, contract) : undefined
         return [tag, digestOf(response.body)]
@@ -102,7 +102,8 @@ function textsByName(
   ])
 }
 
-// Of a list that has no example of its links, the next page.
+// Creates the function that returns the links of a response. A list without an example of its links gets one
+// to the next page.
 function createLinks(operation: Operation, contract: Contract, parts: MakingParts) {
   const positions = new Map<string, ReturnType<typeof positionOf>>()
   const positionIn = (example: string) => {
@@ -129,7 +130,7 @@ function createLinks(operation: Operation, contract: Contract, parts: MakingPart
   }
 }
 
-// As many items as the request asks for, if its schema allows so few.
+// Cuts a list to the number of items that the request asks for, if its schema allows so few.
 function pageOf(
   { status, headers, body }: HandlerResponse,
   operation: Operation,
@@ -142,12 +143,12 @@ function pageOf(
   return check.fault(status, page, headers?.['Content-Type']?.toString()) === undefined ? page : body
 }
 
-// Of the same body the same one, as a server makes it.
+// Returns the same tag for the same body, as a server does.
 function digestOf(body: unknown): string {
   return `"${hash('sha1', stringify(body) ?? '', 'base64url')}"`
 }
 
-// As it is declared, and as the server sends it: with absolute links.
+// Accepts a text that is valid as it is, or as the server sends it: with absolute links.
 function isValidFor(header: Header, text: string, request: FastifyRequest, parts: MakingParts): boolean {
   const base = `${request.protocol}://${request.host || 'localhost'}${requestPath(request.url)}`
   const toUrl = (target: string) => (URL.canParse(target, base) ? new URL(target, base).href : target)

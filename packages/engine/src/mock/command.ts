@@ -1,4 +1,4 @@
-// `contract-engine mock`: serves a contract before there are handlers, or with those that there are.
+// `contract-engine mock`: serves a contract before it has handlers, or with those that exist.
 
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -42,14 +42,14 @@ const options = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-/** What the command has of its process. */
+/** The parts of the process that the command uses. */
 export interface Surroundings extends Streams {
   readonly env: NodeJS.ProcessEnv
 }
 
 /**
- * Runs the command: resolves to its exit code, when it is stopped or cannot serve.
- * @param stop ends it; by default what interrupts the process
+ * Runs the command. Resolves to its exit code when it is stopped or cannot serve.
+ * @param stop ends the command; by default, a signal that interrupts the process
  */
 export function runCommand(
   args: readonly string[],
@@ -67,7 +67,7 @@ export function runCommand(
   })
 }
 
-// An option counts before the variable, also where that is wrong.
+// An option takes precedence over its variable, even if the variable is wrong.
 function placeOf(
   values: { readonly port?: string; readonly host?: string },
   env: NodeJS.ProcessEnv,
@@ -86,7 +86,7 @@ function isTold(error: unknown): boolean {
   return error instanceof OperatorError || code === 'ERR_MODULE_NOT_FOUND'
 }
 
-// Its errors name the host or the port.
+// Listens; the errors of Fastify name the host or the port.
 async function listening(app: FastifyInstance, port: number, host: string): Promise<string> {
   try {
     return await app.listen({ port, host })
@@ -133,7 +133,7 @@ async function serve(
   await app.close()
 }
 
-// Those who only generate or compare contracts have no Fastify.
+// Fastify may be missing where the engine only generates or compares contracts.
 function explainMissing(cause: NodeJS.ErrnoException): never {
   if (cause.code !== 'ERR_MODULE_NOT_FOUND' || !cause.message.includes("'fastify'")) throw cause
   const missing = 'mock needs Fastify, which is not installed: npm install --save-dev fastify@5'

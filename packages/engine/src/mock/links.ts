@@ -1,5 +1,5 @@
-// The links of a made response: they lead to this server, from the request that they answer. A list has two
-// pages, so whoever follows its links comes to an end.
+// The links of a made response, which lead to this server, relative to the request that they answer. A list
+// has two pages, so that a client which follows its links comes to an end.
 
 import type { FastifyRequest } from 'fastify'
 import { type ValueParts, valuesOf } from '../compile/examples/values.js'
@@ -13,23 +13,23 @@ import { splitPair } from '../lib/texts.js'
 interface Link {
   readonly target: string
   readonly relation: string
-  /** Behind the target, as it is written. */
+  /** The text after the target, as it is written. */
   readonly parameters: string
 }
 
-/** The link of a list whose contract has no example of one. */
+/** The link of a list whose contract has no example of a link. */
 export const nextLink: Link = { target: '', relation: 'next', parameters: '; rel="next"' }
 
 const relations: readonly string[] = ['next', 'prev', 'previous', 'first', 'last', 'self']
 
-/** Whether a relation is among the pages of a list. */
+/** True if a relation leads to a page of a list. */
 export function isOfPages(relation: string): boolean {
   return relation.split(/\s+/).some((each) => relations.includes(each))
 }
 
-/** The links of a header's text, which may be none. */
+/** Returns the links in the text of a header. */
 export function linksIn(header: string): Link[] {
-  // Targets have no angle brackets, and quoted values may have commas.
+  // Targets contain no angle brackets; quoted values may contain commas.
   const links = header.matchAll(/<([^<>]*)>((?:"(?:[^"\\]|\\.)*"|[^",<])*)/g)
   return [...links].map(([, target = '', parameters = '']) => {
     const relation = readParameters(parameters).values.get('rel') ?? ''
@@ -37,14 +37,14 @@ export function linksIn(header: string): Link[] {
   })
 }
 
-/** Where a list goes on: the parameter that says so, and its values of the first and the second page. */
+/** The parameter that says where a page begins, and its values for the first and the second page. */
 interface Position {
   readonly name: string
   readonly isFirst: (value: string | undefined) => boolean
   readonly second: (pageSize: number) => string
 }
 
-// Without blanks and case, and of `page[after]` what is in brackets.
+// Compared without separators and in lower case; of `page[after]`, only the text in brackets.
 const pageNames = /^(?:page|pagenumber|pageno|pageindex|number)$/
 const offsetNames = /^(?:offset|skip|startindex)$/
 const cursorNames = new RegExp(
@@ -63,7 +63,7 @@ function plainName(name: string): string {
 }
 
 /**
- * The position of an operation's pages; undefined if its parameters have none.
+ * Returns the position of an operation's pages; undefined if no parameter says it.
  * @param example a link to a next page, as the contract has it
  */
 export function positionOf(
@@ -97,7 +97,7 @@ function positionBy(
     : { name, isFirst: (value) => value === undefined, second: () => second }
 }
 
-// That of the contract's link, if the parameter allows it.
+// Returns the cursor of the contract's link, if the parameter allows it, or else a value of the schema.
 function cursorOf(
   schema: Parameter['schema'],
   given: string | undefined,
@@ -116,14 +116,14 @@ interface Pair {
   readonly value: string
 }
 
-// Each as it was sent, too: what is written anew may mean another thing.
+// Each pair also has its text as it was sent: written again, it might have another meaning.
 function pairsOf(query: string): Pair[] {
   return pairTexts(query).map((text) => {
     return { text, name: nameIn(text), value: decodedOrSent(splitPair(text)[1]) }
   })
 }
 
-/** How many items a page of a request has at most. */
+/** Returns the largest number of items that a page of a request may have. */
 export function pageSizeOf({ parameters }: Operation, { url }: FastifyRequest): number | undefined {
   const sizes = parameters.filter((each) => each.in === 'query' && sizeNames.test(plainName(each.name)))
   if (sizes.length === 0) return undefined
@@ -133,7 +133,7 @@ export function pageSizeOf({ parameters }: Operation, { url }: FastifyRequest): 
 }
 
 /**
- * The links of the page that a request asks for, as references to this server.
+ * Returns the links of the page that a request asks for, as references to this server.
  * @param links those of the contract's example
  */
 export function pageLinks(
@@ -179,8 +179,8 @@ function referenceTo(request: FastifyRequest, query: readonly string[]): string 
 }
 
 /**
- * The URL of what a request has created, as a reference to this server; undefined if no path of the contract
- * is its.
+ * Returns the URL of the resource that a request has created, as a reference to this server; undefined if the
+ * contract has no path for it.
  */
 export function createdAt(
   operation: Operation,
@@ -209,7 +209,7 @@ function isBelow({ path, prefix }: Operation, outer: Operation): boolean {
   )
 }
 
-// A field of the new resource, by the name of the parameter, or `id`; in an envelope, too.
+// Finds a field of the new resource with the name of the parameter, or `id`; also within an envelope.
 function idOf(body: unknown, name: string, schema: Parameter['schema'] | true, parts: ValueParts): unknown {
   const inner = Object.values(nodeOf(body)).filter((each) => typeof each === 'object' && !Array.isArray(each))
   const names = [name, 'id', name.replace(/_?id$/i, '')]
@@ -220,7 +220,10 @@ function idOf(body: unknown, name: string, schema: Parameter['schema'] | true, p
   return undefined
 }
 
-/** A link of the contract to one of its own operations, as a reference to this server; any other as it is. */
+/**
+ * Returns a link of the contract to one of its own operations as a reference to this server; any other link
+ * as it is.
+ */
 export function ownReference(
   target: string,
   operation: Operation,
@@ -240,7 +243,7 @@ function isOf(path: string, template: string): boolean {
   return own.length === declared.length && declared.every((each, i) => each.includes('{') || each === own[i])
 }
 
-// What is before the path of the operation, as its caller wrote it.
+// Returns the part before the operation's path, as its caller wrote it.
 function baseOf({ path }: Operation, { url }: FastifyRequest): string {
   const segments = requestPath(url).split('/')
   return segments.slice(0, segments.length - path.split('/').length + 1).join('/')

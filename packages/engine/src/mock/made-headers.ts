@@ -1,5 +1,5 @@
-// The headers of a made response: those that it declares, with the contract's examples or values of their
-// schemas. Those that the server of a contract adds by itself are added here, too.
+// The headers of a made response: the declared headers, with the contract's examples or values of their
+// schemas. It also makes the headers that another server of the contract would add by itself.
 
 import type { Judge } from '../compile/code/compilers.js'
 import { examplesOf } from '../compile/examples/given.js'
@@ -13,28 +13,31 @@ import type { Addition } from '../index.js'
 import { elementsOf } from '../lib/field-values.js'
 import { hasEntityTags } from '../serve/response/entity-tags.js'
 
-/** What headers are made with. */
+/** What headers are made from. */
 export interface HeaderParts extends ValueParts {
   readonly judge: Judge
 }
 
-/** The Response Object of a response, in the document. */
+/** Returns the Response Object of a response in the document. */
 export function responseNode(reader: Reader, operation: Operation, { key }: Response): Node {
   const item = reader.node(nodeOf(reader.document.paths)[operation.path])
   return reader.node(nodeOf(nodeOf(operationIn(item, operation.method)).responses)[key])
 }
 
-// Of the connection, or of what the engine itself writes.
+// These headers belong to the connection, or the engine itself writes them.
 const unmade =
   /^(?:content-(?:type|length|encoding|range)|transfer-encoding|connection|trailer|vary|date|set-cookie)$/i
 const added = /^(?:deprecation|sunset|link|allow|www-authenticate|retry-after|etag|cache-control)$/i
 
-// It is said of what was applied alone.
+// `Preference-Applied` names only preferences that were applied.
 function isPreference({ name }: Header): boolean {
   return /^preference-applied$/i.test(name)
 }
 
-/** The headers that a handler of the operation would set; of an error, also what the server must. */
+/**
+ * Returns the headers that a handler of the operation would set, and the required headers that a server would
+ * set.
+ */
 export function madeHeaders(
   operation: Operation,
   response: Response,
@@ -72,14 +75,14 @@ function valuesFor(
   return Object.fromEntries(values)
 }
 
-/** Whether a text is a value of a header, as it is declared. */
+/** True if a text is a valid value of a header, as it is declared. */
 export function isValueOf({ name, schema }: Header, text: string, { judge }: HeaderParts): boolean {
   const isList = [schema.type].flat().includes('array')
   if (/^etag$/i.test(name) && !isEntityTag(text)) return false
   return judge('responseHeader', schema)({ value: isList ? elementsOf(text) : text })
 }
 
-// What a schema does not say of headers that all clients know (RFC 9110), whose text is often `type: string`.
+// Values of headers that all clients know (RFC 9110). Their schema is often just `type: string`.
 const known: Readonly<Record<string, string>> = {
   etag: '"1"',
   'last-modified': 'Wed, 25 Nov 2026 14:05:00 GMT',
@@ -101,7 +104,7 @@ function sampleOf(header: Header, node: Node, parts: HeaderParts): string | unde
 function* samples(header: Header, node: Node, parts: HeaderParts): Generator<string | undefined> {
   const name = header.name.toLowerCase()
   for (const { value } of examplesOf(node, parts.reader)) yield headerText(value)
-  // A link that is made up leads nowhere.
+  // A made-up link would lead nowhere.
   if (/^(?:link|(?:content-)?location)$/.test(name) && !header.required) return
   if (Object.hasOwn(known, name)) yield known[name]
   for (const value of valuesOf(header.schema, parts)) {
@@ -111,12 +114,12 @@ function* samples(header: Header, node: Node, parts: HeaderParts): Generator<str
   }
 }
 
-/** Whether a text is an entity tag (RFC 9110, section 8.8.3). */
+/** True if a text is an entity tag (RFC 9110, section 8.8.3). */
 export function isEntityTag(text: string): boolean {
   return /^(?:W\/)?"[!\x23-\x7e\x80-\xff]*"$/.test(text)
 }
 
-// In the style `simple`; of an object nothing is made.
+// Writes a value in the style `simple`. It makes no text of an object.
 function headerText(value: unknown): string | undefined {
   if (Array.isArray(value)) return value.map(String).join(', ')
   if (typeof value === 'object') return undefined
@@ -125,8 +128,8 @@ function headerText(value: unknown): string | undefined {
 }
 
 /**
- * What another server would add to the responses of a contract: the headers that are marked so, and those
- * that an error of the server must have.
+ * Makes what another server would add to the responses of a contract: headers that are marked
+ * `x-set-by-server`, and headers that an error must have.
  */
 export function madeAddition(
   { operations }: Contract,
@@ -159,13 +162,13 @@ function addedHeaders(operation: Operation, parts: HeaderParts): Readonly<Record
         !(name in found) &&
         isCompilable(schema, parts),
     )
-    if (/^(?:429|503)$/.test(response.status)) continue // which no mock responds by itself
+    if (/^(?:429|503)$/.test(response.status)) continue // a mock does not send these errors by itself
     Object.assign(found, valuesFor(operation, response, headers, parts))
   }
   return found
 }
 
-// Of a schema that is none, `mount` says so, with its place.
+// False for an invalid schema, which `mount` reports with its place.
 function isCompilable(schema: Header['schema'], { judge }: HeaderParts): boolean {
   try {
     return judge('responseHeader', schema) !== undefined

@@ -1,5 +1,6 @@
-// The response of an operation without a handler: the declared success or the response that the request
-// prefers, with the contract's examples, or else with a value that the contract's own validator accepts.
+// Makes the response of an operation without a handler: the declared success, or the response that the
+// request prefers. The body is the contract's example, or else a value that the contract's own validator
+// accepts.
 
 import { STATUS_CODES } from 'node:http'
 import { createFunctions, createJudge } from '../compile/code/compilers.js'
@@ -21,36 +22,36 @@ import { appliedText, type Preferences } from './preferences.js'
 import { itemsOfExample, madeItems } from './stream-items.js'
 import { statusTold, tellings } from './told.js'
 
-/** What the responses of a contract are made with. */
+/** What the responses of a contract are made from. */
 export interface MakingParts extends HeaderParts {
   readonly errorStatuses: Contract['errorStatuses']
   readonly functions: Functions
 }
 
-/** Creates them. */
+/** Creates the parts from which the responses of a contract are made. */
 export function makingParts({ specification, named, errorStatuses }: ReadContract): MakingParts {
   const judge = createJudge(specification)
   const accepts: Accepts = (schema, value) => {
     try {
       return judge('responseBody', schema)(value)
     } catch {
-      return true // a part that does not compile alone; the whole is judged anyway
+      return true // a part that does not compile by itself is accepted; the whole is judged later
     }
   }
   const functions = createFunctions(specification, named, judge)
   return { judge, functions, accepts, reader: new Reader(specification), errorStatuses }
 }
 
-/** What a request says of the response that it wants. */
+/** What a request says about the response that it wants. */
 export interface Wish extends Preferences {
-  /** The media type that it accepts, where successes declare several. */
+  /** The media type that the request accepts, if successes declare several. */
   readonly accept: string | undefined
 }
 
-/** Makes the responses of an operation: the same for the same wish. */
+/** Makes the responses of an operation: always the same for the same wish. */
 export type MakeResponse = (wish: Wish, check: ResponseCheck) => HandlerResponse
 
-/** What a request may wish, so that each response of an operation is made. `key`: that of the document. */
+/** Returns a wish for each response of an operation, with the key of the response in the document. */
 export function wishesOf(operation: Operation): readonly { readonly wish: Wish; readonly key: string }[] {
   const none = { code: undefined, example: undefined, accept: undefined }
   const [usual] = candidatesFor(operation, undefined)
@@ -62,16 +63,16 @@ export function wishesOf(operation: Operation): readonly { readonly wish: Wish; 
   return [...(usual === undefined ? [] : [{ wish: none, key: usual.key }]), ...preferred]
 }
 
-/** What is the same for all responses of an operation. */
+/** What all responses of an operation are made from. */
 interface Making {
   readonly operation: Operation
   readonly check: ResponseCheck
   readonly parts: MakingParts
-  /** Why no value was found, by what was to be made. */
+  /** Why no value was found, by the response and media type for which it was tried. */
   readonly unmade: Map<string, string>
 }
 
-/** Creates what makes the responses of an operation, each when it is first asked for. */
+/** Creates the function that makes the responses of an operation, each when it is first asked for. */
 export function createMaker(operation: Operation, parts: MakingParts): MakeResponse {
   const made = new Map<string, HandlerResponse>()
   const usual = new Map<string | undefined, HandlerResponse>()
@@ -81,7 +82,8 @@ export function createMaker(operation: Operation, parts: MakingParts): MakeRespo
     const isUsual = code === undefined && example === undefined
     const known = isUsual ? usual.get(accept) : undefined
     if (known !== undefined) return known
-    // As many as the contract has: what it does not have is passed over (RFC 7240, section 2).
+    // Reduced to what the contract has, which bounds the cache. Other preferences are ignored (RFC 7240,
+    // section 2).
     const wish = {
       code: isDeclared(code, operation) ? code : undefined,
       example: names.has(example) ? example : undefined,
@@ -95,8 +97,8 @@ export function createMaker(operation: Operation, parts: MakingParts): MakeRespo
   }
 }
 
-// One that ends a response. Those without content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5) are none of
-// a declared one.
+// True if the status is declared and ends a response. A status without content (RFC 9110, sections 15.3.5,
+// 15.3.6 and 15.4.5) does not count as declared if its response has a body.
 function isDeclared(code: number | undefined, { responses }: Operation): boolean {
   if (code === undefined || code < 200 || code > 599) return false
   const declared = byStatus(responses)(code)
@@ -111,7 +113,7 @@ function namesOf(operation: Operation, reader: Reader): (string | undefined)[] {
   )
 }
 
-/** A response, and the content that it is written as. */
+/** A response, and the content of its body. */
 interface Choice {
   readonly response: Response
   readonly content: Content | undefined
@@ -138,7 +140,8 @@ function makeResponse(making: Making, { code, example, accept }: Wish): HandlerR
   return content === undefined ? { status, headers } : { status, headers, body }
 }
 
-// 200 before 202, both before 2XX and default, and all of them before errors.
+// Returns responses in this order: 200 before 202, both before 2XX and default, and all of them before
+// errors.
 function candidatesFor({ responses }: Operation, code: number | undefined): readonly Response[] {
   const declared = code === undefined ? undefined : byStatus(responses)(code)
   if (declared !== undefined) return [declared]
@@ -146,10 +149,11 @@ function candidatesFor({ responses }: Operation, code: number | undefined): read
   return [...successes.sort((a, b) => (a.status < b.status ? -1 : 1)), ...errorsAmong(responses)]
 }
 
-/** What is sent for certain, and what is preferred. */
+/** The preferred status, and the media type that the request accepts. */
 type Asked = Omit<Wish, 'example'>
 
-// The example of this name that its schema allows, and that tells no other status than it is sent with.
+// Returns the example with this name, if its schema allows it and it tells no other status than the
+// response's.
 function namedExample(making: Making, candidates: readonly Response[], wish: Wish): Choice | undefined {
   const { operation, parts } = making
   for (const response of candidates) {
@@ -166,7 +170,8 @@ function namedExample(making: Making, candidates: readonly Response[], wish: Wis
   return undefined
 }
 
-// Without a preference, the first example that its schema allows; or else what the schema allows.
+// Returns the first example that its schema allows, or else a value that the schema allows. The request
+// prefers no example.
 function usualOf(making: Making, response: Response, { code, accept }: Asked): Choice {
   const [content] = inOrder(response.contents, accept)
   if (content === undefined)
@@ -181,7 +186,7 @@ function usualOf(making: Making, response: Response, { code, accept }: Asked): C
   return { ...choice, body: madeBody(making, choice, examples) }
 }
 
-// What the request accepts comes first, and JSON before other types.
+// Sorts the accepted media type first, and JSON before other types.
 function inOrder(contents: readonly Content[], accept: string | undefined): readonly Content[] {
   const rank = ({ mediaType }: Content) =>
     accept !== undefined && essence(mediaType) === essence(accept) ? 0 : isJson(mediaType) ? 1 : 2
@@ -198,7 +203,7 @@ function contentExamples(
   return examplesOf(reader.node(media), reader, isJson(content.mediaType))
 }
 
-// Of a range the status that an example tells, if it is one of these.
+// For a range of statuses, returns the status that an example tells, if it is in the range.
 function statusFor({ operation, parts }: Making, response: Response, example: unknown): number {
   const { status } = response
   if (/^\d{3}$/.test(status)) return Number(status)
@@ -209,7 +214,8 @@ function statusFor({ operation, parts }: Making, response: Response, example: un
   return Number(status.replaceAll('x', '0'))
 }
 
-// Of one status, the author has said it; of a range, an example may tell another one than is sent.
+// True if the example tells the response's status, or none. For an exact status, the example's author has
+// decided; for a range, an example may tell a status other than the one that is sent.
 function tellsOf({ operation, parts }: Making, { response, status }: Choice, example: unknown): boolean {
   if (/^\d{3}$/.test(response.status) || !errorsAmong(operation.responses).includes(response)) return true
   const told = statusTold(example, parts.errorStatuses)
@@ -226,7 +232,7 @@ interface WithContent extends Choice {
   readonly content: Content
 }
 
-// Undefined of an example that the schema forbids.
+// Returns undefined if the schema forbids the example.
 function bodyOfExample(
   making: Making,
   choice: WithContent,
@@ -266,7 +272,7 @@ function noValue({ id }: Operation, { key }: Response, { mediaType }: Content): 
   return `No value was found for ${id} ${key} ${mediaType}: give it an example that its schema allows.`
 }
 
-/** The codes of a status: the contract's own before those that a server of any contract has. */
+/** Returns the codes of a status: the contract's own before those that any server may send. */
 export function codesOf(
   status: number,
   { errorStatuses }: Pick<MakingParts, 'errorStatuses'>,
@@ -276,7 +282,7 @@ export function codesOf(
   return codes.sort((a, b) => isOwn(a) - isOwn(b))
 }
 
-// Examples that tell another status show what a body of this one has.
+// Also tries examples that tell another status: they show which fields a body has.
 function* bodies(
   { schema, kind }: Content,
   examples: readonly Example[],

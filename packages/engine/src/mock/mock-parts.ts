@@ -1,5 +1,5 @@
-// What `mount` takes, with a made response for each operation without a handler: all else is what a server
-// does with the contract. A service that calls none of this loads none of it.
+// The arguments of `mount` for a mock: each operation without a handler gets a made response. In all else,
+// the server treats the contract as usual. A service that does not import this module loads none of it.
 
 import type { FastifyRequest } from 'fastify'
 import { valuesOf } from '../compile/examples/values.js'
@@ -24,18 +24,18 @@ import { preferencesOf } from './preferences.js'
 import { tellings } from './told.js'
 
 export interface MockOptions {
-  /** The handlers that there are, by the names of their operations. Those of stubs are made. */
+  /** The existing handlers, by the names of their operations. Operations with a stub get made responses. */
   readonly handlers?: Readonly<Record<string, unknown>>
-  /** The checks that there are, by the names of their schemes. Any other scheme accepts each credential. */
+  /** The existing checks, by the names of their schemes. All other schemes accept any credential. */
   readonly security?: CheckList
-  /** Makes the second argument of those handlers. */
+  /** Makes the second argument of the given handlers. */
   readonly context?: MountParts<unknown>['context']
   readonly errorBody?: ErrorBodyOf
 }
 
 /**
- * What `mount` takes for a mock of a contract.
- * @throws {ContractError} in production, whose responses must not be made up
+ * Returns the arguments of `mount` for a mock of a contract.
+ * @throws {ContractError} in production, where responses must not be made up
  */
 export function mockParts(written: ReadContract, options: MockOptions = {}): MountParts<unknown> {
   return mockOf(written, options).parts
@@ -43,11 +43,14 @@ export function mockParts(written: ReadContract, options: MockOptions = {}): Mou
 
 interface Mock {
   readonly parts: MountParts<unknown>
-  /** What makes the responses of each operation without a handler. */
+  /** The makers of the operations without a handler. */
   readonly makers: ReadonlyMap<Operation, MakeResponse>
 }
 
-/** The same, with what makes the responses. @throws {ContractError} */
+/**
+ * Like `mockParts`, and also returns the makers of the responses.
+ * @throws {ContractError} in production
+ */
 export function mockOf(written: ReadContract, options: MockOptions): Mock {
   refuseInProduction()
   const contract = withMockSecurity(written)
@@ -71,7 +74,7 @@ export function mockOf(written: ReadContract, options: MockOptions): Mock {
   }
 }
 
-/** @throws {ContractError} */
+/** @throws {ContractError} in production */
 export function refuseInProduction(env: NodeJS.ProcessEnv = process.env): void {
   if (env.NODE_ENV !== 'production') return
   const reason = 'a mock makes its responses up and accepts any credential: never in production'
@@ -90,22 +93,22 @@ function makingHandler(
 ): AnyHandler {
   const byRequest = createByRequest(operation, contract, parts)
   return async ({ accept, body }, context) => {
-    if (body instanceof ArrivingItems) for await (const _ of body); // each is validated
-    const request = context as FastifyRequest // of mockParts
+    if (body instanceof ArrivingItems) for await (const _ of body); // validates each item
+    const request = context as FastifyRequest // the context of such handlers
     await checkPreconditions(operation, request, contract)
-    const check = request.routeOptions.config.responseCheck as ResponseCheck // of mount
+    const check = request.routeOptions.config.responseCheck as ResponseCheck // set by `mount`
     return byRequest(make({ ...preferencesOf(request.raw.headers.prefer), accept }, check), request, check)
   }
 }
 
-// What a server cannot check, such as a certificate, a mock does not ask for; nor two credentials in one
-// place.
+// Leaves out requirements that no server can check, such as a certificate, and a second credential in the
+// same place.
 function withMockSecurity(contract: ReadContract): ReadContract {
   const operations = [...contract.operations].map(([id, operation]): [string, Operation] => [
     id,
     { ...operation, security: operation.security.map((each) => checkable(each, contract)) },
   ])
-  // Its list of codes, if it has one, need not have those of the engine.
+  // The contract's list of codes, if it has one, may lack those of the engine.
   return { ...contract, operations: new Map(operations), describesErrors: false }
 }
 
@@ -124,7 +127,7 @@ class AnyScopes extends Set<string> {
   }
 }
 
-// Each of a form of its own, as two schemes that are sent in the same place need.
+// Each check has a form of its own, as two schemes whose credentials are sent in the same place need.
 function anyCredential({ securitySchemes, errorStatuses }: Contract): CheckList {
   const caller = { scopes: new AnyScopes() }
   const errors = refusalsIn(errorStatuses)
@@ -132,7 +135,7 @@ function anyCredential({ securitySchemes, errorStatuses }: Contract): CheckList 
   return Object.fromEntries([...securitySchemes.keys()].map((name) => [name, check()]))
 }
 
-// With the contract's own code, where it lists those of a 401.
+// Uses the contract's own codes, if it lists codes of a 401.
 function refusalsIn(statuses: Contract['errorStatuses']): Check['errors'] {
   const codes = [...statuses].filter(([, status]) => status === 401).map(([code]) => code)
   if (codes.length === 0 || statuses.has('missing_credentials')) return undefined
@@ -144,8 +147,8 @@ function refusalsIn(statuses: Contract['errorStatuses']): Check['errors'] {
   }
 }
 
-// Where the contract has another form for its errors than the engine's: a value of its schema, with what is
-// known of the error in the fields that are named for it.
+// Makes the bodies of errors if the contract's form is not one of the engine's: a value of the schema, with
+// the facts about the error in the fields that are named for them.
 function madeErrorBody(contract: ReadContract): ErrorBodyOf {
   const parts = makingParts(contract)
   const checkOf = createResponseChecks(parts.functions)
@@ -188,7 +191,7 @@ function madeErrorBody(contract: ReadContract): ErrorBodyOf {
   }
 }
 
-/** The headers that another server would add to the responses of an operation. */
+/** Returns the headers that another server would add to the responses of an operation. */
 export function addedBy(additions: readonly Addition[], operation: Operation, contract: Contract) {
   return Object.assign({}, ...additions.map(({ always }) => always?.(operation, contract)[0]))
 }

@@ -1,5 +1,5 @@
-// Preconditions of made operations that change something (RFC 9110, section 13.1.1), as a service has them:
-// whoever declares `If-Match` has it compared with the entity tag that a GET of the same path sends.
+// Preconditions of made operations that change something (RFC 9110, section 13.1.1). If an operation declares
+// `If-Match`, the mock compares it with the entity tag that a GET of the same path sends, as a service would.
 
 import type { FastifyRequest } from 'fastify'
 import type { Contract, Operation } from '../document/contract.js'
@@ -9,9 +9,9 @@ import { sentQueryKeys } from '../serve/request/query-keys.js'
 import { byStatus } from '../serve/response/response-validation.js'
 
 /**
- * Refuses a request whose precondition is missing (428) or does not hold (412), where the contract declares
- * that.
- * @throws {RequestError}
+ * Refuses a request whose precondition is missing (428) or does not hold (412), if the contract declares
+ * these responses.
+ * @throws {RequestError} `precondition_required`, `precondition_failed`
  */
 export async function checkPreconditions(
   operation: Operation,
@@ -27,7 +27,7 @@ export async function checkPreconditions(
   }
   if (byStatus(responses)(412) === undefined || given.trim() === '*') return
   const tag = await currentTag(request, contract)
-  // Compared strongly: a weak tag is none.
+  // The comparison is strong, so a weak tag never matches.
   if (tag === undefined || given.match(/(?:W\/)?"[^"]*"/g)?.includes(tag)) return
   throw refusal('precondition_failed', 412, 'This has another entity tag. Read it again.')
 }
@@ -36,7 +36,7 @@ function refusal(code: string, status: number, message: string): RequestError {
   return new RequestError(code, message, { status })
 }
 
-/** The entity tag that a GET of the same path sends; undefined if it sends none. */
+/** Returns the entity tag that a GET of the same path sends; undefined if it sends none. */
 export async function currentTag(request: FastifyRequest, contract: Contract): Promise<string | undefined> {
   const { operation } = request.routeOptions.config
   const isRead = [...contract.operations.values()].some(

@@ -1,9 +1,9 @@
-// What a request prefers (RFC 7240): which response of a mock it wants to see.
+// The preferences of a request (RFC 7240): which response of a mock the client wants.
 
 import { elementsOf, isToken, splitAt, unquoted } from '../lib/field-values.js'
 import { splitPair } from '../lib/texts.js'
 
-/** What a request prefers of a response. */
+/** The response that a request prefers. */
 export interface Preferences {
   /** The name of one of the contract's examples. */
   readonly example: string | undefined
@@ -13,14 +13,14 @@ export interface Preferences {
 
 const nothing: Preferences = { example: undefined, code: undefined }
 
-/** Reads `Prefer`, whose lines Node joins. What is no preference of a mock is left to others. */
+/** Reads `Prefer`, whose lines Node joins. It ignores preferences that do not concern a mock. */
 export function preferencesOf(header: string | string[] | undefined): Preferences {
   if (header === undefined) return nothing
   const values = new Map<string, string>()
   for (const each of elementsOf(String(header))) {
     const [preference = ''] = splitAt(each, ';') // without its parameters
     const [name = '', value = ''] = splitPair(preference).map((part) => part.trim())
-    // Of a preference that is sent twice the first counts (section 2).
+    // If a preference is sent twice, the first counts (section 2).
     if (!values.has(name.toLowerCase())) values.set(name.toLowerCase(), unquoted(value))
   }
   const code = Number(values.get('code') || NaN)
@@ -30,7 +30,7 @@ export function preferencesOf(header: string | string[] | undefined): Preference
   }
 }
 
-/** The value of `Preference-Applied` (section 3): a name that is no token is in quotes. */
+/** Returns the value of `Preference-Applied` (section 3). A name that is no token is quoted. */
 export function appliedText({ example, code }: Preferences): string {
   const quoted = (text: string) => (isToken(text) ? text : JSON.stringify(text))
   const parts = [

@@ -1,5 +1,5 @@
-// A server of a contract that needs no handler: what the engine's page shows, with the parts of a mock, and
-// with CORS, because a page of a development server is of another origin.
+// A server of a contract that needs no handler. It serves the same page as the engine, with made responses,
+// and with CORS, because a page of a development server has another origin.
 
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { ReadContract } from '../compile/read.js'
@@ -22,9 +22,12 @@ import { type MakeResponse, wishesOf } from './made-response.js'
 import { addedBy, type MockOptions, mockOf } from './mock-parts.js'
 
 export interface MockServer {
-  /** Ready for requests. */
+  /** The server, ready to listen. */
   readonly app: FastifyInstance
-  /** Why some responses are a 501: what the contract says of them cannot be served, or no value was found. */
+  /**
+   * Why some responses are a 501: the contract declares something that cannot be served, or no value was
+   * found.
+   */
   readonly left: readonly Problem[]
 }
 
@@ -101,7 +104,7 @@ async function ready(
   }
 }
 
-// Each response is made once, so that what cannot be is known before anyone asks for it.
+// Makes each response once, to find those that cannot be made before a client asks for one.
 function unmadeBy(make: MakeResponse, operation: Operation, check: ResponseCheck): Problem[] {
   const found = new Map<string, Problem>()
   for (const { wish, key } of wishesOf(operation)) {
@@ -116,7 +119,7 @@ function unmadeBy(make: MakeResponse, operation: Operation, check: ResponseCheck
   return [...found.values()]
 }
 
-// Any page may call it, with cookies, too: there is nothing to protect.
+// Any page may call the mock, with cookies, too: it has nothing to protect.
 async function allowOrigins(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const { origin } = request.headers
   if (origin === undefined) return undefined

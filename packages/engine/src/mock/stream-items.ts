@@ -1,5 +1,5 @@
-// The items of a made stream: those of an example, which is an array of them, one, or their text; or else a
-// few by their schema.
+// The items of a made stream. They come from an example, which may be an array of items, a single item, or
+// the text of the stream; otherwise, a few are made from their schema.
 
 import { flatParts } from '../compile/examples/flat-schema.js'
 import { jsonOf } from '../compile/examples/given.js'
@@ -10,7 +10,7 @@ import { type Node, nodeOf } from '../document/reader.js'
 
 type IsItem = (item: unknown) => boolean
 
-/** The items that an example is of; undefined if the contract allows no such item. */
+/** Returns the items of an example; undefined if the contract does not allow them. */
 export function itemsOfExample(value: unknown, content: Content, isItem: IsItem): unknown[] | undefined {
   const written = typeof value === 'string' ? itemsOfText(value, content) : []
   const lists = [
@@ -25,7 +25,7 @@ export function itemsOfExample(value: unknown, content: Content, isItem: IsItem)
   return undefined
 }
 
-// Before OpenAPI 3.2, the schema of a stream of events is often that of their data, and so are its examples.
+// Before OpenAPI 3.2, a stream of events often has the schema of their data, and examples of the data.
 function asItem(
   value: unknown,
   { framing }: Content,
@@ -37,7 +37,7 @@ function asItem(
   return item === undefined ? undefined : { item }
 }
 
-// Of a text that is none of this framing there are no items.
+// Returns no items if the text does not have this framing.
 function itemsOfText(text: string, { framing, data = [] }: Content): unknown[] {
   if (framing === 'sse')
     return eventsOf(
@@ -49,7 +49,7 @@ function itemsOfText(text: string, { framing, data = [] }: Content): unknown[] {
   return items.includes(undefined) ? [] : items
 }
 
-// As a client reads them (WHATWG HTML, section 9.2.6). A comment alone is no event.
+// Reads events as a client does (WHATWG HTML, section 9.2.6). A comment alone is no event.
 function eventsOf(text: string, isJson: boolean): unknown[] {
   if (!/^(?:data|event|id|retry)?:/.test(text)) return []
   const blocks = text.replace(/\r\n?/g, '\n').split(/\n{2,}/)
@@ -73,7 +73,7 @@ function eventOf(lines: readonly string[], isJson: boolean): object {
 
 const itemsMax = 3
 
-/** A few items by the schema of a content. */
+/** Makes a few items by the schema of a content. */
 export function madeItems({ schema = true, framing }: Content, parts: ValueParts): unknown[] {
   const isValid = (item: unknown) => parts.accepts(schema, item)
   const names = framing === 'sse' ? namesGiven(nodeOf(schema), parts) : []
@@ -85,8 +85,8 @@ export function madeItems({ schema = true, framing }: Content, parts: ValueParts
     .map((item) => (framing === 'sse' ? withoutOrders(nodeOf(item), names, isValid) : item))
 }
 
-// A made `retry` would tell clients how soon they come back, and a made `id` what they have read. A made name
-// would keep an event from those who listen to events without one.
+// Removes made fields that would give clients orders: `retry` says how soon to reconnect, and `id` what has
+// been read. A made name would hide the event from clients that listen to events without a name.
 function withoutOrders(event: Node, names: readonly unknown[], isValid: IsItem): unknown {
   const { id: _, retry: __, ...rest } = event
   const { event: name, ...unnamed } = rest
@@ -94,7 +94,7 @@ function withoutOrders(event: Node, names: readonly unknown[], isValid: IsItem):
   return [...(isMade ? [unnamed] : []), rest].find(isValid) ?? event
 }
 
-// The examples of names, of events of each kind (kinds/stream/declared-events.ts).
+// Returns the example names of the events of each kind (kinds/stream/declared-events.ts).
 function namesGiven(schema: Node, { reader }: ValueParts): readonly unknown[] {
   const kinds = [schema, ...alternativesOf(schema)]
   const names = kinds.flatMap(({ properties }) => nodeOf(properties).event ?? [])

@@ -1,9 +1,8 @@
-// What the body of an error tells of itself, in the fields that are named for it: its status, its code and
-// its message.
+// The facts about an error that its body tells, in the fields named for them: its status, code and message.
 
 import { isNumber } from '../runtime/exact-numbers.js'
 
-/** What is known of an error. */
+/** The facts about an error. */
 export interface Told {
   readonly status: number
   readonly code?: string | undefined
@@ -21,8 +20,8 @@ function factOf(name: string): keyof Told | undefined {
 }
 
 /**
- * A body that tells these facts: in its own fields and those of an object within, as in `{ error: { message }
- * }`.
+ * Returns a body that tells these facts, in its own fields and in those of objects within it, as in `{ error:
+ * { message } }`.
  */
 export function withFacts(value: unknown, facts: Told): unknown {
   if (Array.isArray(value)) return value.map((each) => withFacts(each, facts))
@@ -35,7 +34,7 @@ export function withFacts(value: unknown, facts: Told): unknown {
   return Object.fromEntries(fields)
 }
 
-// In the form that the field has: some write a status as text, or as the code.
+// Returns a fact in the form that the field has: some contracts write a status as text, or as the code.
 function likeIt(facts: Told, fact: keyof Told, field: unknown): unknown {
   if (isNumber(field)) return fact === 'message' ? field : facts.status
   const told = facts[fact]
@@ -47,7 +46,7 @@ function isStatus(value: unknown): boolean {
   return /^[1-5]\d\d$/.test(String(value))
 }
 
-/** The fields of a body that tell a fact. */
+/** Yields the fields of a body that tell a fact. */
 function* tellingOf(value: unknown, fact: keyof Told): Generator<unknown> {
   if (typeof value !== 'object' || value === null) return
   for (const [name, each] of Object.entries(value)) {
@@ -56,7 +55,7 @@ function* tellingOf(value: unknown, fact: keyof Told): Generator<unknown> {
   }
 }
 
-/** The status that a body tells, by itself or by its code; undefined if it tells none. */
+/** Returns the status that a body tells, by itself or by its code; undefined if it tells none. */
 export function statusTold(value: unknown, statuses: ReadonlyMap<string, number>): number | undefined {
   const told = [...tellingOf(value, 'status'), ...tellingOf(value, 'code')].find(isStatus)
   if (told !== undefined) return Number(told)
@@ -64,7 +63,7 @@ export function statusTold(value: unknown, statuses: ReadonlyMap<string, number>
   return status
 }
 
-/** A body that tells of an error, with all that fits its schema, and with less. */
+/** Yields bodies that tell of an error: those with all facts first, then those with fewer. */
 export function* tellings(value: unknown, facts: Told, codes: readonly string[]): Generator<unknown> {
   for (const code of codes) yield withFacts(value, { ...facts, code })
   for (const code of codes) yield withFacts(value, { status: facts.status, code })
