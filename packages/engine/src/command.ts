@@ -1,4 +1,4 @@
-// `npx contract-engine`. Each command is loaded when it is called.
+// `npx contract-engine`. Each command is loaded only when it is called.
 
 const usage = `Usage: contract-engine COMMAND …
 

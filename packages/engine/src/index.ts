@@ -1,6 +1,6 @@
-// The engine's door for servers: an OpenAPI document in, validated and typed routes on a Fastify instance
-// out. README.md is its page; compile/ is the door for what reads a contract's files, tools.ts that
-// for programs that examine contracts.
+// The engine's door for servers: takes an OpenAPI document, and makes validated and typed routes on a Fastify
+// instance. README.md is its page. compile/ is the door for programs that read a contract's files, and
+// tools.ts the door for programs that examine contracts.
 
 export type { Contract, Operation } from './document/contract.js'
 export { ContractError } from './document/contract-error.js'

@@ -1,5 +1,5 @@
-// The engine's second door, for programs that examine contracts: the document's parts, the walks over its
-// schemas, and what the server makes of both. A server needs none of it (serve/).
+// The engine's second door, for programs that examine contracts: the parts of the document, the walks over
+// its schemas, and the server's view of both. A server needs none of it (serve/).
 
 export { servedFiles } from './compile/compile-contract.js'
 export { readContents } from './compile/contract/content.js'

@@ -1,5 +1,5 @@
-// Patterns that JavaScript, which matches by backtracking, needs far longer for than their text has
-// characters: whoever sends a text that nearly matches would stop the server. recheck finds them.
+// Finds patterns that JavaScript, which matches by backtracking, may take very long to match. A client that
+// sends a text which nearly matches would stop the server. recheck does the analysis.
 
 import type { Schema } from '../document/contract.js'
 import type { Pointer, Problem } from '../document/contract-error.js'
@@ -19,15 +19,15 @@ import { loadCheck, recheckVersion } from './recheck.js'
 
 /** A pattern that may take long, and its place. */
 export interface SlowPattern extends Problem {
-  /** Whether each further character multiplies the time: no length is safe. */
+  /** True if each further character multiplies the time, so that no length is safe. */
   readonly isExponential: boolean
-  /** False if it could not be judged: it may be slow, or not. */
+  /** False if the pattern could not be judged, so that it may be slow or not. */
   readonly isJudged: boolean
 }
 
 /**
- * The patterns of a document that may take long for a text of the length that their schema allows.
- * @param judgements of all its patterns
+ * Returns the patterns of a document that may take long for a text of the length that their schema allows.
+ * @param judgements of all the document's patterns
  */
 export function slowPatterns(
   document: object,
@@ -40,14 +40,14 @@ export function slowPatterns(
 }
 
 /**
- * Judges the patterns of a document that JavaScript reads: others are an error where they are compiled. The
- * verdicts depend on their texts alone, not on the machine.
- * @param kept those that are known
+ * Judges the patterns of a document that are valid in JavaScript; others are an error when they are compiled.
+ * The verdicts depend only on the patterns, not on the machine.
+ * @param kept judgements that are known already
  */
 export function judgementsOf(document: object, kept: Judgements = new Map()): Judgements {
   const judgements = new Map<string, Judgement | string>()
   for (const { pattern } of placesIn(document)) {
-    const known = kept.get(pattern) // null is one
+    const known = kept.get(pattern) // null is a judgement, too
     const expression = judgements.has(pattern) ? undefined : expressionOf(pattern)
     if (expression !== undefined) judgements.set(pattern, known === undefined ? judge(expression) : known)
   }
@@ -55,8 +55,8 @@ export function judgementsOf(document: object, kept: Judgements = new Map()): Ju
 }
 
 /**
- * The same with what the folder of the generated files keeps.
- * @returns the judgements, and the file that the folder should have of them, by its name
+ * Like `judgementsOf`, with the judgements that the folder of the generated files keeps.
+ * @returns the judgements, and by its name the file that the folder should keep them in
  */
 export async function keptJudgements(document: object, folder: string) {
   const version = recheckVersion()
@@ -70,7 +70,7 @@ const placesIn = once((document: object): PatternPlace[] =>
   schemaPlaces(document).flatMap(({ schema, at }) => patternsOf(schema, at)),
 )
 
-/** What --check says of a document with a pattern that was not judged. */
+/** The message of --check about a document with a pattern that was not judged. */
 export const unjudged = 'A pattern that was not judged is an error: it could stop the server.'
 
 interface PatternPlace {
@@ -89,7 +89,7 @@ function patternsOf({ pattern, maxLength, patternProperties }: Schema, at: Point
   return [...own, ...ofNames]
 }
 
-// About 10 ms: 3,162 digits take 6.4 ms with \d+$, and 65,000 take 2.8 s.
+// About 10 ms: with `\d+$`, 3,162 digits take 6.4 ms, and 65,000 take 2.8 s.
 const stepsMax = 10_000_000
 
 function faultOf(found: Judgement | string, lengthMax: number): Omit<SlowPattern, 'at'> | undefined {
@@ -108,18 +108,18 @@ function faultOf(found: Judgement | string, lengthMax: number): Omit<SlowPattern
   return { isExponential, isJudged: true, text }
 }
 
-// In steps and in characters that are read, not in time, so that a busy machine finds the same. Most patterns
-// take 1 to 400 ms; those that take all steps, up to two minutes.
+// The limits count steps and characters, not time, so that a busy machine finds the same. Most patterns take
+// 1 to 400 ms; those that use up all steps take up to two minutes.
 const bounded = {
   timeout: 5_000_000,
   attackLimit: stepsMax,
   ...{ attackTimeout: null, incubationTimeout: null, seedingTimeout: null },
-  // Of larger automata the analysis takes up to seconds: those are tried with texts, too.
+  // The analysis of larger automata takes up to seconds, so recheck tries texts for them, too.
   maxNFASize: 1000,
 }
 
-// Of those, and of patterns with look-around or references back, recheck tries texts: with fewer it finds the
-// same in a fifth of the time, though maybe not how bad they are.
+// For large automata, and for patterns with look-around or references back, recheck tries texts. With fewer
+// trials, it finds the same patterns in a fifth of the time, though perhaps not how slow they are.
 const fewTrials = {
   ...{ maxIteration: 4, maxInitialGenerationSize: 150, maxGenerationSize: 40 },
   ...{ mutationSize: 20, crossoverSize: 10 },
@@ -133,7 +133,7 @@ function judge({ source, flags }: RegExp): Judgement | string {
   const quick = check(source, flags, { ...bounded, ...fewTrials })
   const isSure = quick.status !== 'vulnerable' || quick.checker === 'automaton'
   const found = isSure ? quick : check(source, flags, bounded)
-  // The few trials have found that it is slow, if not how slow.
+  // If the full check is undecided, the few trials have at least found that the pattern is slow.
   return resultOf(found.status === 'unknown' ? quick : found)
 }
 

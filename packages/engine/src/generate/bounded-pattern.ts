@@ -1,16 +1,17 @@
-// Patterns that are seen to take time in proportion to a text without an analysis, which takes a second for a
-// UUID: characters one after the other, of which each may be repeated so often that all ways to match are
-// few.
+// Recognizes patterns that take time in proportion to a text, without recheck, whose analysis of the pattern
+// of a UUID takes a second. Such a pattern is a sequence of characters with bounded repetitions that allow
+// only few ways to match.
 
-// A character, a class of them, or an escape that is one; then how often.
+// A character, a class of characters, or an escape of one; then its number of repetitions.
 const item =
   /(?:\\[dDwWsS]|\\[\^$\\.*+?()[\]{}|/-]|\[\^?(?:\\[\^$\\.*+?()[\]{}|/dDwWsS-]|[^\\\]])*\]|[^\\^$.*+?()[\]{}|])(\?|\{(\d+)(?:,(\d+))?\})?/uy
 
-// For each character that a match may begin with; the actual number is far lower.
+// For each position at which a match may begin. The actual number is far lower.
 const stepsMax = 10_000
 
 /**
- * Whether a pattern has no alternatives, groups or unlimited repetitions, and few and short ways to match.
+ * True if a pattern has no alternatives, groups or unlimited repetitions, and only few and short ways to
+ * match.
  */
 export function isBounded(source: string): boolean {
   const pattern = source.replace(/^\^/, '').replace(/(?<!\\)\$$/, '')

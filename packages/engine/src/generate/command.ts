@@ -1,5 +1,5 @@
-// The command of the engine's package: writes the types of a contract, for handlers that the compiler checks,
-// and its plan, for servers.
+// The commands `generate` and `compile` of the engine's package. `generate` writes the types of a contract,
+// by which the TypeScript compiler checks handlers; `compile` writes its plan, for servers.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -97,7 +97,7 @@ async function generate(
   return found.length === 0 && areJudged ? 0 : 1
 }
 
-// Of a large contract that was written for another server, each operation may have some.
+// A large contract that was written for another server may have warnings for each operation.
 const warningsMax = 100
 
 async function warningsOf(contract: Contract, judgements: Judgements): Promise<readonly string[]> {
@@ -130,7 +130,8 @@ async function modulesOf(file: string, contract: Contract): Promise<ReadonlyMap<
   ])
 }
 
-// Development dependencies of the project, which a server does not need: npm installs them only if asked to.
+// These are development dependencies of a project. A server does not need them, so npm installs them only on
+// request.
 function explainMissing(error: NodeJS.ErrnoException): never {
   if (!String(error.code).endsWith('MODULE_NOT_FOUND')) throw error
   throw new ContractError(

@@ -1,7 +1,7 @@
-// Schemas that apply themselves to a part of a value twice: by alternatives that nothing tells apart, or by
-// two parts of an `allOf`. Each level of a value then doubles the work. The server bounds it in steps
-// (runtime/steps.ts), so it would refuse a deep value: without a warning, a client would be the first to
-// know.
+// Finds schemas that apply themselves to a part of a value twice: by alternatives that nothing tells apart,
+// or by two parts of an `allOf`. Each level of a value then doubles the work. The server bounds the steps
+// (runtime/steps.ts), so it would refuse a deep value. Without a warning, a client would be the first to find
+// out.
 
 import { referencesIn } from '../document/component-kinds.js'
 import type { Schema } from '../document/contract.js'
@@ -13,10 +13,10 @@ import { choiceOf } from '../runtime/choices.js'
 import { once } from '../runtime/once.js'
 import type { Resolve } from '../runtime/references.js'
 
-// Of one document. A contract with more is one in which anything contains anything.
+// The limit for one document: with more such schemas, anything in the contract contains anything.
 const toldMax = 10
 
-/** A warning for each such schema of a contract's specification. */
+/** Returns a warning for each such schema in a contract's specification. */
 export function doublings(document: object): Problem[] {
   const reader = new Reader(document)
   const resolve: Resolve = (schema) => reader.node(schema)
@@ -42,7 +42,7 @@ function sentence(at: Pointer, member: string): string {
   )
 }
 
-// What is in a target of another reference is reported there.
+// Skips the target of another reference, which is reported by itself.
 function* placesIn(schema: Schema, at: Pointer): Generator<readonly [Schema, Pointer]> {
   if (typeof schema.$ref === 'string') return
   yield [schema, at]
@@ -50,10 +50,10 @@ function* placesIn(schema: Schema, at: Pointer): Generator<readonly [Schema, Poi
     yield* placesIn(each, [...at, keyword, ...(name === undefined ? [] : [name])])
 }
 
-/** How often one value may be asked for a member that leads back, by what the member is called. */
+/** By the name of a member that leads back to a reference: how often one value may be checked for it. */
 type Ways = ReadonlyMap<string, number>
 
-// Returns a function that names the members of a schema by which it leads to one of the references twice.
+// Returns a function that names the members through which a schema leads to one of the references twice.
 function createDoubled(refs: ReadonlySet<string>, resolve: Resolve): (schema: Schema) => string[] {
   const leadsBack = once((schema) => refsIn(schema).some((ref) => refs.has(ref)))
   const waysOf: (schema: Schema) => Ways = once((schema) => {
@@ -91,7 +91,7 @@ function memberName({ keyword, name }: Subschema): string {
   return /items|contains/i.test(keyword) ? 'items' : 'other members'
 }
 
-// A discriminator that maps to no alternative is refused when the schema is compiled.
+// A discriminator that maps to no alternative counts as exclusive: compiling the schema will refuse it.
 function areExclusive(schema: Schema, keyword: string, resolve: Resolve): boolean {
   if (schema[keyword] === undefined) return true
   try {
@@ -102,10 +102,10 @@ function areExclusive(schema: Schema, keyword: string, resolve: Resolve): boolea
   }
 }
 
-// By each reference, those whose targets have it.
+// Maps each reference to the references whose targets contain it.
 function referringTo(refs: readonly string[], resolve: Resolve): ReadonlyMap<string, readonly string[]> {
   const referring = new Map<string, string[]>()
-  const reached = new Set(refs) // a Set iterates over what is added meanwhile, too
+  const reached = new Set(refs) // a Set also iterates over what is added meanwhile
   for (const ref of reached)
     for (const each of refsIn(resolve({ $ref: ref }))) {
       reached.add(each)

@@ -1,5 +1,5 @@
-// The components that are schemas of events. Such a schema describes the text of an event, but handlers and
-// clients have values: its type is that of the items of the streams it is for.
+// Components that are schemas of events. Such a schema describes the text of an event, but handlers and
+// clients see values, so its type must be the type of the streams' items.
 
 import { referencesIn } from '../document/component-kinds.js'
 import type { Pointer } from '../document/contract-error.js'
@@ -9,7 +9,10 @@ import { pointerTo, valueAt } from '../document/pointer.js'
 import { nodeOf, type Reader } from '../document/reader.js'
 import { eventSchemaOf, readEvents } from '../kinds/stream/declared-events.js'
 
-/** The document, with the components that are for events alone as handlers and clients have the events. */
+/**
+ * Returns the document, in which components that only describe events describe them as handlers and clients
+ * see them.
+ */
 export function withTypesOfEvents(reader: Reader): object {
   const { document } = reader
   const { schemas } = nodeOf(document.components)
@@ -26,7 +29,8 @@ export function withTypesOfEvents(reader: Reader): object {
   return { ...document, components: { ...nodeOf(document.components), schemas: typed } }
 }
 
-// Where each schema is referred to. Media types in components stand where they are used, too (resolved.ts).
+// The places of references to each schema. Media types in components are left out, because they also occur
+// where they are used (resolved.ts).
 type Places = ReadonlyMap<string, readonly Pointer[]>
 
 function placesByRef(document: object): Places {
@@ -40,8 +44,8 @@ function placesByRef(document: object): Places {
   return places
 }
 
-// Whether a place is that of a schema of events, or of an alternative of one. That of a component is if each
-// reference to it is: elsewhere it describes JSON. No schema is an alternative of itself.
+// True if a place is that of a schema of events, or of one of its alternatives. A component counts only if
+// all references to it do, because elsewhere it describes JSON. No schema is its own alternative.
 function isOfEvents(reader: Reader, places: Places, at: Pointer): boolean {
   const isIt = (place: Pointer) => isOfEvents(reader, places, place)
   const [parent, keyword] = [at.slice(0, -2), at.at(-2)]
@@ -50,7 +54,7 @@ function isOfEvents(reader: Reader, places: Places, at: Pointer): boolean {
   return places.get(pointerTo(at))?.every(isIt) ?? false
 }
 
-// See itemSchemaOf: what `schema` describes depends on the version.
+// The meaning of `schema` depends on the version: see itemSchemaOf.
 function isItemOfEvents(reader: Reader, at: Pointer): boolean {
   const isNew = reader.version.startsWith('3.2')
   const isOfAll = isNew && at.at(-1) === 'items'

@@ -1,14 +1,14 @@
-// The fields of a request that have a default: the engine fills them in, so a handler always gets them. The
-// types of schemas have them as JSON Schema does: a default demands nothing (JSON Schema Validation, section
-// 9.2), of a client as little as of a handler that responds, whose responses are sent as they are.
+// The fields of a request that have a default. The engine fills them in, so a handler always gets them. The
+// types of the schemas themselves follow JSON Schema, where a default demands nothing (JSON Schema
+// Validation, section 9.2): neither of a client, nor of a handler, whose responses are sent as they are.
 
 import type { Schema } from '../document/contract.js'
 import { type AnySchema, extendedBy, isNode, type Subschema, subschemasOf } from '../document/keywords.js'
 import { nodeOf, type Reader } from '../document/reader.js'
 
 /**
- * The names of the fields of a request body that a handler always gets, although a client need not send them:
- * those that have a default, wherever in the body a field of that name is not required.
+ * Returns the names of the fields of a request body that a handler always gets, although a client need not
+ * send them. They have a default wherever the body has a field of that name which is not required.
  */
 export function filledNames(reader: Reader, body: AnySchema | undefined): string[] {
   const certain = reached(reader, body, ({ isCondition, keyword }) => !isCondition && !maybe.has(keyword))
@@ -22,10 +22,10 @@ export function filledNames(reader: Reader, body: AnySchema | undefined): string
   return [...filled].filter((name) => !open.has(name)).sort()
 }
 
-// What may not apply to a value, which then gets no default by it.
+// A schema under these keywords may not apply to a value, which then gets no default from it.
 const maybe: ReadonlySet<string> = new Set(['then', 'else', 'dependentSchemas'])
 
-// A schema and those that it leads to, each once.
+// Returns a schema and all schemas that it leads to, each once.
 function reached(
   reader: Reader,
   schema: AnySchema | undefined,
@@ -33,15 +33,15 @@ function reached(
 ): ReadonlySet<Schema> {
   const found = new Set<Schema>(isNode(schema) ? [schema] : [])
   for (const each of found) {
-    // with those that are added meanwhile
+    // includes schemas that are added meanwhile
     for (const inner of subschemasOf(each).filter(isEntered)) found.add(inner.schema)
     if (typeof each.$ref === 'string') found.add(reader.node(each))
   }
   return found
 }
 
-// By the schema of the field, what it refers to, or an `allOf` of these. The server alone sets one that is
-// readOnly.
+// Looks in the schema of the field, in its reference's target, and in an `allOf` of these. A readOnly field
+// does not count, because only the server sets it.
 function hasDefault(reader: Reader, field: unknown): boolean {
   const parts = [nodeOf(field), ...extendedBy(nodeOf(field), (each) => reader.node(each))]
   return parts.some((each) => each.default !== undefined) && !parts.some((each) => each.readOnly === true)

@@ -1,5 +1,5 @@
-// The engine's door for generating TypeScript from a contract. It loads openapi-typescript and the compiler,
-// which no server needs: they are development dependencies.
+// The engine's door for generating TypeScript from a contract. It loads openapi-typescript and the TypeScript
+// compiler, which are development dependencies: no server needs them.
 
 export { judgementsOf, keptJudgements, type SlowPattern, slowPatterns, unjudged } from './backtracking.js'
 export { doublings } from './doublings.js'

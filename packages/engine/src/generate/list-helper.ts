@@ -1,13 +1,14 @@
-// Helper types that go through all of a value, such as `Readable`, and lists: TypeScript resolves the items
-// of an array when they are looked into, but those of a tuple, and what a mapped type makes of an array, at
-// once, which for a list of itself has no end.
+// Lists in helper types that go through a whole value, such as `Readable`. TypeScript resolves the items of
+// an array only when they are needed. It resolves those of a tuple, and of a mapped array, at once, which
+// never ends for a list that contains itself.
 
-// Of tuples that have themselves with nothing around: what is deeper is as in the schema.
+// Bounds tuples that contain themselves directly: deeper levels stay as in the schema.
 const tupleDepthMax = 6
 
 /**
- * The declaration of `$<helper>Items`, what a helper type makes of a list. No schema has a type of that name.
- * @param parameters further ones of the helper: their names and constraints
+ * Returns the declaration of `$<helper>Items`, the result of a helper type for a list. No schema has a type
+ * of that name.
+ * @param parameters further type parameters of the helper: their names and constraints
  */
 export function listHelper(helper: string, parameters: readonly (readonly [string, string])[] = []): string {
   const declared = parameters.map(([name, constraint]) => `, ${name} extends ${constraint}`).join('')

@@ -1,5 +1,5 @@
-// How a contract's types are written in generated code. Editors and the compiler show a type as it is
-// written, so a body is `Pet` where its schema has that name, rather than a path through `operations`.
+// Writes a contract's types in generated code. Editors and the compiler show a type as it is written, so a
+// body is written as `Pet` if its schema has that name, rather than as a path through `operations`.
 
 import type { Content, Contract, Header } from '../document/contract.js'
 import { composingKeywords } from '../document/keywords.js'
@@ -11,13 +11,13 @@ export interface Notation {
   readonly hasReadOrWriteOnly: boolean
   /** The schemas that types.ts exports under their own names. */
   readonly names: ReadonlySet<string>
-  /** Those that have been written, and so must be imported. */
+  /** The names that have been written, and so must be imported. */
   readonly used: Set<string>
-  /** The names of the fields of a request that a handler always gets, and a client need not send. */
+  /** Returns the names of the fields of a request that a handler always gets, and a client need not send. */
   filledIn(content: Content): readonly string[]
 }
 
-// What generated code itself declares, imports or uses.
+// Names that the generated code itself declares, imports or uses.
 const reserved = new Set(
   [
     'AsyncIterable Blob Call Callbacks Calls ClientTable Digit ItemIn ItemOf Items Iterable ErrorBody',
@@ -30,9 +30,9 @@ const reserved = new Set(
 )
 
 /**
- * The notation of a contract.
+ * Creates the notation of a contract.
  * @param types the text of types.ts
- * @param taken names of other types
+ * @param taken names of other types, which no schema's type may have
  */
 export function notationOf(
   { hasReadOrWriteOnly, specification }: Contract,
@@ -49,10 +49,10 @@ export function notationOf(
   }
 }
 
-// What does not change the type of a list.
+// Keywords that do not change the type of a list.
 const untyped: ReadonlySet<string> = new Set(['minItems', 'maxItems', 'uniqueItems', 'title', 'description'])
 
-/** `Pet` or `Pet[]` for a body of a schema with a name; otherwise undefined. */
+/** Returns `Pet` or `Pet[]` if the body's schema has a name; otherwise undefined. */
 export function namedType(
   { schema }: Pick<Content, 'schema'>,
   { names, used }: Notation,
@@ -73,14 +73,16 @@ const primitives = new Map([
   ['integer', 'number'],
 ])
 
-/** The type of a header that is any string, number or boolean; otherwise undefined. */
+/** Returns the type of a header that may be any string, number or boolean; otherwise undefined. */
 export function primitiveType(header: Pick<Header, 'schema'>): string | undefined {
-  const schema = nodeOf(header.schema) // none beside `content`
+  const schema = nodeOf(header.schema) // empty if the header has `content`
   if (['enum', 'const', ...composingKeywords].some((keyword) => keyword in schema)) return undefined
   return schema.type === 'integer' && isBig(schema.format) ? 'bigint' : primitives.get(String(schema.type))
 }
 
-/** An import of those of a module's types that a text uses, and of `others`; empty if there are none. */
+/**
+ * Returns an import of the given names that a text uses, and of `others`; an empty text if there are none.
+ */
 export function importOf(
   names: readonly string[],
   text: string,

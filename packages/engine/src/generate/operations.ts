@@ -1,6 +1,6 @@
-// operations.ts of the generated code: the request and response types of each handler. Unlike
-// openapi-typescript's operations, a parameter with a default is required, and the response is a union of the
-// declared statuses, each with its headers and body.
+// Generates operations.ts: the request and response types of each handler. It differs from
+// openapi-typescript's operations in two points: a parameter with a default is required, and the response is
+// a union of the declared statuses, each with its headers and body.
 
 import type { Content, Contract, Operation, Response, SecurityScheme } from '../document/contract.js'
 import { essence, isRange } from '../document/media-types.js'
@@ -19,7 +19,7 @@ import { statusTypes } from './statuses.js'
 import { generateTypes } from './types.js'
 
 /**
- * The text of operations.ts.
+ * Returns the text of operations.ts.
  * @param types the text of types.ts
  * @param ownCodes the codes of the server's own errors, for a contract without `ErrorCode`
  */
@@ -63,8 +63,8 @@ ${errorTypes(contract, ownCodes, notation)}${sent}`
 }
 
 /**
- * The text of errors.ts: the types of errors by themselves, for a client, whose types must not need those of
- * Node.
+ * Returns the text of errors.ts: the types of errors alone, for a client, whose types must not depend on
+ * those of Node.
  */
 export function generateErrors(contract: Contract, types: string, ownCodes: Iterable<string>): string {
   const notation = notationOf(contract, types)
@@ -78,10 +78,10 @@ function inOrder({ operations }: Contract): Operation[] {
   return [...operations.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-// Of Node: types.js may have a Readable of its own.
+// Imported under another name, because types.js may have a type `Readable`.
 const streamImport = `import type { Readable as ByteStream } from 'node:stream'`
 
-// Helper types, included only if an operation uses them.
+// Helper types, each included only if an operation uses it.
 const helpers = [
   [
     'Filled',
@@ -211,7 +211,7 @@ function errorTypes(contract: Contract, ownCodes: Iterable<string>, notation: No
   const body = [...new Set(bodies)].join(' | ') || '{ code: ErrorCode; message: string; status: number }'
   const code = contract.describesErrors
     ? `components['schemas']['ErrorCode']`
-    : [...ownCodes].map(quote).join(' | ') || 'string' // of a server that is not known
+    : [...ownCodes].map(quote).join(' | ') || 'string' // if the server is not known
   return `/** The machine-readable codes of errors. */
 export type ErrorCode = ${code}
 
@@ -241,7 +241,8 @@ ${answers.map((answer) => `      | ${answer}`).join('\n') || '      never'}${ite
   }`
 }
 
-// By itself: in the response, a stream of items cannot be told from bytes, which may be iterated over, too.
+// A type of its own, because in the type of the response a stream of items looks like bytes, which may be
+// iterated over, too.
 function itemType(operation: Operation, notation: Notation): string {
   const streams = returnable(operation).flatMap((response) =>
     response.contents.filter(isStream).map((content) => sentType(operation, response, content, notation)),
@@ -249,7 +250,7 @@ function itemType(operation: Operation, notation: Notation): string {
   return streams.length === 0 ? '' : `\n    item: ${[...new Set(streams)].join(' | ')}`
 }
 
-// Of one that no request carries a credential for, there is no check.
+// `never` if no request can carry the credential: such a scheme has no check.
 function schemeType([name, scheme]: [string, SecurityScheme]): string {
   const place = credentialPlace(scheme)
   const isBasic = place?.in === 'authorization' && place.name === 'basic'
@@ -272,13 +273,13 @@ function parametersType(
   return location === 'header' ? `LowerCase<${full}>` : full
 }
 
-// What the client prefers, if there are several.
+// The media type that the client prefers, if there are several.
 function acceptType(operation: Operation): string {
   const contents = successContents(operation)
   return contents.length < 2 ? '' : `\n      accept: ${contents.map(typeName).join(' | ')}`
 }
 
-// JSON, text and forms as their values, streams item by item, anything else as bytes.
+// JSON, text and forms are values, a stream is read item by item, anything else is bytes.
 function bodyType({ id, body }: Operation, notation: Notation): string {
   if (body === undefined) return 'undefined'
   const types = body.contents.map((content) => {
@@ -302,7 +303,7 @@ function filledType(id: string, content: Content, notation: Notation): string {
   return names.length === 0 ? type : `Filled<${type}, ${names.map(quote).join(' | ')}>`
 }
 
-/** The type of a request body of one media type, as a client sends it. */
+/** Returns the type of a request body of one media type, as a client sends it. */
 export function requestType(id: string, content: Content, notation: Notation, bytes: BytesTypes): string {
   return declaredKindOf(content).type(content, valueType(id, content, notation), bytes)
 }
@@ -313,14 +314,15 @@ function valueType(id: string, content: Content, notation: Notation): string {
   return notation.hasReadOrWriteOnly ? `Writable<${type}>` : type
 }
 
-// A handler throws the errors of `default`: their statuses are the server's.
+// Leaves out `default` if it is an error: a handler throws such errors, and the server sets the status.
 function returnable({ responses }: Operation): Response[] {
   const errors = errorsAmong(responses)
   return [...responses.values()].filter((each) => each.status !== 'default' || !errors.includes(each))
 }
 
-// One type per media type; those used without a `Content-Type` share one, which does not require the header.
-// All media types of bytes share a type, so that a handler can choose among them.
+// Makes one type for each media type. The media types that are used without a `Content-Type` share one, which
+// does not require the header. All media types of bytes share another, so that a handler can choose among
+// them.
 function answerTypes(operation: Operation, response: Response, status: string, notation: Notation): string[] {
   const { headers, contents } = response
   const declared = declaredType(operation, response)
@@ -351,7 +353,7 @@ function declaredType({ id }: Operation, { key }: Response): string {
   return `operations[${quote(id)}]['responses'][${/^\d+$/.test(key) ? key : quote(key)}]`
 }
 
-// Of one whose responses are stored, no stream.
+// A response that is stored may not be a stream.
 function bytesOf({ isIdempotent }: Operation): string {
   return isIdempotent ? buffered : `${buffered} | ByteStream`
 }
@@ -369,7 +371,7 @@ function responseType(
   return declaredKindOf(content).type(content, sentType(operation, response, content, notation), bytes)
 }
 
-// Of a stream, that of an item.
+// Returns the type of the body or, for a stream, of an item.
 function sentType(operation: Operation, response: Response, content: Content, notation: Notation): string {
   const declared = `${declaredType(operation, response)}['content'][${quote(content.mediaType)}]`
   const type = namedType(content, notation) ?? declared

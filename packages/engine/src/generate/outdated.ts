@@ -1,18 +1,18 @@
-// Generated files that are not as they would be generated now.
+// Finds generated files whose content would differ if they were generated now.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
-/** A generated file that is not up to date. */
+/** A generated file that is missing or not up to date. */
 export interface Outdated {
-  /** Its name in the folder. */
+  /** The name of the file in the folder. */
   readonly name: string
   readonly state: 'stale' | 'missing'
-  /** What it should contain. */
+  /** The content that the file should have. */
   readonly content: string
 }
 
-/** Compares the files of a folder with what they should contain, by name. Other files are not looked at. */
+/** Compares the files of a folder with the content that they should have, by name. It ignores other files. */
 export async function outdated(
   folder: string,
   contents: ReadonlyMap<string, string>,

@@ -1,5 +1,5 @@
-// What proxies in front of a server do to what a contract declares: they drop header fields by their names,
-// and caches keep responses for whoever asks next.
+// Warns about what proxies in front of a server do: they drop header fields by their names, and caches store
+// responses for later requests of anyone.
 
 import type { Contract, Operation } from '../document/contract.js'
 import type { Problem } from '../document/contract-error.js'
@@ -7,7 +7,10 @@ import { problemOf } from '../document/methods.js'
 import { credentialPlace } from '../document/security.js'
 import { hasEntityTags } from '../serve/response/entity-tags.js'
 
-/** A warning for each header field that proxies drop, and each response that a shared cache may store. */
+/**
+ * Returns a warning for each header field that proxies drop, and for each response that a shared cache may
+ * store.
+ */
 export function proxyWarnings(contract: Contract): Problem[] {
   const operations = [...contract.operations.values()]
   return [
@@ -19,7 +22,8 @@ export function proxyWarnings(contract: Contract): Problem[] {
   ]
 }
 
-// Others are "invalid" to nginx (ignore_invalid_headers), and ambiguous where `-` becomes `_`, as in CGI.
+// Other names are "invalid" to nginx (ignore_invalid_headers), and ambiguous where `-` becomes `_`, as in
+// CGI.
 const keptName = /^[A-Za-z\d-]+$/
 const advice = 'nginx and other proxies drop it, unless told otherwise: use letters, digits and hyphens'
 
@@ -38,8 +42,9 @@ function droppedKeys({ securitySchemes }: Contract): Problem[] {
   })
 }
 
-// A cache stores no response to a request with `Authorization` (RFC 9111, section 3.5). Of other fields it
-// knows nothing, and a 200 may be stored without `Cache-Control`; one with a tag is kept for longest.
+// A cache stores no response to a request with `Authorization` (RFC 9111, section 3.5), but other fields with
+// keys mean nothing to it. It may store a 200 without `Cache-Control`, and keeps a response with an entity
+// tag longest.
 function sharedResponses(operation: Operation, contract: Contract): Problem[] {
   if (!operation.isSafe || hasEntityTags(operation)) return []
   const key = keyBesideAuthorization(operation, contract)

@@ -11,15 +11,15 @@ type Check = typeof import('recheck').checkSync
 const require = createRequire(import.meta.url ?? __filename) // in a bundle in CommonJS
 let loaded: Check | undefined
 
-/** The version of the recheck that is installed, if one is. */
+/** Returns the version of recheck, if it is installed. */
 export function recheckVersion(): string | undefined {
   const manifest = findManifest()
   return manifest && require(manifest).version
 }
 
 /**
- * Loads recheck, if it is installed. It works at most as many steps as its `timeout` is, of which some 400
- * take a millisecond.
+ * Loads recheck, if it is installed. Its option `timeout` counts steps here, of which about 400 take a
+ * millisecond.
  */
 export function loadCheck(): Check | undefined {
   const manifest = findManifest()
@@ -27,12 +27,12 @@ export function loadCheck(): Check | undefined {
   return loaded
 }
 
-// A look at the clock is a step where recheck tries texts. Its work with automata, before, takes 6 to 180 us
-// a look.
+// While recheck tries texts, each look at the clock counts as one step. Before, while it works with automata,
+// a look takes 6 to 180 µs, and counts as more.
 const stepsOfAutomata = 20
 
-// Its build for browsers, which is JavaScript alone: the other one would start Java or a binary of its own.
-// It looks at its clock as it works, which recheck 4.5.0 finds as `performance`.
+// Loads recheck's build for browsers, which is JavaScript alone: the other build would start Java or a
+// binary. It looks at the clock as it works, which recheck 4.5.0 does through `performance`.
 function load(filename: string): Check {
   const module = { exports: {} }
   const names = ['module', 'exports', 'performance']

@@ -1,5 +1,5 @@
-// The types of the requests that the service sends, for operations.ts: those of webhooks and callbacks, and
-// what their receivers respond.
+// Generates, for operations.ts, the types of the requests that the service sends, which are those of webhooks
+// and callbacks, and of their receivers' responses.
 
 import type { Content, Contract, ReceiverResponse, SentRequest } from '../document/contract.js'
 import { kindOf } from '../kinds/index.js'
@@ -9,7 +9,7 @@ import { statusTypes } from './statuses.js'
 
 type Named = readonly [path: string, request: SentRequest]
 
-/** Path Items of all requests, for the `webhooks` of types.ts: callbacks are not in it. */
+/** Returns the Path Items of all these requests, for `webhooks` of types.ts, which lacks callbacks. */
 export function sentItems(contract: Contract): Readonly<Record<string, object>> {
   const items = allOf(contract).map(([path, { definition }]) => {
     const { parameters, requestBody, responses = {} } = definition
@@ -29,7 +29,7 @@ function pathOf(id: string, callback: string): string {
   return `${id}.${callback}`
 }
 
-/** Their types; empty if there are none. */
+/** Returns the text of these types; empty if there are none. */
 export function sentRequestTypes({ webhooks, callbacks }: Contract, notation: Notation): string {
   if (webhooks.size + callbacks.size === 0) return ''
   const operations = [...callbacks].map(([id, requests]) => {
@@ -72,7 +72,7 @@ function requestType(path: string, { parameters, body }: SentRequest, notation: 
   return members.length > 0 ? `{ ${members.join('; ')} }` : 'Record<never, never>'
 }
 
-// As in a response: what the service itself sets is sent.
+// Typed as in a response, because values that the service itself sets are sent.
 function bodyType(declared: string, body: NonNullable<SentRequest['body']>, notation: Notation): string {
   return valueType(body, `NonNullable<${declared}['requestBody']>['content']`, notation)
 }
@@ -94,7 +94,7 @@ function responseType(
   return `{ status: ${status}; ${body} }`
 }
 
-// Of JSON, by whoever sends it: without what is writeOnly.
+// JSON is typed as its sender has it: without writeOnly fields.
 function valueType(content: Content, contents: string, notation: Notation): string {
   const type = namedType(content, notation) ?? `${contents}[${quote(content.mediaType)}]`
   return notation.hasReadOrWriteOnly ? `Readable<${type}>` : type

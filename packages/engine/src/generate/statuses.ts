@@ -1,9 +1,9 @@
-// The types of statuses, of what handlers return and of what receivers respond: each response has its own,
-// then those of its class, then those that are left to `default`.
+// The types of statuses, in responses of handlers and of receivers. A response has its own status, or else
+// the statuses of its class without those declared by themselves, or else, for `default`, all that remain.
 
 import type { Response } from '../document/contract.js'
 
-/** The responses with the types of their statuses. */
+/** Returns the responses with the types of their statuses. */
 export function statusTypes<Each extends Pick<Response, 'status'>>(
   all: readonly Each[],
 ): [response: Each, status: string][] {

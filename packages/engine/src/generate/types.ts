@@ -1,5 +1,5 @@
-// types.ts of the generated code: the schemas as types, by openapi-typescript, each exported under its own
-// name. An int64 is a bigint, because a number would round it.
+// Generates types.ts: the schemas as types, made by openapi-typescript, and each exported under its own name.
+// An int64 is a bigint, because a number would round it.
 
 import { createRequire } from 'node:module'
 import type { GlobalContext, OpenAPI3, SchemaObject, TransformNodeOptions } from 'openapi-typescript'
@@ -28,8 +28,8 @@ import { withTypesOfEvents } from './event-schemas.js'
 import { listHelper } from './list-helper.js'
 import { sentItems } from './sent-requests.js'
 
-// Required, not imported: an import makes Node scan TypeScript's nine megabytes for exports, which takes a
-// second of every run.
+// Loaded by `require`, because an import makes Node scan TypeScript's nine megabytes for exports, which takes
+// a second of every run.
 const require = createRequire(import.meta.url ?? __filename) // in a bundle in CommonJS
 const ts: typeof import('typescript') = require('typescript')
 const {
@@ -46,7 +46,7 @@ const {
   UNDEFINED,
 }: typeof import('openapi-typescript') = require('openapi-typescript')
 
-/** The text of types.ts. */
+/** Returns the text of types.ts. */
 export function generateTypes(contract: Contract): string {
   // The cast is safe: the lint has validated the document.
   const whole = {
@@ -59,13 +59,13 @@ export function generateTypes(contract: Contract): string {
   return text.replace(/\\uFDD0/gi, '%')
 }
 
-// Stands for the % of an operationId, which openapi-typescript would decode where it refers to the operation.
-// No character, and written as an escape.
+// Stands for the % of an operationId, which openapi-typescript would decode in references to the operation.
+// It is a noncharacter, which is written as an escape.
 const percent = '\ufdd0'
 
-// openapi-typescript's helper types, corrected:
-// - `Readable` and `Writable` make a tuple an array.
-// - They take a property that is only null for one that is marked: NonNullable<null> is never, which extends
+// Corrects two faults in openapi-typescript's helper types:
+// - `Readable` and `Writable` turn a tuple into an array.
+// - They treat a property that is only null as marked, because NonNullable<null> is `never`, which extends
 //   everything.
 function withCorrectHelpers(text: string): string {
   return text
@@ -80,7 +80,7 @@ function withCorrectHelpers(text: string): string {
     )
 }
 
-// An index signature holds for every property, also for those that are declared beside it.
+// Widens an index signature, because it applies to every property, including those declared beside it.
 function withWideIndex(visited: Node): Node {
   if (!ts.isIntersectionTypeNode(visited)) return visited
   const members = visited.types.flatMap((each) => (ts.isTypeLiteralNode(each) ? [...each.members] : []))
@@ -105,7 +105,7 @@ function isUnknown(type: TypeNode): boolean {
 
 // Exports each schema as a type, so that editors and the compiler show `Pet` and not
 // `components["schemas"]["Pet"]`. A schema whose name is not a valid type name, or is used by the module, has
-// a type with another name, which is not exported: only a type with a name may be a union that has itself.
+// a type with another name, which is not exported: a union may contain itself only if it has a name.
 function withNamedSchemas(nodes: readonly Node[]): Node[] {
   const members = new Set<Node>(schemaMembers(nodes))
   const names = typeNames(schemaMembers(nodes).map(memberName), usedNames(nodes))
@@ -133,7 +133,7 @@ function withNamedSchemas(nodes: readonly Node[]): Node[] {
   return [...visited, ...aliases]
 }
 
-// Of each schema: its own, if that is free.
+// Chooses the name of each schema's type: the schema's own name, if it is free.
 function typeNames(schemas: readonly string[], used: ReadonlySet<string>): ReadonlyMap<string, string> {
   const isFree = (name: string) => {
     const isKeyword = ts.identifierToKeywordKind(ts.factory.createIdentifier(name)) !== undefined
@@ -149,8 +149,8 @@ function typeNames(schemas: readonly string[], used: ReadonlySet<string>): Reado
   return new Map(named)
 }
 
-// What a tuple may lack, or has any number of, has a name: TypeScript would resolve a union that has itself
-// at once.
+// Gives a name to the type of an optional item or a rest of a tuple: TypeScript would resolve a union that
+// contains itself at once.
 function withItem(node: Node, nameOf: (item: TypeNode) => TypeNode): Node {
   if (ts.isOptionalTypeNode(node)) return ts.factory.createOptionalTypeNode(nameOf(node.type))
   if (!ts.isRestTypeNode(node) || !ts.isArrayTypeNode(node.type)) return node
@@ -165,7 +165,7 @@ function isResolvedAtOnce(type: TypeNode): boolean {
 
 interface Declared {
   readonly isExported: boolean
-  /** What has its comments. */
+  /** The node whose comments the declaration gets. */
   readonly commented?: Node
 }
 
@@ -189,8 +189,8 @@ function memberName({ name }: PropertySignature): string {
   return ts.isIdentifier(name) || ts.isStringLiteral(name) ? name.text : ''
 }
 
-// The names the module declares or refers to, such as `Record` and `Omit`; not those of parameters of types,
-// which hide others.
+// Returns the names that the module declares or refers to, such as `Record` and `Omit`. Names of type
+// parameters are left out: they hide others.
 function usedNames(nodes: readonly Node[]): Set<string> {
   const names = new Set<string>()
   const parameters = new Set<string>()
@@ -204,7 +204,7 @@ function usedNames(nodes: readonly Node[]): Set<string> {
   return new Set([...names].filter((name) => !parameters.has(name)))
 }
 
-// `Pet` for `components["schemas"]["Pet"]`.
+// Returns `Pet` for `components["schemas"]["Pet"]`.
 function referredSchema(node: Node): string | undefined {
   const text = (at: TypeNode) =>
     ts.isLiteralTypeNode(at) && ts.isStringLiteral(at.literal) ? at.literal.text : undefined
@@ -215,11 +215,12 @@ function referredSchema(node: Node): string | undefined {
   return isOwn ? text(node.indexType) : undefined
 }
 
-// Its main function would lint and bundle the document again, with stricter rules.
+// Stands in for openapi-typescript's main function, which would lint and bundle the document again, with
+// stricter rules.
 function nesting(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
   const silent = { silent: true }
   const options: Partial<GlobalContext> = {
-    defaultNonNullable: false, // filled.ts
+    defaultNonNullable: false, // see filled.ts
     discriminators: scanDiscriminators(document, silent),
     emptyObjectsUnknown: true,
     injectFooter: [],
@@ -238,17 +239,18 @@ function nesting(document: OpenAPI3, readWriteMarkers: boolean): GlobalContext {
         const?: unknown
         enum?: unknown[]
       }
-      const orNull = nodeOf(schema).nullable === true ? [null] : [] // of OpenAPI 3.0
+      const orNull = nodeOf(schema).nullable === true ? [null] : [] // in OpenAPI 3.0
       if (values.some((each) => typeof each === 'bigint')) return tsUnion([...values, ...orNull].map(literal))
       if (schema.type === 'integer' && isBig(schema.format)) return bigint
       if (schema.type === 'object' && isEmpty({ ...schema })) return tsRecord(STRING, NEVER)
       return schema.type === 'array' ? tuple(schema as Tuple, node) : undefined
     },
   }
-  return options as GlobalContext // all others are off by default
+  return options as GlobalContext // all other options are off by default
 }
 
-// Every object has a `toString`: without it, an object that lacks the optional property would not fit.
+// Every object inherits `toString`, so an optional property of that name also allows the inherited type.
+// Otherwise, an object without the property would not be assignable.
 function inheritedType(name: string): TypeNode | undefined {
   if (!(name in Object.prototype) || name.startsWith('__')) return undefined
   return ts.factory.createIndexedAccessTypeNode(ts.factory.createTypeReferenceNode('Object'), tsLiteral(name))
@@ -265,7 +267,7 @@ function literal(value: unknown): TypeNode {
   return ts.factory.createLiteralTypeNode(signed)
 }
 
-// An object that allows no properties.
+// True for an object that allows no properties.
 function isEmpty(schema: Readonly<Record<string, unknown>>): boolean {
   const hasParts = ['properties', 'patternProperties', ...composingKeywords].some((key) => key in schema)
   return schema.additionalProperties === false && !hasParts
@@ -279,8 +281,8 @@ interface Tuple {
   readonly maxItems?: number
 }
 
-// openapi-typescript's tuples have exactly the `prefixItems`; JSON Schema allows fewer and more items. By it,
-// an array without items may have any.
+// openapi-typescript's tuples have exactly the `prefixItems`, but JSON Schema allows fewer and more items.
+// For `items: false`, openapi-typescript would allow any items.
 function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefined {
   const { prefixItems, items = true, unevaluatedItems, minItems = 0, maxItems } = schema
   if (prefixItems === undefined) return items === false ? ts.factory.createArrayTypeNode(NEVER) : undefined
@@ -294,18 +296,18 @@ function tuple(schema: Tuple, options: TransformNodeOptions): TypeNode | undefin
   return ts.factory.createTupleTypeNode(isClosed ? types : [...types, rest])
 }
 
-// What openapi-typescript does not understand, in other words:
+// Rewrites what openapi-typescript does not understand:
 // - The target of a `$ref` into an `allOf` or a media type has no type. It is copied to a schema of its own,
-//   and the `$ref` changed to that.
-// - `$defs` would be a property of the type; what refers to a definition refers to its copy.
-// - The JSON of a parameter's `content` would be a string, and the whole query no parameter.
-// - The header parameters that OpenAPI ignores would have types, and an extension in `responses` would be a
+//   to which the `$ref` then leads.
+// - `$defs` would become a property of the type. References to a definition lead to its copy instead.
+// - The JSON of a parameter's `content` would be a string, and the whole query would be no parameter.
+// - Header parameters that OpenAPI ignores would have types, and an extension in `responses` would be a
 //   response.
-// - It knows no itemSchema, and nothing of the values of events.
-// - A discriminator's mapping may only have references, not names of schemas.
+// - It does not know itemSchema, or the values of events.
+// - The mapping of a discriminator may only have references, not names of schemas.
 // - It fails at `true` and `false` among the parts of an `allOf` or the alternatives of a discriminator, and
-//   takes `false` for no schema in a media type or a parameter.
-// - Comments are written by JSON.stringify, which takes no bigint. The types have `const` and `enum` exactly.
+//   treats `false` in a media type or a parameter as a missing schema.
+// - It writes comments by JSON.stringify, which accepts no bigint. The types have `const` and `enum` exactly.
 function withTypedParts(document: object): object {
   const reader = new Reader(document)
   const { components = {} } = document as { readonly components?: Components }
@@ -343,7 +345,7 @@ function withTypedParts(document: object): object {
 }
 
 const misread: ReadonlySet<string> = new Set([...composingKeywords, ...schemaFields])
-// Of which it makes `never`.
+// openapi-typescript makes `never` of this schema.
 const nothing = { enum: [] }
 
 function typable(reader: Reader, value: object, { of, isMap }: Place): object {
@@ -365,7 +367,8 @@ function typableSchema(reader: Reader, schema: SchemaNode): object {
 
 type SchemaNode = Readonly<Record<string, unknown>>
 
-// A field that only `then`, `else` or `dependentSchemas` declare may be there: TypeScript has no conditions.
+// Adds the fields that only `then`, `else` or `dependentSchemas` declare as optional, because TypeScript has
+// no conditions.
 function withConditional(reader: Reader, schema: SchemaNode): SchemaNode {
   const { properties, additionalProperties, dependentSchemas } = schema
   const conditional = [schema.then, schema.else, ...Object.values(nodeOf(dependentSchemas))]
@@ -380,9 +383,9 @@ function withConditional(reader: Reader, schema: SchemaNode): SchemaNode {
   return { ...schema, properties: { ...nodeOf(properties), ...Object.fromEntries(added) } }
 }
 
-// What requires a field which another part declares has the type of that one: with any value, their
-// intersection would be a type that is not assignable to itself. For a field of an `allOf`,
-// openapi-typescript would have a type of all its fields, which may not have itself.
+// Gives a field that one part requires and another declares the declared type: with any value, the
+// intersection of the parts would not be assignable to itself. For a field of an `allOf`, openapi-typescript
+// would make a type of all its fields, which may not contain itself.
 function withRequiredParts(reader: Reader, schema: SchemaNode): SchemaNode {
   const inherited = Object.assign({}, ...nodesOf(schema.allOf).map((each) => fieldsOf(reader, each)))
   const declared: Fields = { ...inherited, ...nodeOf(schema.properties) }
@@ -401,7 +404,7 @@ function withRequiredParts(reader: Reader, schema: SchemaNode): SchemaNode {
   return withPart({ ...schema, ...Object.fromEntries(entries) }, Object.keys(inherited), declared)
 }
 
-// What a schema requires of inherited fields, as a part of its own.
+// Moves the requirement of inherited fields to a part of its own.
 function withPart(schema: SchemaNode, inherited: readonly string[], declared: Fields): SchemaNode {
   const names = namesIn(schema.required)
   const required = names.filter((name) => inherited.includes(name))
@@ -422,9 +425,10 @@ function namesIn(required: unknown): string[] {
 }
 
 /**
- * The fields that a schema and those of its `allOf` declare.
- * @param at where it is, if that is not within the schema that gets them
- * @param seen the references that were followed: each once, of the 2^40 ways through 40 of two each
+ * Returns the fields that a schema and the parts of its `allOf` declare.
+ * @param at the place of the schema, unless it is within the schema that gets the fields
+ * @param seen the references that were followed: each is followed once, since 40 levels of two references
+ * each have 2^40 ways
  */
 function fieldsOf(reader: Reader, schema: SchemaNode, at?: string, seen = new Set<string>()): Fields {
   const { $ref, allOf, properties } = schema
@@ -439,20 +443,20 @@ function fieldsOf(reader: Reader, schema: SchemaNode, at?: string, seen = new Se
   return Object.assign({}, ...inner, own)
 }
 
-// By a reference, if it has schemas: a copy may have a copy of itself.
+// Returns a reference to a field that contains schemas, because a copy might contain a copy of itself.
 function fieldAt($ref: string, field: unknown): unknown {
   const { readOnly, writeOnly, $ref: other } = nodeOf(field)
   if (!isNode(field) || other !== undefined || subschemasOf(field).length === 0) return field
   return { $ref, ...(readOnly === true && { readOnly }), ...(writeOnly === true && { writeOnly }) }
 }
 
-// openapi-typescript makes texts of mapped numbers, whose `const` or `enum` has their type, and fails for a
-// mapping to a schema within another one.
+// Reduces a discriminator to what openapi-typescript can read. It makes texts of mapped numbers, although
+// their `const` or `enum` has their type, and fails for a mapping to a schema within another one.
 function typableDiscriminator(reader: Reader, schema: Readonly<Record<string, unknown>>): object {
   const { discriminator, ...others } = schema
   const [choice] = choicesOf(others)
   if (choice === undefined) return schema
-  // By openapi-typescript, the property of each alternative would be there.
+  // openapi-typescript would require the property in each alternative.
   if (nodeOf(discriminator).defaultMapping !== undefined || hasOtherThanText(reader, schema)) return others
   const refs = nodesOf(choice.alternatives).map(({ $ref }) => $ref)
   const { mapping, ...own } = nodeOf(discriminator)
@@ -477,8 +481,8 @@ function corrected({ $defs: _, ...node }: Readonly<Record<string, unknown>>): ob
   return { ...node, in: known, schema: nodeOf(media).schema ?? {} }
 }
 
-// openapi-typescript makes a union of the alternatives of an `anyOf` and of what stands beside it, but of a
-// `oneOf` an intersection.
+// Replaces `anyOf` by `oneOf`: of an `anyOf` and what stands beside it, openapi-typescript makes a union, but
+// an intersection of a `oneOf`.
 function withOneOf({
   anyOf,
   ...schema
@@ -488,8 +492,8 @@ function withOneOf({
   return { ...schema, allOf: [...nodesOf(schema.allOf), { oneOf: anyOf }] }
 }
 
-// A schema of objects whose type has every property that it requires and allows: those that it does not
-// declare, too.
+// Completes a schema of objects, so that its type has every property that it requires or allows, including
+// those that it does not declare.
 function whole(schema: Readonly<Record<string, unknown>>): object {
   const { type, required, properties, patternProperties, additionalProperties, unevaluatedProperties } =
     schema
@@ -505,12 +509,12 @@ function whole(schema: Readonly<Record<string, unknown>>): object {
   }
 }
 
-// Of the others, openapi-typescript knows no components, or not by themselves.
+// openapi-typescript has no components of the other kinds, or no types for them.
 function hasNamedType(kind: NodeKind): boolean {
   return ['responses', 'parameters', 'requestBodies', 'headers'].includes(kind)
 }
 
-// Of shared path items, the operations get their types where they are used.
+// The operations of shared path items get their types where they are used.
 function withNamelessItems(document: object): Readonly<Record<string, unknown>> {
   const { components, ...others } = nodeOf(document)
   const { pathItems } = nodeOf(components)
@@ -519,8 +523,8 @@ function withNamelessItems(document: object): Readonly<Record<string, unknown>> 
   return { ...others, components: { ...nodeOf(components), pathItems: items } }
 }
 
-// openapi-typescript 7.13 reads no QUERY and no additional operations of a path: each gets a path of its own,
-// `QUERY /pets`, where it is what openapi-typescript makes of a POST.
+// openapi-typescript 7.13 reads neither QUERY nor additional operations of a path. Each gets a path of its
+// own, `QUERY /pets`, with a POST in its place.
 function withKnownMethods(document: Readonly<Record<string, unknown>>): object {
   const entries = Object.entries(nodeOf(document.paths)).flatMap(([path, item]) => {
     const { query: _, additionalOperations: __, ...known } = nodeOf(item)
@@ -543,7 +547,7 @@ function nameless(item: object): object {
 
 type Components = { readonly schemas?: object }
 
-// Whether openapi-typescript makes no type of the target.
+// True if openapi-typescript makes no type of the reference's target.
 function isPart(ref: string): boolean {
   return ref.startsWith('#/') && !/^#\/components\/\w+\/[^/]+$/.test(ref)
 }
