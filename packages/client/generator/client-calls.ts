@@ -1,4 +1,5 @@
-// The types of the client's functions: what a call of an operation returns, by the media type that it wants.
+// Generates the types of the client's functions: what a call of an operation returns, by the media type that
+// it wants.
 
 import type { Operation } from 'contract-engine'
 import type { Notation } from 'contract-engine/generate'
@@ -12,18 +13,21 @@ import {
   successesAmong,
 } from 'contract-engine/tools'
 
-/** The responses a call may resolve with: the successes, except for redirections, which it follows. */
+/**
+ * Returns the responses with which a call may resolve: the successes without redirections, which the client
+ * follows.
+ */
 export function goodAnswers({ responses }: Operation): Response[] {
   return successesAmong(responses).filter(({ status }) => !status.startsWith('3'))
 }
 
-/** Whether a call that names no media type returns a stream: no response has another kind of body. */
+/** True if a call that names no media type returns a stream, because no response has another kind of body. */
 export function isStream(operation: Operation): boolean {
   const contents = goodAnswers(operation).flatMap((answer) => answer.contents)
   return contents.length > 0 && contents.every((each) => receivedAs(each) === 'stream')
 }
 
-/** The type of each content of a response. */
+/** Returns the type of each content of a response. */
 export function contentTypes({ id }: Operation, { key, contents }: Response, notation: Notation): string[] {
   const at = `operations[${JSON.stringify(id)}]['responses'][${JSON.stringify(key)}]['content']`
   return contents.map((content) => dataType(content, at, notation))
@@ -44,8 +48,8 @@ interface Received {
 }
 
 /**
- * The types of an operation's function: one for each media type that a call may want, and at last that of a
- * call that wants none, because TypeScript infers from the last.
+ * Returns the types of an operation's function: one for each media type that a call may want, and last the
+ * type of a call that wants none, because TypeScript infers from the last.
  */
 export function callTypes(operation: Operation, request: string, notation: Notation): string[] {
   const answers = goodAnswers(operation)
@@ -69,7 +73,7 @@ function receivedIn(operation: Operation, answer: Response, notation: Notation):
   })
 }
 
-// A stream has to be wanted, if there is something else.
+// If a response can be something else, a call gets a stream only if it asks for one.
 function typesOf(request: string, received: readonly Received[], mayBeEmpty: boolean): string[] {
   const whole = received.filter((each) => each.as !== 'stream')
   if (whole.length === 0 && received.length > 0) return [`StreamCall<${request}, ${union(received)}>`]

@@ -1,6 +1,6 @@
-// generated/client.ts: the type of the client, with a function, a request and the error responses of each
-// operation, and the table it needs at run time: how to call each operation, and where its values have
-// numbers.
+// Generates client.ts: the type of the client, with a function, a request and the error responses for each
+// operation, and the table that the client needs at run time. The table says how to call each operation, and
+// where its values have numbers.
 
 import { readFileSync } from 'node:fs'
 import type { Contract, Operation } from 'contract-engine'
@@ -51,17 +51,17 @@ import type {
 import { callTypes, contentTypes, goodAnswers, isStream } from './client-calls.js'
 import { NumberPlaces } from './number-places.js'
 
-/** What of the client's package is in its code. */
+/** What the code of a client contains about its package. */
 export interface ClientPackage {
   /**
    * The product that its requests name in `User-Agent` (RFC 9110, section 10.1.5):
-   * `animal-store-client/1.0.0`.
+   * `animal-store-client/1.0.0`. The default is this package.
    */
   readonly agent?: string
 }
 
 /**
- * The text of client.ts, a module beside types.ts.
+ * Returns the text of client.ts, a module beside types.ts.
  * @param types the text of types.ts
  */
 export function generateClient(
@@ -103,12 +103,12 @@ export const table: ClientTable = ${JSON.stringify(clientTable(contract, own), n
 
 const typesOfCalls = ['Accepting', 'Call', 'RequestOf', 'StatusOf', 'StreamCall', 'WithFiles']
 
-// Those without parameters, which importOf does not tell from words of a description.
+// Finds types without parameters, which importOf cannot tell from words of a description.
 function plainTypesIn(text: string, ...names: string[]): string[] {
   return names.filter((name) => new RegExp(`[:&] ${name}\\b`).test(text))
 }
 
-/** The operations of the contract, and where their values have numbers. */
+/** Returns the table: the operations of the contract, and where their values have numbers. */
 export function clientTable(contract: Contract, { agent = ownAgent() }: ClientPackage = {}): ClientTable {
   const { document, operations, prefix } = contract
   const places = new NumberPlaces(withoutDynamicRefs(document))
@@ -129,13 +129,13 @@ function ownAgent(): string {
   return `${name}/${version}`
 }
 
-const manifest = '../../package.json' // of this package, from dist/generator
+const manifest = '../../package.json' // the manifest of this package, from dist/generator
 
 function sorted(operations: Contract['operations']): Operation[] {
   return [...operations.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-// By name, the schemes that operations use, and whose credential a request carries.
+// Returns, by name, the schemes that operations use and whose credential a request can carry.
 function schemesOf({ operations, securitySchemes }: Contract): ClientTable['securitySchemes'] {
   const used = [...operations.values()].flatMap(({ security }) => security.flat())
   const names = [...new Set(used.map(({ name }) => name))].sort()
@@ -147,7 +147,7 @@ function schemesOf({ operations, securitySchemes }: Contract): ClientTable['secu
   )
 }
 
-// Nothing is sent for a scheme that the connection meets, such as mutualTLS.
+// A scheme that the connection meets, such as mutualTLS, is left out: nothing is sent for it.
 function securityOf(
   { security }: Operation,
   { securitySchemes }: Contract,
@@ -157,7 +157,7 @@ function securityOf(
   return sent.flat().length === 0 ? {} : { security: sent }
 }
 
-// A member that is optional: there is an operation that needs no credential.
+// The members are optional if some operation needs no credential.
 function credentialsInterface(contract: Contract): string {
   const isOptional = [...contract.operations.values()].some(isPublic)
   const members = Object.entries(schemesOf(contract)).map(([name, scheme]) => {
@@ -174,7 +174,7 @@ function isBasic({ in: location, name }: ClientScheme): boolean {
   return location === 'authorization' && name === 'basic'
 }
 
-/** How the credentials of a contract are given to its client, as in an example; empty if it has none. */
+/** Returns the option with the credentials of a contract, as an example; empty if the contract has none. */
 export function credentialsExample(contract: Contract): string {
   const schemes = Object.entries(schemesOf(contract))
   const own = ([name, scheme]: [string, ClientScheme]) =>
@@ -186,16 +186,21 @@ export function credentialsExample(contract: Contract): string {
     : `security: { ${schemes.map(own).join(', ')} }`
 }
 
-// The client's own names, those every object inherits, and `then`, which would make the client a thenable.
+// These names cannot be functions of the client: its own names, those that every object inherits, and `then`,
+// which would make the client a thenable.
 const taken = ['pages', 'items', 'then', ...Object.getOwnPropertyNames(Object.prototype)]
 
-/** The name of an operation's function: its operationId, or that of its module if it is no identifier. */
+/**
+ * Returns the name of an operation's function: its operationId, or its name in generated code if the
+ * operationId is no identifier.
+ */
 export function clientName({ id, name }: Operation): string {
   const own = /^[\p{L}_$][\p{L}\d_$]*$/u.test(id) ? id : name
   return taken.includes(own) ? `${own}Operation` : own
 }
 
-// By operation: `ListPetsRequest`. Names that differ only in the case of their first letter stay as they are.
+// Returns the name of each operation's request: `ListPetsRequest`. Names that differ only in the case of
+// their first letter stay as they are.
 function requestNames(operations: readonly Operation[]): ReadonlyMap<Operation, string> {
   const names = operations.map(clientName)
   const isShared = (name: string) =>
@@ -208,7 +213,7 @@ function requestNames(operations: readonly Operation[]): ReadonlyMap<Operation, 
   )
 }
 
-// A named type, so that editors show its name.
+// An interface, so that editors show its name.
 function requestInterface(operation: Operation, name: string, notation: Notation): string {
   const body = sentType(operation, notation)
   return `/** The request of \`${clientName(operation)}\`. */
@@ -225,7 +230,7 @@ ${comment.join('\n')}
   readonly ${memberName(operation)}: ${types.join('\n    & ')}`
 }
 
-// The statuses with the same body share a line.
+// Statuses with the same body share a line.
 function errorsType(operation: Operation, notation: Notation): string {
   const errors = errorAnswers(operation)
   const statuses = new Map<string, string[]>()
@@ -239,7 +244,7 @@ function errorsType(operation: Operation, notation: Notation): string {
   return `  readonly ${memberName(operation)}:${types.join('') || ' never'}`
 }
 
-// A status, or those of a class or of `default` that are not declared by themselves.
+// Returns a status, or the statuses of a class or of `default` without those that are declared by themselves.
 function errorStatus({ status }: Response, errors: readonly Response[]): string {
   const typeOf = (each: string) => (each.endsWith('xx') ? `StatusOf<${each.charAt(0)}>` : each)
   if (/^\d{3}$/.test(status)) return status
@@ -249,7 +254,7 @@ function errorStatus({ status }: Response, errors: readonly Response[]): string 
   return taken.length > 0 ? `Exclude<${all}, ${taken.join(' | ')}>` : all
 }
 
-// The types of a response's body, one for each media type.
+// Returns the types of a response's body, one for each media type.
 function bodyTypes(operation: Operation, answer: Response, notation: Notation): string[] {
   const types = contentTypes(operation, answer, notation)
   return types.length > 0 ? [...new Set(types)] : ['undefined']
@@ -263,7 +268,7 @@ function keyOf(name: string): string {
   return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name)
 }
 
-// The body of a request.
+// Returns the type of a request's body.
 function sentType(operation: Operation, notation: Notation): string {
   const { id, body } = operation
   if (body === undefined) return '{ readonly body?: never }'
@@ -276,7 +281,7 @@ function sentType(operation: Operation, notation: Notation): string {
   return `{ readonly body${body.required ? '' : '?'}: ${whole} }`
 }
 
-// The content the client sends: JSON if possible.
+// Returns the content that the client sends: JSON if possible.
 function sentContent({ body }: Operation): Content | undefined {
   const { contents = [] } = body ?? {}
   return (
@@ -290,7 +295,7 @@ function isPlainJson(mediaType: string): boolean {
   return essence(mediaType) === 'application/json'
 }
 
-// Editors strike through a name with `@deprecated`.
+// Adds `@deprecated`, because editors strike through such a name.
 function documentation({ method, path, summary, definition, deprecation }: Operation): string[] {
   const description = definition.description
   const texts = [summary, description].filter(
@@ -370,8 +375,8 @@ function parameterOf(
   }
 }
 
-// Which names a field that is a parameter of its own can have, or cannot, because they are those of others or
-// keys.
+// Returns the names that a field may have, or may not have, if it is a parameter of its own: others are those
+// of other parameters or of keys.
 function namesAround(
   location: string,
   { names, taken }: ParameterForm,
@@ -383,7 +388,7 @@ function namesAround(
   return { taken: [...taken, ...keys.flatMap((key) => (key?.in === 'query' ? key.name : []))] }
 }
 
-// Those that are like `default` are left to it.
+// Leaves out the statuses that are declared like `default`.
 function errorContents(
   errors: readonly Response[],
   document: object,
@@ -401,14 +406,14 @@ function errorContents(
   )
 }
 
-// The fields that every value has, wherever its schema refers to.
+// Returns the fields that every value has, following the references of its schema.
 function requiredIn(reader: Reader, schema: AnySchema | undefined): string[] {
   if (typeof schema !== 'object') return []
   const parts = [...extendedBy(schema, (each) => reader.node(each))]
   return [...new Set(parts.flatMap(({ required }) => (Array.isArray(required) ? required.map(String) : [])))]
 }
 
-// Null for a media type without numbers, if another one of the status has some.
+// Returns null for a media type without numbers, if another media type of the status has some.
 function numbersOf(
   answers: readonly Response[],
   places: NumberPlaces,
@@ -424,7 +429,7 @@ function numbersOf(
   return Object.fromEntries(special.map(([status, each]) => [status, Object.fromEntries(each)]))
 }
 
-// The kinds of the media types of each response, where they are not only JSON, or there are none.
+// Returns the kinds of each response's media types, for responses that are not only JSON or have no body.
 function contentsOf(answers: readonly Response[]): NonNullable<ClientOperation['contents']> {
   const found = answers.map(({ status, contents }) => [status, contents] as const)
   const special = ofSpecial(
@@ -434,7 +439,8 @@ function contentsOf(answers: readonly Response[]): NonNullable<ClientOperation['
   return Object.fromEntries(special.map(([status, contents]) => [status, kindsOf(contents)]))
 }
 
-// The statuses with something special, and if a class or `default` has it, all that would match it.
+// Returns the statuses with something special. If a class or `default` has it, all statuses that match it are
+// returned, too.
 function ofSpecial<Each>(
   found: readonly (readonly [status: string, each: Each])[],
   isSpecial: (each: Each) => boolean,
@@ -477,7 +483,7 @@ function streamOf(content: Content, { limits }: Operation, places: NumberPlaces)
   }
 }
 
-// Of the data of each kind of event.
+// Returns the schemas of the data, one for each kind of event.
 function dataSchemas(schema: AnySchema | undefined): unknown[] {
   const { oneOf, anyOf } = nodeOf(schema)
   const kinds = [oneOf, anyOf].find(Array.isArray) ?? [schema]
@@ -495,7 +501,7 @@ function bodyOf(
   const filled = new Set(fields.size > 0 ? filledNames(new Reader(document), content.schema) : [])
   const special = [...fields].flatMap(([name, field]) => {
     const written = fieldOf(field, filled.has(name))
-    // Only a declared name tells what an escaped one means.
+    // An escaped name is clear only if the plain name is declared.
     return Object.keys(written).length > 0 || /[\r\n"]/.test(name) ? [[name, written] as const] : []
   })
   return {
@@ -522,7 +528,7 @@ function fieldOf(
   }
 }
 
-// As the service's reader of `x-rate-cost` has read it, for a contract that is read with one.
+// The value of `x-rate-cost`, as the service's reader has read it, if the contract was read with that reader.
 function costOf({ extensions }: Operation): number {
   return (extensions['x-rate-cost'] as number | undefined) ?? 1
 }

@@ -1,4 +1,4 @@
-// The command of the package: writes the typed client of a contract, of whatever server.
+// The command of the package: writes the typed client of a contract, whatever server it is for.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -40,7 +40,7 @@ async function run(args: readonly string[]): Promise<number> {
     const [command, file, ...others] = positionals
     const { output, root, agent, check } = values
     if (command !== 'generate' || file === undefined || others.length > 0) throw new WrongUsage()
-    // RFC 9110, section 10.1.5.
+    // A product and its version (RFC 9110, section 10.1.5).
     if (agent !== undefined && !/^[\w!#$%&'*+.^`|~-]+(\/[\w!#$%&'*+.^`|~-]+)?$/.test(agent))
       throw new WrongUsage('--agent must be a product, and its version if it has one: library-client/1.0.0')
     const { readContract } = await import('contract-engine/compile')

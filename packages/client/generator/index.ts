@@ -1,4 +1,4 @@
-// The door of the generator: the module client.ts of a contract, beside its types.ts.
+// The door of the generator, which writes the module client.ts of a contract, beside its types.ts.
 
 export {
   type ClientPackage,

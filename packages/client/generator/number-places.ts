@@ -1,5 +1,5 @@
-// Where the values of schemas have int64 and other numbers: what the client needs to read each number as its
-// type says, and to refuse one that it would round. The places of subschemas are those of the engine.
+// Finds where the values of schemas have int64 and other numbers. From this, the client reads each number as
+// its type says, and refuses a number that it would round. The places of subschemas are the engine's.
 
 import { isBig } from 'contract-engine/lib/exact-number'
 import {
@@ -26,7 +26,7 @@ export class NumberPlaces {
     this.#schemaAt = createSchemaAt(document)
   }
 
-  /** By `$ref`: the schemas read so far that have numbers. */
+  /** The places of the schemas read so far that have numbers, by `$ref`. */
   get schemas(): readonly (readonly [ref: string, place: Place])[] {
     return [...this.#leading].sort().flatMap((ref) => {
       const place = this.#pruned(this.#raw.get(ref))
@@ -34,12 +34,12 @@ export class NumberPlaces {
     })
   }
 
-  /** Undefined for a schema without numbers, to keep the table small. */
+  /** Returns the place of a schema; undefined for one without numbers, to keep the table small. */
   of(schema: unknown): Place | undefined {
     const read = new Set<string>()
     const place = this.#read(schema, read)
-    // A Set iterates over what is added meanwhile, too. Without recursion: a chain of references has any
-    // length.
+    // A Set also iterates over what is added meanwhile. This does not recurse, because a chain of references
+    // may have any length.
     for (const ref of read) {
       if (this.#raw.has(ref)) continue
       this.#raw.set(ref, this.#read(this.#schemaAt(ref), read))
@@ -48,7 +48,7 @@ export class NumberPlaces {
     return this.#pruned(place)
   }
 
-  // Schemas refer to each other in circles, so this repeats until no further one leads to a number.
+  // Schemas may refer to each other in circles, so this repeats until no further schema leads to a number.
   #findLeading(refs: readonly string[]): void {
     const before = this.#leading.size
     for (const ref of refs) if (this.#leads(this.#raw.get(ref))) this.#leading.add(ref)
@@ -79,7 +79,7 @@ export class NumberPlaces {
     return Object.keys(members).length === 0 && each.length < 2 ? only : { ...members, ...placesOf({ each }) }
   }
 
-  // A condition decides what else applies, and describes no value of its own.
+  // A condition only decides which other schemas apply, and describes no value itself.
   #sameValue(schema: Schema, read: Set<string>): Place[] {
     const parts = subschemasOf(schema).filter((part) => part.appliesTo === 'value' && !part.isCondition)
     return parts.flatMap((part) => this.#read(part.schema, read) ?? [])
@@ -103,15 +103,15 @@ export class NumberPlaces {
     })
   }
 
-  // What no other part of the schema describes, whether that part applies or not: for names of a part that
-  // does not, a number is exact, but not always a bigint.
+  // Covers what no other part of the schema describes, whether that part applies or not. If it does not
+  // apply, a number under one of its names is exact, but not always a bigint.
   #unevaluated(schema: Schema, read: Set<string>): Place[] {
     const { unevaluatedProperties, unevaluatedItems } = schema
     if (unevaluatedProperties === undefined && unevaluatedItems === undefined) return []
     const parts = this.#partsOf(schema)
     const known = (keyword: string) => parts.flatMap((part) => Object.keys(nodeOf(part[keyword])))
     const none = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, null]))
-    // `contains` evaluates the items that it matches, which are then numbers of its own schema.
+    // `contains` evaluates the items that match it, so their numbers are described by its schema.
     const contained = parts.flatMap((part) => this.#read(part.contains, read) ?? [])
     const others = [this.#read(unevaluatedItems, read) ?? [], contained].flat()
     const length = Math.max(...parts.map(({ prefixItems }) => Object.keys(nodeOf(prefixItems)).length))
@@ -126,9 +126,9 @@ export class NumberPlaces {
     ]
   }
 
-  // A schema and all that may describe the same value, with the targets of references.
+  // Returns a schema and all schemas that may describe the same value, including the targets of references.
   #partsOf(schema: Schema): Schema[] {
-    const parts = new Set<AnySchema>([schema]) // a Set iterates over what is added meanwhile, too
+    const parts = new Set<AnySchema>([schema]) // a Set also iterates over what is added meanwhile
     for (const part of parts) {
       if (typeof part !== 'object') continue
       const ref = refOf(part)
@@ -139,7 +139,7 @@ export class NumberPlaces {
     return [...parts].filter((part) => typeof part === 'object')
   }
 
-  // A member without numbers needs an entry only as an exception from what describes all others.
+  // Removes members without numbers, unless such a member is an exception from a place for all others.
   #pruned(place: Raw): Place | undefined {
     if (place === null || place === undefined || !this.#leads(place)) return undefined
     if (typeof place === 'string') return place
@@ -171,7 +171,7 @@ function numbersOf({ type, format }: Schema): Place[] {
 
 type Parts = { readonly [part in keyof Places]: Places[part] | Raw }
 
-// Without what is empty.
+// Returns the places without empty members.
 function placesOf(parts: Parts): Places {
   const isFilled = (part: unknown) => typeof part !== 'object' || Object.keys(part ?? {}).length > 0
   return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined && isFilled(part)))

@@ -1,9 +1,9 @@
-// The URL of a contract's operations, to which their paths are appended, as the engine reads it.
+// The URL to which the paths of a contract's operations are appended, read as the engine reads it.
 
 /**
- * Reads such a URL, as URLs are serialized and without a slash at its end. It need not end with the prefix of
- * the contract: a gateway may have another path, or none, in its place. Undefined unless it is an http or
- * https URL without user, query and fragment.
+ * Returns such a URL in serialized form, without a slash at its end; undefined unless the text is an http or
+ * https URL without user, query and fragment. The URL need not end with the prefix of the contract: a gateway
+ * may replace it by another path, or remove it.
  */
 export function readBaseUrl(text: string): string | undefined {
   if (!URL.canParse(text) || /[?#]/.test(text)) return undefined

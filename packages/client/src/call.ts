@@ -7,9 +7,9 @@ import type { ItemStream } from './stream.js'
 
 /** Options of a single call, beside its credentials. */
 interface CommonOptions {
-  /** Aborts the call, at any point. */
+  /** Aborts the call at any point. */
   readonly signal?: AbortSignal | undefined
-  /** Headers of this call, beside the client's. */
+  /** Headers of this call, in addition to the client's. */
   readonly headers?: GivenHeaders | undefined
   /** Time limit of one attempt in milliseconds, instead of the client's. */
   readonly timeoutMs?: number | undefined
@@ -23,13 +23,13 @@ interface CommonOptions {
 
 /** Options of a call whose response is a stream of items. */
 export interface StreamOptions {
-  /** Whether a stream of events connects again after its end, and after a cut. Default: true. */
+  /** True to connect again after the end of a stream of events, and after a cut. Default: true. */
   readonly reconnect?: boolean | undefined
 }
 
 /** Options of a call whose response is a file. */
 export interface FileOptions {
-  /** Returns the file as it arrives, not when it has arrived. */
+  /** Returns the file as a stream while it arrives, instead of all its bytes. */
   readonly stream: true
 }
 
@@ -40,7 +40,8 @@ export interface AnyCallOptions extends CommonOptions, GivenCredentials {}
 export type CallOptions<Schemes> = CommonOptions & Partial<CredentialOptions<Schemes>>
 
 /**
- * The body of a request that is a file. One that is no Uint8Array and no Blob is sent as it is read, once.
+ * The body of a request that is a file. A ReadableStream or an iterable is sent as it is read, and can be
+ * sent only once.
  */
 export type FileBody = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
@@ -52,12 +53,12 @@ type FileOf<Value, File> = unknown extends Value
       ? FileOf<Item, File>[]
       : Value
 
-/** A form, of whose fields these are files. */
+/** A form in which the named fields are files. */
 export type WithFiles<Form, Names extends PropertyKey, File> = {
   [Name in keyof Form]: Name extends Names ? FileOf<Form[Name], File> : Form[Name]
 }
 
-/** The media type that a call wants: `accept`. */
+/** The request of a call that names the media type it wants. */
 export interface Accepting<Type extends string> {
   readonly accept: Type
 }
@@ -70,13 +71,16 @@ export type RequestOf<Operation, Body, Schemes> = (Operation extends { parameter
   Start &
   CallOptions<Schemes>
 
-/** Where a list begins. */
+/** Says where a list begins. */
 export interface Start {
-  /** The `position` of an earlier result, to go on there: it is in place of the query. */
+  /** The `position` of an earlier result, to continue there. It takes the place of the query. */
   readonly position?: string | undefined
 }
 
-/** What is sent: a field that may be absent may also be undefined, under `exactOptionalPropertyTypes` too. */
+/**
+ * The type of a value to send. A field that may be absent may also be undefined, even under
+ * `exactOptionalPropertyTypes`.
+ */
 export type Given<Value> = Value extends readonly unknown[]
   ? { [Index in keyof Value]: Given<Value[Index]> }
   : Value extends FileBody
@@ -89,16 +93,19 @@ export type Given<Value> = Value extends readonly unknown[]
           }
         : Value
 
-/** The arguments of a call: the request is optional if nothing in it is required. */
+/** The arguments of a call: the request is optional if it requires nothing. */
 export type Arguments<Request> = object extends Request ? [request?: Request] : [request: Request]
 
 /** The result of a call. */
 export interface CallResult<Data> {
-  /** The decoded body. */
+  /** The quota that is closest to its end, if the response tells it. */
   readonly data: Data
-  /** The response with its status and headers; its body has been read. */
+  /** Where the next page of a list begins, to continue later; undefined on the last page. */
   readonly response: Response
-  /** The quota that is closest to its end, if the response tells. */
+  /**
+   * Requests the next page of a list, with the headers and limits of this call, but not its signal; undefined
+   * on the last page.
+   */
   readonly rateLimit: RateLimit | undefined
   /** Where the next page of a list begins, to go on later; undefined on the last page. */
   readonly position: string | undefined
@@ -109,7 +116,10 @@ export interface CallResult<Data> {
   readonly next: ((options?: AnyCallOptions) => Promise<CallResult<Data>>) | undefined
 }
 
-/** Calls an operation whose response is a stream of items. @throws {TypeError} if it cannot be written */
+/**
+ * Calls an operation whose response is a stream of items.
+ * @throws {TypeError} if the request cannot be written
+ */
 export type StreamCall<Request, Item> = (...args: Arguments<Request & StreamOptions>) => ItemStream<Item>
 
 /** Calls an operation. Rejects with an ApiError, or a TypeError if the request cannot be written. */

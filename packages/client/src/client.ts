@@ -1,5 +1,5 @@
-// An untyped client for the contract that a table describes: a function for each operation. index.ts adds the
-// types.
+// A client for the contract that a table describes, without types: a function for each operation. index.ts
+// adds the types.
 
 import type { AnyCallOptions, CallResult } from './call.js'
 import { type Clock, systemClock } from './clock.js'
@@ -23,7 +23,7 @@ const fileSilenceMs = 60_000
 
 /** The request of a call that returns one result. */
 export interface AnyCallRequest extends CallRequest {
-  /** Whether a file is returned as it arrives. */
+  /** True to return a file as a stream while it arrives. */
   readonly stream?: boolean | undefined
 }
 
@@ -35,7 +35,10 @@ export interface AnyClient {
   items(operation: string, request?: CallRequest): AsyncGenerator<unknown, void, undefined>
 }
 
-/** Creates the client for a table. @throws {TypeError} if an option is unknown or invalid */
+/**
+ * Creates the client for a table.
+ * @throws {TypeError} if an option is unknown or invalid
+ */
 export function buildClient(
   table: ClientTable,
   options: AnyClientOptions,
@@ -81,7 +84,7 @@ async function requestPage(
   }
 }
 
-// It may never end.
+// Refuses a stream that the call did not ask for, because it may never end.
 function notAsked(operation: CalledOperation, response: Response): ApiError {
   void response.body?.cancel().catch(() => {})
   const message = 'The response is a stream of items, which was not asked for by `accept`.'
@@ -101,7 +104,7 @@ function nextPage(operation: CalledOperation, request: Outgoing, response: Respo
   return { position: positionIn(link, request, response, settings), next }
 }
 
-// What a GET of the same path needs to go on; a link to another path can only be followed.
+// Returns the query with which a GET of the same path continues; a link to another path can only be followed.
 function positionIn(
   link: string,
   { method }: Outgoing,

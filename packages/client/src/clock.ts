@@ -1,20 +1,20 @@
-// Time and randomness of the client, and a timer without setTimeout's limit.
+// The client's time and randomness, and a timer without the limit of setTimeout.
 
 /** Time and randomness, replaceable in tests. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Resolves after `ms`; rejects with the signal's reason when it is aborted. */
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason when the signal is aborted. */
   wait(ms: number, signal: AbortSignal | undefined): Promise<void>
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   random(): number
 }
 
-// About 24.8 days. setTimeout fires at once for anything longer.
+// About 24.8 days. For a longer time, setTimeout fires at once.
 const longestMs = 2 ** 31 - 1
 
 /**
- * Calls `run` after any number of milliseconds; never after `Infinity`. Returns the function that cancels it.
+ * Calls `run` after any number of milliseconds; for `Infinity`, never. Returns the function that cancels it.
  */
 export function startTimer(ms: number, run: () => void): () => void {
   let timer: ReturnType<typeof setTimeout>

@@ -1,4 +1,4 @@
-// The credentials of a client, by the security scheme that each is for, and which of them a request has.
+// The credentials of a client, each for a security scheme, and the choice of those that a request sends.
 
 import type { Outgoing } from './outgoing.js'
 import { pageOrigin } from './platform.js'
@@ -10,12 +10,12 @@ export interface UsernamePassword {
   readonly password: string
 }
 
-/** A credential, or what returns it, at once or later. */
+/** A credential, or a function that returns it, or a promise of it. */
 export type GivenCredential<Credential> = Credential | (() => Credential | Promise<Credential>)
 
 export type GivenKey = GivenCredential<string>
 
-/** The credentials of a client or of a call, as its options have them. */
+/** The credentials of a client or of a call, as its options contain them. */
 export interface GivenCredentials {
   readonly key?: GivenKey | undefined
   readonly security?:
@@ -32,7 +32,7 @@ type KeyScheme<Schemes> = {
     : never
 }[keyof Schemes]
 
-/** How the credentials of a contract's schemes are given. */
+/** The options for the credentials of a contract's schemes. */
 export type CredentialOptions<Schemes> = [KeyScheme<Required<Schemes>>] extends [never]
   ? SecurityOption<Schemes>
   : object extends Schemes
@@ -40,34 +40,37 @@ export type CredentialOptions<Schemes> = [KeyScheme<Required<Schemes>>] extends 
     : KeyOption
 
 interface KeyOption {
-  /** The API key or token, without the whitespace around it, or what returns it, called at each attempt. */
+  /**
+   * The API key or token, or a function that returns it, which is called at each attempt. Whitespace around
+   * it is removed.
+   */
   readonly key: GivenKey
 }
 
 interface SecurityOption<Schemes> {
   /**
-   * The credential of each security scheme that you have one for, or what returns it, called at each attempt
-   * that sends it.
+   * The credential of each security scheme for which you have one, or a function that returns it, which is
+   * called at each attempt that sends it.
    */
   readonly security?:
     | { readonly [Name in keyof Schemes]?: GivenCredential<NonNullable<Schemes[Name]>> | undefined }
     | undefined
 }
 
-/** A credential as a request has it: the value of a header, of a parameter or of a cookie. */
+/** A credential as a request sends it: the value of a header, of a parameter or of a cookie. */
 export interface SentCredential {
   readonly scheme: ClientScheme
   readonly text: string
 }
 
-/** What returns each credential, checked, by the name of its scheme. */
+/** Functions that return each credential, checked, by the name of its scheme. */
 export type Credentials = ReadonlyMap<string, () => Promise<SentCredential>>
 
 type Schemes = Pick<ClientTable, 'securitySchemes'>
 
 /**
- * Reads credentials. What a function returns is checked at each attempt.
- * @throws {TypeError} if one is of no scheme of the contract, or cannot be sent
+ * Reads credentials. The result of a function is checked at each attempt.
+ * @throws {TypeError} if a credential is for no scheme of the contract, or cannot be sent
  */
 export function readCredentials({ securitySchemes }: Schemes, given: GivenCredentials): Credentials {
   const { key, security = {} } = given
@@ -88,7 +91,7 @@ export function readCredentials({ securitySchemes }: Schemes, given: GivenCreden
   return credentials.set(only, readCredential('key', key, securitySchemes[only] as ClientScheme))
 }
 
-/** The scheme of a `key`: the only one of the contract, unless it needs a name and a password. */
+/** Returns the scheme of a `key`: the only scheme of the contract, unless it needs a name and a password. */
 export function keySchemeOf(
   securitySchemes: ClientTable['securitySchemes'],
 ): readonly [name: string, scheme: ClientScheme] | undefined {
@@ -107,13 +110,13 @@ function isBasic({ in: location, name }: ClientScheme): boolean {
   return location === 'authorization' && name === 'basic'
 }
 
-// Without the checks an unset variable would be sent as `undefined`, and fetch's error for an invalid header
-// would contain the credential.
+// Without these checks, an unset variable would be sent as `undefined`, and the error of `fetch` for an
+// invalid header would contain the credential.
 function credentialText(at: string, credential: unknown, scheme: ClientScheme): string {
   if (isBasic(scheme)) return `Basic ${basic(at, credential)}`
   const text = typeof credential === 'string' ? credential.trim() : undefined
   const { in: location, name } = scheme
-  // A key may be in words: `Token abc`, as the value of a header.
+  // A key may consist of words, as the value of a header: `Token abc`.
   if (location === 'authorization' && name === 'bearer') {
     if (text !== undefined && /^[!-~]*$/.test(text)) return `Bearer ${text}`
     throw new TypeError(`${at} must be a string of printable ASCII characters without spaces`)
@@ -123,7 +126,7 @@ function credentialText(at: string, credential: unknown, scheme: ClientScheme): 
   return location === 'authorization' ? `${name.charAt(0).toUpperCase()}${name.slice(1)} ${text}` : text
 }
 
-// RFC 7617, section 2: a name has no colon, and neither has control characters.
+// A name has no colon, and neither a name nor a password has control characters (RFC 7617, section 2).
 function basic(at: string, credential: unknown): string {
   const { username, password } = (credential ?? {}) as Partial<Record<keyof UsernamePassword, unknown>>
   if (typeof username !== 'string' || typeof password !== 'string')
@@ -135,25 +138,26 @@ function basic(at: string, credential: unknown): string {
 }
 
 /**
- * The names of the schemes whose credentials a request has: those of the first alternative of the operation
- * for which all are known. None, if the operation needs none and none of its alternatives is known.
- * @throws {TypeError} if the operation needs credentials, and no alternative has them all
+ * Returns the names of the schemes whose credentials a request sends: those of the operation's first
+ * alternative for which all credentials are known. It returns none if no alternative is known and the
+ * operation also accepts requests without credentials.
+ * @throws {TypeError} if the operation needs credentials, and they are known for none of its alternatives
  */
 export function schemesFor({ id, security = [] }: CalledOperation, known: Credentials): readonly string[] {
   const needing = security.filter((each) => each.length > 0)
   const met = needing.find((each) => each.every((name) => known.has(name)))
   if (met !== undefined || needing.length < security.length || needing.length === 0) return met ?? []
-  if (pageOrigin() !== undefined) return [] // a cookie of the page may do
+  if (pageOrigin() !== undefined) return [] // a cookie of the page may be the credential
   const needs = needing.map((each) => each.join(' and ')).join(', or ')
   throw new TypeError(`${id} needs credentials that were not given: security of ${needs}`)
 }
 
-/** Asks for the credentials of schemes, each once. */
+/** Returns the credentials of schemes; asks for each once. */
 export function credentialsOf(names: readonly string[], known: Credentials): Promise<SentCredential[]> {
   return Promise.all(names.flatMap((name) => known.get(name)?.() ?? []))
 }
 
-/** A URL without the keys that schemes put into its query. */
+/** Returns a URL without the keys that schemes put into its query. */
 export function withoutKeys(url: string, schemes: readonly ClientScheme[]): string {
   const names = new Set(schemes.flatMap((each) => (each.in === 'query' ? each.name : [])))
   const start = url.indexOf('?') + 1
@@ -165,7 +169,7 @@ export function withoutKeys(url: string, schemes: readonly ClientScheme[]): stri
   return kept.length === 0 ? url.slice(0, start - 1) : `${url.slice(0, start)}${kept.join('&')}`
 }
 
-/** The name in a pair of a query, as the service reads it. */
+/** Returns the name in a pair of a query, as the service reads it. */
 export function nameIn(pair: string): string {
   const [name = ''] = pair.replaceAll('+', ' ').split('=', 1)
   try {
@@ -175,7 +179,7 @@ export function nameIn(pair: string): string {
   }
 }
 
-/** The URL and the headers of a request, with credentials. One that is there already is replaced. */
+/** Returns the URL and the headers of a request, with credentials in place of those that it may have. */
 export function withCredentials(
   request: Pick<Outgoing, 'url' | 'headers'>,
   sent: readonly SentCredential[],
@@ -189,7 +193,7 @@ export function withCredentials(
   return { url: withQuery(request.url, sent), headers }
 }
 
-// Browsers ignore the header and send their own cookies.
+// Browsers ignore this header and send their own cookies.
 function addCookie(headers: Headers, name: string, text: string): void {
   const others = headers.get('Cookie')
   const own = `${name}=${encodeURIComponent(text)}`
@@ -209,8 +213,8 @@ function withQuery(asked: string, sent: readonly SentCredential[]): string {
 }
 
 /**
- * Whether `fetch` may follow a redirect: at another origin it leaves out `Authorization` alone, and would
- * send a key in another header along.
+ * True if `fetch` must not follow a redirect: at another origin, it leaves out only `Authorization`, and
+ * would send a key in another header.
  */
 export function staysWhenRedirected({ scheme }: SentCredential): boolean {
   return scheme.in === 'header' || scheme.in === 'cookie'

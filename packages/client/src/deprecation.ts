@@ -4,8 +4,8 @@ import { linkTo } from './links.js'
 import type { CalledOperation } from './table.js'
 
 /**
- * Returns a function that warns once per deprecated operation (RFC 9745), with its sunset (RFC 8594) and
- * successor.
+ * Returns a function that warns once about each deprecated operation (RFC 9745), with its sunset (RFC 8594)
+ * and successor.
  */
 export function createDeprecationWarner(
   warn: (message: string) => void,

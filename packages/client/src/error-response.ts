@@ -1,11 +1,11 @@
-// Error responses: decoded as the contract declares them, with the code and message of their body.
+// Reads error responses: decodes their body as the contract declares it, and finds its code and message.
 
 import { ApiError } from './error.js'
 import { declaredFor, mediaTypeOf } from './media-type.js'
 import { readResponseBody } from './response-body.js'
 import { type CalledOperation, ofStatus } from './table.js'
 
-/** Converts an error response. */
+/** Converts an error response to an ApiError. */
 export function readError(operation: CalledOperation, response: Response, bytes: ArrayBuffer): ApiError {
   const { status } = response
   const { body, cause } = errorBodyOf(operation, response, bytes)
@@ -23,18 +23,18 @@ export function readError(operation: CalledOperation, response: Response, bytes:
   return new ApiError('http_error', `HTTP status ${status}${end}`, { ...details, body })
 }
 
-// Browsers hide the status and the target.
+// Browsers hide the status and the target of a redirect.
 function redirectMessage({ status, headers }: Response): string {
   const target = headers.get('Location')
   return `HTTP status ${status}: a redirect${target === null ? '' : ` to ${target}`} that was not followed.`
 }
 
-/** Whether the contract declares an error response with this status. */
+/** True if the contract declares an error response with this status. */
 function declaresError({ errors }: Pick<CalledOperation, 'errors'>, status: number): boolean {
   return status >= 400 && ofStatus(errors, status) !== undefined
 }
 
-/** Whether an error response is of a declared status and media type, and its body has the fields. */
+/** True if an error response has a declared status and media type, and its body has the declared fields. */
 export function isDeclaredError(
   { errors }: Pick<CalledOperation, 'errors'>,
   { response, body }: ApiError,
@@ -54,7 +54,7 @@ function hasItsBody({ contents }: CalledOperation, status: number, body: unknown
   return hasNone || body !== undefined
 }
 
-// A body of an undeclared type has a cause, and may be the standard error nevertheless.
+// If the type of the body is undeclared, there is a `cause`; the body may still be the standard error.
 function errorBodyOf(operation: CalledOperation, response: Response, bytes: ArrayBuffer) {
   try {
     return { body: readResponseBody(operation, response, bytes) }
@@ -68,7 +68,7 @@ function errorBodyOf(operation: CalledOperation, response: Response, bytes: Arra
   }
 }
 
-// The standard error has a code and a message; a problem (RFC 9457) a title and details.
+// The standard error has a code and a message; a problem (RFC 9457) has a title and details.
 function tellingOf(body: unknown): {
   readonly code: string | undefined
   readonly message: string | undefined

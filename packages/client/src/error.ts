@@ -1,27 +1,32 @@
-// The error of the client.
+// The error of the client's calls.
 
 import { type RateLimit, readRateLimit, readRetryAfter } from './rate-limit.js'
 
-/** Errors that the client detects. */
+/** The codes of errors that the client itself detects. */
 export type ClientErrorCode =
-  /** The caller's signal was aborted; `cause` is its reason. */
+  /** The signal of the caller was aborted; `cause` is its reason. */
   | 'aborted'
-  /** No response within `timeoutMs`, or not all of its body: then `response` has its status and headers. */
+  /**
+   * The response, or its whole body, did not arrive within `timeoutMs`. If its status and headers have
+   * arrived, `response` has them.
+   */
   | 'timeout'
   /** The connection failed, or broke before a response; or a browser refused the request because of CORS. */
   | 'unreachable'
-  /** The connection broke within the body of a response, of which `response` has the status and headers. */
+  /** The connection broke within the body of a response; `response` has its status and headers. */
   | 'incomplete_answer'
-  /** 304: the representation has not changed, in response to a conditional request (`If-None-Match`). */
+  /** 304: in response to a conditional request (`If-None-Match`), the representation has not changed. */
   | 'not_modified'
-  /** Another 3xx response, which `fetch` did not follow: without a `Location`, or one of too many. */
+  /**
+   * Another 3xx response that `fetch` did not follow: it has no `Location`, or there were too many redirects.
+   */
   | 'redirect'
-  /** An error response with a body of its own, without a code: `status` and `body` tell. */
+  /** An error response without a code in its body: see `status` and `body`. */
   | 'http_error'
   /** A response that the contract does not declare, for example from a proxy. */
   | 'unexpected_answer'
 
-/** A code of the contract or of the client, or one added to the contract later. */
+/** A code of the client or of the contract, or a code that was added to the contract later. */
 export type ApiErrorCode = ClientErrorCode | (string & {})
 
 interface Details {
@@ -32,8 +37,8 @@ interface Details {
 }
 
 /**
- * Why a call failed. A call rejects with no other error, unless the request cannot be written (a header with
- * a line break).
+ * The reason why a call failed. A call rejects with no other error, unless the request cannot be written, for
+ * example because of a header with a line break.
  */
 export class ApiError extends Error {
   override name = 'ApiError'
@@ -41,7 +46,7 @@ export class ApiError extends Error {
   readonly operation: string
   /** The response, if there was one; its body has been read. */
   readonly response: Response | undefined
-  /** The decoded body of an error response; undefined if it has none, or not the declared one. */
+  /** The decoded body of an error response; undefined if it has none, or one that is not declared. */
   readonly body: unknown
 
   constructor(
@@ -65,24 +70,24 @@ export class ApiError extends Error {
     return this.response?.headers.get('X-Request-Id') ?? undefined
   }
 
-  /** The quota that is closest to its end, if the response tells. */
+  /** The quota that is closest to its end, if the response tells it. */
   get rateLimit(): RateLimit | undefined {
     return this.response && readRateLimit(this.response.headers)
   }
 
-  /** The wait that the response asks for (`Retry-After`), in milliseconds from now. */
+  /** How long the response asks to wait (`Retry-After`), in milliseconds from now. */
   get retryAfterMs(): number | undefined {
     return readRetryAfter(this.response?.headers.get('Retry-After'), Date.now())
   }
 
-  /** For logs: without the response and the cause, which may contain personal data. */
+  /** Returns the fields for logs. It omits the response and the cause, which may contain personal data. */
   toJSON(): object {
     const { name, code, message, operation, status, requestId } = this
     return { name, code, message, operation, status, requestId }
   }
 }
 
-/** Whether a response refuses the credential: a 401, or a 429 that asks for another one. */
+/** True if a response refuses the credential: a 401, or a 429 that asks for another credential. */
 export function isOfCredential({ response }: ApiError): boolean {
   const { status, headers } = response ?? {}
   return status === 401 || (status === 429 && headers?.has('WWW-Authenticate') === true)

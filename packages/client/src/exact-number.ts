@@ -1,12 +1,15 @@
-// Numbers without rounding: a bigint where a double would round an integer. As the engine reads them.
+// Numbers without rounding, read as the engine reads them: an integer that a double would round is a bigint.
 
-/** Parses a JSON number: an integer beyond 2^53 - 1 as a bigint. */
+/** Parses a JSON number: an integer beyond 2^53 - 1 becomes a bigint. */
 export function exactNumber(numeral: string): number | bigint {
   const value = Number(numeral)
   return Number.isSafeInteger(value) || !/^-?\d+$/.test(numeral) ? value : BigInt(numeral)
 }
 
-/** A numeral of JSON as `digits` × 10^`exponent`, without trailing zeros: the same for equal numbers. */
+/**
+ * Returns a JSON number as `digits` × 10^`exponent`, without trailing zeros: equal numbers have the same
+ * form.
+ */
 export function decimal(numeral: string): { readonly digits: string; readonly exponent: number } {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(numeral) ?? []

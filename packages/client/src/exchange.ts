@@ -1,4 +1,4 @@
-// One call over HTTP: attempts with a time limit each, until one succeeds or the call fails.
+// Makes one call over HTTP: sends attempts, each with a time limit, until one succeeds or the call fails.
 
 import { startTimer } from './clock.js'
 import {
@@ -19,15 +19,16 @@ import { asksForRetry, isRepeatable, isSafe, waitBefore } from './retry.js'
 import type { CalledOperation } from './table.js'
 import { mayRecover, unreachable } from './unreachable.js'
 
-/** What an exchange needs of the settings. */
+/** The settings that an exchange needs. */
 export type ExchangeOptions = Omit<Settings, 'baseUrl' | 'headers' | 'table'>
 
-/** Whether the body of a successful response is left to be read as it arrives. */
+/** True to leave the body of a successful response to be read as it arrives. */
 export type LeavesBody = (response: Response) => boolean
 
 /**
- * Sends a request, with retries, and returns the successful response. Its body has been buffered, or is left.
- * @throws {ApiError} of the last attempt
+ * Sends a request, with retries, and returns the successful response. Its body has been buffered, unless
+ * `leaves` says to leave it.
+ * @throws {ApiError} the error of the last attempt
  */
 export async function exchange(
   request: Outgoing,
@@ -56,7 +57,7 @@ export async function exchange(
     if (waitMs === undefined) throw outcome
     options.onRetry({ operation: operation.id, attempt, waitMs, error: outcome })
     attempt++
-    // After a 429 it waits in the queue, with the others.
+    // After a 429, the call waits in the queue, with the others.
     if (outcome.status !== 429 || outcome.retryAfterMs === undefined)
       await options.clock.wait(waitMs, request.signal).catch((reason) => {
         throw aborted(operation, { cause: reason })
@@ -65,7 +66,7 @@ export async function exchange(
   }
 }
 
-// What their functions return is asked for at each attempt.
+// The functions that return credentials are called at each attempt.
 function credentialsFor(
   schemes: readonly string[],
   request: Outgoing,
@@ -113,7 +114,7 @@ function waitAfter(error: ApiError, url: string, attempt: number, options: Excha
     : undefined
 }
 
-/** One attempt: what ends it, and what has arrived. */
+/** One attempt: the signal that ends it, and the response as far as it has arrived. */
 interface Attempt {
   readonly signal: AbortSignal
   /** The response, once its status and headers have arrived. */
@@ -128,7 +129,7 @@ async function sendOnce(
   attempt: Attempt,
 ): Promise<Response | ApiError> {
   const { signal } = attempt
-  // `fetch` follows a redirect of a POST with a GET, whose response would pass for that of the POST.
+  // `fetch` follows a redirect of a POST with a GET, whose response would be mistaken for that of the POST.
   const isFollowed = isSafe(request.method) && !credentials.some(staysWhenRedirected)
   const redirect = isFollowed ? 'follow' : 'manual'
   const { method, content } = request
@@ -143,22 +144,22 @@ async function sendOnce(
     if (signal.aborted) throw cause
     return cut(operation, request.url, attempt, cause)
   })
-  if (attempt.head !== undefined) warnIfDeprecated(operation, attempt.head.headers) // errors have them, too
+  if (attempt.head !== undefined) warnIfDeprecated(operation, attempt.head.headers) // for errors, too
   if (received instanceof ApiError) return received
   if (received.body === undefined) return received.response
   const copy = copyOf(received.response, received.body)
   return copy.ok ? copy : readError(operation, copy, received.body)
 }
 
-// The URL of a response without the keys in its query; of one that says none, that of the request.
+// Removes the keys from the URL of a response; if the response has no URL, uses that of the request.
 function hideKeys(response: Response, asked: string, credentials: readonly SentCredential[]): void {
   const schemes = credentials.map(({ scheme }) => scheme)
   const url = withoutKeys(response.url || asked, schemes)
   if (url !== response.url) Object.defineProperty(response, 'url', { value: url })
 }
 
-// The time limit includes the body. A timer instead of AbortSignal.any with AbortSignal.timeout: supported
-// versions of Node may garbage-collect the latter before it fires.
+// The time limit includes the body. This uses a timer, because supported versions of Node may garbage-collect
+// an AbortSignal.timeout within AbortSignal.any before it fires.
 async function limited<Result>(
   operation: CalledOperation,
   request: Outgoing,
@@ -183,8 +184,9 @@ async function limited<Result>(
   }
 }
 
-// A response that can be read again, with the URL that it came from. The constructor accepts no body for a
-// status such as 204, not even an empty one, and not the status 0 of a redirect that a browser hides.
+// Returns a response that can be read again, with the URL of the original. The constructor accepts no body
+// for a status such as 204, not even an empty one, and rejects the status 0 of a redirect that a browser
+// hides.
 function copyOf(response: Response, body: ArrayBuffer): Response {
   const { status, statusText, headers, url } = response
   if (status === 0) return response

@@ -1,44 +1,47 @@
-// The items within the text of a stream, which arrives in pieces: events (Server-Sent Events), lines of JSON,
-// and texts of JSON after a record separator (RFC 7464).
+// Finds the items in the text of a stream, which arrives in pieces: events (Server-Sent Events), lines of
+// JSON, and JSON texts after a record separator (RFC 7464).
 //
-// Events are read as the WHATWG HTML standard says (9.2.6). eventsource-parser (3.1.1) drops the id of an
-// event without data, from which a client is to go on, and holds back an event that ends with a CR until more
-// arrives; cutting a text at its ends of lines is needed for lines of JSON anyway.
+// Events are read by the WHATWG HTML standard (section 9.2.6). eventsource-parser (3.1.1) drops the id of an
+// event without data, after which a client should continue. It also holds back an event that ends with a CR
+// until more arrives. Besides, lines of JSON need a text cut at its line ends anyway.
 
-/** How the items of a stream are told apart. */
+/** How the items of a stream are separated. */
 export type Framing = 'sse' | 'lines' | 'sequence'
 
 /**
- * An item as it was sent, without the fields that it does not have; only an event has others than its data.
+ * An item as it was sent, without fields that it does not have. Only an event has other fields than `data`.
  */
 export interface SentItem {
   readonly event?: string
-  /** Of an event: from where to go on after it. */
+  /** In an event: the id after which to continue. */
   readonly id?: string
-  /** Of an event: the wait before another connection. */
+  /** In an event: the wait before another connection, in milliseconds. */
   readonly retry?: number
-  /** Without it, what was sent is no item, though its id and `retry` count. */
+  /** Without data, this is no item, although its `id` and `retry` count. */
   readonly data?: string
 }
 
-/** Finds the items in a text. */
+/** Finds the items in a text that arrives in pieces. */
 export interface ItemReader {
-  /** The items that end in the next piece of the text. @throws {RangeError} if one is too long */
+  /**
+   * Returns the items that end within the next piece of the text.
+   * @throws {RangeError} if an item is too long
+   */
   push(text: string): SentItem[]
-  /** The items that only the end of the text ends. */
+  /** Returns the items that end only with the text. */
   end(): SentItem[]
 }
 
-/** The reader of a framing. */
+/** Returns the reader of a framing. */
 export function itemReader(framing: Framing): ItemReader {
   return framing === 'sse' ? new EventReader() : new LineReader()
 }
 
-/** The longest item, in UTF-16 code units: one without an end would fill the memory. */
+/** The greatest length of an item, in UTF-16 code units: an item without an end would fill the memory. */
 export const itemLengthMax = 16 * 2 ** 20
 
-// Pieces that end with a separator. Only what has just arrived is searched: a long piece that comes in many
-// small ones would be searched again with each.
+// Cuts a text at a separator. It searches only what has just arrived: otherwise, an item in many small pieces
+// would be searched again with each of them.
 class Cutter {
   #rest = ''
 
@@ -67,13 +70,13 @@ class EventReader implements ItemReader {
   #item: { -readonly [Name in keyof SentItem]: SentItem[Name] } = {}
 
   push(text: string): SentItem[] {
-    // A CRLF may have been cut in two.
+    // The last piece may have ended within a CRLF.
     const own = this.#endsWithCr && text.startsWith('\n') ? text.slice(1) : text
     if (text !== '') this.#endsWithCr = text.endsWith('\r')
     return this.#lines.push(own).flatMap((line) => this.#readLine(line) ?? [])
   }
 
-  // An event that is cut off is none.
+  // An event that is cut off does not count.
   end(): SentItem[] {
     return []
   }
@@ -102,8 +105,8 @@ class EventReader implements ItemReader {
 
 const recordSeparator = '\u001e'
 
-// Texts of JSON: one a line, or each after a record separator, and also ended by a line feed. A text that the
-// engine writes has neither within. Empty lines keep a connection alive.
+// Reads JSON texts, either one on each line, or each after a record separator and before a line feed. JSON
+// texts of the engine contain neither character. Empty lines keep a connection alive.
 class LineReader implements ItemReader {
   readonly #lines = new Cutter(new RegExp(`[\n${recordSeparator}]`))
 

@@ -3,19 +3,19 @@
 import { keySchemeOf } from './credentials.js'
 import type { ClientTable } from './table.js'
 
-/** Headers by name; those that are undefined are not sent. */
+/** Headers by name. Undefined ones are not sent. */
 export type GivenHeaders = Readonly<Record<string, string | undefined>>
 
-// What the client writes, and where its value comes from. With an Idempotency-Key of the client all creations
-// would be one.
+// Headers that the client writes, and where their values come from. With an Idempotency-Key for the whole
+// client, the service would take all creations for one.
 const written: Readonly<Record<string, string>> = {
   'content-type': 'it follows from the body',
   'idempotency-key': 'give it in `header`, for one call',
 }
 
 /**
- * Adds headers to others, in lower case, and in place of those with the same name.
- * @throws {TypeError} if one is invalid, or written by the client itself
+ * Adds headers, in lower case, to others, and replaces those with the same name.
+ * @throws {TypeError} if a header is invalid, or is written by the client itself
  */
 export function readHeaders(
   before: GivenHeaders,
@@ -33,7 +33,7 @@ function lowerCase(given: object): object {
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
-// The headers of the security schemes, in lower case.
+// Returns the headers of the security schemes, in lower case.
 function ofCredentials({ securitySchemes }: Pick<ClientTable, 'securitySchemes'>): Record<string, string> {
   const reason = keySchemeOf(securitySchemes) ? 'give the key as `key`' : 'give it as `security`'
   const names = Object.values(securitySchemes).flatMap(({ in: location, name }) =>

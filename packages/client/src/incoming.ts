@@ -1,11 +1,11 @@
-// The body of a response as it arrives: in chunks, until its end, an abort, a silence or a cut.
+// Reads the body of a response as it arrives: in chunks, until it ends or is aborted, silent or cut.
 
 import { startTimer } from './clock.js'
 import { ApiError } from './error.js'
 import { readableOf } from './readable.js'
 import { unlessAborted } from './receive.js'
 
-/** What ends a body early, beside its connection. */
+/** The limits of a body that is read as it arrives. */
 export interface BodyLimits {
   /** The name of the operation. */
   readonly operation: string
@@ -15,7 +15,7 @@ export interface BodyLimits {
 }
 
 /**
- * The chunks of a response's body. Closes the connection when it is left.
+ * Yields the chunks of a response's body. To leave the iteration closes the connection.
  * @throws {ApiError} `aborted`, `timeout`, or `incomplete_answer` if the connection broke
  */
 export async function* chunksOf(
@@ -31,12 +31,12 @@ export async function* chunksOf(
       yield value
     }
   } finally {
-    // Not awaited: a stream may never settle it.
+    // Not awaited, because a stream may never settle it.
     void reader.cancel().catch(() => {})
   }
 }
 
-/** The bytes of a response as a stream of the platform. Closes the connection when it is cancelled. */
+/** Returns the bytes of a response as a ReadableStream. Cancelling it closes the connection. */
 export function streamOf(response: Response, limits: BodyLimits): ReadableStream<Uint8Array> {
   const { signal, abort, release } = ownSignal(limits.signal)
   const chunks = async function* () {
@@ -49,7 +49,7 @@ export function streamOf(response: Response, limits: BodyLimits): ReadableStream
   return readableOf(chunks(), abort)
 }
 
-/** A signal that is aborted with another, or by itself, until it is released. */
+/** Returns a signal that is aborted together with another, or by itself, until it is released. */
 export function ownSignal(outer: AbortSignal): {
   readonly signal: AbortSignal
   abort(reason: unknown): void
@@ -91,7 +91,7 @@ async function readNext(reader: ChunkReader, response: Response, limits: BodyLim
   }
 }
 
-/** The error of a body whose connection broke. */
+/** Returns the error of a body whose connection broke. */
 export function cutBody(details: {
   readonly operation: string
   readonly response: Response
@@ -109,7 +109,7 @@ function unlessSilent<Result>(promise: Promise<Result>, ms: number): Promise<Res
   })
 }
 
-/** A response without its body, which is read apart. */
+/** Returns a response without its body, which is read separately. */
 export function headOf(response: Response): Response {
   const { status, statusText, headers, url } = response
   if (status === 0) return response

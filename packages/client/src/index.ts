@@ -1,5 +1,5 @@
-// What the typed client of a contract runs. The types of its operations, and the table of what it needs to
-// know at run time, are generated from the contract.
+// The code that the typed client of a contract runs. Generated from the contract are the types of its
+// operations, and the table of facts that the client needs at run time.
 
 import { type AnyCallRequest, type AnyClient, buildClient } from './client.js'
 import { ApiError } from './error.js'
@@ -46,7 +46,8 @@ export type {
 } from './table.js'
 
 /**
- * A client of a contract: a function for each operation, by its name, and `pages` and `items` for lists.
+ * Creates a client of a contract: a function for each operation, by its name, and `pages` and `items` for
+ * lists.
  * @throws {TypeError} if an option is unknown or invalid
  */
 export function clientOf(
@@ -62,8 +63,8 @@ export function clientOf(
 }
 
 /**
- * Whether an error is a response that the contract declares for an operation: of a declared status and media
- * type, with the fields that its body always has.
+ * True if an error is a response that the contract declares for an operation: it has a declared status and
+ * media type, and its body has the fields that are always there.
  */
 export function isErrorOfOperation(table: ClientTable, error: unknown, operation: string): error is ApiError {
   return (
@@ -76,8 +77,8 @@ export function isErrorOfOperation(table: ClientTable, error: unknown, operation
 }
 
 /**
- * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint. Where no schema describes
- * it, an integer is a bigint if a number would round it.
+ * Like `JSON.parse`, but exact. With the name of a schema, each int64 is a bigint. An integer that no schema
+ * describes is a bigint if a number would round it.
  * @throws {SyntaxError} if the text is not JSON
  */
 export function parseAs(table: ClientTable, text: string, schema?: string): unknown {

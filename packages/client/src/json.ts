@@ -1,5 +1,5 @@
-// JSON without rounding. A number has the type that its schema says: a bigint for an int64, whatever its
-// value. One that no schema describes is a number, or a bigint if a number would round it.
+// JSON without rounding. Each number has the type that its schema says: an int64 is always a bigint. A number
+// that no schema describes is a bigint only if a number would round it.
 
 import { parse, stringify } from 'lossless-json'
 import { decimal, exactNumber } from './exact-number.js'
@@ -11,18 +11,18 @@ export function encode(value: unknown): string {
   return stringify(value) ?? ''
 }
 
-/** Parses JSON, with each number as the schema at `place` says. */
+/** Parses JSON, and gives each number the type that the schema at `place` says. */
 export function decode(text: string, place: Place | undefined, schemas: ClientTable['schemas']): unknown {
   return exact(decodeAny(text), place === undefined ? [] : [place], schemas)
 }
 
-/** Parses JSON, with a bigint for each integer that a number would round. */
+/** Parses JSON: an integer that a number would round becomes a bigint. */
 export function decodeAny(text: string): unknown {
-  // The parser does not know yet which integers are int64, so it must not lose any digit.
+  // The parser does not know yet which integers are int64, so it must keep all digits.
   return parse(text, undefined, { parseNumber })
 }
 
-// Also of an integer such as 9007199254740993.0, if a 64-bit format could have it.
+// Also returns a bigint for an integer such as 9007199254740993.0, if it is in the range of a 64-bit format.
 function parseNumber(numeral: string): number | bigint {
   const value = exactNumber(numeral)
   if (!isBeyondDouble(value)) return value
@@ -30,7 +30,7 @@ function parseNumber(numeral: string): number | bigint {
   return exponent < 0 ? value : BigInt(digits + '0'.repeat(exponent))
 }
 
-/** Whether a value is a number of which integers of 64 bits may have been rounded. */
+/** True if a value is a number that may have been rounded from an integer of 64 bits. */
 export function isBeyondDouble(value: unknown): value is number {
   return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value as number) < 2 ** 64
 }

@@ -1,4 +1,4 @@
-// The `Link` header (RFC 8288), and the next page that it names.
+// The `Link` header (RFC 8288), and the link to the next page.
 
 import { unexpected } from './response-body.js'
 import type { CalledOperation } from './table.js'
@@ -18,8 +18,8 @@ const link = /<([^<>]*)>((?:"(?:[^"\\]|\\.)*"|[^",<])*)/g
 const parameter = /;\s*([^\s;=,"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*))/g
 
 /**
- * Resolves a link of a response as `targetOf` does.
- * @throws {ApiError} `unexpected_answer` if it leads out of the base URL
+ * Resolves a link of a response, as `targetOf` does.
+ * @throws {ApiError} `unexpected_answer` if the link leads out of the base URL
  */
 export function resolveLink(
   target: string,
@@ -35,10 +35,10 @@ export function resolveLink(
 }
 
 /**
- * Resolves a link of a response against the URL of its request (RFC 3986, section 5.1.3). It is followed with
- * the key, so it must not lead out of the base URL: then it is undefined. A service that is reached by
- * several names may know only one: a link elsewhere that ends with the path of the request leads to that path
- * at the base URL.
+ * Resolves a link of a response against the URL of its request (RFC 3986, section 5.1.3). The client follows
+ * it with the key, so the result is undefined if the link leads out of the base URL. But a service that has
+ * several names may know only one of them. So a link elsewhere that ends with the path of the request leads
+ * to that path at the base URL.
  */
 export function targetOf(target: string, response: Response, baseUrl: string): string | undefined {
   const base = new URL(baseUrl)

@@ -1,13 +1,16 @@
-// The media type of a response, by which its body is read: that of the engine's reader, but for parameters.
+// The media type of a response, which decides how its body is read. Unlike the engine's reader, this one
+// ignores parameters.
 
-/** The media type that headers name, without parameters and in lower case; empty if they name none. */
+/**
+ * Returns the media type that headers name, without parameters and in lower case; empty if they name none.
+ */
 export function mediaTypeOf(headers: Headers): string {
   return headers.get('Content-Type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }
 
 /**
- * What is declared for a media type: for itself, or else for the narrowest range that includes it, such as
- * `image/*`, `application/*+json`, which ASP.NET writes, or any type.
+ * Returns what is declared for a media type: for the type itself, or else for the narrowest range that
+ * includes it, such as `image/*`, `application/*+json` (which ASP.NET writes), or any type.
  */
 export function declaredFor<Value>(
   declared: Readonly<Record<string, Value>>,

@@ -1,13 +1,13 @@
-// A form with files (RFC 7578), written by itself: FormData would write each line end in a text as CR LF,
-// which is another text.
+// Writes a form with files (RFC 7578). It does not use FormData, which would write each line end in a text as
+// CR LF, and so change the text.
 
 import type { ClientField } from './table.js'
 
 type Fields = Readonly<Record<string, ClientField>>
 
 /**
- * The body of a form, and its media type, which has the boundary.
- * @throws {TypeError} if it cannot have a name
+ * Returns the body of a form, and its media type with the boundary.
+ * @throws {TypeError} if a form cannot have a field of that name
  */
 export function writeMultipart(
   entries: readonly (readonly [name: string, value: string | Blob])[],
@@ -32,8 +32,8 @@ function ofFile(value: string | Blob): string {
   return `; filename="${escaped(name)}"\r\nContent-Type: ${value.type || 'application/octet-stream'}`
 }
 
-// WHATWG HTML, section 4.10.22.8. A percent sign is left as it is, so only a declared name tells what is
-// meant.
+// Escapes a name as WHATWG HTML says (section 4.10.22.8). A percent sign is not escaped, so the service can
+// tell a name from an escaped one only if it is declared.
 function escaped(name: string): string {
   return name.replace(/[\r\n"]/g, encodeURIComponent)
 }

@@ -1,4 +1,4 @@
-// The options of a client and of a call: checked, and with their defaults.
+// Reads the options of a client and of a call: checks them, and adds their defaults.
 
 import { readBaseUrl } from './base-url.js'
 import type { AnyCallOptions } from './call.js'
@@ -17,55 +17,63 @@ export interface Limits {
   readonly timeoutMs: number
   /** Maximum number of attempts, including the first. */
   readonly attemptsMax: number
-  /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. */
+  /**
+   * If `Retry-After` asks for a longer wait, in milliseconds, the call fails at once; `Infinity` for no
+   * limit.
+   */
   readonly waitMaxMs: number
   /**
-   * The longest time without a byte within a response that is read as it arrives; undefined: see the client.
+   * The longest time without a byte within a response that is read as it arrives, in milliseconds; undefined
+   * for the default of `CommonOptions`.
    */
   readonly silenceMaxMs: number | undefined
 }
 
-/** A retry that is about to be waited for. */
+/** A retry for which the client is about to wait. */
 export interface Retry {
   /** The name of the operation. */
   readonly operation: string
   /** The number of attempts made. */
   readonly attempt: number
-  /** The wait before the next attempt. */
+  /** The wait before the next attempt, in milliseconds. */
   readonly waitMs: number
-  /** Why the last attempt failed. */
+  /** The error of the last attempt. */
   readonly error: ApiError
 }
 
 /** Options of a client, beside its credentials. */
 export interface CommonOptions {
   /**
-   * The URL of the operations, with the contract's prefix or what a gateway has in its place:
-   * `https://api.example.com/v1`.
+   * The URL of the operations, which ends with the contract's prefix, or with what a gateway puts in its
+   * place: `https://api.example.com/v1`.
    */
   readonly baseUrl: string
-  /** Headers of every request, for example for a gateway; not those that the client writes itself. */
+  /** Headers of every request, for example for a gateway; none that the client writes itself. */
   readonly headers?: GivenHeaders | undefined
   /** Time limit of one attempt in milliseconds, including its body; `Infinity` for none. Default: 30,000. */
   readonly timeoutMs?: number | undefined
   /** Maximum number of attempts, including the first. Default: 5. */
   readonly attemptsMax?: number | undefined
-  /** The call fails at once if `Retry-After` asks for a longer wait; `Infinity` for any. Default: 90,000. */
+  /**
+   * If `Retry-After` asks for a longer wait, in milliseconds, the call fails at once; `Infinity` for no
+   * limit. Default: 90,000.
+   */
   readonly waitMaxMs?: number | undefined
   /**
-   * The longest silence within a stream of items, or a file that is read as it arrives; `Infinity` for any.
-   * What the service sends to keep a connection alive ends it. Default: that three of these are lost, 60,000
-   * for a file, and any within a stream that has none of them (JSON Lines).
+   * The longest silence, in milliseconds, within a stream of items, or within a file that is read as it
+   * arrives; `Infinity` for no limit. A keep-alive of the service ends a silence. Default: four intervals of
+   * the service's keep-alives, so that three may be lost; 60,000 for a file; no limit for a stream without
+   * keep-alives (JSON Lines).
    */
   readonly silenceMaxMs?: number | undefined
-  /** The calls of a key that are in flight at once; others wait for their turn. Default: 32. */
+  /** How many calls of a key are in flight at once; others wait for their turn. Default: 32. */
   readonly inFlightMax?: number | undefined
   /**
-   * Receives warnings: about deprecated operations, waits of 5 s or longer for a quota, and such retries
-   * without `onRetry`. Default: `console.warn`.
+   * Receives warnings: about deprecated operations, about waits of 5 s or longer for a quota and, without
+   * `onRetry`, about waits of 5 s or longer before a retry. Default: `console.warn`.
    */
   readonly warn?: ((message: string) => void) | undefined
-  /** Is told about each retry, before its wait. Default: a warning about waits of 5 s or longer. */
+  /** Is called before the wait of each retry. Default: a warning if the wait is 5 s or longer. */
   readonly onRetry?: ((retry: Retry) => void) | undefined
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined
@@ -76,7 +84,7 @@ export interface AnyClientOptions extends CommonOptions, GivenCredentials {}
 
 /** How the calls of a client are sent. */
 export interface Settings extends Limits {
-  /** Without a slash at the end. */
+  /** The base URL, without a slash at its end. */
   readonly baseUrl: string
   /** The headers of every request. */
   readonly headers: Readonly<Record<string, string>>
@@ -91,7 +99,10 @@ export interface Settings extends Limits {
 
 const longWaitMs = 5_000
 
-/** The settings of a client. @throws {TypeError} if an option is unknown or invalid */
+/**
+ * Reads the options of a client.
+ * @throws {TypeError} if an option is unknown or invalid
+ */
 export function readOptions(table: ClientTable, options: AnyClientOptions, clock: Clock): Settings {
   const { baseUrl, key, security, headers, inFlightMax = 32, ...told } = options
   const { timeoutMs, attemptsMax, waitMaxMs, silenceMaxMs, warn, onRetry, fetch: send, ...others } = told
@@ -99,7 +110,8 @@ export function readOptions(table: ClientTable, options: AnyClientOptions, clock
   for (const [name, value] of Object.entries({ warn, onRetry, fetch: send }))
     if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name} must be a function`)
   const tell = warn ?? ((message: string) => console.warn(message))
-  // Browsers set their own, and Firefox would ask in a preflight whether it may be changed.
+  // Omitted in browsers: they set their own, and Firefox would send a preflight request for a changed
+  // `User-Agent`.
   const agent: Record<string, string> = pageOrigin() === undefined ? { 'User-Agent': table.agent } : {}
   return {
     baseUrl: baseUrlOf(baseUrl, table),
@@ -119,7 +131,10 @@ export function readOptions(table: ClientTable, options: AnyClientOptions, clock
   }
 }
 
-/** The settings of a call. @throws {TypeError} if an option is unknown or invalid */
+/**
+ * Reads the options of a call.
+ * @throws {TypeError} if an option is unknown or invalid
+ */
 export function readCallOptions(settings: Settings, options: AnyCallOptions): Settings {
   const { key, security, headers, signal: _, ...limits } = options
   const { timeoutMs, attemptsMax, waitMaxMs, silenceMaxMs, ...others } = limits
@@ -132,9 +147,9 @@ export function readCallOptions(settings: Settings, options: AnyCallOptions): Se
   }
 }
 
-const missing = null as unknown as string // refused as every value that is no text
+const missing = null as unknown as string // refused like any value that is no text
 
-// A key that no call can do without, and that is not set, is found out at once.
+// If every call needs a key and the options have none, the client fails when it is created.
 function credentialsOfClient(table: ClientTable, given: GivenCredentials): Credentials {
   const isMissing = given.key === undefined && given.security === undefined
   const needsKey = isMissing && keySchemeOf(table.securitySchemes) !== undefined && !hasPublic(table)

@@ -3,7 +3,7 @@
 import { pageOrigin } from './platform.js'
 import type { EncodedBody } from './request-body.js'
 
-/** A request as each attempt sends it, with credentials of its own. */
+/** A request without the credentials, which each attempt adds. */
 export interface Outgoing {
   readonly url: string
   readonly method: string
@@ -12,24 +12,24 @@ export interface Outgoing {
   readonly signal: AbortSignal
 }
 
-/** Whether the body of a request can be read only once. */
+/** True if the body of a request can be read only once. */
 export function isOneTime({ content }: Outgoing): boolean {
   return content instanceof ReadableStream
 }
 
 /**
- * Makes the Request of an attempt. Not a copy of one Request: that would keep what has been sent of a file in
- * memory, for the next copy.
+ * Makes the Request of an attempt. Copies of a single Request would not do: it would keep the sent part of a
+ * file in memory for the next copy.
  * @throws {TypeError} if the platform cannot send the body
  */
 export function toRequest({ url, content, ...others }: Outgoing, redirect: 'follow' | 'manual'): Request {
-  // Of a Uint8Array, the types of Node and of browsers differ.
+  // The cast: the types of Node and of browsers differ for a Uint8Array.
   const body = content as NonNullable<RequestInit['body']>
   if (!(content instanceof ReadableStream))
     return new Request(url, { ...others, redirect, ...(content !== undefined && { body }) })
   let isKnown = pageOrigin() === undefined
   const duplex = {
-    // A browser that does not ask for it would send the text `[object ReadableStream]`.
+    // A browser that does not read this property would send the text `[object ReadableStream]`.
     get duplex() {
       isKnown = true
       return 'half'

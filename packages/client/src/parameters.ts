@@ -1,5 +1,5 @@
-// Serializes parameters by their `style` and `explode` (OpenAPI 3.1.1, section 4.8.12.6, after RFC 6570),
-// JSON and cookies.
+// Serializes parameters by their `style` and `explode` (OpenAPI 3.1.1, section 4.8.12.6, after RFC 6570), as
+// JSON, and as cookies.
 
 import { encode } from './json.js'
 import { dots, writePath } from './path.js'
@@ -20,9 +20,9 @@ type Location = keyof ParameterValues
 type Called = Pick<CalledOperation, 'path' | 'divided' | 'rivals' | 'parameters' | 'schemas'>
 
 /**
- * Writes the path of an operation with its parameters and query, and the headers with the cookies.
- * @throws {TypeError} if a path parameter is missing, empty, `.` or `..`: the URL would be another
- * operation's; or if a value cannot be sent as it is
+ * Writes the path of an operation with its parameters and query, and the headers, including the cookies.
+ * @throws {TypeError} if a path parameter is missing, empty, `.` or `..`, so that the URL would belong to
+ * another operation; or if a value cannot be sent unchanged
  */
 export function writeParameters(
   operation: Called,
@@ -38,7 +38,7 @@ export function writeParameters(
   const written = pathOf(operation, values.path)
   return {
     target: query.length > 0 ? `${written}?${query.join('&')}` : written,
-    // Browsers ignore this header and send their own cookies.
+    // Browsers ignore `Cookie` and send their own cookies.
     headers: {
       ...Object.fromEntries(all('header').map(([name, text]) => [name, headerText(name, text)])),
       ...(cookies.length > 0 && { Cookie: cookies.join('; ') }),
@@ -46,8 +46,8 @@ export function writeParameters(
   }
 }
 
-// Headers refuses these characters without saying where they are, and removes the blanks (RFC 9110, section
-// 5.5).
+// Checked here, because Headers refuses these characters without saying where they are, and removes blanks
+// (RFC 9110, section 5.5).
 function headerText(name: string, text: string): string {
   const at = memberAt('header', name)
   if (/[^\t -~\x80-\xff]/.test(text)) throw new TypeError(`${at} has characters that a header cannot have`)
@@ -81,8 +81,8 @@ function parameterOf({ parameters = [] }: Called, location: Location, name: stri
   return { form: plain[location], ...parameters.find(isIt) }
 }
 
-// The JSON of a `content` parameter is a single value, in every location. Undefined for what has no text, and
-// is absent to the service.
+// Returns undefined for a value that has no text, and is absent to the service. The JSON of a `content`
+// parameter is a single value in every location.
 function writeIn(operation: Called, location: Location, name: string, value: unknown): string | undefined {
   const { form, numbers, isFilled = false } = parameterOf(operation, location, name)
   const places = numbers === undefined ? [] : [numbers]
@@ -105,26 +105,27 @@ function absent(at: string, what: string, isFilled: boolean): undefined {
   if (isFilled) throw new TypeError(`${at} must not be ${what}: the service would take its default`)
 }
 
-// An empty list is no pair if each element is one; as one pair it would be a list with an empty text.
+// An exploded empty list has no pair; as a single pair, it would be a list with an empty text.
 function hasNoText(location: Location, { style, explode }: ClientForm, texts: Texts): boolean {
   if (typeof texts === 'string' || Object.keys(texts).length > 0) return false
   if (location !== 'query' && location !== 'cookie') return false
   return !isObject(texts) || explode || style === 'deepObject'
 }
 
-// A form is percent-encoded by itself (OpenAPI 3.2, Parameter Locations).
+// A form is already percent-encoded (OpenAPI 3.2, Parameter Locations).
 function writeWhole({ at, value, schemas }: Sent, body: ClientBody | undefined): string {
   const { content } = writeRequestBody(value, body, schemas, at)
   return body?.kind === 'form' ? String(content) : encoded(String(content))
 }
 
-// Nothing is escaped (OpenAPI 3.2, Style Values), so what would end the value cannot be sent.
+// Nothing is escaped in a cookie (OpenAPI 3.2, Style Values), so a character that would end the value cannot
+// be sent.
 const cookieText: Write = (text) => {
   if (/[^ -:<-~]/.test(text)) throw new TypeError(`a cookie cannot be ${text}: escape it`)
   return text
 }
 
-// The styles have no form for a value within an element or a field, nor for null.
+// The styles can write neither null nor a value within an element or a field.
 function textsOf(sent: Sent): Texts {
   const { at, value } = sent
   const replaced = typeof value === 'object' && value !== null ? replacement(at, value) : value
@@ -148,7 +149,7 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
-// Escaped to ASCII, because headers allow nothing else.
+// Escapes JSON to ASCII, because headers allow nothing else.
 function json(sent: Sent): string {
   checkJson(sent)
   return encode(sent.value).replace(
@@ -173,7 +174,7 @@ function write(name: string, texts: Texts, { style, explode }: ClientForm, one: 
   const named = (text: string) => `${encoded(name)}=${text}`
   const dotless: Write = (each) => one(each).replaceAll('.', '%2E')
   const all = parts(texts, explode, style === 'label' && explode ? dotless : one)
-  // Exploded, the elements of a list have the name of the parameter, and the fields of an object their own.
+  // Exploded, each element of a list has the name of the parameter, and each field of an object has its own.
   const exploded = isObject(texts) ? all : all.map(named)
   const pairs = explode ? exploded : [named(all.join(','))]
   switch (style) {

@@ -1,4 +1,5 @@
-// The path of a call, which must be the operation's own, with the arguments that were given.
+// Writes the path of a call, and checks that the service will read it as this operation's path with the given
+// arguments.
 
 import type { ClientOperation } from './table.js'
 
@@ -6,7 +7,7 @@ type Routed = Pick<ClientOperation, 'path' | 'divided' | 'rivals'>
 
 /**
  * Writes the path of an operation with the texts of its parameters.
- * @throws {TypeError} if the service would take it for another operation's, or divide it otherwise
+ * @throws {TypeError} if the service would take the path for another operation's, or divide it differently
  */
 export function writePath({ path, divided, rivals = [] }: Routed, textOf: (name: string) => string): string {
   const texts = new Map<string, string>()
@@ -23,10 +24,13 @@ export function writePath({ path, divided, rivals = [] }: Routed, textOf: (name:
   return written
 }
 
-/** A URL has no such segments: parsers remove them with the one before, also percent-encoded. */
+/**
+ * A URL cannot have these segments, even percent-encoded: parsers remove them, `..` with the segment before
+ * it.
+ */
 export const dots = /^(\.|%2e){1,2}$/i
 
-// A list may be written as dots, too.
+// Checks the whole path, because a list may be written as dots, too.
 function checkSegments(path: string): void {
   const segment = path.split('/').find((each) => dots.test(each))
   if (segment !== undefined) throw new TypeError(`the path ${path} must not contain the segment ${segment}`)
@@ -40,7 +44,7 @@ function checkDivision(path: string, divided: string, texts: ReadonlyMap<string,
   throw new TypeError(`the path parameter ${name} must not contain the text that ends it in ${path}`)
 }
 
-// The service decodes a segment before it divides it. A slash in it stays one of its characters.
+// The service decodes a segment before dividing it. A decoded slash stays a character of its segment.
 function decoded(text: string): string {
   return decodeURIComponent(text).replaceAll('/', '\0')
 }

@@ -1,21 +1,22 @@
-// Where a value has numbers, by the places of the table: as a value is walked, those of its members.
+// Finds the numbers in a value by the places of the table: while a value is walked, gives the places of its
+// members.
 
 import type { ClientTable, Place, Places } from './table.js'
 
 type Schemas = ClientTable['schemas']
 
-/** The kinds of a number at these places: none if no schema describes it. */
+/** Returns the kinds of a number at these places; none if no schema describes it. */
 export function kindsAt(places: readonly Place[], schemas: Schemas): readonly ('int64' | 'number')[] {
   return resolved(places, schemas).filter((place) => place === 'int64' || place === 'number')
 }
 
-/** The places of the properties of an object. */
+/** Returns a function that returns the places of an object's properties. */
 export function propertiesAt(places: readonly Place[], schemas: Schemas): (name: string) => Place[] {
   const nested = nestedIn(places, schemas)
   return (name) => nested.flatMap((each) => ofProperty(each, name))
 }
 
-/** The places of the elements of an array. */
+/** Returns a function that returns the places of an array's elements. */
 export function elementsAt(places: readonly Place[], schemas: Schemas): (index: number) => Place[] {
   const nested = nestedIn(places, schemas)
   return (index) =>
@@ -26,7 +27,8 @@ function nestedIn(places: readonly Place[], schemas: Schemas): Places[] {
   return resolved(places, schemas).filter((place) => typeof place === 'object')
 }
 
-// With the targets of references, and the alternatives. A Set iterates over what is added meanwhile, too.
+// Returns these places with the targets of references, and the alternatives. A Set also iterates over what is
+// added meanwhile.
 function resolved(places: readonly Place[], schemas: Schemas): Place[] {
   const reached = new Set(places)
   for (const place of reached) {
@@ -44,9 +46,9 @@ function ofProperty({ properties = {}, patterns = {}, additional }: Places, name
   return (declared.length > 0 ? declared : [additional]).flatMap((place) => place ?? [])
 }
 
-const regExps = new Map<string, RegExp>() // no more than the table has
+const regExps = new Map<string, RegExp>() // at most as many as the table has
 
-// As the server reads them: those that the flag `u` does not allow, without it.
+// Reads patterns as the server does: a pattern that is invalid with the flag `u` is read without it.
 function regExpOf(pattern: string): RegExp {
   const known = regExps.get(pattern)
   if (known !== undefined) return known

@@ -1,8 +1,8 @@
-// What the client knows about where it runs.
+// Finds out where the client runs.
 
-/** The origin of the page, in browsers; undefined elsewhere. */
+/** Returns the origin of the page in browsers; undefined elsewhere. */
 export function pageOrigin(): string | undefined {
-  // Not declared in the types of Node.
+  // The types of Node do not declare it.
   const { location } = globalThis as { readonly location?: { readonly origin?: string } }
   return location?.origin
 }

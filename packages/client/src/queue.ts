@@ -1,6 +1,6 @@
-// The calls of a client, by key. They start in order, and what the server tells one holds for all: no more
-// are in flight than the window has requests left, and after a 429 all wait for its end. If each learned it
-// by itself, they would be refused by the hundred.
+// The calls of a client, by key. They start in order, and what the server tells one call applies to all. No
+// more calls are in flight than the window has requests left, and after a 429 all wait for the end of the
+// window. If each call learned this by itself, they would be refused by the hundred.
 
 import type { Clock } from './clock.js'
 import { ApiError, isOfCredential } from './error.js'
@@ -10,12 +10,12 @@ import { readRateLimit, readRetryAfter } from './rate-limit.js'
 export interface Caller {
   /** The name of the operation. */
   readonly operation: string
-  /** Its turn: callers with a lower number go first. */
+  /** The turn of the call: callers with a lower number go first. */
   readonly turn: number
-  /** The requests that it counts as. */
+  /** How many requests the call counts as. */
   readonly cost: number
   readonly signal: AbortSignal
-  /** It fails rather than to wait longer. */
+  /** The call fails if it would have to wait longer, in milliseconds. */
   readonly waitMaxMs: number
 }
 
@@ -23,29 +23,29 @@ export interface Caller {
 export interface QueueOptions {
   readonly inFlightMax: number
   readonly clock: Clock
-  /** Is told about each wait of all calls of a key. */
+  /** Is called when all calls of a key begin to wait. */
   onWait(waitMs: number): void
 }
 
 type Outcome = Response | ApiError
 
-/** What the server told last, until the window resets. */
+/** What the server said last, valid until the window resets. */
 interface Told {
-  /** The requests that the window has left: less than none after a 429. */
+  /** How many requests the window has left; -1 after a 429. */
   readonly left: number
   readonly untilMs: number
-  /** The 429, and until when it is the outcome of calls that do not wait so long. */
+  /** The 429, and until when it is the result of calls that do not wait for the end of the window. */
   readonly refusal?: { readonly error: ApiError; readonly untilMs: number }
 }
 
 interface Waiting extends Caller {
-  /** Ends the wait: it may send, or it has been refused. */
+  /** Ends the wait: the call may send its request, or has been refused. */
   end(refusal?: ApiError): void
 }
 
-// Then one of them is sent again: the key may have got a higher plan.
+// After this time, one of these calls is sent again, because the key may have got a higher plan.
 const refusalMs = 10_000
-// Spreads clients that wait for the same reset.
+// Spreads the requests of clients that wait for the same reset.
 const spreadMs = 250
 
 /** The queues of a client, one for each key. */
@@ -55,12 +55,12 @@ export class CallQueues {
 
   constructor(readonly options: QueueOptions) {}
 
-  /** The turn of a new call. */
+  /** Returns the turn of a new call. */
   nextTurn(): number {
     return this.#turns++
   }
 
-  /** The queue of a key. */
+  /** Returns the queue of a key. */
   of(key: string): CallQueue {
     const found = this.#queues.get(key)
     if (found !== undefined) return found
@@ -71,7 +71,7 @@ export class CallQueues {
   }
 }
 
-/** Lets the calls of one key send their requests. */
+/** Decides when the calls of one key send their requests. */
 class CallQueue {
   #inFlight = 0
   #costInFlight = 0
@@ -84,14 +84,15 @@ class CallQueue {
     readonly isKeyed: boolean,
   ) {}
 
-  /** Whether no call uses it, and nothing that it was told still holds. */
+  /** True if no call uses the queue, and nothing that the server said still applies. */
   get isIdle(): boolean {
     return this.#inFlight === 0 && this.#waiting.length === 0 && this.#holding() === undefined
   }
 
   /**
-   * Runs `send` when it is the caller's turn; or returns what another call got: the refusal of the
-   * credential, or a 429 if the caller does not wait so long. Rejects with the reason of its signal.
+   * Runs `send` when it is the caller's turn. Instead, it may return what another call got: the refusal of
+   * the credential, or a 429 if the caller does not wait long enough. Rejects with the reason of the caller's
+   * signal.
    */
   async run(caller: Caller, send: () => Promise<Outcome>): Promise<Outcome> {
     const refusal = await this.#wait(caller)
@@ -112,8 +113,9 @@ class CallQueue {
     }
   }
 
-  // What is refused for its credential would be again, and is counted against the address of all that call
-  // from there: those that wait are not sent. Its headers tell the quota of the address.
+  // Ends waiting calls with the refusal of their credential, without sending them: they would be refused,
+  // too, and each refusal counts against all callers at the same address. The headers tell the quota of the
+  // address, so they are not learned.
   #settle(error: ApiError): void {
     for (const each of this.#waiting.splice(0)) each.end(of(error, each.operation))
   }
@@ -144,7 +146,8 @@ class CallQueue {
     })
   }
 
-  // One that was refused comes again, before those that have not been sent yet.
+  // Inserts a call by its turn: a call that was refused and comes again goes before calls that have not been
+  // sent yet.
   #enqueue(waiting: Waiting): void {
     let at = this.#waiting.length
     while (at > 0 && (this.#waiting[at - 1] as Waiting).turn > waiting.turn) at--
@@ -156,7 +159,7 @@ class CallQueue {
       this.#waiting.shift()?.end()
   }
 
-  // After a wait the first asks how many the new window allows.
+  // After a wait, the first call finds out how many requests the new window allows.
   #allows({ cost }: Caller): boolean {
     if (this.#inFlight >= this.options.inFlightMax) return false
     const holding = this.#holding()
@@ -164,7 +167,8 @@ class CallQueue {
     return this.#told === undefined || this.#told.left > 0 || this.#inFlight === 0
   }
 
-  // Without a 429 there is nothing to refuse it with: one is sent, and the others wait for its response.
+  // Without a known 429, there is nothing to refuse the call with: one call is sent, and the others wait for
+  // its response.
   #endImpatient(waiting: Waiting): boolean {
     const told = this.#blocking(waiting)
     const nowMs = this.options.clock.now()
@@ -176,7 +180,8 @@ class CallQueue {
     return true
   }
 
-  // A response to a request from before what is known may be older, so only fewer requests count.
+  // If the state has changed since the request was sent, the response may be older than the state. It then
+  // counts only if it leaves fewer requests.
   #learn(outcome: Outcome, before: Told | undefined): void {
     const told = this.#read(outcome)
     const holding = this.#holding()
@@ -208,7 +213,8 @@ class CallQueue {
     return this.#told !== undefined && this.options.clock.now() < this.#told.untilMs ? this.#told : undefined
   }
 
-  // What all wait for, since they start in order: the first, or this one, costs more than what is left.
+  // Returns the state that all calls wait for, since they start in order: the first waiting call, or `other`,
+  // costs more than the window has left.
   #blocking(other?: Caller): Told | undefined {
     const holding = this.#holding()
     const cost = Math.max(1, this.#waiting[0]?.cost ?? 1, other?.cost ?? 1)
@@ -229,11 +235,11 @@ class CallQueue {
     const controller = new AbortController()
     const waitMs = untilMs - clock.now()
     this.#timer = { untilMs, controller }
-    // Apart, so that a callback that throws takes no place in the queue along.
+    // Asynchronous, so that a callback that throws takes no place in the queue with it.
     if (isNew) void Promise.resolve(waitMs).then(onWait).catch(ignore)
     const wake = () => {
       this.#timer = undefined
-      this.#told = { left: 0, untilMs: Number.NEGATIVE_INFINITY } // whatever a clock that was set says
+      this.#told = { left: 0, untilMs: Number.NEGATIVE_INFINITY } // even if the clock was set back
       this.#startNext()
       this.#setTimer()
     }
@@ -243,8 +249,8 @@ class CallQueue {
 
 function ignore(): void {}
 
-// `X-RateLimit-Reset` is a time of day, and the client's clock may be wrong: it counts within the second that
-// `Date` says. Browsers hide that from other origins.
+// `X-RateLimit-Reset` is a time of day, and the client's clock may be wrong. So the clock counts only within
+// the second after `Date`. Browsers hide `Date` from other origins.
 function dateOf({ headers }: Response, nowMs: number): number {
   const date = Date.parse(headers.get('Date') ?? '')
   return Number.isNaN(date) ? nowMs : Math.min(Math.max(nowMs, date), date + 1_000)

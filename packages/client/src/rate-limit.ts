@@ -1,17 +1,17 @@
-// What the headers of a response say about quotas and waiting.
+// Reads the headers of a response about quotas and waiting.
 
 /** The window with the fewest requests left. */
 export interface RateLimit {
-  /** The requests that the window allows. */
+  /** How many requests the window allows. */
   readonly limit: number
-  /** The requests left in it. */
+  /** How many requests are left in the window. */
   readonly remaining: number
   /** The end of the window. */
   readonly resetsAt: Date
 }
 
 /**
- * Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds since the epoch); undefined if one is
+ * Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds since the epoch). Returns undefined if one is
  * missing.
  */
 export function readRateLimit(headers: Headers): RateLimit | undefined {

@@ -1,8 +1,9 @@
-// A stream of the platform from chunks: ReadableStream.from, which few platforms have.
+// A substitute for ReadableStream.from, which few platforms have.
 
 /**
- * A stream of the chunks of an iterator, which is told to return when the stream is cancelled.
- * @param onCancel called before that, to end a read that waits
+ * Returns a stream of the chunks of an iterator. When the stream is cancelled, it calls the iterator's
+ * `return`.
+ * @param onCancel called before that, to end a pending read
  */
 export function readableOf(
   chunks: AsyncIterator<Uint8Array>,

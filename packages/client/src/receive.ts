@@ -1,16 +1,17 @@
-// A response with its whole body, or the abort of a signal, whatever `fetch` makes of that signal: Node's
-// holds the one of a Request weakly, and a garbage collection after the header loses it. Another may know
-// none.
+// Receives a response with its whole body, or rejects when a signal is aborted, whatever `fetch` does with
+// the signal. Node's `fetch` holds the signal of a Request weakly, and loses it in a garbage collection after
+// the headers. Another `fetch` may ignore signals.
 
-/** A response, with its body, which can no longer be read from it; or one whose body is still to be read. */
+/** A response whose body was read into `body`, or, without `body`, one whose body is still to be read. */
 export interface Received {
   readonly response: Response
   readonly body: ArrayBuffer | undefined
 }
 
 /**
- * Sends a request, and rejects with the signal's reason once that is aborted.
- * @param onHead is given the response when its status and headers have arrived; whether its body is left
+ * Sends a request. Rejects with the signal's reason when the signal is aborted.
+ * @param onHead called with the response when its status and headers have arrived; returns true to leave the
+ * body
  */
 export function receive(
   fetch: (request: Request) => Promise<Response>,
@@ -25,7 +26,9 @@ export function receive(
   return unlessAborted(received, signal)
 }
 
-/** The same promise, but rejects with the signal's reason once that is aborted. */
+/**
+ * Returns a promise with the same result, which rejects with the signal's reason when the signal is aborted.
+ */
 export function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)
@@ -34,7 +37,7 @@ export function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSig
   })
 }
 
-// The signal ends the body, too: otherwise its connection would stay open.
+// An abort also cancels the body; otherwise its connection would stay open.
 async function receiveBytes(response: Response, signal: AbortSignal): Promise<ArrayBuffer> {
   const reader = response.body?.getReader?.()
   if (reader === undefined) return response.arrayBuffer() // no body, or no stream in this platform

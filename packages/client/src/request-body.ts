@@ -1,4 +1,5 @@
-// Encodes the body of a request as the contract declares it: JSON, text, a form, bytes or a stream of items.
+// Encodes the body of a request as the contract declares it: as JSON, text, a form, bytes or a stream of
+// items.
 
 import { encode } from './json.js'
 import { writeMultipart } from './multipart.js'
@@ -16,9 +17,9 @@ export interface EncodedBody {
 type Entry = readonly [name: string, value: string | Blob]
 
 /**
- * Encodes a body, as JSON by default.
- * @param at its name, for messages
- * @throws {TypeError} if it, or a value in it, cannot be sent as it is
+ * Encodes a body; by default, as JSON.
+ * @param at the name of the value, for messages
+ * @throws {TypeError} if the value, or one within it, cannot be sent unchanged
  */
 export function writeRequestBody(
   value: unknown,
@@ -59,12 +60,12 @@ function isFile(value: unknown): value is Uint8Array | Blob {
   return value instanceof Uint8Array || value instanceof Blob
 }
 
-// Such as a Readable of Node.
+// True for a Readable of Node, for example.
 function isChunked(value: unknown): value is AsyncIterable<Uint8Array> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-// OpenAPI 3.1.1, section 4.8.15: one entry per array element, or one entry with a separator.
+// An array has one entry for each element, or a single entry with separators (OpenAPI 3.1.1, section 4.8.15).
 function entriesOf(form: Sent, fields: NonNullable<ClientBody['fields']>): Entry[] {
   const { value } = form
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -80,7 +81,7 @@ function entriesOf(form: Sent, fields: NonNullable<ClientBody['fields']>): Entry
   })
 }
 
-// The service divides the text when it has decoded it.
+// The service decodes the text before it divides it.
 function joined(at: string, all: readonly (string | Blob)[], separator: string): string {
   if (all.some((each) => String(each).includes(separator)))
     throw new TypeError(`${at} must not contain ${JSON.stringify(separator)}, which separates its values`)
@@ -89,7 +90,7 @@ function joined(at: string, all: readonly (string | Blob)[], separator: string):
   return all.join(separator)
 }
 
-// A service that takes large files reads a form as it arrives, and refuses a field behind one.
+// A service that accepts large files reads a form as it arrives, and refuses a field after a file.
 function filesLast(entries: readonly Entry[], fields: NonNullable<ClientBody['fields']>): Entry[] {
   const isFile = ([name, value]: Entry) =>
     value instanceof Blob && !(Object.hasOwn(fields, name) && fields[name]?.isJson)

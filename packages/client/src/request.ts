@@ -10,7 +10,7 @@ import type { CalledOperation, ClientTable } from './table.js'
 /** The request of a call, with its options. */
 export interface CallRequest extends AnyCallOptions, Start, ParameterValues {
   readonly body?: unknown
-  /** The media type of the response, of those that the contract declares. */
+  /** The media type that the call wants, one of those that the contract declares. */
   readonly accept?: string | undefined
 }
 
@@ -23,7 +23,10 @@ interface Target {
 
 const idempotencyKey = 'Idempotency-Key'
 
-/** Writes a request. @throws {TypeError} if a value cannot be written, such as a header with a line break */
+/**
+ * Writes a request.
+ * @throws {TypeError} if a value cannot be written, such as a header with a line break
+ */
 export function writeRequest(
   operation: CalledOperation,
   { path, query, header, cookie, body, accept, signal, position }: CallRequest,
@@ -45,7 +48,7 @@ export function writeRequest(
   }
 }
 
-/** Writes the request of a further page: a GET with the header and cookie parameters of the one before. */
+/** Writes the request of a further page: a GET with the header and cookie parameters of the previous one. */
 export function writeNextRequest(
   url: string,
   sent: Headers,
@@ -57,7 +60,8 @@ export function writeNextRequest(
   return { url, method: 'GET', headers, signal: signal ?? never() }
 }
 
-// A gateway that serves something else at the usual prefix has the operations at another one below it.
+// Operations with a prefix of their own have it in place of the usual prefix. If a gateway has replaced the
+// usual prefix, their prefix is appended.
 function baseOf({ prefix }: CalledOperation, baseUrl: string, usual: string): string {
   if (prefix === undefined) return baseUrl
   return (baseUrl.endsWith(usual) ? baseUrl.slice(0, baseUrl.length - usual.length) : baseUrl) + prefix
@@ -67,7 +71,7 @@ function never(): AbortSignal {
   return new AbortController().signal
 }
 
-// The query of a page is that of the link to it.
+// The position is the query of a link to a page.
 function at(url: string, position: unknown): string {
   if (position === undefined) return url
   if (typeof position !== 'string' || position.includes('#'))
@@ -76,7 +80,7 @@ function at(url: string, position: unknown): string {
   return `${url}?${position}`
 }
 
-// Not crypto.randomUUID, which browsers restrict to secure contexts.
+// Does not use crypto.randomUUID, which browsers restrict to secure contexts.
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,4 +1,4 @@
-// Decodes the body of a response, as the contract declares it: JSON, text or bytes.
+// Decodes the body of a response as the contract declares it: JSON, text or bytes.
 
 import { ApiError } from './error.js'
 import { decode } from './json.js'
@@ -6,7 +6,7 @@ import { declaredFor, mediaTypeOf } from './media-type.js'
 import { type CalledOperation, type ClientStream, type ContentKind, ofStatus, type Place } from './table.js'
 
 /**
- * Decodes the body of an operation's response; undefined if it has none.
+ * Decodes the body of an operation's response; returns undefined if it has none.
  * @throws {ApiError} `unexpected_answer` if the body is not of a declared type
  */
 export function readResponseBody(operation: CalledOperation, response: Response, body: ArrayBuffer): unknown {
@@ -30,7 +30,7 @@ function kindOf(operation: CalledOperation, response: Response): ContentKind | '
   throw unexpected(message, operation, response)
 }
 
-/** How the contract declares the body of a response; undefined if its media type is not declared. */
+/** Returns how the contract declares the body of a response; undefined if its media type is not declared. */
 export function declaredKind(
   { contents }: CalledOperation,
   response: Response,
@@ -41,12 +41,12 @@ export function declaredKind(
   return declaredFor(declared, mediaTypeOf(response.headers))
 }
 
-/** The stream that a response is, as the contract declares it. */
+/** Returns how the contract declares the stream in a response; undefined if the response is no stream. */
 export function streamIn({ streams }: CalledOperation, response: Response): ClientStream | undefined {
   return declaredFor(ofStatus(streams, response.status) ?? {}, mediaTypeOf(response.headers))
 }
 
-// Of a body whose type is not declared: any that is.
+// If the type of the body is not declared, uses the numbers of all declared types.
 function placeOf({ numbers }: CalledOperation, response: Response): Place | undefined {
   const declared = ofStatus(numbers, response.status) ?? {}
   const place = declaredFor(declared, mediaTypeOf(response.headers))
@@ -54,7 +54,7 @@ function placeOf({ numbers }: CalledOperation, response: Response): Place | unde
   return { each: Object.values(declared).flatMap((place) => place ?? []) }
 }
 
-/** The error of a response that the contract does not declare. */
+/** Returns the error of a response that the contract does not declare. */
 export function unexpected(
   message: string,
   { id }: CalledOperation,

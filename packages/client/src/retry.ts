@@ -1,4 +1,4 @@
-// Whether a call is retried, and after how long.
+// Decides whether a call is retried, and after how long.
 
 import type { Clock } from './clock.js'
 import type { Limits } from './options.js'
@@ -7,29 +7,29 @@ import type { ClientOperation } from './table.js'
 
 const backoffFirstMs = 250
 const backoffMaxMs = 10_000
-// Spreads clients with the same `Retry-After`.
+// Spreads the requests of clients with the same `Retry-After`.
 const spreadMs = 250
 
-// As for the engine, whose operations with OPTIONS may write.
+// The same as in the engine, whose operations with OPTIONS may write.
 const safeMethods = ['GET', 'HEAD', 'QUERY', 'PROPFIND', 'REPORT', 'SEARCH']
 
-/** Whether an operation changes nothing, by its method (RFC 9110, section 9.2.1). */
+/** True if an operation changes nothing, by its method (RFC 9110, section 9.2.1). */
 export function isSafe(method: string): boolean {
   return safeMethods.includes(method)
 }
 
 /**
- * Whether an operation is idempotent: by its method (RFC 9110, section 9.2.2; RFC 10008), or by its
- * idempotency key. Other requests are never repeated, because they may have taken effect although their
- * response was lost.
+ * True if an operation is idempotent: by its method (RFC 9110, section 9.2.2; RFC 10008), or by its
+ * idempotency key. Other requests are never repeated: they may have taken effect although the response was
+ * lost.
  */
 export function isRepeatable({ method, idempotent }: ClientOperation): boolean {
   return idempotent === true || isSafe(method) || ['OPTIONS', 'PUT', 'DELETE'].includes(method)
 }
 
 /**
- * Whether a response invites a retry; a 409 with `Retry-After` if another request with the idempotency key is
- * in flight.
+ * True if a response invites a retry. A 409 with `Retry-After` says that another request with the idempotency
+ * key is in flight.
  */
 export function asksForRetry({ status, headers }: Response): boolean {
   return [408, 429, 500, 502, 503, 504].includes(status) || (status === 409 && headers.has('Retry-After'))

@@ -1,5 +1,6 @@
-// What a request can carry. A value that would be altered or lost on its way is refused before it is sent:
-// JSON.stringify would write NaN as null, a Map as {}, and String an object as [object Object].
+// Checks what a request can carry. A value that would be changed or lost on its way is refused before it is
+// sent: JSON.stringify would write NaN as null, and a Map as {}; String would write an object as [object
+// Object].
 
 import { isBeyondDouble } from './json.js'
 import { elementsAt, kindsAt, propertiesAt } from './places.js'
@@ -7,14 +8,17 @@ import type { ClientTable, Place } from './table.js'
 
 /** A value of a request, with what its schema says about numbers. */
 export interface Sent {
-  /** Where it is in the request: `body.items[0].id`. */
+  /** The place of the value in the request: `body.items[0].id`. */
   readonly at: string
   readonly value: unknown
   readonly places: readonly Place[]
   readonly schemas: ClientTable['schemas']
 }
 
-/** Refuses what JSON cannot carry. @throws {TypeError} */
+/**
+ * Refuses values that JSON cannot carry.
+ * @throws {TypeError} naming the place of the value
+ */
 export function checkJson(sent: Sent, around: readonly unknown[] = []): void {
   const { at, value } = sent
   if (typeof value !== 'object' || value === null) {
@@ -32,7 +36,11 @@ function partsOf(sent: Sent, value: object): Sent[] {
   return Array.isArray(value) ? elementsOf(sent, value) : membersOf(sent, value)
 }
 
-/** The text of a string, a number, a boolean, a bigint, or of what has a `toJSON`. @throws {TypeError} */
+/**
+ * Returns the text of a string, a number, a boolean, a bigint, or an object whose `toJSON` returns one of
+ * these.
+ * @throws {TypeError} for any other value
+ */
 export function scalarText({ value, ...sent }: Sent): string {
   const scalar = typeof value === 'object' && value !== null ? replacement(sent.at, value) : value
   if (typeof scalar === 'object')
@@ -43,13 +51,16 @@ export function scalarText({ value, ...sent }: Sent): string {
   return text
 }
 
-/** The elements of an array, also those that are absent. */
+/** Returns the elements of an array, including those that are absent. */
 export function elementsOf({ at, places, schemas }: Sent, value: readonly unknown[]): Sent[] {
   const placesOf = elementsAt(places, schemas)
   return Array.from(value, (each, i) => ({ at: `${at}[${i}]`, value: each, places: placesOf(i), schemas }))
 }
 
-/** The members of an object that are not undefined. @throws {TypeError} if it is of another kind */
+/**
+ * Returns the members of an object that are not undefined.
+ * @throws {TypeError} if the object is no plain one
+ */
 export function membersOf(
   { at, places, schemas }: Sent,
   value: object,
@@ -63,12 +74,15 @@ export function membersOf(
   })
 }
 
-/** Where a member of an object is. */
+/** Returns the place of a member of an object. */
 export function memberAt(at: string, name: string): string {
   return /^[\p{L}_$][\p{L}\d_$]*$/u.test(name) ? `${at}.${name}` : `${at}[${JSON.stringify(name)}]`
 }
 
-/** What JSON.stringify writes in place of an object: what its `toJSON` returns, or the value it boxes. */
+/**
+ * Returns what JSON.stringify writes in place of an object: the result of its `toJSON`, or the value that it
+ * boxes.
+ */
 export function replacement(at: string, value: object): unknown {
   if (value instanceof Date && Number.isNaN(value.getTime()))
     throw new TypeError(`${at} must not be an invalid Date`)
@@ -82,7 +96,7 @@ function checkScalar({ at, value, places, schemas }: Sent): void {
   if (['undefined', 'function', 'symbol'].includes(typeof value))
     throw new TypeError(`${at} must not be ${kindOf(value)}`)
   if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${at} must not be ${value}`)
-  // Already rounded, possibly: 9007199254740993 is 9007199254740992.
+  // The number may be rounded already: 9007199254740993 is 9007199254740992.
   if (isBeyondDouble(value) && kindsAt(places, schemas).includes('int64'))
     throw new TypeError(`${at} is beyond 2^53, where a number is not exact: give a bigint`)
 }

@@ -1,20 +1,20 @@
-// A request body that is a stream of items: each is written when it is asked for, so that no more is held
-// than a chunk.
+// Writes a request body that is a stream of items. It writes each item when it is asked for, so that no more
+// than a chunk is in memory.
 
 import { encode } from './json.js'
 import { readableOf } from './readable.js'
 import { checkJson, type Sent } from './sendable.js'
 
-// An array is written in chunks of this length; what is iterated over, item by item, since the next one may
-// take long.
+// An array is written in chunks of this length. An iterable is written item by item, because the next item
+// may take long.
 const chunkLength = 65_536
 const recordSeparator = '\u001e'
 
 /**
- * The bytes of a stream of items.
+ * Returns the bytes of a stream of items. If an item cannot be sent unchanged, the stream fails with a
+ * TypeError.
  * @param framing lines of JSON, or JSON text sequences (RFC 7464)
- * @throws {TypeError} if it does not iterate; of an item that cannot be sent as it is, the stream fails with
- * one
+ * @throws {TypeError} if the value is neither an array nor an async iterable
  */
 export function writeItems(sent: Sent, framing: 'lines' | 'sequence'): ReadableStream<Uint8Array> {
   const { at, value } = sent

@@ -1,4 +1,4 @@
-// A call whose response is a stream of items: its request, and how its items are read.
+// Makes a call whose response is a stream of items: writes its request, and reads its items.
 
 import type { StreamOptions } from './call.js'
 import { exchange } from './exchange.js'
@@ -16,11 +16,14 @@ import type { CalledOperation, ClientStream } from './table.js'
 /** The request of a call whose response is a stream. */
 export interface StreamRequest extends CallRequest, StreamOptions {}
 
-/** How many keep-alives long a silence may be: three may be lost, or late. */
+/** How many intervals of keep-alives a silence may last: three may be lost, or late. */
 export const keepAlivesMax = 4
 const lastEventIdHeader = 'Last-Event-ID'
 
-/** Whether the response of a call is a stream of items: the only kind, or the one that the call wants. */
+/**
+ * True if the response of a call is a stream of items: it has no other kind of response, or the call wants a
+ * stream.
+ */
 export function isStreamCall(
   { streams = {}, isStream }: CalledOperation,
   { accept }: CallRequest = {},
@@ -29,7 +32,10 @@ export function isStreamCall(
   return Object.values(streams).some((types) => Object.hasOwn(types, accept))
 }
 
-/** Calls an operation whose response is a stream. @throws {TypeError} if the request cannot be written */
+/**
+ * Calls an operation whose response is a stream.
+ * @throws {TypeError} if the request cannot be written
+ */
 export function streamItems(
   operation: CalledOperation,
   sent: StreamRequest = {},
@@ -43,7 +49,7 @@ export function streamItems(
     signal: request.signal,
     clock: own.clock,
     lastEventId: request.headers.get(lastEventIdHeader) ?? '',
-    // Only what takes effect once may be sent again.
+    // Only a request that is safe to repeat, and can be read again, is sent again.
     reconnects: reconnect && isRepeatable(operation) && !isOneTime(request),
     connect: (lastEventId, signal) => connect(operation, after(lastEventId, { ...request, signal }), own),
     read: (item, response) => readItem(operation, item, response),
@@ -55,12 +61,12 @@ function typesOf({ streams = {} }: CalledOperation): string {
   return [...new Set(Object.values(streams).flatMap(Object.keys))].join(', ')
 }
 
-// In UTF-8, as the WHATWG HTML standard says, of which a header has a character for each byte.
+// Writes the id in UTF-8, as the WHATWG HTML standard says: the header has a character for each byte.
 function after(lastEventId: string, request: Outgoing): Outgoing {
   if (lastEventId === (request.headers.get(lastEventIdHeader) ?? '')) return request
   const headers = new Headers(request.headers)
   headers.delete(lastEventIdHeader)
-  if (lastEventId === '') return { ...request, headers } // an event has taken it back
+  if (lastEventId === '') return { ...request, headers } // an event has reset the id
   const bytes = Array.from(new TextEncoder().encode(lastEventId), (byte) => String.fromCharCode(byte))
   headers.set(lastEventIdHeader, bytes.join(''))
   return { ...request, headers }
@@ -72,14 +78,14 @@ async function connect(operation: CalledOperation, request: Outgoing, own: Setti
   const stream = streamIn(operation, response)
   const { framing, keepAliveMs = Number.POSITIVE_INFINITY } = stream ?? {}
   const silenceMaxMs = own.silenceMaxMs ?? keepAliveMs * keepAlivesMax
-  // A 204 ends an event source for good.
+  // By the WHATWG HTML standard, a 204 ends an event source for good.
   if (framing !== undefined || response.status === 204) return { response, framing, silenceMaxMs }
   const type = response.headers.get('Content-Type') ?? 'no media type'
   throw unexpected(`The response is no stream of items, but of ${type}.`, operation, headOf(response))
 }
 
 function readItem(operation: CalledOperation, item: SentItem, response: Response): unknown {
-  const stream = streamIn(operation, response) as ClientStream // it was connected as one
+  const stream = streamIn(operation, response) as ClientStream // the connection is open, so it is one
   const { data = '', ...event } = item
   if (stream.framing !== 'sse') return json(operation, stream, data, response)
   const isText = stream.texts?.some(({ events, texts }) => {

@@ -1,5 +1,5 @@
-// A stream of items: connects when it is read, and after a lost connection goes on where it was, if the
-// framing tells where: events have ids (Server-Sent Events), lines of JSON have none.
+// A stream of items. It connects when it is read. After a lost connection, it continues where it was if the
+// framing allows it: events have ids (Server-Sent Events), lines of JSON have none.
 
 import type { Clock } from './clock.js'
 import { ApiError, isOfCredential } from './error.js'
@@ -9,63 +9,72 @@ import { type RateLimit, readRateLimit } from './rate-limit.js'
 import { unexpected } from './response-body.js'
 import type { CalledOperation } from './table.js'
 
-/** The response that a stream is read from. */
+/** The response from which a stream is read. */
 export interface Opened {
-  /** The response with its status and headers; its body is what the stream reads. */
+  /** The response with its status and headers; the stream reads its body. */
   readonly response: Response
-  /** The quota that is closest to its end, if the response tells. */
+  /** The quota that is closest to its end, if the response tells it. */
   readonly rateLimit: RateLimit | undefined
 }
 
-/** The items of a response as they arrive. It can be iterated over once; leaving it closes the connection. */
+/**
+ * The items of a response as they arrive. They can be iterated over once; leaving the iteration closes the
+ * connection.
+ */
 export interface ItemStream<Item> extends AsyncGenerator<Item, void, undefined> {
-  /** Connects, unless it is connected, and resolves with the response, before an item has arrived. */
+  /** Connects, unless the stream is connected, and resolves with the response before an item has arrived. */
   open(): Promise<Opened>
   /** Closes the connection, and ends an iteration that waits for an item. */
   close(): void
-  /** The id of the last event, to go on later: `header: { 'Last-Event-ID': … }`. Empty if none had one. */
+  /**
+   * The id of the last event, to continue later: `header: { 'Last-Event-ID': … }`. Empty if no event had one.
+   */
   readonly lastEventId: string
 }
 
 /** A response, and how its items are read. */
 export interface Connection {
   readonly response: Response
-  /** Undefined if it has no items, and there will be none. */
+  /** Undefined if the response has no items, so that the stream is over. */
   readonly framing: Framing | undefined
-  /** The longest time without a byte. */
+  /** The longest time without a byte, in milliseconds. */
   readonly silenceMaxMs: number
 }
 
-/** Where a stream comes from. */
+/** The source of a stream. */
 export interface StreamSource {
   readonly operation: CalledOperation
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** After which event it begins; empty for none. */
+  /** The id of the event after which the stream begins; empty for none. */
   readonly lastEventId: string
-  /** Whether it connects again after the end of a connection. */
+  /** True if the stream connects again after the end of a connection. */
   readonly reconnects: boolean
   /** Sends the request, with retries. */
   connect(lastEventId: string, signal: AbortSignal): Promise<Connection>
-  /** Reads an item. @throws {ApiError} if it is not what the contract says */
+  /**
+   * Reads an item.
+   * @throws {ApiError} if the item is not as the contract declares it
+   */
   read(item: SentItem, response: Response): unknown
   /**
-   * Is told about a connection that was lost, before the wait for another.
-   * @param attempt the number of waits since the last item, this one included
+   * Is called when a connection was lost, before the wait for another.
+   * @param attempt the number of waits since the last item, including this one
    */
   onLost(error: ApiError, waitMs: number, attempt: number): void
 }
 
-// Unless the server says otherwise. A connection without an event doubles the wait, up to the longest: an
-// event that the server cannot write would be asked for again and again.
+// The default waits. Each connection without an event doubles the wait, up to the longest: otherwise an event
+// that the server cannot write would be requested again and again.
 const reconnectMs = 2_000
 const reconnectMaxMs = 30_000
-// Whatever the server says, if nothing comes: `retry: 0` would be 75 connections a second.
+// The shortest wait after a connection without an event, whatever the server says: `retry: 0` would make 75
+// connections a second.
 const emptyMinMs = 500
 
-/** The stream of a source. */
+/** Returns the stream of a source. */
 export function streamOf(source: StreamSource): ItemStream<unknown> {
-  // A generator has `[Symbol.asyncDispose]` only by a library of TypeScript that a caller need not have.
+  // The cast: a generator has `[Symbol.asyncDispose]` only in a library of TypeScript that a caller may lack.
   return new Stream(source) as unknown as ItemStream<unknown>
 }
 
@@ -74,9 +83,9 @@ class Stream {
   readonly #items: AsyncGenerator<unknown, void, undefined>
   #connecting: Promise<Connection> | undefined
   #isClosed = false
-  // Connections in a row without an event.
+  // The number of connections in a row without an event.
   #empty = 0
-  // Since the last event.
+  // The number of waits since the last event.
   #waits = 0
   #retryMs = reconnectMs
   #lastEventId: string
@@ -84,7 +93,7 @@ class Stream {
   constructor(readonly source: StreamSource) {
     this.#lastEventId = source.lastEventId
     this.#own = ownSignal(source.signal)
-    // A stream that was opened, and is not iterated over, has nothing else that closes its connection.
+    // If a stream was opened but is not iterated over, nothing else closes its connection.
     this.#own.signal.addEventListener('abort', () => this.#discard())
     this.#items = this.#iterate()
   }
@@ -127,7 +136,7 @@ class Stream {
     return this.#connecting
   }
 
-  // For as long as it takes: the service was there, and may be away for longer than a call has attempts.
+  // Repeats without a limit: the service was there, and may be away for longer than the attempts of a call.
   async #connectAgain(): Promise<Connection> {
     for (;;) {
       this.#connecting = undefined
@@ -143,7 +152,7 @@ class Stream {
 
   #discard(): void {
     const cancel = ({ response }: Connection) => response.body?.cancel()
-    this.#connecting?.then(cancel).catch(() => {}) // it is being read: then it ends by itself
+    this.#connecting?.then(cancel).catch(() => {}) // a body that is being read ends by itself
   }
 
   async *#iterate(): AsyncGenerator<unknown, void, undefined> {
@@ -164,7 +173,7 @@ class Stream {
     }
   }
 
-  // Returns the error of a connection that was lost.
+  // Returns the error if the connection was lost.
   async *#itemsOf(
     { response, silenceMaxMs }: Omit<Connection, 'framing'>,
     framing: Framing,
@@ -194,7 +203,7 @@ class Stream {
     const ownMs = this.#empty === 0 ? this.#retryMs : Math.max(this.#retryMs, emptyMinMs)
     const doubled = ownMs * 2 ** Math.max(0, this.#empty - 1)
     const longest = Math.max(ownMs, reconnectMaxMs)
-    // Random, for those that lost theirs together.
+    // Random, to spread streams that lost their connections together.
     const waitMs = Math.min(doubled, longest) * (1 + clock.random() / 2)
     this.#waits++
     if (lost !== undefined) onLost(lost, waitMs, this.#waits)
@@ -204,7 +213,7 @@ class Stream {
   }
 }
 
-// For `await using`, where the runtime has it.
+// For `await using`, if the runtime has it.
 const { asyncDispose } = Symbol as { readonly asyncDispose?: symbol }
 if (asyncDispose !== undefined)
   Object.defineProperty(Stream.prototype, asyncDispose, {

@@ -1,5 +1,5 @@
-// What the style of a parameter cannot carry: a text that contains what separates it from the next one, where
-// nothing escapes that, would be two.
+// Checks what the style of a parameter can carry: where nothing escapes a separator, a text that contains it
+// would become two texts.
 
 import type { ClientForm } from './table.js'
 
@@ -10,7 +10,10 @@ export function isObject(texts: Texts): texts is Readonly<Record<string, string>
   return typeof texts === 'object' && !Array.isArray(texts)
 }
 
-/** Refuses what would arrive as something else. @throws {TypeError} */
+/**
+ * Refuses texts that the service would read as something else.
+ * @throws {TypeError} naming the parameter
+ */
 export function checkTexts(at: string, texts: Texts, form: ClientForm, location: string): void {
   const refuse = (what: string) => {
     throw new TypeError(`${at} must not ${what}`)
@@ -34,14 +37,14 @@ export function checkTexts(at: string, texts: Texts, form: ClientForm, location:
     refuse('be a list of one, which is a single value to the service')
 }
 
-// What separates the values, if it is not escaped in them.
+// Returns the separator of the values, if it is not escaped in them.
 function separatorOf({ style, explode }: ClientForm, location: string): string | undefined {
   if (style === 'spaceDelimited') return ' '
   if (style === 'pipeDelimited') return '|'
   return location === 'header' || (style === 'cookie' && !explode) ? ',' : undefined
 }
 
-// The fields that are parameters of their own, or whose names are in brackets.
+// Checks the names of fields that are parameters of their own, or that are in brackets.
 function checkNames(
   given: readonly string[],
   { style, names, taken = [] }: ClientForm,

@@ -1,10 +1,11 @@
-// Requests without a response: why, as far as `fetch` tells, and whether another attempt may have one.
+// Requests without a response: the reason, as far as `fetch` tells it, and whether another attempt may get a
+// response.
 
 import { ApiError } from './error.js'
 import { pageOrigin } from './platform.js'
 import type { CalledOperation } from './table.js'
 
-/** The error of a request that `fetch` rejected. */
+/** Returns the error of a request that `fetch` rejected. */
 export function unreachable({ id }: Pick<CalledOperation, 'id'>, url: string, cause: unknown): ApiError {
   const { origin } = new URL(url)
   const code = codeOf(cause)
@@ -20,16 +21,17 @@ export function unreachable({ id }: Pick<CalledOperation, 'id'>, url: string, ca
 }
 
 /**
- * Whether a further attempt could reach the service: not if its name or its certificate is wrong, and not if
- * a browser may have refused because of CORS, which it does not tell from a lost connection.
+ * True if another attempt could reach the service. It is false if the service's name or certificate is wrong,
+ * or if a browser may have refused the request because of CORS: the browser does not tell that from a lost
+ * connection.
  */
 export function mayRecover({ code, cause }: ApiError, url: string): boolean {
   const isPermanent = /ENOTFOUND|CERT|SIGNATURE|SSL|TLS/.test(codeOf(cause) ?? '')
   return code === 'unreachable' && !isPermanent && !isForeign(url)
 }
 
-// `fetch` gives up after 20 redirects. The texts are those of Node, Deno and Bun; browsers say nothing. The
-// URL of the request is always valid.
+// Finds the fault in redirects, of which `fetch` follows 20. The texts are those of Node, Deno and Bun;
+// browsers say nothing. "Invalid URL" means a redirect, because the URL of the request is always valid.
 function redirectFault(error: unknown): string | undefined {
   const { message, code, cause } = (error ?? {}) as Readonly<Record<string, unknown>>
   const found = [message, code].find((each) => /redirect|URL scheme|invalid URL/i.test(String(each)))
@@ -42,7 +44,7 @@ function isForeign(url: string): boolean {
   return origin !== undefined && new URL(url).origin !== origin
 }
 
-// Node has the code in the cause of fetch's TypeError, Bun in the error itself.
+// Node has the code in the cause of the TypeError of `fetch`, Bun in the error itself.
 function codeOf(error: unknown): string | undefined {
   const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: unknown }
   if (typeof code === 'string') return code
