@@ -7,15 +7,18 @@ import type { VersionCheck } from './version.js'
 
 /** The contract in the working tree. */
 export interface Source {
-  /** Relative to the root of the repository. */
+  /** The file, relative to the root of the repository. */
   readonly file: string
-  /** The location of a part, as `openapi.yaml:12:7`; without the line and column if it cannot be found. */
+  /**
+   * Returns the location of a part, as `openapi.yaml:12:7`; without the line and column if it cannot be
+   * found.
+   */
   readonly locate: (at: Path) => string
 }
 
 /**
- * An annotation for each change: an error for a breaking change, or a warning if there is a new major
- * version, and a notice for any other. If the version was not raised far enough, an error is added.
+ * Returns an annotation for each change. A breaking change is an error, or a warning if there is a new major
+ * version; any other change is a notice. If the version was not raised far enough, an error is added.
  */
 export function toGithub(
   { file, locate }: Source,
@@ -38,7 +41,8 @@ export function toGithub(
   return [...lines, command('error', ['info', 'version'], 'Version', summaryOf(changes, version))].join('')
 }
 
-// https://docs.github.com/actions/reference/workflow-commands-for-github-actions, escaped as in GitHub's
+// The format of GitHub's workflow commands
+// (https://docs.github.com/actions/reference/workflow-commands-for-github-actions), escaped as in GitHub's
 // actions/toolkit.
 function escapeMessage(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')

@@ -5,20 +5,20 @@ import { DiffError } from './diff-error.js'
 
 /** What to compare with, and how to report it. */
 export interface Arguments {
-  /** A file, or a git ref. */
+  /** A file, or a git ref if `isRef` is true. */
   readonly before: string
   readonly isRef: boolean
   readonly file: string
   readonly format: 'text' | 'github' | 'json'
-  /** Extensions of the document in which a `$ref` is followed. */
+  /** The extensions of the document in which a `$ref` is followed. */
   readonly extensions: readonly string[]
-  /** The folder that the files of the contracts are in; by default that of each. */
+  /** The folder that must contain the files of both contracts; by default, the folder of each. */
   readonly root?: string
 }
 
 /**
  * Reads the arguments.
- * @throws {DiffError} when they are wrong
+ * @throws {DiffError} if they are wrong
  */
 export function readArguments(args: readonly string[]): Arguments | 'help' {
   const { values, positionals } = parse(args)

@@ -1,5 +1,5 @@
-// Callbacks and webhooks: requests that the service sends. Clients read the request and write the response,
-// so the directions are reversed.
+// Compares callbacks and webhooks, which are requests that the service sends. Clients read the request and
+// write the response, so the directions are reversed.
 
 import { effectiveParameters, operationsIn, Reader } from 'contract-engine/tools'
 import { report, type Spot, wholeNode } from './comparison.js'
@@ -34,7 +34,7 @@ function compareItem(item: Spot): void {
   })
 }
 
-// The field of a path item that has the operation.
+// Returns the field of a path item that contains the operation.
 function fieldOf({ before, after }: Spot, method: string): string {
   const field = method.toLowerCase()
   return field in before || field in after ? field : 'additionalOperations'
@@ -59,7 +59,8 @@ function compareRequest(item: Spot, operation: Spot): void {
   )
 }
 
-// The parameters of what is sent: a receiver reads them, and ignores those that it does not know.
+// Compares the parameters of a request that the service sends. A receiver reads them, and ignores unknown
+// ones.
 function compareHeaders(item: Spot, sent: Spot): void {
   const { documents } = sent.comparison
   const parametersIn = (side: 'before' | 'after') => {

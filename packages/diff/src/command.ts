@@ -1,5 +1,5 @@
-// `npx contract-diff`: reports the changes between two contracts by their effect on clients, and checks
-// that the version was raised accordingly.
+// `npx contract-diff`: reports the changes between two contracts by their effect on clients, and checks that
+// the version was raised as they require.
 
 import { paintFor, print, type Stream } from 'contract-engine/lib/terminal'
 import { toGithub } from './annotations.js'
@@ -43,8 +43,8 @@ export interface Streams {
 }
 
 /**
- * Runs the command, and resolves to its exit code. 1 means that the version is not enough, so that every
- * error is 2.
+ * Runs the command, and resolves to its exit code. 1 means that the version is not enough, so the code of
+ * every error is 2.
  */
 export async function runCommand(args: readonly string[], { stdout, stderr }: Streams): Promise<number> {
   try {

@@ -1,13 +1,13 @@
 // The state of a comparison: two documents, and the changes found so far. A rule that reports a change claims
-// the keys it covers; a difference in an unclaimed key is a change of the documentation.
+// the keys that it covers; a difference in an unclaimed key is a change of the documentation.
 
 import type { Node, Pair } from './node.js'
 import { normalise, type Tables } from './normalise.js'
 
-/** The part of the version that a change requires to be raised; `major` is a breaking change. */
+/** The part of the version that a change requires to raise; `major` is a breaking change. */
 export type Bump = 'major' | 'minor' | 'patch'
 
-/** From the most to the least significant. */
+/** The bumps, from the most to the least significant. */
 export const bumps: readonly Bump[] = ['major', 'minor', 'patch']
 
 /** One change. */
@@ -15,41 +15,43 @@ export interface Change {
   readonly bump: Bump
   /** The operation, such as `GET /pets`, or the top-level part of the document. */
   readonly place: string
-  /** The location in it, such as `query.limit` or `200 400 body.status`; empty for all of it. */
+  /**
+   * The location within the place, such as `query.limit` or `200 400 body.status`; empty for the whole place.
+   */
   readonly where: string
   readonly what: string
   /** The location in the second document, or the longest part of it that exists. */
   readonly at: Path
 }
 
-/** Keys and indices from the root of a document. */
+/** The keys and indices that lead from the root of a document to a part. */
 export type Path = readonly string[]
 
-/** Whether clients send the values of a schema, or read them. */
+/** `request` if clients send the values of a schema, `response` if they read them. */
 type Direction = 'request' | 'response'
 
-/** What a rule compares: two mappings, and where they are. */
+/** The two mappings that a rule compares, and their location. */
 export interface Spot extends Pair {
   readonly comparison: Comparison
   readonly place: string
   readonly where: string
   readonly direction: Direction
-  /** The response's status. A change in several responses is reported once, with all statuses. */
+  /** The status of the response. A change in several responses is reported once, with all their statuses. */
   readonly status?: string
-  /** The path, if it does not follow from the mappings. */
+  /** The path, if it cannot be found from the mappings. */
   readonly at?: Path
-  /** The pairs of schemas that lead here. */
+  /** The pairs of schemas on the way to this one. */
   readonly trail: readonly Pair[]
-  /** The schemas around this one that describe the same value, as by `allOf`; the outermost first. */
+  /** The schemas around this one that describe the same value, as through `allOf`; the outermost is first. */
   readonly around: readonly Pair[]
-  /** The most that a change here can require. */
+  /** The most significant bump that a change here can require. */
   readonly bumpMax?: Bump
 }
 
-/** Two normalised documents, and what was found so far. */
+/** Two normalised documents, and the findings so far. */
 export interface Comparison extends Tables {
   readonly documents: Pair
-  /** The time at which the effects are compared: a sunset may have passed. */
+  /** The time of the comparison: a sunset may have passed. */
   readonly nowMs: number
   readonly found: { readonly status: string | undefined; readonly change: Change }[]
   /** Claimed keys, by mapping. */
@@ -64,7 +66,7 @@ export interface Comparison extends Tables {
   readonly recursive: Pair[]
 }
 
-/** Claims a mapping as a whole; no key of a document is empty. */
+/** Claims a mapping as a whole, since no key of a document is empty. */
 export const wholeNode = ''
 
 /** Starts a comparison of two parsed documents, at their roots. */
@@ -74,7 +76,7 @@ export function rootOf(parsed: Pair, nowMs: number): Spot {
   const documents = { before: normalise(parsed.before, tables), after: normalise(parsed.after, tables) }
   const paths = new WeakMap<object, Path>()
   for (const [document, isAfter] of [[parsed.before, false] as const, [parsed.after, true] as const]) {
-    // Where what stands elsewhere is written.
+    // Components come first, so that a part which is also elsewhere has its path in the components.
     collectPaths(paths, document.components, ['components'], isAfter)
     collectPaths(paths, document, [], isAfter)
   }
@@ -82,7 +84,7 @@ export function rootOf(parsed: Pair, nowMs: number): Spot {
   return { comparison, ...documents, place: '', where: '', direction: 'request', trail: [], around: [] }
 }
 
-/** The same spot in a trial comparison, whose changes are not reported. */
+/** Returns the same spot in a trial comparison, whose changes are not reported. */
 export function trialOf(spot: Spot): Spot {
   return { ...spot, comparison: { ...spot.comparison, ...noFindings() } }
 }
@@ -112,7 +114,7 @@ export function report(spot: Spot, bump: Bump, what: string, ...keys: readonly s
   claim(spot, ...keys)
 }
 
-/** The path of a key of a normalised mapping, or of the mapping if it has no such key. */
+/** Returns the path of a key in a normalised mapping, or of the mapping if it lacks the key. */
 export function pathOf(comparison: Comparison, node: Node, key = wholeNode): Path | undefined {
   const origins = originsOf(comparison, node)
   const holder = origins.find((origin) => key in origin)
@@ -120,7 +122,7 @@ export function pathOf(comparison: Comparison, node: Node, key = wholeNode): Pat
   return origins[0] && comparison.paths.get(origins[0])
 }
 
-// Parts unknown to OpenAPI are not normalised, so that they are their own origin.
+// Parts that OpenAPI does not know are not normalised, so they are their own origin.
 function originsOf(comparison: Comparison, node: Node): Node[] {
   const sources = comparison.sources.get(node) ?? []
   const own = comparison.origins.get(node) ?? node
@@ -136,18 +138,18 @@ export function claim({ comparison, before, after }: Spot, ...keys: readonly str
   }
 }
 
-// Claims a key of a mapping, and of the mappings it was merged from.
+// Claims a key of a mapping, and of the mappings from which it was merged.
 function claimIn(comparison: Comparison, node: Node, key: string): void {
   for (const source of comparison.sources.get(node) ?? []) claimIn(comparison, source, key)
   comparison.claims.set(node, (comparison.claims.get(node) ?? new Set()).add(key))
 }
 
-/** Whether a key is claimed in either document. */
+/** True if a key is claimed in either document. */
 export function isClaimed({ comparison, before, after }: Spot, key: string): boolean {
   return [before, after].some((node) => comparison.claims.get(node)?.has(key))
 }
 
-/** The changes without duplicates, breaking ones first. */
+/** Returns the changes without duplicates, breaking changes first. */
 export function changesOf({ comparison }: Spot): Change[] {
   const merged = new Map<string, { change: Change; statuses: Set<string> }>()
   for (const { change, status } of comparison.found) {
@@ -164,7 +166,8 @@ interface Merged {
   readonly statuses: ReadonlySet<string>
 }
 
-// What all operations have in their errors, such as a code, is one change, if it is one in the document.
+// Merges a change that appears in the errors of all operations, such as a new code, if the document contains
+// it only once.
 function withoutRepeated(all: readonly Merged[]): Change[] {
   const groups = new Map<string, Merged[]>()
   for (const each of all) {
@@ -192,6 +195,6 @@ function withStatuses({ change, statuses }: Merged): Change {
 function compareChanges(a: Change, b: Change): number {
   const keyOf = (change: Change) => [bumps.indexOf(change.bump), change.place, change.where, change.what]
   const [x, y] = [JSON.stringify(keyOf(a)), JSON.stringify(keyOf(b))]
-  // By code unit, which gives the same order in every locale.
+  // Compares by code unit, which gives the same order in every locale.
   return x < y ? -1 : Number(x > y)
 }

@@ -1,4 +1,4 @@
-// The content of requests and responses: media types, each with its schema.
+// Compares the content of requests and responses: media types, each with its schema.
 
 import { responseContent } from 'contract-engine/tools'
 import { report, type Spot } from './comparison.js'
@@ -29,8 +29,9 @@ export function compareContent(content: Spot): void {
   if (!isRequest) compareSent(content, before, after)
 }
 
-// A client that reads the type that was sent may not read another, though it was declared, too. That type is
-// the one of a handler that names none; or, where `Accept` chooses, the first that its range includes.
+// A client that reads the type that was sent may be unable to read another type, even one that was declared.
+// If the handler names no type, the server sends its default type or, if `Accept` decides, the first type
+// that matches the range in `Accept`.
 function compareSent(content: Spot, before: readonly string[], after: readonly string[]): void {
   const [was, is] = [sentOf(before), sentOf(after)]
   if (was !== is && was !== undefined && is !== undefined && after.includes(was))
@@ -48,7 +49,7 @@ function firstOf(range: string, types: readonly string[]): string | undefined {
   return types.find((type) => type === range || rangeOf(type, [range]) === range)
 }
 
-// What a handler's response is sent as, unless it says otherwise.
+// Returns the media type of a handler's response that names none.
 function sentOf(types: readonly string[]): string | undefined {
   return responseContent(
     types.map((mediaType) => ({ mediaType })),
@@ -56,7 +57,7 @@ function sentOf(types: readonly string[]): string | undefined {
   )?.mediaType
 }
 
-// The media range (RFC 9110, section 12.5.1) among `types` that includes the type.
+// Returns the media range (RFC 9110, section 12.5.1) among `types` that includes the type.
 function rangeOf(type: string, types: readonly string[]): string | undefined {
   return [`${type.split('/', 1)[0]}/*`, '*/*'].find((range) => types.includes(range))
 }

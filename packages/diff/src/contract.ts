@@ -45,7 +45,7 @@ export function diffContracts(before: Node, after: Node, nowMs = Date.now()): Ch
   return changesOf(root)
 }
 
-// As the server reads it.
+// Decides about a document as the server does when it reads it.
 function decided(document: Node): Node {
   return resolved(addOmitted(withDecisions(document).document).document) as Node
 }

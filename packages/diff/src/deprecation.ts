@@ -1,4 +1,4 @@
-// Deprecation: `deprecated`, and the dates of an operation.
+// Compares `deprecated`, and the dates of an operation.
 
 import type { Spot } from './comparison.js'
 import type { Node } from './node.js'
@@ -10,8 +10,8 @@ export function compareDeprecated(spot: Spot): void {
 }
 
 /**
- * Reports changes of an operation's deprecation and its dates. An earlier sunset is breaking, and so is what
- * ends the operation now.
+ * Reports changes of an operation's deprecation and its dates. An earlier sunset is breaking, and so is any
+ * change by which the operation has ended already.
  */
 export function compareDeprecation(operation: Spot): void {
   const { before, after, comparison } = operation
@@ -24,13 +24,13 @@ export function compareDeprecation(operation: Spot): void {
   compareValue(operation, 'x-after-sunset', () => bump, 'after the sunset')
 }
 
-/** Whether an operation responds 410 to every request, as `x-after-sunset: gone` says. */
+/** True if an operation responds 410 to every request, because of `x-after-sunset: gone`. */
 export function isGone(operation: Node, nowMs: number): boolean {
   const { deprecated, 'x-sunset': sunset, 'x-after-sunset': after } = operation
   return deprecated === true && after === 'gone' && Date.parse(`${sunset}T00:00:00Z`) <= nowMs
 }
 
-// RFC 3339 dates sort as text.
+// Dates of RFC 3339 sort as text.
 function isEarlier(date: unknown, other: unknown): boolean {
   return date !== undefined && other !== undefined && String(date) < String(other)
 }

@@ -1,4 +1,4 @@
-/** The documents cannot be compared; the message is one line. */
+/** The error of documents that cannot be compared. Its message is one line. */
 export class DiffError extends Error {
   override name = 'DiffError'
 }

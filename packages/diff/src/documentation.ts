@@ -1,6 +1,6 @@
-// Differences that no rule claimed: descriptions, examples, extensions. They are looked for where a client
-// meets them, at operations and what these refer to, so that a part that only moved in the document has not
-// changed. Each is reported once, at its place, however many operations refer to it.
+// Reports differences that no rule has claimed: descriptions, examples, extensions. It looks for them at
+// operations and the parts that these refer to, as clients do, so a part that only moved within the document
+// has not changed. Each is reported once, at its place, however many operations refer to it.
 
 import { isDeepStrictEqual } from 'node:util'
 import { methodFields, schemaKeywords } from 'contract-engine/tools'
@@ -13,7 +13,7 @@ import { matched } from './schemas.js'
 import { schemePairs } from './security.js'
 import { documentationKeywords } from './simplify.js'
 
-// What is compared elsewhere, or below, or is only a way of writing.
+// Keys that other code compares, that are compared further below, or that only concern notation.
 const ofDocument = ['openapi', 'jsonSchemaDialect', 'paths', 'components', 'security', 'servers']
 const ofItem = [...methodFields, 'additionalOperations', 'parameters', 'servers']
 const ofOperation = ['parameters', 'security', 'servers']
@@ -39,14 +39,14 @@ export function compareDocumentation(root: Spot, { kept }: OperationPairs): void
 
 class Walk {
   readonly #compared = new WeakMap<Node, WeakSet<Node>>()
-  /** The document after its decisions, by which lists are labelled. */
+  /** The second document after its decisions, from which lists get their labels. */
   readonly #document: unknown
 
   constructor({ comparison, after }: Spot) {
     this.#document = comparison.origins.get(after)
   }
 
-  /** Compares two mappings and what they contain or refer to, without some keys. */
+  /** Compares two mappings and all that they contain or refer to, except for some keys. */
   compare(spot: Spot, without: readonly string[] = []): void {
     const { before, after } = spot
     const known = this.#compared.get(before) ?? new WeakSet()
@@ -77,7 +77,7 @@ class Walk {
     else if (!isDeepStrictEqual(before, after)) this.#report(spot, key)
   }
 
-  // The documentation of a schema that was merged into others.
+  // Compares the documentation of schemas that were merged into others.
   #compareSources({ comparison, ...spot }: Spot): void {
     const [before = [], after = []] = [
       comparison.sources.get(spot.before),
@@ -90,7 +90,7 @@ class Walk {
     })
   }
 
-  // Claimed, since it may have been merged into several schemas.
+  // Claims the key, too, because it may have been merged into several schemas.
   #report(spot: Spot, key: string): void {
     const { comparison, before, after } = spot
     const at = pathOf(comparison, after, key) ?? pathOf(comparison, before, key) ?? []
@@ -101,12 +101,12 @@ class Walk {
   }
 }
 
-// Whether the keys of a keyword's value are names.
+// True if the keys of a keyword's value are names.
 function isMap(key: string): boolean {
   return schemaKeywords.get(key)?.holds === 'map'
 }
 
-// Whether a mapping, or the one it refers to, is claimed as a whole or by all of its keys.
+// True if a mapping, or the mapping that it refers to, is claimed as a whole or by all of its keys.
 function isReported({ claims, views }: Comparison, value: unknown): boolean {
   if (!isNode(value)) return false
   if (claims.get(views.get(value) ?? value)?.has(wholeNode)) return true
@@ -114,7 +114,7 @@ function isReported({ claims, views }: Comparison, value: unknown): boolean {
   return keys.length > 0 && keys.every((key) => claims.get(value)?.has(key))
 }
 
-// Items with names, such as tags, are compared by name: an inserted one does not change the others.
+// Returns items with names, such as tags, by name, so that an inserted item does not change the others.
 function byName(list: readonly unknown[]): Node | undefined {
   if (!list.every(isNode)) return undefined
   const names = list.map((item) => labelOf(item))
@@ -128,7 +128,7 @@ function labelOf({ in: place, name, url, $ref }: Node): string | undefined {
   return typeof place === 'string' ? `${place}.${label}` : label
 }
 
-// A path with the names of items instead of their indices.
+// Returns a path with the names of items instead of their indices.
 function labelled(document: unknown, path: Path): Path {
   let value = document
   return path.map((key) => {
@@ -138,7 +138,7 @@ function labelled(document: unknown, path: Path): Path {
   })
 }
 
-// Operations are located by method and path.
+// Locates operations by method and path.
 function placeOf([part = '', second, third, ...rest]: Path): Pick<Spot, 'place' | 'where'> {
   if (part !== 'paths' || second === undefined) {
     return { place: part, where: [second, third, ...rest].filter(Boolean).join('.') }

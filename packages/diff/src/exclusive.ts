@@ -1,17 +1,18 @@
-// Whether variants of a `oneOf` exclude each other, as far as their keywords and its discriminator show it.
+// Finds out if variants of a `oneOf` exclude each other, as far as their keywords and the discriminator show
+// it.
 
 import { isNode, type Node } from './node.js'
 import { acceptsAnything, areDisjoint, typesOf } from './simplify.js'
 import { refusesValue } from './values.js'
 
-/** Whether no value is accepted by two of the resolved schemas: its type or a field tells them apart. */
+/** True if no value is accepted by two of the resolved schemas: its type or a field tells them apart. */
 export function areExclusive(schemas: readonly Node[]): boolean {
   return schemas.every((one, i) => schemas.slice(i + 1).every((other) => areTwoExclusive(one, other)))
 }
 
 /**
- * Whether the discriminator of a normalised schema selects one of its variants, whatever the others accept.
- * @param variants those of the schema, not resolved
+ * True if the discriminator of a normalised schema selects one of its variants, whatever the others accept.
+ * @param variants the variants of the schema, not resolved
  */
 export function areSelected({ discriminator }: Node, variants: readonly Node[]): boolean {
   if (!isNode(discriminator)) return false
@@ -36,18 +37,18 @@ function areTwoExclusive(one: Node, other: Node): boolean {
   )
 }
 
-// Those of a schema that has nothing else, if none is a reference.
+// Returns the alternatives of a schema that consists of nothing else, if none of them is a reference.
 function alternativesOf({ anyOf, oneOf = anyOf, ...others }: Node): readonly Node[] | undefined {
   const isAlone = Array.isArray(oneOf) && acceptsAnything(others)
   return isAlone && oneOf.every((each) => isNode(each) && each.$ref === undefined) ? oneOf : undefined
 }
 
-// Whether a schema lists its values, all of which the other refuses.
+// True if a schema lists its values, and the other schema refuses all of them.
 function listsRefused({ enum: values }: Node, other: Node): boolean {
   return Array.isArray(values) && values.every((value) => refusesValue(other, value))
 }
 
-// Whether a schema has no place for a field that the other requires.
+// True if a schema cannot have a field that the other requires.
 function refuses(schema: Node, other: Node): boolean {
   if (schema.additionalProperties !== false || schema.patternProperties !== undefined) return false
   return requiredOf(other).some((name) => !(isNode(schema.properties) && name in schema.properties))

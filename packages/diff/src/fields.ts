@@ -1,4 +1,5 @@
-// What parameters, headers and bodies share: whether they must be there, how they are written, their schemas.
+// Rules that parameters, headers and bodies share: if they are required, how they are serialised, their
+// schemas.
 
 import { claim, report, type Spot } from './comparison.js'
 import { compareContent } from './content.js'
@@ -22,13 +23,14 @@ export function compareField(field: Spot): void {
   const contents = [before, after].filter((each) => each === byContent)
   if (contents.length === 2) compareContent(child(field, 'content'))
   else if (contents.length === 0) compareSchemas(schema)
-  // A schema is not compared with a content.
+  // A schema cannot be compared with a content.
   else claim(field, 'schema', 'content')
 }
 
 const byContent = 'content'
 
-// Applies the defaults of `style` and `explode` (OpenAPI 3.1, section 4.8.12.2.1). A value has none.
+// Returns the serialisation of a parameter, with the defaults of `style` and `explode` (OpenAPI 3.1, section
+// 4.8.12.2.1). A single value has no style.
 function serialisationOf(parameter: Node, schema: Node): string {
   if (parameter.content !== undefined) return byContent
   const { style = ['query', 'cookie'].includes(String(parameter.in)) ? 'form' : 'simple' } = parameter
@@ -38,7 +40,7 @@ function serialisationOf(parameter: Node, schema: Node): string {
   return [style, isExploded && 'exploded', allowReserved && 'reserved characters'].filter(Boolean).join(', ')
 }
 
-/** Compares whether a parameter, a header or a body must be there. */
+/** Compares if a parameter, a header or a body is required. */
 export function compareRequired(spot: Spot): void {
   const [before, after] = [spot.before.required === true, spot.after.required === true]
   if (before && !after) reportEffect(spot, ['widens'], 'required -> optional', 'required')

@@ -1,5 +1,5 @@
-// The fields of forms: what makes one a file, a text or JSON is its schema and its encoding together, so it
-// is read as the server reads it.
+// Compares the fields of forms. The schema and the encoding of a field together make it a file, a text or
+// JSON, so this reads them as the server does.
 
 import { accepts, type Field, plainField, Reader, readContents } from 'contract-engine/tools'
 import { claim, report, type Spot } from './comparison.js'
@@ -11,14 +11,14 @@ type Fields = ReadonlyMap<string, Field>
 
 interface Form {
   readonly fields: Fields
-  /** That of any other name. */
+  /** The field of any other name. */
   readonly other: Field
 }
 
 /**
- * Reports what changes in the fields of a form beside their schemas.
- * @returns the spot of the schemas of the form, in which a field that becomes a list, or was one, is a list
- * in both; undefined if the server reads no form
+ * Reports changes of a form's fields that are not in their schemas.
+ * @returns the spot of the form's schemas, in which a field that becomes a list, or was one, is a list in
+ * both; undefined if the server reads no form
  */
 export function compareForm(media: Spot, mediaType: string): Spot | undefined {
   const [was, is] = [formOf(media, 'before', mediaType), formOf(media, 'after', mediaType)]
@@ -28,7 +28,7 @@ export function compareForm(media: Spot, mediaType: string): Spot | undefined {
     inside(schema, partOf(schema.before, name), partOf(schema.after, name), `${schema.where}.${name}`)
   eachName(was.fields.keys(), is.fields.keys(), {
     removed: (name) => {
-      // Where others are refused, the removed field is reported itself.
+      // If the form refuses other fields, the removed field is reported by itself.
       if (!refusesOthers(schema.after)) compareOther(fieldAt(name), fieldIn(was, name), is.other)
     },
     kept: (name) => compareField(fieldAt(name), fieldIn(was, name), fieldIn(is, name)),
@@ -61,7 +61,7 @@ function refusesOthers({ additionalProperties, unevaluatedProperties }: Node): b
   return (additionalProperties ?? unevaluatedProperties) === false
 }
 
-// A field that has none of its own any more.
+// Compares a removed field with the field of any other name.
 function compareOther(field: Spot, was: Field, is: Field): void {
   compareKind(field, was, is)
   if (was.isList && !is.isList) report(field, 'major', 'several values -> one')
@@ -75,7 +75,8 @@ function compareField(field: Spot, was: Field, is: Field): void {
 
 const keywordsOfKinds = ['format', 'contentMediaType', 'contentEncoding']
 
-// Any text is a file, too, and what else is one kind is not, or not meant as, another.
+// Any text is also a valid file. In all other cases, a value of one kind is not valid, or does not mean the
+// same, as another kind.
 function compareKind(field: Spot, was: Field, is: Field): void {
   if (was.kind === is.kind) return
   const isFileNow = was.kind === 'text' && is.kind === 'file'
@@ -84,7 +85,7 @@ function compareKind(field: Spot, was: Field, is: Field): void {
   if (isFileNow) compareLengths(field)
 }
 
-// The length of a text is in characters, of which one has up to four bytes, and that of a file in bytes.
+// The length of a text counts characters of up to four bytes each, the length of a file counts bytes.
 function compareLengths(field: Spot): void {
   for (const { before, after } of [field, child(field, 'items')]) {
     const [was, is] = [Number(before.maxLength), Number(after.maxLength)]
@@ -93,7 +94,7 @@ function compareLengths(field: Spot): void {
   }
 }
 
-// One that is not said of a part, or of the contract, is any.
+// If a part, or the contract, names no media type, any is meant.
 function compareMediaTypes(field: Spot, { mediaTypes: was }: Field, { mediaTypes: is }: Field): void {
   if (was.join() === is.join()) return
   const isWithin = (some: readonly string[], others: readonly string[]) =>
@@ -107,7 +108,7 @@ function compareMediaTypes(field: Spot, { mediaTypes: was }: Field, { mediaTypes
   reportEffect(field, effects, `media type of its parts ${shown(was)} -> ${shown(is)}`)
 }
 
-// A single value is a list of one.
+// Makes a single value a list of one.
 function withLists(
   schema: Spot,
   names: readonly string[],

@@ -1,5 +1,6 @@
-// Rules for single schema keywords, by direction. A request schema must not become narrower: clients'
-// requests must stay valid. A response schema must not become wider: clients must understand the responses.
+// Rules for single schema keywords, by direction. A request schema must not become narrower, because the
+// requests of clients must stay valid. A response schema must not become wider, because clients must
+// understand the responses.
 
 import { isDeepStrictEqual } from 'node:util'
 import { integerRanges } from 'contract-engine/lib/exact-number'
@@ -19,12 +20,12 @@ export function compareKeywords(schema: Spot): void {
   compareConstraints(schema)
   compareDefault(schema)
   compareDiscriminator(schema)
-  // What they leave out of requests and responses is reported of the properties.
+  // Their effect is reported at the properties, which they remove from requests or responses.
   claim(schema, 'readOnly', 'writeOnly')
   compareOpaque(schema, opaque, (keyword) => `keyword "${keyword}"`)
 }
 
-// Keywords without a rule, any change of which is breaking.
+// Keywords without a rule. Any change of them is breaking.
 const opaque = [
   ...['not', 'contains', 'minContains', 'maxContains', 'unevaluatedItems', '$dynamicRef'],
   ...['contentEncoding', 'contentMediaType', 'contentSchema', 'dependencies'],
@@ -38,7 +39,7 @@ function compareTypes(schema: Spot): void {
     added: () => effects.add('widens'),
   })
   if (effects.size === 0) return
-  // An added, removed or changed enum implies the change of type and is reported itself.
+  // An added, removed or changed enum implies the change of type, and is reported itself.
   const [hadEnum, hasEnum] = [before.enum !== undefined, after.enum !== undefined]
   const isImplied = (hadEnum || !effects.has('widens')) && (hasEnum || !effects.has('narrows'))
   const what = describeChange('type', typeText(before.type), typeText(after.type))
@@ -56,7 +57,7 @@ function compareEnum(schema: Spot): void {
   if (before === undefined && after) reportValues('narrows', `enum ${after.join(', ')} added`)
   if (before && after === undefined) reportValues('widens', `enum ${before.join(', ')} removed`)
   if (before === undefined || after === undefined) return
-  claim(schema, 'enum') // their order is nothing that a client meets
+  claim(schema, 'enum') // clients do not see the order of the values
   eachName(before, after, {
     removed: (value) => reportValues('narrows', `enum value ${value} removed`),
     added: (value) => {
@@ -71,13 +72,13 @@ function valuesOf({ enum: values }: Node): string[] | undefined {
   return Array.isArray(values) ? values.map(toJson) : undefined
 }
 
-// Clients that read "values may be added" expect new ones. The sentence must be in the earlier version: added
-// together with a value, it warned nobody.
+// True for a description that says "values may be added", so that clients expect new ones. Only the earlier
+// version counts: a sentence that is added together with a value has warned nobody.
 function isOpen(schema: Node): boolean {
   return /\bmay be added\b/i.test(String(schema.description))
 }
 
-// The status of each error code. Clients branch on either.
+// Compares the status of each error code. Clients branch on both.
 function compareStatuses(statuses: Spot): void {
   eachKey(statuses, { kept: (code) => compareValue(statuses, code, () => 'major', `status of ${code}`) })
 }
@@ -86,7 +87,7 @@ interface Bound {
   readonly keyword: string
   /** The keyword of the exclusive bound. */
   readonly exclusive?: string
-  /** The bound without the keyword; that of an upper bound is infinite. */
+  /** The bound if the keyword is absent; infinite for an upper bound. */
   readonly absent: number
 }
 
@@ -118,7 +119,8 @@ function compareBounds(schema: Spot): void {
   }
 }
 
-// Whether both schemas accept values that a keyword is about: what only one accepts, its type says.
+// True if both schemas accept values of the type that a keyword is about. Otherwise, the change of type is
+// reported.
 function isInBoth({ before, after }: Spot, keyword: string): boolean {
   const type = keywordTypes.get(keyword)
   return type === undefined || [before, after].every((each) => typesOf(each).includes(type))
@@ -131,7 +133,8 @@ function boundOf(schema: Node, bound: Bound): { keyword: string; limit: number |
   return { keyword, limit: typeof limit === 'bigint' ? limit : Number(limit) }
 }
 
-// Keywords whose changes both narrow and widen, with exceptions: which of two patterns accepts more is open.
+// Changes of these keywords narrow and widen, with exceptions: nothing shows which of two patterns accepts
+// more.
 const constraints = ['format', 'pattern', 'multipleOf', 'uniqueItems']
 
 function compareConstraints(schema: Spot): void {
@@ -143,7 +146,7 @@ function compareConstraints(schema: Spot): void {
   }
 }
 
-// `uniqueItems: false` is the default, and an unknown format is an annotation.
+// Ignores `uniqueItems: false`, which is the default, and an unknown format, which is an annotation.
 function constraintOf(schema: Node, keyword: string): unknown {
   const value = schema[keyword] || undefined
   return keyword === 'format' && !isChecked(schema) ? undefined : value
@@ -162,7 +165,7 @@ function effectsOf(before: unknown, after: unknown): Effect[] {
   return ['narrows', 'widens']
 }
 
-// Whether every number of one format is valid in the other.
+// True if every number of one format is valid in the other.
 function isWithin(format: unknown, other: unknown): boolean {
   if (format === 'float' && other === 'double') return true
   const [range, wider] = [integerRanges[String(format)], integerRanges[String(other)]]
@@ -174,12 +177,12 @@ function isMultiple(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Reports a changed default, which changes the meaning of the same request. An added default may only
- * document the existing behaviour. In responses, defaults have no effect.
+ * Reports a changed default, which changes the meaning of a request. An added default is not breaking: it may
+ * only document the existing behaviour. In responses, defaults have no effect.
  */
 export function compareDefault(schema: Spot): void {
   const [before, after] = [schema.before.default, schema.after.default]
-  // A value, in which nothing is a reference.
+  // The default is data, so it contains no reference.
   if (schema.direction === 'response' || isDeepStrictEqual(before, after)) return
   report(
     schema,
@@ -189,7 +192,7 @@ export function compareDefault(schema: Spot): void {
   )
 }
 
-// It rejects no value, but clients select the variant by it.
+// A discriminator rejects no value, but clients select the variant by it.
 function compareDiscriminator(schema: Spot): void {
   const key = 'discriminator'
   const [before, after] = [schema.before[key], schema.after[key]]

@@ -1,5 +1,5 @@
-// Limits: sizes and times (`x-limits`), quotas (`x-rate-limits`) and what an operation takes of them
-// (`x-rate-cost`), how long responses are stored (`x-idempotency`).
+// Compares limits: sizes and times (`x-limits`), quotas (`x-rate-limits`) and how much an operation uses of
+// them (`x-rate-cost`), and how long responses are stored (`x-idempotency`).
 
 import {
   defaultLimits,
@@ -14,10 +14,10 @@ import { describeChange, type Node } from './node.js'
 import { child, partOf } from './references.js'
 import { compareKeys, compareValue } from './rules.js'
 
-// How many keep-alives long a silence a client may wait: that of this project, unless told otherwise.
+// How many intervals of keep-alives a client waits in a silence: the default of this project's client.
 const keepAlivesMax = 4
 
-/** Reports changed limits. A stricter one is breaking, since it affects clients near the limit. */
+/** Reports changed limits. A stricter limit is breaking, because it affects clients near the limit. */
 export function compareLimits(root: Spot): void {
   compareNumbers(partOf(root, 'x-limits'))
   compareValue(partOf(root, 'x-idempotency'), 'keepHours', (was, is) =>
@@ -42,8 +42,8 @@ export function compareLimits(root: Spot): void {
 }
 
 /**
- * Reports changed limits of an operation. Its own are in place of the document's: without any a smaller body,
- * or the one request that it counted as, are what they were.
+ * Reports changed limits of an operation. Its own limits replace the document's, so adding one may change
+ * nothing: a body limit equal to the document's, or a cost of one request.
  */
 export function compareOwnLimits(operation: Spot): void {
   const { before, after } = operation
@@ -54,14 +54,14 @@ export function compareOwnLimits(operation: Spot): void {
     const isLost = streamTypesOf(operation).some((mediaType) => isTakenForLost(mediaType, was, is))
     return isLost ? 'major' : 'minor'
   })
-  // How long it may take, and when a stream without items ends, is the service's to decide.
+  // The service may decide how long an operation takes, and when a stream without items ends.
   for (const name of ['timeoutMs', 'silenceMs']) compareValue(limits, name, () => 'minor')
   const [cost, newCost] = [before, after].map((node) => numberOr(node['x-rate-cost'], 1)) as [number, number]
   if (cost === newCost) claim(operation, 'x-rate-cost')
   else compareValue(operation, 'x-rate-cost', () => (newCost > cost ? 'major' : 'minor'))
 }
 
-// By a client that waits for the signs of life that there were.
+// True if a client that waits for the previous keep-alives would take the connection for lost.
 function isTakenForLost(mediaType: string, was: unknown, is: unknown): boolean {
   const [often, seldom] = [was, is].map((each) => {
     const keepAliveMs = typeof each === 'number' ? each : undefined
@@ -77,7 +77,8 @@ function streamTypesOf({ before, comparison }: Spot): string[] {
   return types.filter((each) => framingOf(each) !== undefined)
 }
 
-// A body that streams is the same to clients, except for a form, whose files then have to be its last parts.
+// For clients, nothing changes if a body streams. A form is the exception: its files then have to be its last
+// parts.
 function compareBodyLimit({ before, after, comparison }: Spot, limits: Spot): void {
   const { documents } = comparison
   const [was, is] = [bodyLimit(limits.before, documents.before), bodyLimit(limits.after, documents.after)]
@@ -86,7 +87,7 @@ function compareBodyLimit({ before, after, comparison }: Spot, limits: Spot): vo
   compareValue(limits, 'bodyBytes', () => (is < was || isNewlyOrdered() ? 'major' : 'minor'))
 }
 
-// Of a body that is a stream of items, whatever the limit of the body.
+// Compares the limit of an item in a stream of items. An item may not be longer than the body, either.
 function compareItemLimit({ comparison: { documents } }: Spot, limits: Spot): void {
   const of = (own: Node, document: Node) =>
     Math.min(numberOr(own.itemBytes, heldBytesMax), bodyLimit(own, document))
@@ -99,7 +100,7 @@ function bodyLimit(own: Node, document: Node): number {
   return numberOr(own.bodyBytes, ofDocument)
 }
 
-// Callers get the quotas of another plan, of which either may be lower.
+// Callers get the quotas of another plan, any of which may be lower.
 function comparePlanOf(scheme: Spot, plans: Spot): void {
   compareValue(scheme, 'plan', (before, after) => {
     const [were, are] = [Object(plans.before[String(before)]), Object(plans.after[String(after)])]
@@ -109,7 +110,7 @@ function comparePlanOf(scheme: Spot, plans: Spot): void {
   compareValue(scheme, 'claim', (before) => (before === undefined ? 'minor' : 'major'))
 }
 
-// Counting rejections over a longer time makes a ban more likely.
+// To count rejections over a longer time makes a ban more likely.
 const stricterWhenHigher = new Set(['withinSeconds', 'banSeconds'])
 
 function compareNumbers(spot: Spot): void {

@@ -1,7 +1,7 @@
-// The members of objects and arrays. A member that nothing describes has the schema of the others:
-// `additionalProperties`, `unevaluatedProperties` of this schema or of one around it, `items`; without these,
-// any value is accepted. So an added or removed member is compared with the schema that it had, or has, among
-// the others.
+// Compares the members of objects and arrays. A member that nothing describes has the schema of the other
+// members: `items`, or `additionalProperties` or `unevaluatedProperties`, of this schema or of a schema
+// around it. Without these, any value is accepted. So an added or removed member is compared with the schema
+// that it has as one of the others.
 
 import { extendedBy, subschemasOf } from 'contract-engine/tools'
 import { claim, report, type Spot } from './comparison.js'
@@ -10,7 +10,7 @@ import { child, inside, resolve } from './references.js'
 import { type Effect, isFilledIn, reportEffect } from './rules.js'
 import { acceptsAnything } from './simplify.js'
 
-/** Compares the schemas of a member: that of schemas.ts. */
+/** Compares the schemas of a member; it is `compareSchemas` of schemas.ts. */
 export type CompareSchemas = (spot: Spot) => void
 
 /** Reports changes of the properties of an object. */
@@ -37,7 +37,7 @@ function itemsOf({ prefixItems }: Node): readonly unknown[] {
   return Array.isArray(prefixItems) ? prefixItems : []
 }
 
-// The spot of two schemas of a member, which describe another value than the schemas around this one.
+// Returns the spot of two schemas of a member. The schemas around this one describe another value.
 function member(schema: Spot, before: unknown, after: unknown, name: string): Spot {
   return { ...inside(schema, before, after, `${schema.where}${name}`), around: [] }
 }
@@ -69,16 +69,16 @@ function compareProperties(schema: Spot, compareSchemas: CompareSchemas): void {
   compareRequired(schema, properties)
 }
 
-// In a request it is still accepted, if the others are: it is one of them now.
+// A removed property is still accepted in a request if other properties are: it is now one of them.
 function reportRemoved(schema: Spot, field: Spot, name: string, compareSchemas: CompareSchemas): void {
   const isRefused = schema.direction === 'response' || othersOf(schema, 'after', name) === false
   report(field, isRefused ? 'major' : 'minor', 'removed', name)
   if (!isRefused) withOthers(schema, 'after', name, field.before[name]).forEach(compareSchemas)
 }
 
-// The schema of a property that one side has, with that of the others on the other side. Unknown
-// properties of any value are not described, so that describing one changes nothing for those who read the
-// description.
+// Returns the spot of a property that only one side has, with the schema of other properties on the other
+// side. Unknown properties of any value are not described, so to describe one changes nothing for readers of
+// the description.
 function withOthers(schema: Spot, side: keyof Pair, name: string, property: unknown): Spot[] {
   const others = othersOf(schema, side, name)
   if (!isNode(others) || acceptsAnything(others)) return []
@@ -86,13 +86,14 @@ function withOthers(schema: Spot, side: keyof Pair, name: string, property: unkn
   return [member(schema, before, after, `.${name}`)]
 }
 
-// No part of requests, or of responses (OpenAPI 3.1, section 4.8.24; JSON Schema validation, section 9.4).
+// Returns the keyword that excludes a property from requests, or from responses (OpenAPI 3.1, section 4.8.24;
+// JSON Schema Validation, section 9.4).
 function forbiddenIn({ direction }: Spot): 'readOnly' | 'writeOnly' {
   return direction === 'request' ? 'readOnly' : 'writeOnly'
 }
 
-// As the server decides it: by this schema, those around it and their `allOf`, and by the `allOf` of the
-// property.
+// Decides as the server does: by this schema, the schemas around it and their `allOf`, and by the `allOf` of
+// the property.
 function isForbidden(schema: Spot, side: keyof Pair, name: string): boolean {
   const { comparison, around } = schema
   const follow = (node: Node) => resolve(comparison, comparison.documents[side], node)
@@ -107,7 +108,7 @@ function isForbidden(schema: Spot, side: keyof Pair, name: string): boolean {
     )
 }
 
-// The names that a client, or the server, must send.
+// Compares the names that a client, or the server, must send.
 function compareRequired(schema: Spot, properties: Spot): void {
   const isSent = (side: keyof Pair) => (name: string) => !isForbidden(schema, side, name)
   const reportRequired = (effect: Effect, what: string) => (name: string) => {
@@ -140,7 +141,7 @@ function comparePatterns(schema: Spot, compareSchemas: CompareSchemas): void {
       compare(pattern, patterns.before[pattern], othersOf(schema, 'after'))
     },
     added: (pattern) => {
-      // Declared properties may match it, too.
+      // Declared properties may match the pattern, too.
       const isNarrowing = keysOf(schema.before.properties).some((name) => isMatch(pattern, name))
       reportPattern(isNarrowing ? ['narrows'] : [], `${pattern} added`)
       const others = othersOf(schema, 'before')
@@ -158,15 +159,16 @@ function isMatch(pattern: string, name: string): boolean {
   }
 }
 
-// Additional properties. Clients must ignore unknown ones, since properties may be added to a response at any
-// time, so allowing them is not breaking.
+// Compares additional properties. Clients must ignore unknown ones, since properties may be added to a
+// response at any time. So it is not breaking to allow them.
 function compareOthers(schema: Spot, compareSchemas: CompareSchemas): void {
   const keys = ['additionalProperties', 'unevaluatedProperties']
   const [was, is] = [ownOthers(schema.before), ownOthers(schema.after)]
   if (was.schema !== false && is.schema !== false) compareSchemas(member(schema, was.schema, is.schema, '.*'))
   else if (was.schema !== false) reportEffect(schema, ['narrows'], 'unknown fields are rejected', ...keys)
   else if (is.schema !== false) report(schema, 'minor', 'unknown fields are allowed', ...keys)
-  // What alternatives and conditions describe is not unknown to `unevaluatedProperties`.
+  // `unevaluatedProperties` leaves out the properties that alternatives and conditions describe;
+  // `additionalProperties` does not.
   const isNarrowed =
     was.key === keys[1] && is.key === keys[0] && describing.some((key) => key in schema.after)
   if (isNarrowed) reportEffect(schema, ['narrows'], `${was.key} -> ${is.key}`, ...keys)
@@ -196,8 +198,8 @@ function compareDependentRequired(schema: Spot): void {
   }
 }
 
-// The schema of a property that no `properties` of this schema describe, undefined for any value. Without a
-// name, that of one that matches no pattern either.
+// Returns the schema of a property that no `properties` of this schema describe; undefined if it may have any
+// value. Without a name, the property matches no pattern either.
 function othersOf(schema: Spot, side: keyof Pair, name?: string): unknown {
   const node = schema[side]
   const pattern = patternFor(node, name)
@@ -216,7 +218,7 @@ function patternFor({ patternProperties }: Node, name: string | undefined): unkn
   return Object.entries(patternProperties).find(([pattern]) => isMatch(pattern, name))?.[1]
 }
 
-// Whether a schema around this one, or another member of its `allOf`, describes a property.
+// True if a schema around this one, or another member of its `allOf`, describes a property.
 function describes({ comparison, ...spot }: Spot, side: keyof Pair, outer: Node, name: string): boolean {
   const members = nodesOf(outer.allOf).map((each) => resolve(comparison, comparison.documents[side], each))
   return [outer, ...members].some((node) => {
@@ -226,12 +228,12 @@ function describes({ comparison, ...spot }: Spot, side: keyof Pair, outer: Node,
   })
 }
 
-// Whether an alternative or a condition of this schema, or of one around it, described a property. Of a
-// choice that this schema is a variant of, the others describe other values.
+// True if an alternative or a condition of this schema, or of a schema around it, described a property. If
+// this schema is a variant of a choice, the other variants do not count: they describe other values.
 function mayBeDescribed({ comparison, before, around }: Spot, name: string): boolean {
   const applied = new Set([before, ...around.map((pair) => pair.before)])
   const schemas = new Set(applied)
-  // The iteration includes schemas added by it.
+  // A Set also iterates over schemas that are added meanwhile.
   for (const schema of schemas) {
     const inner = subschemasOf(schema).filter((each) => each.appliesTo === 'value' && !each.isCondition)
     const targets = inner.map((each) => ({
@@ -250,7 +252,7 @@ function isChoice(keyword: string): boolean {
   return keyword === 'anyOf' || keyword === 'oneOf'
 }
 
-/** Whether this schema, or one around it, judges what nothing else describes. */
+/** True if this schema, or one around it, has a keyword for all that nothing else describes. */
 export function isUnevaluatingAround({ before, after, around }: Spot): boolean {
   const keys = ['unevaluatedProperties', 'unevaluatedItems']
   const pairs = [{ before, after }, ...around]

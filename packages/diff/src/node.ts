@@ -1,4 +1,4 @@
-// Parsed documents whose shape is unknown, and helpers to compare two of them.
+// Parsed documents of unknown shape, and helpers to compare two of them.
 
 import { stringify } from 'lossless-json'
 
@@ -7,38 +7,38 @@ export interface Node {
   readonly [key: string]: unknown
 }
 
-/** The same place in both documents; empty in the document that lacks it. */
+/** The same place in both documents; empty in a document that lacks it. */
 export interface Pair {
   readonly before: Node
   readonly after: Node
 }
 
-/** Whether a value is a mapping. */
+/** True if a value is a mapping. */
 export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The keys of a mapping; none of anything else. */
+/** Returns the keys of a mapping; none for anything else. */
 export function keysOf(value: unknown): string[] {
   return isNode(value) ? Object.keys(value) : []
 }
 
-/** The mappings of a list; none if it is not a list. */
+/** Returns the mappings of a list; none for anything else. */
 export function nodesOf(list: unknown): readonly Node[] {
   return Array.isArray(list) ? list.filter(isNode) : []
 }
 
-/** The keys of a list separated by spaces, all with the same value. */
+/** Returns a mapping from each key, in a list separated by spaces, to the same value. */
 export function keyed<Value>(keys: string, value: Value): Readonly<Record<string, Value>> {
   return Object.fromEntries(keys.split(' ').map((key) => [key, value]))
 }
 
-/** A mapping without the keys that do not pass the filter. */
+/** Returns a mapping without the keys that the filter rejects. */
 export function filtered(node: Node, isKept: (key: string, value: unknown) => boolean): Node {
   return Object.fromEntries(Object.entries(node).filter(([key, value]) => isKept(key, value)))
 }
 
-/** Called for each name, depending on which of the two documents have it. */
+/** Functions to call for each name, by which of the two documents have it. */
 type OnName<Name> = Readonly<Partial<Record<'removed' | 'added' | 'kept', (name: Name) => void>>>
 
 /** Compares two sets of names. */
@@ -82,7 +82,7 @@ function show(value: unknown): string {
   return typeof value === 'string' ? value : toJson(value)
 }
 
-/** A value as JSON, with exact integers. */
+/** Returns a value as JSON, with exact integers. */
 export function toJson(value: unknown): string {
   return String(stringify(value))
 }

@@ -1,5 +1,5 @@
-// Normalises documents: what OpenAPI and JSON Schema can express in several ways is rewritten to one of them,
-// so that equivalent documents have no difference. Documentation is not changed.
+// Normalises documents: rewrites what OpenAPI and JSON Schema can express in several ways to one of them, so
+// that equivalent documents have no difference. Documentation is not changed.
 
 import {
   essence,
@@ -25,19 +25,19 @@ import {
   withoutDocumentation,
 } from './simplify.js'
 
-/** What is remembered of normalised documents. */
+/** What a comparison remembers about normalised documents. */
 export interface Tables {
   /** The first spelling of each header name, by the name in lower case. */
   readonly spellings: Map<string, string>
   /** The normalised targets of local `$ref`s, by document. */
   readonly targets: WeakMap<Node, ReadonlyMap<string, unknown>>
-  /** The parsed mapping, by normalised mapping. */
+  /** The parsed mapping of each normalised mapping. */
   readonly origins: WeakMap<Node, Node>
-  /** The mappings that it was merged from, by merged mapping. */
+  /** The mappings from which each merged mapping was merged. */
   readonly sources: WeakMap<Node, readonly Node[]>
 }
 
-// The kinds of the parts of a document, by kind and key. `*` marks a mapping by name.
+// The kinds of the parts of a document, by kind and key. `*` marks a mapping from names.
 const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   document: { paths: 'item*', webhooks: 'item*', components: 'components' },
   components: {
@@ -71,8 +71,8 @@ const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 }
 
 /**
- * Normalises a document, and records in the tables where its parts came from. Documents to be compared share
- * the tables.
+ * Normalises a document, and records in the tables where its parts come from. Documents to compare share the
+ * tables.
  */
 export function normalise(document: Node, tables: Tables): Node {
   const normaliser = new Normaliser(document, tables)
@@ -84,9 +84,9 @@ export function normalise(document: Node, tables: Tables): Node {
 class Normaliser {
   readonly #targets = new Map<string, unknown>()
   readonly #converted = new Map<Node, unknown>()
-  /** Mappings whose conversion is not finished: a schema cannot be merged with one that contains it. */
+  /** Mappings whose conversion is unfinished: a schema cannot be merged with one that contains it. */
   readonly #inProgress = new Set<unknown>()
-  /** Kinds of targets, by `$ref`. */
+  /** The kinds of the targets, by `$ref`. */
   readonly #refs = new Map<string, string>()
   readonly #is30: boolean
   readonly #reader: Reader
@@ -119,10 +119,10 @@ class Normaliser {
   }
 
   #rewritten(value: Node, kind: string): Node {
-    // Also in 3.1, as the server reads it: many documents still use `nullable` there.
+    // `nullable` counts in 3.1, too, as the server reads it: many documents still use it there.
     if (kind === 'schema') return withoutBooleans(toSchema31(value))
     if (kind !== 'streamed*') return value
-    // A stream by the schema of its items, wherever the document has it, and of the JSON that an event is.
+    // Describes a stream by the schema of its items, wherever the document has it, and an event by its JSON.
     const items = Object.entries(value).map(([type, media]) => {
       return [type, withSchemaOfItem(this.#reader, type, withSchemaOfRows(type, media))]
     })
@@ -131,7 +131,7 @@ class Normaliser {
 
   /** Converts the targets of all references, directly or indirectly. */
   targets(): ReadonlyMap<string, unknown> {
-    // The iteration includes references added by it.
+    // A Map also iterates over references that are added meanwhile.
     for (const ref of this.#refs.keys()) this.#target(ref)
     return this.#targets
   }
@@ -201,7 +201,7 @@ class Normaliser {
       : copy
   }
 
-  // Numbers and booleans are the same text in JSON as in every style.
+  // Numbers and booleans are written the same in JSON and in every style.
   #withSchema(node: Node): Node {
     const { content, ...others } = node
     const [[mediaType, media] = [], second] = Object.entries(isNode(content) ? content : {})
@@ -210,7 +210,7 @@ class Normaliser {
     return isPlain ? { ...others, schema: media.schema } : node
   }
 
-  // Of an object or array, `explode` makes several values.
+  // `explode` makes several values of an object or array.
   #isList(schema: unknown): boolean {
     return this.#typesOf(schema).some((type) => type === 'object' || type === 'array')
   }
@@ -236,7 +236,7 @@ class Normaliser {
     const members: Node[] = [...($ref === undefined ? [] : [{ $ref }]), ...nodesOf(allOf)]
     const isAnnotated = Object.keys(rest).every((key) => annotations.has(key))
     const [first, ...more] = members
-    // A reference, with annotations at the most, stays one.
+    // A reference stays a reference if it has only annotations beside it.
     if (first?.$ref !== undefined && more.length === 0 && isAnnotated) return { ...first, ...rest }
     return this.#mergeAllOf(rest, members)
   }
@@ -248,7 +248,7 @@ class Normaliser {
     let merged = rest
     for (const member of members) {
       const target = this.#resolved(member)
-      // `unevaluatedProperties` of a member does not see the properties of another.
+      // `unevaluatedProperties` in one member does not see the properties of another.
       const isAlone = members.length === 1 || !isUnevaluating(target)
       const both =
         target &&
@@ -266,7 +266,7 @@ class Normaliser {
     return simplified
   }
 
-  // The schema with its reference resolved; undefined if the target contains it.
+  // Returns the schema with its reference resolved; undefined if the target contains it.
   #resolved(member: Node): Node | undefined {
     const { $ref, ...siblings } = member
     if (typeof $ref !== 'string') return member
@@ -276,7 +276,7 @@ class Normaliser {
   }
 }
 
-// A part of an `allOf` that is true says nothing, nor does an alternative that is false.
+// In an `allOf`, the schema `true` has no effect; among alternatives, `false` has none.
 function withoutBooleans(schema: Node): Node {
   const lists = [
     ['allOf', true],
@@ -299,7 +299,7 @@ function booleanSchema(value: boolean): Node {
 
 const plainTypes: ReadonlySet<string> = new Set(['integer', 'number', 'boolean'])
 
-// Omits the marked keys: their values are the defaults.
+// Omits the marked keys, whose values are the defaults.
 function omit(node: Node, isOmitted: Readonly<Record<string, boolean>>): Node {
   return filtered(node, (key) => !isOmitted[key])
 }
@@ -312,8 +312,8 @@ function renamed(node: Node, rename: (key: string) => string): Node {
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [nameOf(key), value]))
 }
 
-// Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11); of
-// other text it is UTF-8 by default.
+// Media types are case-insensitive (RFC 9110, section 8.3.1). JSON has no charset (RFC 8259, section 11);
+// other text is in UTF-8 by default.
 function mediaType(type: string): string {
   const isDefault = (value: string) => isJson(type) || /^utf-?8$/.test(value)
   const kept = [...parametersOf(type)].filter(([name, value]) => name !== 'charset' || !isDefault(value))

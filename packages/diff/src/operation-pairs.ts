@@ -1,4 +1,4 @@
-// The operations of both documents, matched by what a client sends: the method, and the path of the URL.
+// Matches the operations of both documents by what a client sends: the method, and the path of the URL.
 
 import { operationsIn, Reader, readPrefix } from 'contract-engine/tools'
 import type { Spot } from './comparison.js'
@@ -8,9 +8,9 @@ import { resolve } from './references.js'
 /** An operation of one document. */
 export interface Operation {
   readonly method: string
-  /** As in `paths`. */
+  /** The path as in `paths`. */
   readonly path: string
-  /** With the path of the servers, which a client sends too. */
+  /** The path that a client sends, which begins with that of the servers. */
   readonly url: string
   /** The path item. */
   readonly item: Node
@@ -31,8 +31,8 @@ export interface OperationPairs {
 }
 
 /**
- * Matches operations by their URLs and then, since another path of the servers moves all of them at once, by
- * their paths.
+ * Matches operations by their URLs, and then by their paths, because another path of the servers moves all
+ * operations at once.
  */
 export function pairOperations(root: Spot): OperationPairs {
   const [removed, added] = [operationsOf(root, root.before), operationsOf(root, root.after)]
@@ -50,7 +50,10 @@ export function pairOperations(root: Spot): OperationPairs {
   return { kept, removed: [...removed], added: [...added] }
 }
 
-/** A path without the names of its parameters, which are not sent: `/pets/{id}` equals `/pets/{petId}`. */
+/**
+ * Returns a path without the names of its parameters, which are not sent: `/pets/{id}` equals
+ * `/pets/{petId}`.
+ */
 export function nameless(path: string): string {
   return path.replace(/\{[^}]*\}/g, '{}')
 }
@@ -63,7 +66,7 @@ function pathKey({ method, path }: Operation): string {
   return `${method} ${nameless(path)}`
 }
 
-/** The operations of a normalised document, in its order. */
+/** Returns the operations of a normalised document, in its order. */
 export function operationsOf({ comparison }: Spot, document: Node): Set<Operation> {
   const prefix = prefixOf(document)
   const paths = resolve(comparison, document, document.paths)
@@ -79,12 +82,12 @@ export function operationsOf({ comparison }: Spot, document: Node): Set<Operatio
   )
 }
 
-/** The path of the servers, which the server puts before each path: that of the first of them. */
+/** Returns the path of the first server, which the server puts before each path. */
 export function prefixOf(document: Node): string {
   return readPrefix(new Reader(document))
 }
 
-/** The paths of the URLs of all operations of a parsed document. */
+/** Returns the paths of the URLs of all operations of a parsed document. */
 export function urlsOf(document: Node): string[] {
   const prefix = prefixOf(document)
   const paths = Object.keys(new Reader(document).node(document.paths)).filter(

@@ -1,4 +1,4 @@
-// Operations: their parameters, bodies and responses.
+// Compares operations: their parameters, bodies and responses.
 
 import { effectiveParameters, isJson, Reader } from 'contract-engine/tools'
 import { compareCallbacks } from './callbacks.js'
@@ -30,8 +30,8 @@ export function compareOperations(root: Spot, { kept, removed, added }: Operatio
   for (const { was, is } of kept) compareOperation(root, was, is)
 }
 
-// Errors that no operation declares are sent in a form that others have: here, the first that is declared
-// stands for it.
+// The server sends undeclared errors in the form of other errors. Here, the first declared error stands for
+// that form.
 function compareErrorType(root: Spot): void {
   const [was, is] = [errorTypeIn(root, root.before), errorTypeIn(root, root.after)]
   if (was === undefined || is === undefined || was === is) return
@@ -46,14 +46,14 @@ function errorTypeIn(root: Spot, document: Node): string | undefined {
   return contents.flatMap((content) => entriesOf(content).map(([type]) => type)).find(isJson)
 }
 
-// After its sunset, an operation may respond 410 already.
+// After its sunset, an operation may already respond 410.
 function reportRemoved(root: Spot, operation: Operation): void {
   if (isGone(operation.node, root.comparison.nowMs))
     reportOperation(root, 'minor', 'operation removed, gone since its sunset', operation)
   else reportOperation(root, 'major', 'operation removed', operation)
 }
 
-// Operations that are at the same URL as before did not move, whatever the path of the servers is now.
+// An operation whose URL is the same as before did not move, even if the path of the servers changed.
 function compareUrls(root: Spot, kept: readonly OperationPair[]): void {
   const isMoved = ({ was, is }: OperationPair) => nameless(was.url) !== nameless(is.url)
   if (!kept.some(isMoved)) return
@@ -61,7 +61,7 @@ function compareUrls(root: Spot, kept: readonly OperationPair[]): void {
   report({ ...root, place: 'servers' }, 'major', `path ${before} -> ${after}`, 'servers')
 }
 
-/** The place of an operation in a report: `GET /pets`. */
+/** Returns the place of an operation in a report: `GET /pets`. */
 export function placeOf({ method, path }: Operation): string {
   return `${method} ${path}`
 }
@@ -75,7 +75,7 @@ function compareOperation(root: Spot, was: Operation, is: Operation): void {
   const place = placeOf(is)
   const operation = { ...root, place, before: was.node, after: is.node }
   compareDeprecation(operation)
-  // Whatever a client sends, it gets the same 410.
+  // A gone operation responds 410 to any request, so no change of its requests and responses is breaking.
   const isAnswered = !isGone(was.node, root.comparison.nowMs)
   compareParts(isAnswered ? operation : { ...operation, bumpMax: 'patch' }, was, is)
 }
@@ -83,7 +83,7 @@ function compareOperation(root: Spot, was: Operation, is: Operation): void {
 function compareParts(operation: Spot, was: Operation, is: Operation): void {
   const { before, after } = operation
   if (before.operationId !== after.operationId) {
-    // It is not sent, but generated clients use it as a function name.
+    // An operationId is not sent, but generated clients use it as a function name.
     report(operation, 'minor', `operationId ${before.operationId} -> ${after.operationId}`, 'operationId')
   }
   // Without it, a client that repeats requests would repeat their effects.
@@ -110,14 +110,17 @@ function compareParameters(operation: Spot, was: Operation, is: Operation): void
   })
 }
 
-// The change that an added parameter or body is.
+// Returns the bump and the text for an added parameter or body.
 function additionOf(spot: Spot): [Bump, string] {
   return spot.after.required === true && !isFilledIn(child(spot, 'schema'))
     ? ['major', 'added, required']
     : ['minor', 'added']
 }
 
-/** The effective parameters of both operations, by location and name, or position in the path. */
+/**
+ * Returns the effective parameters of both operations, by location and by name, or by position if in the
+ * path.
+ */
 export function parametersOf(
   { comparison: { documents } }: Spot,
   { was, is }: OperationPair,
@@ -165,7 +168,7 @@ function compareResponses(responses: Spot): void {
         compareAt(status, status, range)
         return reportAt(status, 'minor', `response -> ${range}`)
       }
-      // A class replaced by some of its statuses, or a status that `default` describes equally.
+      // Compatible if some statuses replace their class, or if `default` describes the status equally.
       const isNarrowed = Object.keys(after).some((other) => classOf(other) === status)
       const isCompatible = isNarrowed || same(comparison, before[status], after.default)
       reportAt(status, isCompatible ? 'minor' : 'major', 'response removed')
@@ -180,12 +183,13 @@ function compareResponses(responses: Spot): void {
   })
 }
 
-// `5XX` for 503; empty for a class itself.
+// Returns `5XX` for 503; an empty text for a class itself.
 function classOf(status: string): string {
   return /^\d{3}$/.test(status) ? `${status.charAt(0)}XX` : ''
 }
 
-// Clients treat an unknown error like x00 of its class (RFC 9110, section 15), but cannot read a success.
+// Clients treat an unknown error like x00 of its class (RFC 9110, section 15), but cannot read an unknown
+// success.
 function bumpOfResponse(status: string): Bump {
   return /^[123]/.test(status) ? 'major' : 'minor'
 }

@@ -1,22 +1,22 @@
 // Resolves local `$ref`s lazily, so that recursive schemas need no expansion. A comparison detects recursion
-// by its trail: the pairs that it passed on the way.
+// by its trail, which has the pairs on the way.
 
 import { resolvePointer } from 'contract-engine/tools'
 import type { Comparison, Spot } from './comparison.js'
 import { isNode, type Node, type Pair } from './node.js'
 import { documentationKeywords } from './simplify.js'
 
-/** The spot of the values under a key. */
+/** Returns the spot of the values under a key. */
 export function child(spot: Spot, key: string, where = spot.where): Spot {
   return inside(spot, spot.before[key], spot.after[key], where)
 }
 
-/** The spot of two values inside this one. */
+/** Returns the spot of two values inside this one. */
 export function inside(spot: Spot, before: unknown, after: unknown, where = spot.where): Spot {
   return { ...spot, where, ...resolveBoth(spot.comparison, before, after) }
 }
 
-/** The spot of a part at the top level of the documents. */
+/** Returns the spot of a part at the top level of the documents. */
 export function partOf(root: Spot, key: string): Spot {
   return { ...child(root, key), place: key }
 }
@@ -30,7 +30,7 @@ function resolveBoth(comparison: Comparison, before: unknown, after: unknown): P
 }
 
 /**
- * Resolves a value to a mapping, always to the same object for the same value. An absent value resolves to an
+ * Resolves a value to a mapping, which is the same object for the same value. An absent value resolves to an
  * empty mapping, like the schema `true`.
  */
 export function resolve(
@@ -47,7 +47,7 @@ export function resolve(
   if (known) return known
   const isEndless = refs.includes($ref)
   const found = comparison.targets.get(document)?.get($ref) ?? resolvePointer(document, $ref)
-  if (isEndless || found === undefined) return value // of a document that was read, it is data
+  if (isEndless || found === undefined) return value // in a document that was read, such a value is data
   const target = resolve(comparison, document, found, [...refs, $ref])
   // OpenAPI 3.1 allows keywords beside a `$ref`.
   const view = Object.keys(siblings).length === 0 ? target : { ...target, ...siblings }
@@ -57,15 +57,15 @@ export function resolve(
 }
 
 const empty: Node = Object.freeze({})
-// The schema `false` as a mapping.
+// Stands for the schema `false`.
 const impossible: Node = Object.freeze({ not: true })
 
-/** Whether the comparison passed this pair on its way, with the same effect of the schemas around it. */
+/** True if the trail already has this pair, with the same schemas around it. */
 export function isInTrail(trail: readonly Passed[], pair: Passed): boolean {
   return trail.some((passed) => isSamePair(passed, pair) && isSameAround(passed, pair))
 }
 
-/** A pair of schemas, and those around it that describe the same value. */
+/** A pair of schemas, and the schemas around it that describe the same value. */
 type Passed = Pair & Partial<Pick<Spot, 'around'>>
 
 function isSamePair(one: Pair, other: Pair): boolean {
@@ -76,7 +76,7 @@ function isSameAround({ around: ones = [] }: Passed, { around: others = [] }: Pa
   return ones.length === others.length && ones.every((one, i) => isSamePair(one, others[i] ?? one))
 }
 
-/** Whether two values are equal after resolving references and ignoring documentation. */
+/** True if two values are equal when references are resolved and documentation is ignored. */
 export function same(
   comparison: Comparison,
   before: unknown,
@@ -85,7 +85,7 @@ export function same(
 ): boolean {
   const sameInside = (pair: Pair) => (key: string) => {
     const [was, is] = [pair.before[key], pair.after[key]]
-    // A mapping with such a key is a property of that name.
+    // If both are mappings, the key is the name of a property.
     if (documentationKeywords.includes(key) && !(isNode(was) && isNode(is))) return true
     return same(comparison, was, is, [...trail, pair])
   }

@@ -4,14 +4,14 @@ import type { Paint } from 'contract-engine/lib/terminal'
 import type { Bump, Change } from './comparison.js'
 import type { VersionCheck } from './version.js'
 
-/** The changes and the version check as a JSON document. */
+/** Returns the changes and the version check as a JSON document. */
 export function toJson(ref: string, changes: readonly Change[], version: VersionCheck): string {
   const { bump, ...versions } = version
   const marked = changes.map(({ at, ...change }) => ({ breaking: change.bump === 'major', ...change }))
   return `${JSON.stringify({ ref, version: versions, bump, changes: marked }, null, 2)}\n`
 }
 
-/** A line for each change, then a summary. */
+/** Returns a line for each change, then a summary. */
 export function toText(ref: string, changes: readonly Change[], version: VersionCheck, paint: Paint): string {
   if (changes.length === 0) {
     const { before, after } = version
@@ -22,7 +22,7 @@ export function toText(ref: string, changes: readonly Change[], version: Version
   return `${[...lines, '', summaryOf(changes, version)].join('\n')}\n`
 }
 
-/** One change: `breaking  GET /pets  query.limit: maximum 100 -> 50`. */
+/** Returns the line of a change: `breaking GET /pets query.limit: maximum 100 -> 50`. */
 export function lineOf({ bump, place, where, what }: Change): string {
   const label = labels[bump].padEnd(labels.major.length)
   return `${label}  ${place}  ${where === '' ? what : `${where}: ${what}`}`
@@ -31,7 +31,10 @@ export function lineOf({ bump, place, where, what }: Change): string {
 const styles = { major: 'red', minor: 'green', patch: 'dim' } as const
 const labels: Record<Bump, string> = { major: 'breaking', minor: 'minor', patch: 'patch' }
 
-/** A summary: `1 breaking, 0 minor, 0 patch: requires a major version; 1.0.0 (unchanged) is not enough.` */
+/**
+ * Returns a summary: `1 breaking, 0 minor, 0 patch: requires a major version; 1.0.0 (unchanged) is not
+ * enough.`
+ */
 export function summaryOf(changes: readonly Change[], version: VersionCheck): string {
   const counts = Object.entries(labels).map(
     ([key, label]) => `${changes.filter((change) => change.bump === key).length} ${label}`,

@@ -4,7 +4,7 @@ import { type Bump, report, type Spot } from './comparison.js'
 import { describeChange, eachKey } from './node.js'
 import { child, same } from './references.js'
 
-/** The effect of a change on the set of valid values. A change may have both. */
+/** The effect of a change on the set of valid values. A change may have both effects. */
 export type Effect = 'narrows' | 'widens'
 
 /** Reports a change of the valid values: narrowing is breaking in requests, widening in responses. */
@@ -18,13 +18,13 @@ export function reportEffect(
   report(spot, effects.includes(breaking) ? 'major' : 'minor', what, ...keys)
 }
 
-/** Whether the service fills in what a client omits, although it is required: by its default. */
+/** True if the service fills in a default when a client omits the value, even if the value is required. */
 export function isFilledIn({ direction, after }: Spot): boolean {
   return direction === 'request' && after.default !== undefined
 }
 
 /**
- * Reports removed keys as breaking and added keys as minor, and calls `compare` for the values of the others.
+ * Reports removed keys as breaking and added keys as minor, and calls `compare` for the values of all others.
  */
 export function compareKeys(
   spot: Spot,

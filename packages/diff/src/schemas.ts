@@ -1,7 +1,7 @@
-// Schemas with their variants and conditions; members.ts compares properties and items.
+// Compares schemas with their variants and conditions; members.ts compares properties and items.
 //
-// Two normalised schemas are compared keyword by keyword, choices of variants by the values they accept. When
-// in doubt, a change is breaking: a false alarm is easily recognised, a missed one is not.
+// Two normalised schemas are compared keyword by keyword, and choices of variants by the values that they
+// accept. In doubt, a change is breaking: a false alarm is easily recognised, a missed change is not.
 
 import { claim, report, type Spot, trialOf } from './comparison.js'
 import { compareDeprecated } from './deprecation.js'
@@ -25,7 +25,7 @@ export function compareSchemas(schema: Spot): void {
   }
   const known = comparison.found.length + comparison.recursive.length
   compareSchema({ ...schema, trail: [...trail, schema] })
-  // A pair that was compared completely and without a difference need not be compared again.
+  // A pair that was compared completely and has no difference need not be compared again.
   if (comparison.found.length + comparison.recursive.length > known) return
   unchanged.set(before, (unchanged.get(before) ?? new WeakSet()).add(after))
 }
@@ -40,14 +40,14 @@ function compareSchema(schema: Spot): void {
   for (const keyword of ['allOf', 'anyOf', 'oneOf']) compareVariants(schema, keyword)
 }
 
-// If not, the type tells the difference.
+// True if both schemas accept values of a type. If not, the change of type is reported instead.
 function mayBothBe(schema: Spot, type: string): boolean {
   if ([schema.before, schema.after].every((each) => typesOf(each).includes(type))) return true
   claim(schema, ...[...keywordTypes].flatMap(([keyword, about]) => (about === type ? keyword : [])))
   return false
 }
 
-// The schema `false`, in one of its forms.
+// True for the schema `false`, in any of its forms.
 function isImpossible({ not }: Node): boolean {
   return not === true || (isNode(not) && acceptsAnything(not))
 }
@@ -61,7 +61,8 @@ function compareImpossible(schema: Spot): boolean {
   return true
 }
 
-// A list of values instead of other rules, or the reverse: each value tells whether it was, or is, accepted.
+// Compares a list of values with other rules that it replaces, or the reverse. Each value shows if the rules
+// accept it.
 function compareListed(schema: Spot): boolean {
   const { before, after, direction } = schema
   const [listing, ruling] = direction === 'request' ? [before, after] : [after, before]
@@ -76,14 +77,14 @@ function compareListed(schema: Spot): boolean {
   return true
 }
 
-// Schemas that apply to the same value under a condition.
+// Compares schemas that apply to the same value under a condition.
 function compareConditions(schema: Spot): void {
   const { comparison, before, after } = schema
   const keys = ['then', 'else']
   if (!same(comparison, before.if, after.if))
     reportEffect(schema, ['narrows', 'widens'], 'keyword "if" changed', 'if', ...keys)
   else if (before.if === undefined)
-    claim(schema, ...keys) // which have no effect then
+    claim(schema, ...keys) // which have no effect without `if`
   else for (const key of keys) compareSchemas(applied(schema, before[key], after[key], key))
   eachName(keysOf(before.dependentSchemas), keysOf(after.dependentSchemas), {
     removed: (name) => compareDependent(schema, name),
@@ -100,14 +101,14 @@ function compareDependent(schema: Spot, name: string): void {
 
 function compareVariants(schema: Spot, keyword: string): void {
   const [was, is] = [nodesOf(schema.before[keyword]), nodesOf(schema.after[keyword])]
-  // An added list narrows, whatever its variants.
+  // An added list narrows, whatever its variants are.
   if (was.length === 0 && is.length > 0) reportEffect(schema, ['narrows'], `${keyword} added`, keyword)
   else if (was.length > 0 && is.length === 0)
     reportEffect(schema, removalOf(schema), `${keyword} removed`, keyword)
   else compareLists(schema, keyword, was, is)
 }
 
-// Without it, `unevaluatedProperties` refuses what only its members described.
+// Without the list, `unevaluatedProperties` refuses properties that only its members described.
 function removalOf(schema: Spot): readonly Effect[] {
   return isUnevaluatingAround(schema) ? ['widens', 'narrows'] : ['widens']
 }
@@ -131,7 +132,7 @@ function compareLists(schema: Spot, keyword: string, was: readonly Node[], is: r
   if (keyword === 'oneOf' && schema.comparison.found.length > known) compareOverlap(schema, was, is)
 }
 
-// What another variant of an `anyOf` accepts, or accepted, breaks nothing.
+// In an `anyOf`, a change is not breaking if another variant accepts, or accepted, the same values.
 function compareKept(
   schema: Spot,
   keyword: string,
@@ -155,8 +156,9 @@ function compareKept(
   found.push(...milder)
 }
 
-// `oneOf` refuses a value that two variants accept: one that becomes wider, or is added, may refuse what
-// another accepts alone, and one that becomes narrower may let through what was refused.
+// `oneOf` refuses a value that two variants accept. A variant that becomes wider, or is added, may make it
+// refuse what another variant accepts alone. A variant that becomes narrower may let it accept what it
+// refused.
 function compareOverlap(schema: Spot, was: readonly Node[], is: readonly Node[]): void {
   const areTold = (side: keyof Pair, variants: readonly Node[]) =>
     areSelected(schema[side], variants) || areExclusive(resolved(schema, side, variants))
@@ -164,7 +166,7 @@ function compareOverlap(schema: Spot, was: readonly Node[], is: readonly Node[])
   else if (!areTold('before', was)) reportEffect(schema, ['widens'], 'variants of oneOf overlapped', 'oneOf')
 }
 
-// The spot of two schemas that apply to the same value.
+// Returns the spot of two schemas that apply to the same value.
 function applied(schema: Spot, before: unknown, after: unknown, name: string): Spot {
   const spot = inside(schema, before, after, `${schema.where}(${name})`)
   return { ...spot, around: [...schema.around, schema] }
@@ -176,7 +178,7 @@ interface Matches {
   readonly added: readonly Node[]
 }
 
-// Matches variants by `$ref`, then by equality, then inline ones by order.
+// Matches variants by `$ref`, then by equality; inline ones then by order.
 export function matched(schema: Spot, was: readonly Node[], is: readonly Node[]): Matches {
   const kept: Spot[] = []
   const [removed, added] = [[...was], [...is]]
@@ -201,11 +203,11 @@ function nameOf(node: Node, list: readonly Node[]): string {
     : String(String(node.$ref).split('/').at(-1))
 }
 
-// Compares a schema with a choice (`anyOf`, `oneOf`) that replaced it, the reverse, or both kinds of choice.
+// Compares a schema with a choice (`anyOf`, `oneOf`) that replaced it, the reverse, or two kinds of choice.
 function compareChoice(schema: Spot): boolean {
   const [before, after] = [choiceOf(schema.before), choiceOf(schema.after)]
   if (before?.keyword === after?.keyword) return false
-  // Beside other keywords, a choice narrows; `compareVariants` reports it.
+  // A choice beside other keywords narrows; `compareVariants` reports it.
   if ([before, after].some((choice) => choice && !choice.isAlone)) return false
   const was = before ? resolved(schema, 'before', before.variants) : [assertionsOf(schema.before)]
   const is = after ? resolved(schema, 'after', after.variants) : [assertionsOf(schema.after)]
@@ -224,7 +226,7 @@ function compareChoice(schema: Spot): boolean {
   return true
 }
 
-// A schema for each type of a schema, which a choice may list, too.
+// Returns a schema for each type of a schema, because a choice may list the types as variants.
 function byType(schema: Node): readonly Node[] {
   if (!Array.isArray(schema.type)) return [schema]
   return schema.type.map((type) => simplify({ ...schema, type }, () => undefined))
@@ -233,7 +235,7 @@ function byType(schema: Node): readonly Node[] {
 interface Choice {
   readonly keyword: string
   readonly variants: readonly Node[]
-  /** Whether the schema has no other constraints. */
+  /** True if the schema has no other constraints. */
   readonly isAlone: boolean
 }
 
@@ -254,12 +256,12 @@ function resolved({ comparison }: Spot, side: keyof Pair, schemas: readonly Node
   return schemas.map((node) => resolve(comparison, comparison.documents[side], node))
 }
 
-// Whether one of the new schemas accepts everything that the old schema did.
+// True if one of the new schemas accepts all that the old schema accepted.
 function isCovered(schema: Spot, before: Node, after: readonly Node[]): boolean {
   return after.some((node) => isCompatible({ ...inside(schema, before, node), direction: 'request' }))
 }
 
-// Whether one of the old schemas accepted everything that the new schema does.
+// True if one of the old schemas accepted all that the new schema accepts.
 function isWithin(schema: Spot, after: Node, before: readonly Node[]): boolean {
   return before.some((node) => isCompatible({ ...inside(schema, node, after), direction: 'response' }))
 }

@@ -1,4 +1,4 @@
-// Security schemes, and the security requirements of operations.
+// Compares security schemes, and the security requirements of operations.
 
 import { effectiveSecurity } from 'contract-engine/tools'
 import { type Bump, report, type Spot } from './comparison.js'
@@ -19,7 +19,10 @@ export function compareSecuritySchemes(root: Spot, { kept }: OperationPairs): vo
   }
 }
 
-/** The schemes that both documents have, by their names in the first: the name is not sent. */
+/**
+ * Returns the schemes that both documents have, by their names in the first document. Names are not sent, so
+ * a renamed scheme counts as the same.
+ */
 export function schemePairs(root: Spot): ReadonlyMap<string, Spot> {
   const { before, after } = schemesOf(root)
   const renamed = renamedSchemes(root)
@@ -35,7 +38,7 @@ function schemesOf(root: Spot): Spot {
   return child(partOf(root, 'components'), 'securitySchemes')
 }
 
-// The new names of schemes that were only renamed.
+// Returns the new names of schemes that were only renamed.
 function renamedSchemes(root: Spot): ReadonlyMap<string, string> {
   const { comparison, before, after } = schemesOf(root)
   const { documents } = comparison
@@ -54,13 +57,13 @@ function renamedSchemes(root: Spot): ReadonlyMap<string, string> {
   return names
 }
 
-// All of a scheme that a client needs to meet it.
+// Returns all facts about a scheme that a client needs to meet it.
 function meaningOf(scheme: Node): string {
   const { type, scheme: http, in: location, name, openIdConnectUrl } = scheme
   return JSON.stringify([type, http, location, name, openIdConnectUrl, ...flowsOf(scheme).sort()])
 }
 
-// OAuth 2.0: the URLs and scopes of each flow. Descriptions of scopes are documentation.
+// Compares the URLs and scopes of each flow of OAuth 2.0. Descriptions of scopes are documentation.
 function compareFlows(scheme: Spot): void {
   const reportFlow = (bump: Bump, what: string) => report(scheme, bump, what, 'flows')
   eachName(flowsOf(scheme.before), flowsOf(scheme.after), {
@@ -80,7 +83,10 @@ function flowsOf({ flows }: Node): string[] {
   })
 }
 
-/** Reports changed security requirements: breaking, unless the credentials of every client still suffice. */
+/**
+ * Reports changed security requirements. They are breaking unless the credentials of every client still
+ * suffice.
+ */
 export function compareSecurity(operation: Spot): void {
   const root = { ...operation, ...operation.comparison.documents }
   const before = alternativesOf(root.before, operation.before, renamedSchemes(root))
@@ -91,7 +97,7 @@ export function compareSecurity(operation: Spot): void {
   report(operation, bump, `security ${was} -> ${is}`, 'security')
 }
 
-// Each alternative as a list of schemes (`apiKey`) and scopes (`apiKey:write`).
+// Returns each alternative as a list of schemes (`apiKey`) and scopes (`apiKey:write`).
 function alternativesOf(document: Node, operation: Node, names?: ReadonlyMap<string, string>): string[][] {
   const alternatives = effectiveSecurity(document, operation)
   if (alternatives.length === 0) return [[]]

@@ -1,11 +1,11 @@
-// Server URLs. Their path is part of the URLs of operations, and compared with these; the hosts of the
-// document's servers are documentation, since a client may have been given another.
+// Compares server URLs. Their path is part of the URLs of operations, and is compared with these. The hosts
+// of the document's servers are documentation, since a client may have been given another host.
 
 import { claim, report, type Spot } from './comparison.js'
 import { eachName, isNode, type Node, nodesOf, type Pair } from './node.js'
 import { prefixOf } from './operation-pairs.js'
 
-/** Reports the document's changed servers, without the path that all operations have. */
+/** Reports changed servers of the document, without the path that all operations have. */
 export function compareServers(root: Spot): void {
   const [removed, added] = [new Set<string>(), new Set<string>()]
   eachName(basesIn(root.before), basesIn(root.after), {
@@ -33,7 +33,7 @@ export function compareOwnServers(operation: Spot, item: Pair): void {
   claim({ ...operation, ...item }, 'servers')
 }
 
-// The server URLs without the path of the first, for every value of their variables.
+// Returns the server URLs without the path of the first, for every value of their variables.
 function basesIn(document: Node, servers: unknown = document.servers): string[] {
   const prefix = prefixOf(document)
   return urlsOf(servers).map((url) => {
@@ -42,7 +42,7 @@ function basesIn(document: Node, servers: unknown = document.servers): string[] 
   })
 }
 
-// The server URLs, for every value of their variables.
+// Returns the server URLs, for every value of their variables.
 function urlsOf(servers: unknown): string[] {
   const list = nodesOf(servers)
   return list.length === 0 ? ['/'] : list.flatMap(({ url, variables }) => substituted(String(url), variables))

@@ -1,10 +1,10 @@
-// Rewrites schemas that accept the same values to the same form. References go through the given function.
+// Rewrites schemas that accept the same values to the same form. The caller's function resolves references.
 
 import { isDeepStrictEqual } from 'node:util'
 import { keywordTypes as keywordTypesOfEngine, annotations as silentKeywords } from 'contract-engine/tools'
 import { filtered, isNode, keyed, type Node, nodesOf } from './node.js'
 
-/** Resolves a schema's reference; undefined while the target is still being normalised. */
+/** Resolves the reference of a schema; returns undefined while the target is still being normalised. */
 type Resolve = (schema: Node) => Node | undefined
 
 const split = (keywords: string) => keywords.split(' ')
@@ -19,22 +19,23 @@ export const documentationKeywords: readonly string[] = split(
   'title summary description example examples externalDocs xml $comment',
 )
 
-/** A schema without its documentation. */
+/** Returns a schema without its documentation. */
 export function withoutDocumentation(schema: Node): Node {
   return filtered(schema, (key) => !documentationKeywords.includes(key))
 }
 
-/** A schema without its annotations. */
+/** Returns a schema without its annotations. */
 export function assertionsOf(schema: Node): Node {
   return filtered(schema, (key) => !annotations.has(key))
 }
 
-/** Whether a schema has no assertions, so that it accepts any value. */
+/** True if a schema has no assertions, so that it accepts any value. */
 export function acceptsAnything(schema: Node): boolean {
   return Object.keys(schema).every((key) => annotations.has(key) || key.startsWith('x-'))
 }
 
-// The type that a keyword applies to; `integer` stands for both numbers, as `typesOf` adds it to `number`.
+// The type to which each keyword applies. `integer` stands for both kinds of number, because `typesOf` adds
+// it to `number`.
 export const keywordTypes: ReadonlyMap<string, string> = new Map([
   ...keywordTypesOfEngine,
   ...split('contentEncoding contentMediaType').map((keyword) => [keyword, 'string'] as const),
@@ -42,13 +43,13 @@ export const keywordTypes: ReadonlyMap<string, string> = new Map([
 
 const allTypes = ['boolean', 'object', 'array', 'number', 'integer', 'string', 'null']
 
-/** The types of a schema, with `integer` in addition to `number`; all types if it has no `type`. */
+/** Returns the types of a schema, with `integer` in addition to `number`; all types if it has no `type`. */
 export function typesOf({ type = allTypes }: Node): string[] {
   const names = [type].flat().map(String)
   return names.includes('number') ? [...new Set([...names, 'integer'])] : names
 }
 
-// The value of `type` for these types, in a fixed order.
+// Returns the value of `type` for these types, in a fixed order.
 function typeKeyword(types: readonly string[]): unknown {
   const names = allTypes.filter(
     (type) => types.includes(type) && !(type === 'integer' && types.includes('number')),
@@ -65,19 +66,19 @@ export function simplify(schema: Node, resolve: Resolve): Node {
   return steps.reduce((node, step) => step(node, resolve), schema)
 }
 
-// Replaces `const: a` with `enum: [a]`, and derives the type from the values.
+// Replaces `const: a` by `enum: [a]`, and derives the type from the values.
 function simplifyEnum(schema: Node): Node {
   const { const: only, enum: listed = [only], ...others } = schema
   if (!Array.isArray(listed) || !('const' in schema || 'enum' in schema)) return schema
   const allowed = 'const' in schema ? listed.filter((value) => isDeepStrictEqual(value, only)) : listed
   const values = [...new Set(allowed)].filter((value) => typesOf(schema).includes(typeOf(value)))
   const types = [...new Set(values.map(typeOf))]
-  // All values of the type are listed: null, or true and false.
+  // The values are all those of the type: null, or true and false.
   const isComplete = types.join() === 'null' || (types.join() === 'boolean' && values.length === 2)
   return { ...others, type: typeKeyword(types), ...(!isComplete && { enum: values }) }
 }
 
-/** The type of a value; `integer` of a number without a fraction. */
+/** Returns the type of a value; `integer` for a number without a fraction. */
 export function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
@@ -86,7 +87,7 @@ export function typeOf(value: unknown): string {
   return typeof value
 }
 
-// Sorts the types, replaces `multipleOf: 1` with `integer`, and omits keywords that apply to other types.
+// Sorts the types, replaces `multipleOf: 1` by `integer`, and omits keywords that apply to other types.
 function simplifyType(schema: Node): Node {
   if (schema.type === undefined) return schema
   const isInteger = schema.multipleOf === 1
@@ -100,7 +101,8 @@ function simplifyType(schema: Node): Node {
   return isAny ? kept : { ...kept, type: typeKeyword(types) }
 }
 
-// Rounds bounds of integers, and makes exclusive ones inclusive: `exclusiveMinimum: 0` becomes `minimum: 1`.
+// Rounds bounds of integers, and makes exclusive bounds inclusive: `exclusiveMinimum: 0` becomes `minimum:
+// 1`.
 function simplifyIntegerBounds(schema: Node): Node {
   const types = typesOf(schema)
   if (types.includes('number') || !types.includes('integer')) return schema
@@ -120,7 +122,7 @@ function ascending(a: number | bigint, b: number | bigint): number {
   return a < b ? -1 : 1
 }
 
-// The rounded bound; none if it is not a number.
+// Returns the rounded bound; none if it is not a number.
 function integerBound(bound: unknown, round: (bound: number) => number, step = 0n): (number | bigint)[] {
   if (typeof bound === 'bigint') return [bound + step]
   return typeof bound === 'number' ? [round(bound)] : []
@@ -142,7 +144,7 @@ function defined(node: Node): Node {
   return filtered(node, (_, value) => value !== undefined)
 }
 
-// The values of keywords that are equivalent to their absence.
+// Values of keywords that have the same effect as no keyword.
 const defaults: Readonly<Record<string, readonly unknown[]>> = {
   ...keyed('minLength minItems minProperties', [0]),
   ...keyed('uniqueItems nullable deprecated readOnly writeOnly not', [false]),
@@ -152,7 +154,7 @@ const defaults: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 function omitDefaults(schema: Node): Node {
-  // Beside `unevaluated…`, these keywords have an effect even with their default.
+  // Beside `unevaluated…`, these keywords have an effect even with their default value.
   const hasUnevaluated = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
   const kept = filtered(
     schema,
@@ -167,7 +169,7 @@ function omitDefaults(schema: Node): Node {
   }
 }
 
-// The number of properties, by those that are required, or by all that there may be.
+// True if other keywords imply the number of properties: `required`, or the properties of a closed object.
 function isImplied(schema: Node, required: readonly unknown[], key: string, value: unknown): boolean {
   const { properties, patternProperties, additionalProperties } = schema
   const isClosed = additionalProperties === false && patternProperties === undefined
@@ -182,7 +184,7 @@ const evaluated = split(
 
 const evaluating = split('allOf anyOf oneOf if dependentSchemas $ref additionalProperties')
 
-// Alone, without others that evaluate properties, `unevaluatedProperties` is `additionalProperties`.
+// Replaces `unevaluatedProperties` by `additionalProperties`, if no other keyword evaluates properties.
 function simplifyUnevaluated(schema: Node): Node {
   const { unevaluatedProperties, ...others } = schema
   if (unevaluatedProperties === undefined || evaluating.some((key) => schema[key] !== undefined))
@@ -190,7 +192,7 @@ function simplifyUnevaluated(schema: Node): Node {
   return { ...others, additionalProperties: unevaluatedProperties }
 }
 
-// Expands schema names in a mapping to references, and adds implicit ones (OpenAPI 3.1, section 4.8.25).
+// Expands names of schemas in a mapping to references, and adds implicit ones (OpenAPI 3.1, section 4.8.25).
 function simplifyDiscriminator(schema: Node): Node {
   const { discriminator } = schema
   if (!isNode(discriminator)) return schema
@@ -206,7 +208,7 @@ function simplifyDiscriminator(schema: Node): Node {
   return { ...schema, discriminator: { ...others, mapping: all } }
 }
 
-// Flattens nested `anyOf`, removes duplicates, and prefers `oneOf` if no value can match two variants.
+// Flattens a nested `anyOf`, removes duplicates, and uses `oneOf` if no value can match two variants.
 function simplifyAnyOf(schema: Node, resolve: Resolve): Node {
   if (!Array.isArray(schema.anyOf) || schema.oneOf !== undefined) return schema
   const { anyOf, ...others } = schema
@@ -217,13 +219,14 @@ function simplifyAnyOf(schema: Node, resolve: Resolve): Node {
     .filter((each, i, all) => all.findIndex((other) => isDeepStrictEqual(other, each)) === i)
   const targets = variants.map((each) => (isNode(each) && resolve(each)) || {})
   const isAny = variants.some((each) => isNode(each) && acceptsAnything(each) && each.$ref === undefined)
-  // To `unevaluatedProperties`, also around this schema, it matters what the other variants describe.
+  // For `unevaluatedProperties`, even around this schema, it matters which properties the other variants
+  // describe.
   if (isAny && !targets.some((each) => evaluated.some((key) => key in each))) return others
   const isDisjoint = areDisjoint(targets)
   return { ...others, [isDisjoint ? 'oneOf' : 'anyOf']: variants }
 }
 
-// Replaces a choice of single values, which may each have a description, with an enum.
+// Replaces a choice of single values, each of which may have a description, by an enum.
 function simplifyChoiceOfValues(schema: Node, resolve: Resolve): Node {
   const { anyOf, oneOf = anyOf, ...others } = schema
   if (!Array.isArray(oneOf) || 'enum' in schema || (anyOf && schema.oneOf)) return schema
@@ -233,7 +236,8 @@ function simplifyChoiceOfValues(schema: Node, resolve: Resolve): Node {
   return lists.includes(undefined) || !isUnique ? schema : { ...others, enum: values }
 }
 
-// The values of a normalised schema that has nothing else; undefined of any other. `null` alone is a type.
+// Returns the values of a normalised schema that only lists values; undefined for any other schema. A lone
+// `null` is a type.
 function valuesOnlyOf(schema: Node | undefined): unknown[] | undefined {
   const { type, enum: values, ...others } = schema ?? {}
   if (schema === undefined || !Object.keys(others).every((key) => documentationKeywords.includes(key)))
@@ -242,13 +246,13 @@ function valuesOnlyOf(schema: Node | undefined): unknown[] | undefined {
   return Array.isArray(values) ? values : undefined
 }
 
-/** Whether the schemas have no type in common, so that no value matches two of them. */
+/** True if no two of the schemas have a type in common, so that no value matches two of them. */
 export function areDisjoint(schemas: readonly Node[]): boolean {
   const types = schemas.flatMap(typesOf)
   return new Set(types).size === types.length
 }
 
-/** Unwraps a choice with one variant, or between one variant and null. */
+/** Unwraps a choice that has one variant, or one variant and null. */
 export function unwrapChoice(schema: Node, resolve: Resolve): Node {
   for (const keyword of ['anyOf', 'oneOf']) {
     const { [keyword]: list, allOf = [], ...others } = schema
@@ -257,10 +261,10 @@ export function unwrapChoice(schema: Node, resolve: Resolve): Node {
     const [first, second] = variants.filter((each) => !isNull(each))
     if (first === undefined || second !== undefined) continue
     const target = resolve(first)
-    // Two variants of a `oneOf` that accept null refuse it.
+    // If two variants of a `oneOf` accept null, it refuses null.
     if (keyword === 'oneOf' && variants.length > 1 && target && typesOf(target).includes('null')) continue
     const only = variants.length > 1 ? nullable(target) : target?.default === undefined ? first : target
-    // Without its default: the service does not fill in that of an alternative.
+    // The default is left out: the service does not fill in the default of an alternative.
     if (only && others.discriminator === undefined)
       return { ...others, allOf: [...(allOf as unknown[]), filtered(only, (key) => key !== 'default')] }
   }
@@ -290,7 +294,7 @@ const lower: Intersect = (a, b) => (Number(a) < Number(b) ? a : b)
 const shared: Intersect = (a, b) =>
   Array.isArray(a) && Array.isArray(b) ? a.filter((x) => b.some((y) => isDeepStrictEqual(x, y))) : undefined
 
-// How two values of a keyword combine to one that requires both; undefined: they do not.
+// Functions that combine two values of a keyword to one that requires both; undefined if there is none.
 const intersections: Readonly<Record<string, Intersect>> = {
   ...keyed('minimum exclusiveMinimum minLength minItems minProperties', higher),
   ...keyed('maximum exclusiveMaximum maxLength maxItems maxProperties', lower),
@@ -315,7 +319,10 @@ function bothOf(a: unknown, b: unknown): unknown {
   return (isInline && intersect(a, b)) || { allOf: [a, b] }
 }
 
-/** A schema of what both accept, with the annotations of the first; undefined if one cannot express it. */
+/**
+ * Returns a schema of the values that both accept, with the annotations of the first; undefined if a single
+ * schema cannot express it.
+ */
 export function intersect(a: Node, b: Node): Node | undefined {
   if (isAffected(a, b, dependent) || isAffected(b, a, { ...dependent, ...unevaluated })) return undefined
   const result: Record<string, unknown> = { ...a }
@@ -331,7 +338,7 @@ export function intersect(a: Node, b: Node): Node | undefined {
 
 const ofObject = split('properties patternProperties')
 const applied = split('allOf anyOf oneOf if dependentSchemas')
-// The keywords beside which a keyword has another effect.
+// For each keyword, the keywords that change its effect.
 const dependent: Readonly<Record<string, readonly string[]>> = {
   additionalProperties: ofObject,
   items: ['prefixItems'],
@@ -341,13 +348,16 @@ const dependent: Readonly<Record<string, readonly string[]>> = {
   contains: split('minContains maxContains'),
   discriminator: split('anyOf oneOf'),
 }
-// In what encloses an `allOf`, these see what its members evaluate; in a member, they do not see the rest.
+// In the schema around an `allOf`, these keywords see what the members evaluate; in a member, they do not see
+// the rest.
 const unevaluated: typeof dependent = {
   unevaluatedProperties: [...ofObject, ...applied, 'additionalProperties'],
   unevaluatedItems: [...applied, ...split('items prefixItems contains')],
 }
 
-/** Whether a schema has a keyword whose effect depends on what else evaluates properties or items. */
+/**
+ * True if a schema has a keyword whose effect depends on which other keywords evaluate properties or items.
+ */
 export function isUnevaluating(schema: Node | undefined): boolean {
   return Object.keys(unevaluated).some((key) => schema?.[key] !== undefined)
 }

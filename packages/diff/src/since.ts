@@ -1,4 +1,4 @@
-// Compares two contracts: those of two files, or one in the working tree with itself at a git ref.
+// Compares two contracts: two files, or a file in the working tree with itself at a git ref.
 
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -19,7 +19,7 @@ import { DiffError } from './diff-error.js'
 import type { Node } from './node.js'
 import { checkVersion, type VersionCheck } from './version.js'
 
-/** The changes of a contract, whether its version is enough for them, and where it says what. */
+/** The changes of a contract, the check of its version, and the locations of its parts. */
 export interface Difference {
   readonly changes: readonly Change[]
   readonly version: VersionCheck
@@ -28,15 +28,15 @@ export interface Difference {
 
 /** How the contracts are read. */
 export interface Reading {
-  /** Extensions of the document in which a `$ref` is followed. */
+  /** The extensions of the document in which a `$ref` is followed. */
   readonly extensions?: readonly string[]
-  /** The folder that their files are in; by default that of each. */
+  /** The folder that must contain the files of the contracts; by default, the folder of each. */
   readonly root?: string
 }
 
 /**
  * Returns the changes of a contract since a git ref.
- * @throws {DiffError} if the ref does not exist or one of the two contracts is invalid
+ * @throws {DiffError} if the ref does not exist, or one of the two contracts is invalid
  */
 export async function diffSince(
   ref: string,
@@ -72,13 +72,13 @@ function differenceOf(before: Node, { document: after, locate }: Read, file: str
   return { changes, version: checkVersion(before, after, changes), source: { file, locate } }
 }
 
-// Reads the contract and the files it refers to from the commit.
+// Returns a function that reads the contract, and the files to which it refers, from the commit.
 async function readerAt(ref: string, file: string): Promise<ReadText> {
   const folder = path.dirname(file)
-  // git would parse it as an option.
+  // Git would parse it as an option.
   if (ref.startsWith('-')) throw new DiffError(`unknown commit ${ref}`)
   const found = await git(folder, 'rev-parse', '--verify', '--quiet', `${ref}^{commit}`).catch((error) => {
-    // --quiet silences only the message about an unknown name.
+    // `--quiet` silences only the message about an unknown name.
     throw new DiffError(firstLine(error.stderr) || `unknown commit ${ref}`)
   })
   const show = (name: string) => git(folder, 'show', `${found.trim()}:./${path.relative(folder, name)}`)
@@ -110,7 +110,7 @@ async function readContract(
   })
   const refs = referencesIn(document).map(({ ref }) => ref)
   const [endless] = endlessRefs(document, refs)
-  if (endless === undefined) return { document: document as Node, locate } // the reader refuses anything else
+  if (endless === undefined) return { document: document as Node, locate } // the reader refuses all else
   const place = locate(pointerKeys(endless) ?? [])
   throw new DiffError(`${place}: $ref ${endless} refers back to itself${when}`)
 }

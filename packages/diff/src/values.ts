@@ -1,4 +1,4 @@
-// Whether a schema accepts a value, as far as single keywords say it.
+// Finds out if a schema accepts a value, as far as single keywords tell it.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Node } from './node.js'
@@ -24,8 +24,8 @@ const rules: Readonly<Record<string, Rule>> = {
 }
 
 /**
- * Whether a normalised schema surely accepts, or refuses, a value; undefined if it has keywords that are not
- * read here, or the value is an object or an array.
+ * Returns true if a normalised schema surely accepts a value, and false if it surely refuses it. Returns
+ * undefined if it has keywords that are not read here, or if the value is an object or an array.
  */
 export function verdictOn(schema: Node, value: unknown): boolean | undefined {
   if (!typesOf(schema).includes(typeOf(value))) return false
@@ -35,25 +35,28 @@ export function verdictOn(schema: Node, value: unknown): boolean | undefined {
   const verdicts = Object.entries(others).map(([keyword, limit]) => {
     if (keyword.startsWith('x-') || value === null || typeof value === 'boolean')
       return rules[keyword] && true
-    return rules[keyword]?.(limit, value as string | number | bigint) // all that is left
+    return rules[keyword]?.(limit, value as string | number | bigint) // the only types left
   })
   if (verdicts.includes(false)) return false
   return verdicts.includes(undefined) ? undefined : true
 }
 
-/** The values of a normalised schema, if it lists them, or its type has few; undefined of any other. */
+/**
+ * Returns the values of a normalised schema that lists them, or whose type has few; undefined for any other
+ * schema.
+ */
 export function valuesOf(schema: Node): readonly unknown[] | undefined {
   if (Array.isArray(schema.enum)) return schema.enum
   if (Object.keys(assertionsOf(schema)).join() !== 'type') return undefined
   return schema.type === 'null' ? [null] : schema.type === 'boolean' ? [true, false] : undefined
 }
 
-/** Whether a normalised schema surely accepts a value. */
+/** True if a normalised schema surely accepts a value. */
 export function acceptsValue(schema: Node, value: unknown): boolean {
   return verdictOn(schema, value) === true
 }
 
-/** Whether a normalised schema surely refuses a value. */
+/** True if a normalised schema surely refuses a value. */
 export function refusesValue(schema: Node, value: unknown): boolean {
   return verdictOn(schema, value) === false
 }

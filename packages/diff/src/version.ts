@@ -1,4 +1,5 @@
-// Checks that the version was raised as the changes require (semver.org: major if breaking, minor if added).
+// Checks that the version was raised as the changes require (semver.org: major for breaking changes, minor
+// for additions).
 
 import { type Bump, bumps, type Change } from './comparison.js'
 import { isNode, type Node } from './node.js'
@@ -11,9 +12,9 @@ export interface VersionCheck {
   /** `info.version` in both documents. */
   readonly before: string
   readonly after: string
-  /** Whether `info.version`, or the version in the paths of all URLs, was raised that far. */
+  /** True if `info.version`, or the version in the paths of all URLs, was raised far enough. */
   readonly isEnough: boolean
-  /** Whether the version in the paths of all URLs was raised. */
+  /** True if the version in the paths of all URLs was raised. */
   readonly isNewPath: boolean
 }
 
@@ -37,18 +38,19 @@ function raisedPart(before: string, after: string): Bump | 'none' {
   return Number(is[at]) > Number(was[at]) ? (bumps[at] ?? 'none') : 'none'
 }
 
-// Many contracts have `1.0` or `v1`, which is 1.0.0. A date is no version that tells a break.
+// Many contracts have `1.0` or `v1`, which mean 1.0.0. A date is no version that tells a break.
 function numbersOf(version: string): number[] {
   const [, ...numbers] = /^v?(\d+)(?:\.(\d+)(?:\.(\d+).*)?)?$/s.exec(version) ?? []
   return numbers.map((each) => Number(each ?? 0))
 }
 
-// `/v1` -> `/v2` for every operation is a new API beside the old one.
+// For every operation, `/v1` -> `/v2` makes a new API beside the old one.
 function isPathRaised(before: Node, after: Node): boolean {
   return Math.max(...pathVersionsOf(before)) < Math.min(...pathVersionsOf(after))
 }
 
-// One for each path; NaN, which is not less than any, for one without a version, or no paths.
+// Returns the version in each path; NaN, which is not less than any number, for a path without a version, or
+// if there are no paths.
 function pathVersionsOf(document: Node): number[] {
   const versions = urlsOf(document).map((url) => Number(/\/v(\d+)(?=\/|$)/.exec(url)?.[1]))
   return versions.length > 0 ? versions : [Number.NaN]
