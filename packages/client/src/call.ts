@@ -98,16 +98,13 @@ export type Arguments<Request> = object extends Request ? [request?: Request] : 
 
 /** The result of a call. */
 export interface CallResult<Data> {
-  /** The quota that is closest to its end, if the response tells it. */
+  /** The decoded body. */
   readonly data: Data
-  /** Where the next page of a list begins, to continue later; undefined on the last page. */
+  /** The response with its status and headers; its body has been read. */
   readonly response: Response
-  /**
-   * Requests the next page of a list, with the headers and limits of this call, but not its signal; undefined
-   * on the last page.
-   */
+  /** The quota that is closest to its end, if the response tells it. */
   readonly rateLimit: RateLimit | undefined
-  /** Where the next page of a list begins, to go on later; undefined on the last page. */
+  /** Where the next page of a list begins, to continue later; undefined on the last page. */
   readonly position: string | undefined
   /**
    * Requests the next page of a list, with the headers and limits of this call, but not its signal; undefined

@@ -94,7 +94,7 @@ function makingHandler(
   const byRequest = createByRequest(operation, contract, parts)
   return async ({ accept, body }, context) => {
     if (body instanceof ArrivingItems) for await (const _ of body); // validates each item
-    const request = context as FastifyRequest // the context of such handlers
+    const request = context as FastifyRequest // by `context` of `mockOf`
     await checkPreconditions(operation, request, contract)
     const check = request.routeOptions.config.responseCheck as ResponseCheck // set by `mount`
     return byRequest(make({ ...preferencesOf(request.raw.headers.prefer), accept }, check), request, check)

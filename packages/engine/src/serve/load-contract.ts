@@ -25,7 +25,7 @@ import { codeIn, loadFunctions } from './code/load.js'
 export interface LoadOptions {
   /** Replaces reading files from the folder of the contract: see `filesOf`. */
   readonly readText?: ReadText
-  /** Ends the error of a refused plan with what to do about it: `Run: npm run build`. */
+  /** What to do about a refused plan, as the error says it: `Run: npm run build`. */
   readonly advice?: string
 }
 

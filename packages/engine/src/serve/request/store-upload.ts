@@ -20,7 +20,7 @@ export interface StoredFile {
 /** A folder that takes no file. An operator has to mend it; to send the bytes again does not help. */
 export class StorageError extends Error {
   override name = 'StorageError'
-  /** True if the disk is full; space may become free. */
+  /** True if the disk or its quota is full; space may become free. */
   readonly isFull: boolean
 
   constructor(folder: string, cause: unknown) {

@@ -110,8 +110,8 @@ class Fields {
   }
 
   /**
-   * Returns the form up to the headers of the file, with one byte as the file: without a part, it may be no
-   * form.
+   * Returns the form up to the headers of the file, with one byte as the file: without any byte, it could be a
+   * field for which no file was chosen.
    */
   withShortFile(): Buffer {
     const before = this.#buffer.bytes.subarray(lineEnd.length, this.#fileStart)
