@@ -5,7 +5,7 @@ import type { Content, OperationLimits } from './contract.js'
 import { defaultKeepAliveMs } from './defaults.js'
 import { essence } from './media-types.js'
 
-/** How each item of a stream is framed: see streams.md. */
+/** How each item of a stream is framed: see docs/streams.md. */
 export type Framing = NonNullable<Content['framing']>
 
 /**
