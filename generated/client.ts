@@ -64,7 +64,7 @@ export interface Errors {
     | { readonly status: 400 | 401 | 429 | 500 | 503 | Exclude<StatusOf<4 | 5>, 400 | 401 | 429 | 500 | 503>; readonly body: Error }
 }
 
-/** What of the contract the client needs at run time. */
+/** The parts of the contract that the client needs at run time. */
 export const table: ClientTable = {
   "agent": "animal-store-client/1.0.0",
   "prefix": "/v1",

@@ -2,15 +2,15 @@
 
 import type { Error, NewPet, Pet, components, operations } from './types.js'
 
-/** Parameters with a default are always there. */
+/** Parameters with a default are always present. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
 
 /** Node gives the names of headers in lower case. */
 export type LowerCase<Headers> = { [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] }
 
 /**
- * What each operation takes, the responses that the contract declares for it, the security schemes that it
- * names, and whether it also serves requests without credentials.
+ * The request and the declared responses of each operation, its security schemes, and whether it also serves
+ * requests without credentials.
  */
 export interface Operations {
   createPet: {
@@ -78,7 +78,7 @@ export interface Operations {
 
 export type OperationId = keyof Operations
 
-/** The security schemes, and the credential that a request carries for each: what its check gets. */
+/** The security schemes, and the credential of each that a request carries and a check gets. */
 export type SecuritySchemes = {
   apiKey: string
 }

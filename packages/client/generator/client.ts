@@ -96,7 +96,7 @@ ${errors}
   ]
   return `${imports.join('')}
 ${text}
-/** What of the contract the client needs at run time. */
+/** The parts of the contract that the client needs at run time. */
 export const table: ClientTable = ${JSON.stringify(clientTable(contract, own), null, 2)} as const
 `
 }

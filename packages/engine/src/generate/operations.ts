@@ -33,7 +33,7 @@ export function generateOperations(
   const members = ordered.map((operation) => operationType(operation, notation)).join('\n')
   const schemes = [...contract.securitySchemes].map(schemeType).join('\n')
   const sent = sentRequestTypes(contract, notation)
-  const text = `/** Parameters with a default are always there. */
+  const text = `/** Parameters with a default are always present. */
 export type WithDefaults<Parameters, Names extends keyof Parameters> = Omit<Parameters, Names> & Required<Pick<Parameters, Names>>
 
 /** Node gives the names of headers in lower case. */
@@ -43,8 +43,8 @@ ${helpers
   .filter(([name]) => new RegExp(`\\b${name}[<>]`).test(members + sent))
   .map(([, helper]) => helper)
   .join('')}/**
- * What each operation takes, the responses that the contract declares for it, the security schemes that it
- * names, and whether it also serves requests without credentials.
+ * The request and the declared responses of each operation, its security schemes, and whether it also serves
+ * requests without credentials.
  */
 export interface Operations {
 ${members}
@@ -52,7 +52,7 @@ ${members}
 
 export type OperationId = keyof Operations
 
-/** The security schemes, and the credential that a request carries for each: what its check gets. */
+/** The security schemes, and the credential of each that a request carries and a check gets. */
 export type SecuritySchemes = {${schemes && `\n${schemes}\n`}}
 
 ${errorTypes(contract, ownCodes, notation)}${sent}`
@@ -85,7 +85,7 @@ const streamImport = `import type { Readable as ByteStream } from 'node:stream'`
 const helpers = [
   [
     'Filled',
-    `/** A request body with its defaults: the fields with these names are there. */
+    `/** A request body with its defaults: the fields with these names are present. */
 export type Filled<Body, Names extends PropertyKey> = Body extends readonly unknown[]
   ? $FilledItems<Body, Names>
   : Body extends object
@@ -147,29 +147,29 @@ export type WithArrivingFiles<Form, Names extends string> = {
   ],
   [
     'ArrivingItems',
-    `/** What is wrong with an item of a body: its line (from 1), the place in the item (RFC 6901), and the problem. */
+    `/** The error of an item of a body: its line (from 1), the place in the item (RFC 6901), and the problem. */
 export interface ItemError {
   readonly line: number
   readonly pointer: string
   readonly detail: string
 }
 
-/** The valid items of a body, and what is known of the others so far. */
+/** The valid items of a body, and the errors of the others so far. */
 export interface CountedItems<Item> extends AsyncIterable<Item> {
   readonly valid: number
   readonly invalid: number
-  /** The first of what is wrong. */
+  /** The first errors. */
   readonly errors: readonly ItemError[]
-  /** To throw: the error of a request with invalid items, which tells the first. */
+  /** The error to throw for a request with invalid items. It describes the first one. */
   readonly error: Error | undefined
 }
 
 /**
- * The items of a body while they arrive, to be read once: at the first that is invalid, the request fails.
+ * The items of a body while they arrive. Read them once. At the first invalid item, the request fails.
  */
 export interface ArrivingItems<Item> extends AsyncIterable<Item> {
   /**
-   * Goes on behind those that are invalid, and keeps the first of what is wrong with them (by default 20).
+   * Goes on after invalid items, and keeps their first errors (by default 20).
    */
   counted(options?: { readonly errorsMax?: number }): CountedItems<Item>
 }
@@ -178,7 +178,7 @@ export interface ArrivingItems<Item> extends AsyncIterable<Item> {
   ],
   [
     'EventPosition',
-    `/** From where the client of a stream of events goes on, before the first event or in a silence: it is no event. */
+    `/** A position from which the client of a stream of events can go on. It is no event: send it first, or in a silence. */
 export interface EventPosition {
   readonly id: string
   readonly retry?: number

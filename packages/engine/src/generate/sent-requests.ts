@@ -42,10 +42,10 @@ export function sentRequestTypes({ webhooks, callbacks }: Contract, notation: No
     ([name, request]) => `  ${name}: ${requestTypes(name, request, '  ', notation)}`,
   )
   return `
-/** What \`createOutgoing\` takes for each webhook, and what its receiver responds. */
+/** The request that \`createOutgoing\` sends for each webhook, and the responses of its receiver. */
 export type Webhooks = {${own.map((each) => `\n${each}`).join('')}${own.length > 0 ? '\n' : ''}}
 
-/** The same of the callbacks of each operation. */
+/** The requests and responses of the callbacks of each operation. */
 export type Callbacks = {${operations.map((each) => `\n${each}`).join('')}${operations.length > 0 ? '\n' : ''}}
 `
 }

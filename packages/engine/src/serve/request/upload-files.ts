@@ -149,7 +149,7 @@ export class ArrivingFiles {
     return this.#readHead(await this.#nextHead())
   }
 
-  // True if the client chose no file for this part, so that the part has ended. See form.ts.
+  // True if the client chose no file for this part, so that the part has ended. See `isUnchosen` in kinds/form/served.ts.
   async #isUnchosen({ fileName }: Head): Promise<boolean> {
     if (fileName !== '') return false
     const { delimiter } = this.form
