@@ -1,5 +1,5 @@
 // The generators: the tools each needs, and the commands that generate a client and run its session. The
-// commands are those of docs/generated-clients.md.
+// commands are those of README.md.
 
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
@@ -17,7 +17,7 @@ export interface Generator {
   steps(jar: string): readonly Step[]
 }
 
-const callersPage = path.join(projectRoot, 'docs/using-the-api.md')
+const page = path.join(projectRoot, 'scripts/comparisons/generated-clients/README.md')
 
 // Allows new fields in responses.
 const allowNewFields = 'disallowAdditionalPropertiesIfNotPresent=false'
@@ -207,14 +207,14 @@ export const generators: readonly Generator[] = [
       installPackages,
       ['python3', '-m', 'venv', 'venv'],
       ['venv/bin/pip', 'install', '--quiet', '-r', 'requirements.txt'],
-      ['node', 'session.mjs', path.join(projectRoot, 'docs/generated-clients.md')],
+      ['node', 'session.mjs', page],
     ],
   },
   // Not of clients, but of the helpers that callers put around theirs.
   {
     name: 'helpers-npm',
     programs: ['npm'],
-    steps: () => [installPackages, ['node', 'session.mjs', callersPage]],
+    steps: () => [installPackages, ['node', 'session.mjs', page]],
   },
   {
     name: 'helpers-python',
@@ -222,7 +222,7 @@ export const generators: readonly Generator[] = [
     steps: () => [
       ['python3', '-m', 'venv', 'venv'],
       ['venv/bin/pip', 'install', '--quiet', '-r', 'requirements.txt'],
-      ['venv/bin/python', 'session.py', callersPage],
+      ['venv/bin/python', 'session.py', page],
     ],
   },
   {
@@ -230,7 +230,7 @@ export const generators: readonly Generator[] = [
     programs: ['go'],
     steps: () => [
       ['go', 'mod', 'tidy'],
-      ['go', 'run', '.', callersPage],
+      ['go', 'run', '.', page],
     ],
   },
   {

@@ -1,4 +1,4 @@
-// Generates clients from the contract and runs a session with each, to verify docs/generated-clients.md.
+// Generates clients from the contract and runs a session with each, to verify README.md.
 
 import { type ExecFileOptions, execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'

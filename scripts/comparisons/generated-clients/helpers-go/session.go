@@ -1,4 +1,4 @@
-// Prints the row of docs/using-the-api.md for go-retryablehttp, as measured. Exits with 1 if it is not in the page, which
+// Prints the row of ../README.md for go-retryablehttp, as measured. Exits with 1 if it is not in the page, which
 // is the argument, or if the setting does not help.
 package main
 

@@ -1,4 +1,4 @@
-// Prints a row of docs/using-the-api.md for each helper, as measured. Exits with 1 if one is not in the page,
+// Prints a row of ../README.md for each helper, as measured. Exits with 1 if one is not in the page,
 // which is the argument, or if a setting does not help.
 
 import { readFileSync } from 'node:fs'

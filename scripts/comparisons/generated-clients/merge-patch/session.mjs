@@ -1,5 +1,5 @@
 // What generated clients send of a merge patch whose note is null and whose name is left out. Runs those
-// whose tools are in PATH, and prints the row of each in the table of docs/generated-clients.md, which is the
+// whose tools are in PATH, and prints the row of each in the table of ../README.md, which is the
 // program's argument. Exits with 1 if a client fails, or if the page has another row.
 
 import { execFile, spawnSync } from 'node:child_process'
