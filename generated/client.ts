@@ -22,19 +22,19 @@ export interface Calls {
   /**
    * Add an animal
    *
-   * Adds an animal and returns it with the `id` that the service assigns; a request with an `id` is rejected.
-   * `status` has no default: if omitted, it stays absent. Send an `Idempotency-Key` of your own, and after a
-   * lost response, a 409, a 429 or a 5xx the same request with the same key, after `Retry-After` if there is
-   * one, and if it is short enough for you: the animal is added once. On 400 the `message` names each invalid
-   * field; on 422 the key belongs to another request.
+   * Adds an animal and returns it with the `id` that the service assigns. The service rejects a request with
+   * an `id`. `status` has no default: if omitted, it stays absent. Send an `Idempotency-Key` of your own.
+   * After a lost response, a 409, a 429 or a 5xx, repeat the request with the same key: the animal is added
+   * once. Wait for `Retry-After` first if there is one and it is short enough for you. On 400 the `message`
+   * names each invalid field. On 422 the key belongs to another request.
    */
   readonly createPet: Call<CreatePetRequest, Pet>
   /**
    * Deprecated: get an animal
    *
-   * Deprecated: use `GET /pets?after=<id - 1>&limit=1`, and compare the `id` of what you get. Returns the
-   * animal with this `id`, or 404 if there is none. On 429 and 503 send the request again after
-   * `Retry-After`, if that is short enough for you.
+   * Deprecated: use `GET /pets?after=<id - 1>&limit=1`, and compare the `id` in the response. Returns the
+   * animal with this `id`, or 404 if there is none. On 429 and 503 repeat the request after `Retry-After`, if
+   * that is short enough for you.
    *
    * @deprecated since 2026-11-20, ends on 2030-12-05. Use `listPets` instead.
    */
@@ -42,14 +42,14 @@ export interface Calls {
   /**
    * List animals
    *
-   * Returns an array of at most `limit` animals, in ascending order of `id`. For the next page send the same
-   * request with `after`, the `id` of the last animal of this one; a page with fewer animals than `limit` is
-   * the last. As long as there are more, a `Link` header with `rel="next"` has the URL of the next page. A
-   * page costs the same at any depth, and animals added while you page do not cause others to be repeated or
-   * skipped. A kept `after` is no way to find what is new: an animal with a lower `id` may appear later. On
-   * 400 the `message` names what is wrong; on 429 and 503 send the request again after `Retry-After`, if that
-   * is short enough for you. For a single animal by its `id` send `after=<id - 1>&limit=1`, and compare the
-   * `id` of what you get: it is another animal's if there is none with this `id`.
+   * Returns an array of at most `limit` animals, in ascending order of `id`. For the next page, repeat the
+   * request with the `id` of the last animal as `after`. A page with fewer animals than `limit` is the last.
+   * If there are more, a `Link` header with `rel="next"` has the URL of the next page. A page costs the same
+   * at any depth. Animals that are added while you page cause no other animal to be repeated or skipped. Do
+   * not store `after` to poll for new animals: an animal with a lower `id` may appear later. On 400 the
+   * `message` names what is wrong. On 429 and 503 repeat the request after `Retry-After`, if that is short
+   * enough for you. To get a single animal by its `id`, send `after=<id - 1>&limit=1` and compare the `id` in
+   * the response: if this animal does not exist, you get the next one or an empty array.
    */
   readonly listPets: Call<ListPetsRequest, Pet[]>
 }

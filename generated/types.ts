@@ -10,24 +10,24 @@ export interface paths {
         };
         /**
          * List animals
-         * @description Returns an array of at most `limit` animals, in ascending order of `id`. For the next page send the same
-         *     request with `after`, the `id` of the last animal of this one; a page with fewer animals than `limit` is
-         *     the last. As long as there are more, a `Link` header with `rel="next"` has the URL of the next page. A
-         *     page costs the same at any depth, and animals added while you page do not cause others to be repeated or
-         *     skipped. A kept `after` is no way to find what is new: an animal with a lower `id` may appear later. On
-         *     400 the `message` names what is wrong; on 429 and 503 send the request again after `Retry-After`, if that
-         *     is short enough for you. For a single animal by its `id` send `after=<id - 1>&limit=1`, and compare the
-         *     `id` of what you get: it is another animal's if there is none with this `id`.
+         * @description Returns an array of at most `limit` animals, in ascending order of `id`. For the next page, repeat the
+         *     request with the `id` of the last animal as `after`. A page with fewer animals than `limit` is the last.
+         *     If there are more, a `Link` header with `rel="next"` has the URL of the next page. A page costs the same
+         *     at any depth. Animals that are added while you page cause no other animal to be repeated or skipped. Do
+         *     not store `after` to poll for new animals: an animal with a lower `id` may appear later. On 400 the
+         *     `message` names what is wrong. On 429 and 503 repeat the request after `Retry-After`, if that is short
+         *     enough for you. To get a single animal by its `id`, send `after=<id - 1>&limit=1` and compare the `id` in
+         *     the response: if this animal does not exist, you get the next one or an empty array.
          */
         get: operations["listPets"];
         put?: never;
         /**
          * Add an animal
-         * @description Adds an animal and returns it with the `id` that the service assigns; a request with an `id` is rejected.
-         *     `status` has no default: if omitted, it stays absent. Send an `Idempotency-Key` of your own, and after a
-         *     lost response, a 409, a 429 or a 5xx the same request with the same key, after `Retry-After` if there is
-         *     one, and if it is short enough for you: the animal is added once. On 400 the `message` names each invalid
-         *     field; on 422 the key belongs to another request.
+         * @description Adds an animal and returns it with the `id` that the service assigns. The service rejects a request with
+         *     an `id`. `status` has no default: if omitted, it stays absent. Send an `Idempotency-Key` of your own.
+         *     After a lost response, a 409, a 429 or a 5xx, repeat the request with the same key: the animal is added
+         *     once. Wait for `Retry-After` first if there is one and it is short enough for you. On 400 the `message`
+         *     names each invalid field. On 422 the key belongs to another request.
          */
         post: operations["createPet"];
         delete?: never;
@@ -46,9 +46,9 @@ export interface paths {
         /**
          * Deprecated: get an animal
          * @deprecated
-         * @description Deprecated: use `GET /pets?after=<id - 1>&limit=1`, and compare the `id` of what you get. Returns the
-         *     animal with this `id`, or 404 if there is none. On 429 and 503 send the request again after
-         *     `Retry-After`, if that is short enough for you.
+         * @description Deprecated: use `GET /pets?after=<id - 1>&limit=1`, and compare the `id` in the response. Returns the
+         *     animal with this `id`, or 404 if there is none. On 429 and 503 repeat the request after `Retry-After`, if
+         *     that is short enough for you.
          */
         get: operations["getPet"];
         put?: never;
@@ -73,7 +73,7 @@ export interface components {
         ErrorCode: ErrorCode;
     };
     responses: {
-        /** @description The response is still the one whose `ETag` the request has in `If-None-Match`. */
+        /** @description The response is unchanged. Its `ETag` is still the one in `If-None-Match`. */
         NotModified: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -208,8 +208,8 @@ export interface components {
             };
         };
         /**
-         * @description The quota of a window is used up, or the key is banned. The rejected request is not counted. The
-         *     `message` says how long to wait, as `Retry-After` does.
+         * @description The quota of a window is used up, or the key is banned. The service does not count the rejected request.
+         *     The `message` says how long to wait, as does `Retry-After`.
          */
         TooManyRequests: {
             headers: {
@@ -292,27 +292,27 @@ export interface components {
     parameters: {
         /**
          * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare (without `<` and `>`) or in
-         *     double quotes (an RFC 8941 string). As long as its response is stored, a repeated request with this
-         *     key does not run again: it gets the first response, byte for byte, with `Idempotent-Replayed: true`. A
-         *     5xx is not stored, nor is a rejection before the operation runs.
+         *     double quotes (an RFC 8941 string). While the response is stored, a repeated request with this key does
+         *     not run again: it gets the first response, byte for byte, with `Idempotent-Replayed: true`. The service
+         *     stores no 5xx, and no rejection before the operation runs.
          */
         IdempotencyKey: string;
         /**
-         * @description An id of your own for the request, which the response and the service's log have, too: 1 to 128
-         *     letters, digits, `.`, `_` and `-`. One of another form is replaced by a generated one.
+         * @description Your own id for the request, which the response and the service's log repeat: 1 to 128 letters, digits,
+         *     `.`, `_` and `-`. The service replaces any other value by a generated id.
          */
         RequestId: string;
     };
     requestBodies: never;
     headers: {
         /**
-         * @description Identifies the request, also in the service's log: the `X-Request-Id` of the request (1 to 128
-         *     letters, digits, `.`, `_` and `-`), or a generated one.
+         * @description The id of the request, also in the service's log: the `X-Request-Id` that you sent (1 to 128 letters,
+         *     digits, `.`, `_` and `-`), or a generated one.
          * @example 5f0c7d1e-4b57-4b6e-8e0e-0c2f6c7b1a55
          */
         RequestId: string;
         /**
-         * @description The quota of the window. Of the minute and the day, the one with the fewest requests left.
+         * @description The quota of the window (minute or day) with the fewest requests left.
          * @example 60
          */
         RateLimitLimit: number;
@@ -340,7 +340,7 @@ export interface components {
         RateLimit: string;
         /**
          * @description The entity tag of the response (RFC 9110, section 8.8.3). Send it as `If-None-Match` with the same
-         *     request: while the response would be the same, it is a 304 without a body.
+         *     request: you get a 304 without a body while the response would be the same.
          * @example "XKv3ySM8TqXnZGCbqHjBKqFRZ5k"
          */
         ETag: string;
@@ -351,8 +351,8 @@ export interface components {
          */
         NextLink: string;
         /**
-         * @description The URL of the new animal (RFC 9110, section 10.2.2), which is that of the deprecated operation `getPet`
-         *     until 2030-12-05. The body has all of the animal already.
+         * @description The URL of the new animal (RFC 9110, section 10.2.2): until 2030-12-05 the deprecated operation `getPet`.
+         *     The body already has every field of the animal.
          * @example http://localhost:3000/v1/pets/1
          */
         Location: string;
@@ -386,13 +386,13 @@ export interface components {
         WwwAuthenticate: string;
         /**
          * @description The number of seconds to wait before retrying (RFC 9110, section 10.2.3): 1 with a 409 or a 503; with a
-         *     429 up to 60 for the quota of a minute, up to 300 for a ban, and up to 86,400 for the quota of a day. A
-         *     helper that obeys it waits as long, many without a word: set the longest wait that you want.
+         *     429 up to 60 for the quota of a minute, up to 300 for a ban, and up to 86,400 for the quota of a day.
+         *     Many retry helpers silently wait that long: set the longest wait that you want.
          * @example 1
          */
         RetryAfter: number;
         /**
-         * @description The encoding to send bodies in (RFC 9110, section 12.5.3). Only if the body was compressed.
+         * @description The encoding in which to send bodies (RFC 9110, section 12.5.3). Only if the body was compressed.
          * @example identity
          */
         AcceptEncoding: "identity";
@@ -420,15 +420,15 @@ export interface operations {
                  */
                 status?: PetStatus;
                 /**
-                 * @description Return the animals behind this id, that of the last animal of the page before.
+                 * @description Return the animals after this id, that of the last animal of the previous page.
                  * @example 20
                  */
                 after?: bigint;
             };
             header?: {
                 /**
-                 * @description An id of your own for the request, which the response and the service's log have, too: 1 to 128
-                 *     letters, digits, `.`, `_` and `-`. One of another form is replaced by a generated one.
+                 * @description Your own id for the request, which the response and the service's log repeat: 1 to 128 letters, digits,
+                 *     `.`, `_` and `-`. The service replaces any other value by a generated id.
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
@@ -469,14 +469,14 @@ export interface operations {
             header?: {
                 /**
                  * @description A unique value of your choice, such as a UUID: 1 to 255 characters, bare (without `<` and `>`) or in
-                 *     double quotes (an RFC 8941 string). As long as its response is stored, a repeated request with this
-                 *     key does not run again: it gets the first response, byte for byte, with `Idempotent-Replayed: true`. A
-                 *     5xx is not stored, nor is a rejection before the operation runs.
+                 *     double quotes (an RFC 8941 string). While the response is stored, a repeated request with this key does
+                 *     not run again: it gets the first response, byte for byte, with `Idempotent-Replayed: true`. The service
+                 *     stores no 5xx, and no rejection before the operation runs.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description An id of your own for the request, which the response and the service's log have, too: 1 to 128
-                 *     letters, digits, `.`, `_` and `-`. One of another form is replaced by a generated one.
+                 * @description Your own id for the request, which the response and the service's log repeat: 1 to 128 letters, digits,
+                 *     `.`, `_` and `-`. The service replaces any other value by a generated id.
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
@@ -524,8 +524,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description An id of your own for the request, which the response and the service's log have, too: 1 to 128
-                 *     letters, digits, `.`, `_` and `-`. One of another form is replaced by a generated one.
+                 * @description Your own id for the request, which the response and the service's log repeat: 1 to 128 letters, digits,
+                 *     `.`, `_` and `-`. The service replaces any other value by a generated id.
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };

@@ -1,12 +1,12 @@
 // The edits, and the tools that classify them.
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { diffContracts } from 'contract-diff'
 import { projectRoot } from 'contract-service/internal/lib/paths'
+import { inTemporaryDirectory } from 'contract-service/tools/lib/directory'
 import { parse } from 'yaml'
 
 /** The effect of an edit on clients. */
@@ -16,16 +16,21 @@ export type Kind = 'breaking' | 'compatible' | 'text' | 'equal'
 export interface Edit {
   readonly what: string
   readonly is: Kind
+  /** Whether the edit concerns an extension of contract-engine, which no other tool knows. */
+  readonly ours: boolean
   readonly before: string
   readonly after: string
 }
 
-/** Classifies an edit. A tool without more kinds returns `compatible` for all that is not breaking. */
-export type Tool = (edit: Edit) => Promise<Kind>
+/** What a tool says of an edit: a tool without more kinds, `compatible` of all that is not breaking. */
+export type Verdict = Kind | 'failed'
+
+const run = promisify(execFile)
 
 interface Row {
   readonly what: string
   readonly is: Kind
+  readonly ours?: boolean
   readonly from?: string
   readonly to?: string
   readonly edit?: readonly (readonly [from: string, to: string])[]
@@ -38,9 +43,9 @@ interface Row {
 export async function readEdits(): Promise<Edit[]> {
   const text = await readFile(path.join(projectRoot, 'scripts/comparisons/diff/edits.yaml'), 'utf8')
   const { contract, edits } = parse(text) as { contract: string; edits: Row[] }
-  return edits.map(({ what, is, from = '', to = '', edit = [[from, to]] }) => {
+  return edits.map(({ what, is, ours = false, from = '', to = '', edit = [[from, to]] }) => {
     const after = edit.reduce((document, [from, to]) => replaceOnce(document, from, to, what), contract)
-    return { what, is, before: contract, after }
+    return { what, is, ours, before: contract, after }
   })
 }
 
@@ -50,8 +55,8 @@ function replaceOnce(text: string, from: string, to: string, what: string): stri
   return parts.join(to)
 }
 
-/** `contract:diff`. */
-export const contractDiff: Tool = async ({ before, after }) => {
+/** `contract-diff`. */
+export async function contractDiff({ before, after }: Pick<Edit, 'before' | 'after'>): Promise<Kind> {
   const bumps = diffContracts(documentOf(before), documentOf(after)).map(({ bump }) => bump)
   if (bumps.includes('major')) return 'breaking'
   if (bumps.includes('minor')) return 'compatible'
@@ -66,22 +71,44 @@ function documentOf(text: string) {
 }
 
 /** oasdiff: an edit is breaking if `oasdiff breaking` lists an error or warning. */
-export const oasdiff: Tool = async ({ before, after }) => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'contract-diff-'))
-  const files = [path.join(folder, 'before.yaml'), path.join(folder, 'after.yaml')] as const
-  try {
-    await Promise.all([writeFile(files[0], before), writeFile(files[1], after)])
-    const options = ['--format', 'json', '--flatten-allof', '--flatten-params', '--case-insensitive-headers']
-    const { stdout } = await promisify(execFile)('oasdiff', ['breaking', ...options, ...files])
-    const found: unknown = JSON.parse(stdout || '[]')
-    return Array.isArray(found) && found.length > 0 ? 'breaking' : 'compatible'
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+export async function oasdiff(folder: string): Promise<Verdict> {
+  const options = ['--format', 'json', '--flatten-allof', '--flatten-params', '--case-insensitive-headers']
+  const files = ['before.yaml', 'after.yaml']
+  const { stdout } = await run('oasdiff', ['breaking', ...options, ...files], { cwd: folder })
+  const found: unknown = JSON.parse(stdout || '[]')
+  return Array.isArray(found) && found.length > 0 ? 'breaking' : 'compatible'
 }
 
-/** Whether oasdiff is installed. */
-export function isOasdiffInstalled(): Promise<boolean> {
-  const version = promisify(execFile)('oasdiff', ['--version'])
-  return version.then(Boolean, () => false)
+/** openapi-diff of OpenAPITools, by a program that reads all folders, because Java takes seconds to start. */
+export async function openapiDiff(folders: string): Promise<Verdict[]> {
+  const cwd = path.join(projectRoot, 'scripts/comparisons/diff/openapi-diff')
+  const classpath = path.join(folders, '..', 'classpath')
+  const goal = ['dependency:build-classpath', `-Dmdep.outputFile=${classpath}`]
+  await run('mvn', ['--batch-mode', '--quiet', ...goal], { cwd })
+  const program = ['-cp', await readFile(classpath, 'utf8'), 'Classify.java', folders]
+  const { stdout } = await run('java', program, { cwd })
+  return stdout.trim().split('\n') as Verdict[] // the lines that Classify.java prints
+}
+
+/** Calls back with a folder that has a folder for each edit, in order, with `before.yaml` and `after.yaml`. */
+export function inFolders<T>(edits: readonly Edit[], use: (folders: string) => Promise<T>): Promise<T> {
+  return inTemporaryDirectory(async (directory) => {
+    for (const [i, { before, after }] of edits.entries()) {
+      const folder = folderOf(path.join(directory, 'edits'), i)
+      await mkdir(folder, { recursive: true })
+      await writeFile(path.join(folder, 'before.yaml'), before)
+      await writeFile(path.join(folder, 'after.yaml'), after)
+    }
+    return use(path.join(directory, 'edits'))
+  })
+}
+
+/** The folder of an edit. */
+export function folderOf(folders: string, index: number): string {
+  return path.join(folders, String(index).padStart(4, '0'))
+}
+
+/** Whether a program is in PATH. */
+export function isInstalled(program: string): Promise<boolean> {
+  return run(program, ['--version']).then(Boolean, () => false)
 }

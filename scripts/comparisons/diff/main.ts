@@ -1,40 +1,70 @@
-// Compares contract:diff with oasdiff, if installed: the breaking edits each finds, and its false alarms.
-// With `--all` it lists each edit, with `--only TEXT` it has those whose description contains the text.
+// Compares contract-diff with other tools that are installed: the breaking edits each finds, and its false
+// alarms. With `--all` it lists each edit, with `--only TEXT` it has those whose description contains the text.
 
 import { parseArgs } from 'node:util'
-import { contractDiff, isOasdiffInstalled, type Kind, oasdiff, readEdits, type Tool } from './comparison.js'
+import {
+  contractDiff,
+  type Edit,
+  folderOf,
+  inFolders,
+  isInstalled,
+  oasdiff,
+  openapiDiff,
+  readEdits,
+  type Verdict,
+} from './comparison.js'
 
 const { values } = parseArgs({
   options: { all: { type: 'boolean' }, only: { type: 'string', default: '' } },
 })
-const hasOasdiff = await isOasdiffInstalled()
-const tools: readonly (readonly [string, Tool])[] = [
-  ['contract:diff', contractDiff],
-  ...(hasOasdiff ? ([['oasdiff', oasdiff]] as const) : []),
+// Those of our extensions are no comparison; test/scripts/comparisons/diff.ts has them.
+const edits = (await readEdits()).filter(({ what, ours }) => !ours && what.includes(values.only))
+
+const others: readonly (readonly [name: string, needs: string, judge: typeof openapiDiff])[] = [
+  ['oasdiff', 'oasdiff', judgeEachByOasdiff],
+  ['openapi-diff', 'mvn', openapiDiff],
 ]
-const edits = (await readEdits()).filter(({ what }) => what.includes(values.only))
-const results = new Map<string, readonly (Kind | 'failed')[]>()
-for (const [name, tool] of tools) {
-  const kinds: (Kind | 'failed')[] = []
-  for (const edit of edits) kinds.push(await tool(edit).catch(() => 'failed' as const))
-  results.set(name, kinds)
-}
+
+const results = new Map<string, readonly Verdict[]>([['contract-diff', await judgeAll()]])
+await inFolders(edits, async (folders) => {
+  for (const [name, program, judge] of others) {
+    if (await isInstalled(program)) results.set(name, await judge(folders))
+    else process.stdout.write(`${name} is skipped: no ${program} in PATH\n`)
+  }
+})
 
 const breaking = edits.filter(({ is }) => is === 'breaking').length
-const rows = tools.map(([name]) => {
-  const found = (is: boolean) =>
-    edits.filter((edit, i) => (edit.is === 'breaking') === is && results.get(name)?.[i] === 'breaking').length
-  return [name, `${found(true)} of ${breaking}`, `${found(false)} of ${edits.length - breaking}`]
-})
-const table = [['', 'breaking edits found', 'false alarms'], ...rows]
-for (const [name = '', found = '', alarms = ''] of table) {
+printRow('', 'breaking edits found', 'false alarms')
+for (const [name, verdicts] of results) {
+  const reported = edits.filter((_, i) => verdicts[i] === 'breaking')
+  const found = reported.filter(({ is }) => is === 'breaking').length
+  const alarms = reported.length - found
+  printRow(name, `${found} of ${breaking}`, `${alarms} of ${edits.length - breaking}`)
+}
+edits.forEach(printIfAsked)
+process.stdout.write('\n')
+
+async function judgeAll(): Promise<Verdict[]> {
+  const verdicts: Verdict[] = []
+  for (const edit of edits) verdicts.push(await contractDiff(edit))
+  return verdicts
+}
+
+async function judgeEachByOasdiff(folders: string): Promise<Verdict[]> {
+  const verdicts: Verdict[] = []
+  for (const i of edits.keys()) verdicts.push(await oasdiff(folderOf(folders, i)).catch(() => 'failed'))
+  return verdicts
+}
+
+function printRow(name: string, found: string, alarms: string): void {
   process.stdout.write(`${name.padEnd(16)}${found.padEnd(22)}${alarms}\n`)
 }
-if (!hasOasdiff) process.stdout.write('oasdiff is not installed: skipped\n')
 
-edits.forEach(({ what, is }, i) => {
-  const kinds = tools.map(([name]) => `${name}: ${results.get(name)?.[i]}`)
-  const isWrong = tools.some(([name]) => (results.get(name)?.[i] === 'breaking') !== (is === 'breaking'))
-  if (values.all || isWrong) process.stdout.write(`\n${is}: ${what}\n  ${kinds.join(', ')}`)
-})
-process.stdout.write('\n')
+// With what each tool said of it, if one was wrong or all edits are asked for.
+function printIfAsked({ what, is }: Edit, index: number): void {
+  const verdicts = [...results].map(([name, all]) => [name, all[index]] as const)
+  const isWrong = verdicts.some(([, verdict]) => (verdict === 'breaking') !== (is === 'breaking'))
+  if (!values.all && !isWrong) return
+  const texts = verdicts.map(([name, verdict]) => `${name}: ${verdict}`)
+  process.stdout.write(`\n${is}: ${what}\n  ${texts.join(', ')}`)
+}

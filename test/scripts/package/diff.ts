@@ -18,7 +18,13 @@ const run = promisify(execFile)
 const built = path.join(projectRoot, 'packages/diff')
 const page = readFileSync(path.join(built, 'README.md'), 'utf8')
 const blocks = [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, , text = '']) => text)
-const [install = '', old = '', compare = '', shown = '', workflow = ''] = blocks
+const [install = '', old = '', compare = '', shown = '', workflow = '', pipeline = '', json = ''] = blocks
+
+// The contract of the page, committed as GitHub's checkout has it.
+const branch = `cp old.yaml openapi.yaml
+git init --quiet && git add openapi.yaml
+git -c user.name=a -c user.email=a@a.example commit --quiet --message=old
+git update-ref refs/remotes/origin/main HEAD`
 
 const folder = temporaryDirectory(t, { 'package.json': '{ "type": "module" }', 'old.yaml': old })
 const env: Record<string, string> = {
@@ -34,6 +40,7 @@ t.before(async () => {
   }
   env.npm_config_registry = await startRegistry(t)
   await run('bash', ['-ec', install], { cwd: folder, env })
+  await run('bash', ['-ec', branch], { cwd: folder, env })
 })
 
 interface Outcome {
@@ -75,23 +82,39 @@ t.test('it prints what its page shows, and exits as it says', async (t) => {
     ['--help', { code: 0, stdout: /^Usage: contract-diff /, stderr: '' }],
   ]
   for (const [args, outcome] of rows) t.match(await shell(`npx contract-diff ${args}`), outcome, args)
+  const told = await shell('npx contract-diff --json old.yaml new.yaml')
+  t.match(told, { code: 1, stderr: '' })
+  t.strictSame(JSON.parse(told.stdout), JSON.parse(json))
 })
+
+const edited = old.replace('maximum: 100', 'maximum: 50')
+
+/** Runs a command on a branch whose base has the contract of the page, and whose working tree this one. */
+function runWith(contract: string, command: string): Promise<Outcome> {
+  writeFileSync(path.join(folder, 'openapi.yaml'), contract)
+  return shell(command)
+}
 
 t.test('its workflow annotates a pull request, and passes once the version is enough', async (t) => {
   const { steps } = parse(workflow).jobs.contract as { readonly steps: readonly { readonly run?: string }[] }
   const step = steps.at(-1)?.run?.replace(/\$\{\{ github\.base_ref \}\}/, 'main') ?? ''
-  const commit =
-    'git add openapi.yaml && git -c user.name=a -c user.email=a@a.example commit --quiet --message=old'
-  await shell(`cp old.yaml openapi.yaml && git init --quiet && ${commit}`)
-  await shell('git update-ref refs/remotes/origin/main HEAD')
-  const edited = readFileSync(path.join(folder, 'old.yaml'), 'utf8').replace('maximum: 100', 'maximum: 50')
   const commands = async (text: string) => {
-    writeFileSync(path.join(folder, 'openapi.yaml'), text)
-    const { code, stdout } = await shell(step)
+    const { code, stdout } = await runWith(text, step)
     return { code, levels: [...stdout.matchAll(/^::(\w+) file=openapi\.yaml,/gm)].map(([, level]) => level) }
   }
   t.strictSame(await commands(edited), { code: 1, levels: ['error', 'error'] })
   t.strictSame(await commands(edited.replace('1.0.0', '2.0.0')), { code: 0, levels: ['warning'] })
+})
+
+t.test('its pipeline of GitLab fails, and passes once the version is enough', async (t) => {
+  const { script, rules } = parse(pipeline).contract as { readonly script: readonly string[]; rules: unknown }
+  t.strictSame(rules, [{ if: '$CI_PIPELINE_SOURCE == "merge_request_event"' }])
+  const command = `CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git rev-parse HEAD)\n${script.at(-1)}`
+  t.match(await runWith(edited, command), { code: 1, stdout: /^breaking {2}GET \/toys {2}query\.limit: / })
+  t.match(await runWith(edited.replace('1.0.0', '2.0.0'), command), {
+    code: 0,
+    stdout: /2\.0\.0 is enough\.$/m,
+  })
 })
 
 t.test('its door compiles in TypeScript', async (t) => {

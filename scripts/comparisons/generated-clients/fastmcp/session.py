@@ -32,7 +32,7 @@ async def tool_of(tools, name):
 async def main():
     async with Client(server.tools) as tools:
         described = (await tool_of(tools, "listPets")).input_schema["properties"]
-        expect("texts", described["after"]["description"].startswith("Return the animals behind this id"), described)
+        expect("texts", described["after"]["description"].startswith("Return the animals after this id"), described)
         expect("deprecated", (await tool_of(tools, "getPet")).description.startswith("Deprecated"))
 
         async def call(name, /, **arguments):
