@@ -125,6 +125,15 @@ for (const [title, program, ...args] of runtimes) {
   })
 }
 
+t.test('the block of its page runs as printed', async (t) => {
+  const { base, key } = await startService(t)
+  const [, block = ''] = /^```js\n([\s\S]*?)^```$/m.exec(readme) ?? []
+  const text = block.replace('https://api.example.com/v1', base).replace('…', key)
+  writeFileSync(path.join(folder, 'page.mjs'), text)
+  const { stdout } = await run(process.execPath, ['page.mjs'], { cwd: folder })
+  t.match(stdout, /^1n Ada\nbody\.name must [^\n]+\n$/)
+})
+
 const typed = `import {
   type CallData, type CallRequest, createClient, type ErrorCode, type ErrorOf, isErrorOf, type NewPet, parse,
   type Pet, type PetId, type PetStatus, stringify,
