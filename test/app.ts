@@ -8,7 +8,7 @@ import { handlers } from '../generated/handlers.js'
 import { ApiError } from '../src/handlers/handler.js'
 import { prefix } from './fixtures/facts.js'
 import { problemsOf } from './fixtures/openapi-problems.js'
-import { contract, send, sendRaw, startService } from './fixtures/service.js'
+import { contract, contractText, send, sendRaw, startService } from './fixtures/service.js'
 
 t.test('the service apart from its operations', async (t) => {
   const publicUrl = 'https://store.example/v1'
@@ -228,7 +228,7 @@ t.test('a handler that fails', async (t) => {
 })
 
 t.test('errors have the media type that the contract declares', async (t) => {
-  const document = parseDocument(contract.text)
+  const document = parseDocument(contractText)
   const names = Object.keys(document.toJS().components.responses)
   for (const name of names) {
     const place = ['components', 'responses', name, 'content']

@@ -4,10 +4,10 @@ import { readServiceContract } from 'contract-service/internal/auth/plans'
 import { contractFile } from 'contract-service/internal/lib/paths'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
-import { contract as animals, send, startService } from '../fixtures/service.js'
+import { contractText, send, startService } from '../fixtures/service.js'
 
 // ErrorCode has no code for the guard, as in a contract that is older than it.
-const document = parseDocument(animals.text)
+const document = parseDocument(contractText)
 document.setIn(['components', 'securitySchemes', 'apiKey'], {
   type: 'apiKey',
   in: 'cookie',

@@ -8,13 +8,13 @@ import { contractFile } from 'contract-service/internal/lib/paths'
 import { until } from 'contract-testing/until'
 import t, { type Test } from 'tap'
 import { parseDocument } from 'yaml'
-import { contract as animals, send, startService } from '../fixtures/service.js'
+import { contract as animals, contractText, send, startService } from '../fixtures/service.js'
 
 const [low, high] = fixedPlans(animals)
 if (low === undefined || high === undefined) throw new Error('the contract has no two plans with quotas')
 
 // The animals, for keys and for tokens of a partner, whose plan a claim may name.
-const document = parseDocument(animals.text)
+const document = parseDocument(contractText)
 document.setIn(['components', 'securitySchemes', 'partner'], {
   type: 'openIdConnect',
   openIdConnectUrl: 'https://login.example/.well-known/openid-configuration',

@@ -16,7 +16,7 @@ import { handlers } from '../../generated/handlers.js'
 import type { Operations, SecuritySchemes } from '../../generated/operations.js'
 import type { Context, Handlers } from '../../src/handlers/handler.js'
 import { customPlan } from '../fixtures/facts.js'
-import { contract as animals, send, startService } from '../fixtures/service.js'
+import { contractText, send, startService } from '../fixtures/service.js'
 
 const read = 'animals:read'
 const write = 'animals:write'
@@ -24,7 +24,7 @@ const write = 'animals:write'
 // The animals, whose lists take a key or a partner's token, creations both, and reading one neither or
 // either.
 const textWith = (creations: readonly object[]) => {
-  const document = parseDocument(animals.text)
+  const document = parseDocument(contractText)
   document.setIn(['components', 'securitySchemes'], {
     storeKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
     partner: { type: 'http', scheme: 'bearer', bearerFormat: 'opaque' },

@@ -10,7 +10,7 @@ import t from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
 import type { Handlers } from '../../src/handlers/handler.js'
-import { contract, startService } from '../fixtures/service.js'
+import { contractText, startService } from '../fixtures/service.js'
 
 const id = 9223372036854775807n
 const list = [',', '.', ';', '|a', '/b', 'ü%2C', '=&']
@@ -69,7 +69,7 @@ const forms: [location: string, form: object, shape: keyof typeof schemas, value
 const parts = { path: 'params', query: 'query', header: 'headers', cookie: 'cookies' } as const
 
 t.test('parameters reach the handler unchanged', async (t) => {
-  const document = parseDocument(contract.text)
+  const document = parseDocument(contractText)
   for (const [index, [location, form, shape]] of forms.entries()) {
     const schema = 'content' in form ? {} : { schema: schemas[shape] }
     const get = {

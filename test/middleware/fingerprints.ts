@@ -6,7 +6,7 @@ import { contractFile } from 'contract-service/internal/lib/paths'
 import t from 'tap'
 import { parseDocument } from 'yaml'
 import { handlers } from '../../generated/handlers.js'
-import { contract, startService } from '../fixtures/service.js'
+import { contractText, startService } from '../fixtures/service.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const parameters = [
@@ -63,7 +63,7 @@ const golden: readonly (readonly [fingerprint: string, body: string, query?: str
 ]
 
 t.test('the fingerprints of version 1 do not change', async (t) => {
-  const document = parseDocument(contract.text)
+  const document = parseDocument(contractText)
   for (const each of parameters)
     document.addIn(['paths', '/pets', 'post', 'parameters'], document.createNode(each))
   const edited = await readServiceContract(contractFile, async () => document.toString())

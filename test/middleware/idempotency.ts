@@ -21,6 +21,7 @@ import { prefix, prefixEncoded, status } from '../fixtures/facts.js'
 import { holdInserts } from '../fixtures/locks.js'
 import {
   contract,
+  contractText,
   createDatabase,
   openPools,
   type Service,
@@ -480,7 +481,7 @@ t.test('concurrent requests', async (t) => {
 })
 
 t.test('every declared parameter is part of what makes a request the same, as it is read', async (t) => {
-  const document = parseDocument(contract.text)
+  const document = parseDocument(contractText)
   const int64 = { type: 'integer', format: 'int64' }
   const post = ['paths', '/pets', 'post']
   const parameters = [
@@ -515,7 +516,7 @@ t.test('every declared parameter is part of what makes a request the same, as it
 })
 
 t.test('headers that are not strings are stored as they are sent', async (t) => {
-  const document = parseDocument(contract.text)
+  const document = parseDocument(contractText)
   const headers = ['paths', '/pets', 'post', 'responses', '201', 'headers']
   const int64 = { type: 'integer', format: 'int64' }
   document.setIn([...headers, 'X-Total'], document.createNode({ schema: int64 }))
@@ -538,7 +539,7 @@ t.test('headers that are not strings are stored as they are sent', async (t) => 
 })
 
 t.test('a replay is of the media type that was stored, whatever the repetition accepts', async (t) => {
-  const document = parseDocument(contract.text)
+  const document = parseDocument(contractText)
   const content = ['paths', '/pets', 'post', 'responses', '201', 'content']
   const vendor = 'application/vnd.pet+json'
   document.setIn([...content, vendor], document.getIn([...content, 'application/json']))
