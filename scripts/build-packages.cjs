@@ -31,8 +31,11 @@ function compilePackage(folder, options = process.argv.slice(2)) {
   return status ?? 1
 }
 
-/** The exit code of the build of a package. */
-function buildPackage(name, args = []) {
+/**
+ * The exit code of the build of a package.
+ * @param announce is called before a compiler starts, which takes a few seconds
+ */
+function buildPackage(name, args = [], announce = () => {}) {
   const folder = path.join(root, 'packages', name)
   const program = path.join(folder, 'build.cjs')
   if (!existsSync(program)) return 0
@@ -50,6 +53,7 @@ function buildPackage(name, args = []) {
     for (const info of infos) rmSync(path.join(folder, 'dist', info), { force: true })
   mkdirSync(path.join(folder, 'dist'), { recursive: true })
   writeFileSync(record, names ?? '')
+  announce()
   const status = spawnSync(process.execPath, [program, ...args], { stdio: 'inherit' }).status ?? 1
   // Of the sources before: what was edited meanwhile is compiled the next time.
   if (status === 0 && sources !== undefined) writeFileSync(record, digests())

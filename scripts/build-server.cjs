@@ -13,7 +13,7 @@ if (process.version.startsWith('v20.') && process.env.npm_lifecycle_event === 'p
   )
 const build = buildProject(
   path.join(__dirname, '..'),
-  () => buildPackage('engine') || buildPackage('service'),
+  (announce) => buildPackage('engine', [], announce) || buildPackage('service', [], announce),
 )
 build.then((code) => {
   process.exitCode = code

@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   closeSync,
@@ -143,14 +143,15 @@ exports.build = async ({ outdir }) => {
 }`
 
 t.test(
-  'programs are bundled again when anything has changed that they are made of, and only then',
+  'programs are bundled again, and that is said, when anything has changed that they are made of, and only then',
   async (t) => {
     const sources = { ...compiler(''), 'node_modules/esbuild/index.js': counting, 'src/main.ts': '' }
     const { folder } = await build(t, { ...sources, 'dist/service/chunk-OLD.js': '' })
     const calls = () => readFileSync(path.join(folder, 'dist/service/calls'), 'utf8').length
     t.notOk(existsSync(path.join(folder, 'dist/service/chunk-OLD.js')), 'of a bundle before')
-    const again = () => execFileSync(process.execPath, [path.join(folder, 'scripts/build-server.cjs')])
-    again()
+    const program = path.join(folder, 'scripts/build-server.cjs')
+    const again = () => spawnSync(process.execPath, [program], { encoding: 'utf8' }).stderr
+    t.equal(again(), '')
     t.equal(calls(), 1)
     const changed = [
       'src/main.ts',
@@ -161,9 +162,9 @@ t.test(
     ]
     for (const [i, file] of changed.entries()) {
       appendFileSync(path.join(folder, file), '\n')
-      again()
+      t.equal(again(), 'Building the service …\n', file)
       t.equal(calls(), i + 2, file)
-      again()
+      t.equal(again(), '', `${file}, once`)
       t.equal(calls(), i + 2, `${file}, once`)
     }
   },
@@ -204,6 +205,20 @@ t.test(
     t.equal(fstatSync(page).nlink, 0, 'who has the page open reads the old one')
   },
 )
+
+t.test('a build says so once before it compiles a package, too', async (t) => {
+  const packageFiles = {
+    'node_modules/.package-lock.json': '{}',
+    ...Object.fromEntries(
+      ['engine', 'service'].map((name) => [`packages/${name}/build.cjs`, "console.error('compiles')"]),
+    ),
+  }
+  const built = { ...compiler(''), ...packageFiles, 'dist/service/main.js': '' }
+  t.match(await build(t, built, 'v22.1.0'), {
+    code: 0,
+    stderr: 'Building the service …\ncompiles\ncompiles\n',
+  })
+})
 
 t.test('a program that cannot be bundled fails the build', async (t) => {
   const failing = "exports.build = async () => { throw new Error('1 error') }"

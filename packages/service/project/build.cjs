@@ -5,11 +5,13 @@
 const { spawnSync } = require('node:child_process')
 const { accessSync, constants, existsSync, rmSync } = require('node:fs')
 const path = require('node:path')
+const { bundle, isOutdated } = require('./bundle-server.cjs')
 const { compilerOf, missingOf } = require('./compiler.cjs')
 
 /**
  * Builds the project in a folder. Resolves with an exit code; what is wrong has been printed.
- * @param buildPackages builds what the project imports by name, and returns an exit code
+ * @param buildPackages builds what the project imports by name, calls its argument before that takes long,
+ *   and returns an exit code
  */
 async function buildProject(root, buildPackages = () => 0) {
   const isBuilt = existsSync(path.join(root, 'dist/service/main.js'))
@@ -20,15 +22,23 @@ async function buildProject(root, buildPackages = () => 0) {
     else console.error(`${problem}, and there is no build in dist/.\nRun: npm ci --include=${missing.option}`)
     return isBuilt ? compileContract(root) : 1
   }
-  if (!isBuilt) {
-    console.error('Building the service …') // a full build takes a few seconds
-    rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
-  }
-  const status = buildPackages() || compile(root)
+  const announce = announcer()
+  if (!isBuilt || isOutdated(root)) announce()
+  if (!isBuilt) rmSync(path.join(root, 'dist/.tsbuildinfo'), { force: true }) // of a build that was deleted
+  const status = buildPackages(announce) || compile(root)
   if (status !== 0) return explained(root, status)
   const ofContract = compileContract(root)
   if (ofContract !== 0) return explained(root, ofContract)
-  return bundle(root)
+  return bundleAll(root)
+}
+
+// A build takes a few seconds: one that finds nothing to do says nothing.
+function announcer() {
+  let isAnnounced = false
+  return () => {
+    if (!isAnnounced) console.error('Building the service …')
+    isAnnounced = true
+  }
 }
 
 function compile(root) {
@@ -49,9 +59,9 @@ function compileContract(root) {
   return spawnSync(process.execPath, [program, ...copy], { cwd: root, stdio: 'inherit' }).status ?? 1
 }
 
-async function bundle(root) {
+async function bundleAll(root) {
   try {
-    await require('./bundle-server.cjs').bundle(root)
+    await bundle(root)
     return 0
   } catch ({ message }) {
     console.error(message)

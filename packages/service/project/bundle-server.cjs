@@ -18,12 +18,13 @@ function placesOf(root) {
   return {
     ...{ root, from, engine, service },
     folder: path.join(root, 'dist/service'),
-    recordFile: path.join(root, 'dist/.service.json'),
     migrations: path.join(service, '../../migrations'),
     staticFiles: path.join(engine, 'serve/documents/static'), // of /docs, which are read beside the bundle
     optional: Object.keys(from('contract-service/package.json').peerDependenciesMeta ?? {}),
   }
 }
+
+const recordOf = (root) => path.join(root, 'dist/.service.json')
 
 const options = {
   ...{ splitting: true, chunkNames: '[name]-[hash]' },
@@ -44,10 +45,10 @@ const options = {
  */
 async function bundle(root) {
   const places = placesOf(root)
-  const { from, folder, recordFile, migrations, staticFiles } = places
+  const { from, folder, migrations, staticFiles } = places
   const version = await engineVersion(places) // of all its code, much of which is not bundled
-  const before = lastRecord(places)
-  if (isCurrent(root, version, before)) return
+  const before = lastRecord(root)
+  if (before.version === version && isUnchanged(root, before)) return
   const began = Date.now()
   const { build } = from('esbuild') // a production install has none, and runs what is there
   const plugins = [latePackages(places), unneededOfFastify, mapsOfPackages]
@@ -65,7 +66,7 @@ async function bundle(root) {
   const sources = [...inputs, ...otherSources(places)]
   if (sources.some((file) => timeOf(root, file) >= began)) return // edited meanwhile: the next build bundles it
   const times = [...sources, ...outputs].map((file) => [file, timeOf(root, file)])
-  writeFileSync(recordFile, JSON.stringify({ version, times: Object.fromEntries(times) }))
+  writeFileSync(recordOf(root), JSON.stringify({ version, times: Object.fromEntries(times) }))
 }
 
 async function engineVersion({ engine }) {
@@ -86,14 +87,18 @@ function programs({ root, service }) {
   return Object.fromEntries(named.map((name) => [name, sourceOf(name)]))
 }
 
-// Whether each file that the bundle was made of, and each of its own, is as it was.
-function isCurrent(root, version, { version: bundled, times }) {
-  return bundled === version && Object.entries(times).every(([file, time]) => timeOf(root, file) === time)
+/** Whether a file that the bundle was made of, or one of its own, has changed. */
+function isOutdated(root) {
+  return !isUnchanged(root, lastRecord(root))
 }
 
-function lastRecord({ recordFile }) {
+function isUnchanged(root, { times }) {
+  return Object.entries(times).every(([file, time]) => timeOf(root, file) === time)
+}
+
+function lastRecord(root) {
   try {
-    return JSON.parse(readFileSync(recordFile, 'utf8'))
+    return JSON.parse(readFileSync(recordOf(root), 'utf8'))
   } catch (_) {
     return { version: undefined, times: {} }
   }
@@ -160,4 +165,4 @@ function mapOf(name) {
   return `data:application/json;base64,${Buffer.from(map).toString('base64')}`
 }
 
-module.exports = { bundle }
+module.exports = { bundle, isOutdated }
