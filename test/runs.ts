@@ -42,3 +42,11 @@ t.test('each run has its own database server, unless TEST_DATABASE_URL names one
   else t.ok(existsSync(lockFile(runDirectory)))
   t.match(path.basename(runDirectory), new RegExp(`-${process.ppid}-`))
 })
+
+t.test('a file that is run alone has a server of its own, which ends with it', async (t) => {
+  const parent = await temporaryDirectory(t)
+  const file = (...names: string[]) => runProgram('test/fixtures/file.mjs', names, { TMPDIR: parent })
+  t.match(await file('test/handlers/getPet.ts'), { code: 0, stdout: /^TAP version 14$/m })
+  t.strictSame((await readdir(parent)).filter(ownerOf), [])
+  t.match(await file('src/main.ts'), { code: 2, stderr: /^Usage: npm run test:file/ })
+})

@@ -23,6 +23,11 @@ const { parse } = require('yaml')
 console.log(word, process.argv.slice(2).join(), parse('a: 1').a, readFileSync(new URL('beside.txt', import.meta.url), 'utf8'))
 `
 
+const word = `import { createRequire } from 'node:module'
+const require = createRequire(import.meta.url ?? __filename) // as of a package that others bundle, too
+export const word = require('yaml').parse('hello')
+`
+
 // A project with one tool, and the packages of this one.
 function projectWithTool(t: Test): string {
   const folder = temporaryDirectory(t, {
@@ -32,7 +37,7 @@ function projectWithTool(t: Test): string {
       project: {},
       dist: {
         tools: {
-          hello: { 'main.js': tool, 'word.js': `export const word = 'hello'`, 'beside.txt': 'there' },
+          hello: { 'main.js': tool, 'word.js': word, 'beside.txt': 'there' },
         },
       },
     },
@@ -66,6 +71,12 @@ async function run(folder: string): Promise<string> {
 function made(folder: string, kind: 'cjs' | 'cache'): number {
   return statSync(path.join(folder, `dist/tools/hello.${kind}`)).ino
 }
+
+t.test('what the modules of a tool require is in its bundle', async (t) => {
+  const folder = projectWithTool(t)
+  await run(folder)
+  t.notMatch(readFileSync(path.join(folder, 'dist/tools/hello.cjs'), 'utf8'), /require\w*\("yaml"\)/)
+})
 
 t.test('a tool is bundled once, and what is compiled of it is kept', async (t) => {
   const folder = projectWithTool(t)

@@ -76,7 +76,7 @@ function ownModules(sources) {
         const name = path.relative(root, file)
         if (!isOfPackage(name)) sources.set(name, digestOf(text))
         const contents = text
-          .replace(/^const require = createRequire\(import\.meta\.url\);?$/m, '')
+          .replace(/^const require = createRequire\(import\.meta\.url\b.*$/m, '')
           .replace(/\bimport\.meta\b/g, `importMetaOf(${JSON.stringify(name)})`)
         return { contents, loader: file.endsWith('ts') ? 'ts' : 'js' }
       })
