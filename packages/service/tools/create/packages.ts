@@ -1,5 +1,5 @@
-// The packages that a project installs. Those of a checkout, which no registry has, are tarballs in its
-// folder.
+// The packages that a project installs. No registry has those of a checkout, so the project gets them as
+// tarballs in its folder.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readFile } from 'node:fs/promises'
@@ -12,8 +12,8 @@ const require = createRequire(import.meta.url)
 const names = ['contract-client', 'contract-diff', 'contract-engine', 'contract-service']
 
 /**
- * The dependencies of a project on our packages: `^1.0.0`, or `file:packages/contract-service-1.0.0.tgz`.
- * @param used the packages that ours leave to who uses them: `jose`, `papaparse`
+ * Returns a project's dependencies on our packages: `^1.0.0`, or `file:packages/contract-service-1.0.0.tgz`.
+ * @param used the optional peer dependencies that the project needs: `jose`, `papaparse`
  */
 export async function ownDependencies(
   project: string,
@@ -31,7 +31,7 @@ export async function ownDependencies(
   return Object.fromEntries([...packages.map(({ entry }) => entry), ...others])
 }
 
-/** Whether they are of a checkout: as a workspace of it, this module is not in node_modules. */
+/** True if our packages are in a checkout: this module is then not in node_modules. */
 export function areTarballs(): boolean {
   return !import.meta.dirname.split(path.sep).includes('node_modules')
 }

@@ -1,16 +1,16 @@
-// Where the files of a document are put in the project, and how they refer to each other there.
+// Decides where the project keeps the files of a document, and adapts the references between them.
 
 import path from 'node:path'
 import { contractName } from '../../src/lib/contract-name.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 
-/** The place of each file in the project, with slashes, by its absolute path. The document is the first. */
+/** The place of each file in the project, with slashes, by its absolute path. The document comes first. */
 export type Places = ReadonlyMap<string, string>
 
 /**
- * The places of a document and the files that it refers to: openapi.yaml for the document, for the others
- * their path from the folder that they are in.
- * @throws {OperatorError} if a file has no place
+ * Returns the places of a document and the files that it refers to: openapi.yaml for the document; for the
+ * others, the path relative to their folder.
+ * @throws {OperatorError} if a file has no place in the project
  */
 export function placesOf(
   document: string,
@@ -30,7 +30,7 @@ export function placesOf(
   return new Map([[own, contractName], ...places])
 }
 
-/** The text of a file, whose references to others are as they have to be in its new place. */
+/** Returns the text of a file, with its references adapted to the new places. */
 export function withPlaces(text: string, file: string, places: Places): string {
   const from = path.dirname(path.resolve(file))
   const to = path.posix.dirname(places.get(path.resolve(file)) ?? '')
@@ -43,8 +43,8 @@ export function withPlaces(text: string, file: string, places: Places): string {
   })
 }
 
-// `$ref: 'a.yaml#/A'` and `{"$ref": "a.yaml"}`, and with a pointer `dog: a.yaml#/Dog` in the mapping of a
-// discriminator: without one, what is no $ref may be any text.
+// Matches `$ref: 'a.yaml#/A'` and `{"$ref": "a.yaml"}`, and in the mapping of a discriminator `dog:
+// a.yaml#/Dog`. There, it requires a pointer: without one, a value could be any text.
 const reference = /((?:\$ref["']?\s*:\s*|:[ \t]*(?=["']?[^"'\s#,{}[\]]+#))["']?)([^"'\s#,{}[\]]+)/g
 
 function decoded(ref: string): string {

@@ -1,9 +1,9 @@
-// src/schemes.ts of a new project: the checks that were chosen, and what is left to the team.
+// Writes src/schemes.ts of a new project: the chosen checks, and notes on the schemes left to the team.
 
 import { oneLine } from 'contract-engine/lib/texts'
 import type { Choice } from '../lib/choose-checks.js'
 
-/** The text of the module. */
+/** Returns the text of the module. */
 export function schemesModule({ checks, left }: Choice): string {
   const used = [...new Set(checks.values())].sort()
   const imported = used.length === 0 ? '' : `import { ${used.join(', ')} } from 'contract-service/checks'\n`

@@ -22,16 +22,16 @@ export class Project {
     (how) => void this.#restartCrashed(how),
     (file) => this.watched.add(file),
   )
-  /** Whether the running server has the current files. */
+  /** True if the running server has the current files. */
   #isServed = false
   #mustBuild = false
   #mustGenerate = true
-  /** The contract last generated from, and the one the server runs with. */
+  /** The contract of the last generation, and the contract of the running server. */
   #contract: Node = {}
   #servedContract: Node | undefined
-  /** Handlers just written by the generator, whose change is not an edit. */
+  /** Handlers that the generator has just written: their change is not an edit. */
   readonly #stubs = new Set<string>()
-  /** Whether the last check found errors in tests and scripts. */
+  /** True if the last check found errors in tests and scripts. */
   #hadOthers = false
   #crashRestarts = 0
   #queue = Promise.resolve()
@@ -84,7 +84,7 @@ export class Project {
     this.#hadOthers = others.length > 0
   }
 
-  // The rest of the project imports what is built of the packages.
+  // Builds the packages, because the rest of the project imports their build output.
   async #build(): Promise<boolean> {
     const args = ['run', '--silent', '--workspaces', '--if-present', 'build']
     try {
@@ -97,7 +97,7 @@ export class Project {
     return !this.#mustBuild
   }
 
-  // In a child process, which loads the generator's current sources.
+  // Generates in a child process, so that the generator's current sources are loaded.
   async #generate(): Promise<boolean> {
     const args = [toolRunner, 'generate']
     const options = { cwd: projectRoot, signal: this.stopping }
@@ -128,7 +128,7 @@ export class Project {
     return true
   }
 
-  // What is queued before may have started it again.
+  // Checks again when its turn comes: an update queued earlier may have started the server.
   async #restartCrashed(how: string): Promise<void> {
     const isNow = ++this.#crashRestarts <= crashRestartsMax
     report(`the server exited (${how}); restarting it ${isNow ? 'now' : 'on the next edit'}`)
@@ -142,7 +142,7 @@ export class Project {
   }
 }
 
-// By what is built of a package, and without a deleted handler.
+// The generator depends on the packages, and must notice a deleted handler.
 function isGeneratedFrom(file: string): boolean {
   if (isOfPackage(file)) return true
   return file.startsWith('src/handlers/') && !existsSync(path.join(projectRoot, file))

@@ -8,12 +8,12 @@ const linesMax = 10
 const paint = paintFor(process.stderr)
 let isMuted = false
 
-/** Suppresses all further messages: errors caused by a shutdown are not worth reporting. */
+/** Suppresses all further messages, because errors caused by a shutdown are not worth reporting. */
 export function mute(): void {
   isMuted = true
 }
 
-/** Reports an event, with details on lines of their own. */
+/** Reports an event, with each detail on its own line. */
 export function report(text: string, details: readonly string[] = []): void {
   write(`${paint('bold', `dev: ${text}`)}\n`)
   reportDetails(details)
@@ -26,7 +26,7 @@ export function reportDetails(lines: readonly string[]): void {
   write(shown.map(indented).join(''))
 }
 
-/** `1 error`, `2 errors`. */
+/** Returns `1 error`, `2 errors`. */
 export function countErrors({ length }: readonly string[]): string {
   return `${length} error${length === 1 ? '' : 's'}`
 }

@@ -41,10 +41,12 @@ export class ServerProcess {
     return this.#running !== undefined
   }
 
-  /** Replaces the running server by one of the current files. Resolves to the reason if it does not start. */
+  /**
+   * Replaces the running server by one with the current files. Resolves to the reason if that does not start.
+   */
   async restart(): Promise<string | undefined> {
     if (this.#isStopping) return 'shutting down'
-    const worker = cluster.fork({ REUSE_PORT: '' }) // they share the socket
+    const worker = cluster.fork({ REUSE_PORT: '' }) // the workers share one socket anyway
     worker.on('error', () => {}) // the IPC channel may fail while the worker exits
     worker.on('message', ({ fileRead }: Partial<FileRead>) => fileRead !== undefined && this.onRead(fileRead))
     const failure = await untilListening(worker)

@@ -1,4 +1,5 @@
-// Checks the types of a project. The compiler is a child process, so that this one responds to signals.
+// Checks the types of a project. The compiler is a child process, so that this process still reacts to
+// signals.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +11,7 @@ import { text } from 'node:stream/consumers'
 const require = createRequire(import.meta.url)
 const { compilerOf }: Compilers = require('../../../project/compiler.cjs')
 
-/** project/compiler.cjs, which is no module of TypeScript's. */
+/** The type of project/compiler.cjs, which is not written in TypeScript. */
 interface Compilers {
   compilerOf(root: string): {
     readonly program: string
@@ -28,8 +29,8 @@ export interface TypeErrors {
 }
 
 /**
- * Type-checks the project in that folder, incrementally by its build info.
- * @param stopping an abort ends the compiler
+ * Type-checks the project in a folder, incrementally by its build info.
+ * @param stopping its abort ends the compiler
  * @throws {Error} if the compiler itself fails
  */
 export async function checkTypes(root: string, stopping?: AbortSignal): Promise<TypeErrors> {
@@ -37,15 +38,15 @@ export async function checkTypes(root: string, stopping?: AbortSignal): Promise<
   return { server: lines.filter((line) => !isOther(line)), others: lines.filter(isOther) }
 }
 
-/** The errors of the service, and the check of the whole project. */
+/** The type errors of the service, and a function that checks the whole project. */
 export interface ServerTypes {
   readonly errors: readonly string[]
   all(): Promise<TypeErrors>
 }
 
 /**
- * The errors of what the service alone is made of, in a fifth of the time if the project has a
- * tsconfig.build.json of it. Otherwise all is checked at once.
+ * Checks only the files of the service, if the project has a tsconfig.build.json: that takes a fifth of the
+ * time. Otherwise checks the whole project at once.
  * @throws {Error} if the compiler itself fails
  */
 export async function checkServerTypes(root: string, stopping?: AbortSignal): Promise<ServerTypes> {
@@ -63,8 +64,8 @@ function isOther(line: string): boolean {
   return /^(test|scripts)\//.test(line)
 }
 
-// Outside the terminal's process group, which gets Ctrl-C. What runs starts the compiler itself: both are of
-// a group of their own.
+// Runs the compiler in its own process group: a terminal sends Ctrl-C to every process of its group.
+// `program` may start the native compiler as a child; both are then killed together.
 async function compile(root: string, args: readonly string[], stopping?: AbortSignal): Promise<string> {
   stopping?.throwIfAborted()
   const { program, isNative, env } = compilerOf(root)
@@ -80,7 +81,7 @@ async function compile(root: string, args: readonly string[], stopping?: AbortSi
   }
   stopping?.addEventListener('abort', stop)
   child.once('exit', () => stopping?.removeEventListener('abort', stop))
-  const ended = once(child, 'close') // rejects if it cannot be started
+  const ended = once(child, 'close') // rejects if the compiler cannot be started
   const [stdout, stderr, [code, signal]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
   if (code === 0) return ''
   if (stdout === '') throw new Error(`the compiler exited with ${signal ?? code}\n${stderr}`)
@@ -89,7 +90,7 @@ async function compile(root: string, args: readonly string[], stopping?: AbortSi
 
 const settings = ['--pretty', 'false']
 
-// Two checkers take a third more of the processor: each reads the types that files share.
+// Type-checking with two threads takes a third more CPU: each reads the types that files share.
 const oneThread = ['--singleThreaded']
 
 // A diagnostic starts at the margin; the indented lines below it are its causes.

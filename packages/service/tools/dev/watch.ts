@@ -9,10 +9,11 @@ import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type FSWatcher, watch } from 'chokidar'
 
-// A burst ends after this long without an event. A checkout writes many files, an editor may write one twice.
+// A burst ends after this long without an event. A checkout writes many files, and an editor may write one
+// twice.
 const quietMs = 60
 const folders = ['src', 'scripts', 'test', 'packages']
-// What `npm run generate` and builds write, packages, and folders whose YAML and JSON files are no contract.
+// Output of `npm run generate` and of builds, packages, and folders with YAML and JSON that is no contract.
 const others = ['deploy', 'dist', 'docs', 'generated', 'node_modules']
 const projectFiles = /^((package|package-lock|biome|renovate|tsconfig.*)\.json|docker-compose\.yml)$/
 
@@ -20,9 +21,9 @@ const projectFiles = /^((package|package-lock|biome|renovate|tsconfig.*)\.json|d
 export interface Watched {
   /** Each burst of edits, as paths relative to the root. The first is empty, once the watcher is ready. */
   readonly bursts: AsyncGenerator<readonly string[]>
-  /** Watches a file of a contract, too, wherever it is and whatever it is called. */
+  /** Also watches this file of a contract, wherever it is and whatever its name. */
   add(file: string): void
-  /** Whether a file, by its path relative to the root, is or may be part of a contract. */
+  /** True if a file, by its path relative to the root, is or may be part of a contract. */
   isContractFile(file: string): boolean
 }
 
@@ -85,14 +86,14 @@ async function* burstsOf(root: string, watcher: FSWatcher): AsyncGenerator<reado
 
 // chokidar lists a new folder and then watches it; it never reports files created in between.
 function entriesOf(root: string, folder: string): Promise<Dirent[]> {
-  return readdir(path.join(root, folder), { withFileTypes: true }).catch(() => []) // deleted meanwhile
+  return readdir(path.join(root, folder), { withFileTypes: true }).catch(() => []) // deleted in the meantime
 }
 
 function nameOf(root: string, file: string): string {
   return path.relative(root, file).replaceAll(path.sep, '/')
 }
 
-// The contract may be in any other folder.
+// A contract may be in any folder but these.
 function mayBeContract(file: string): boolean {
   if ([...folders, ...others].includes(topOf(file))) return false
   return /\.(yaml|yml|json)$/.test(file) && !projectFiles.test(file)
@@ -103,7 +104,7 @@ function isWatched(file: string, isFile: boolean): boolean {
   if (path.basename(file).startsWith('.')) return false // editors' swap and backup files
   if (['..', ...others].includes(topOf(file))) return false
   if (!isFile || mayBeContract(file) || /^tsconfig.*\.json$/.test(file)) return true
-  if (topOf(file) === 'src') return /\.\w+$/.test(file) // also what handlers read
+  if (topOf(file) === 'src') return /\.\w+$/.test(file) // also data files that handlers read
   return folders.includes(topOf(file)) && /\.(ts|sql|yaml|json)$/.test(file)
 }
 

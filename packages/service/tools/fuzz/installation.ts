@@ -1,5 +1,5 @@
-// The built service as it is installed, with quotas that no run reaches: a refusal for too many requests says
-// nothing about the handler.
+// Installs the built service with quotas that no run reaches: a response "too many requests" tests no
+// handler.
 
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
@@ -19,12 +19,14 @@ export async function installWithoutQuotas(folder: string): Promise<void> {
   const text = await readFile(path.join(projectRoot, contract), 'utf8')
   await mkdir(path.join(folder, 'generated'))
   await writeFile(path.join(folder, contract), withoutQuotas(text))
-  // The plan is of the contract as it was.
+  // Compile again: the copied plan belongs to the contract with quotas.
   const compile = path.join(folder, 'node_modules/contract-service/dist/src/commands/compile.js')
   await promisify(execFile)(process.execPath, [compile], { cwd: folder })
 }
 
-/** A contract whose quotas, of fixed plans and of addresses, are not reached, and which bans no key. */
+/**
+ * Returns a contract without effective quotas, for fixed plans and for addresses, and without bans of keys.
+ */
 export function withoutQuotas(text: string): string {
   const document = parseDocument(text)
   const limits = document.get('x-rate-limits')

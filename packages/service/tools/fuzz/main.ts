@@ -1,5 +1,5 @@
-// Fuzzes the built service with Schemathesis, which generates requests from the contract, valid and invalid,
-// and checks each response against it.
+// Fuzzes the built service with Schemathesis: it generates valid and invalid requests from the contract, and
+// checks each response against it.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -74,7 +74,7 @@ function readGeneration(args: readonly string[]): readonly string[] {
   ]
 }
 
-// Whether the service logged no error, and stopped as it should.
+// True if the service logged no error and stopped with exit code 0.
 async function stopAndReport({ log, stop }: Service): Promise<boolean> {
   const code = await stop()
   const problems = [...log.slice(0, 10), ...(code === 0 ? [] : [`exit ${code}`])]
@@ -82,7 +82,7 @@ async function stopAndReport({ log, stop }: Service): Promise<boolean> {
   return problems.length === 0
 }
 
-// The installed one, or the versions of the requirements by uv, which compares no hashes here.
+// Prefers an installed Schemathesis. Otherwise uv runs the required versions, but does not compare hashes.
 function findSchemathesis(): readonly string[] {
   if (runs('schemathesis')) return ['schemathesis']
   if (runs('uvx')) return ['uvx', '--with-requirements', 'requirements.txt', 'schemathesis']
@@ -93,7 +93,7 @@ function runs(program: string): boolean {
   return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0
 }
 
-// Resolves with the exit code.
+// Resolves with the exit code of the program.
 async function run(
   [program = '', ...args]: readonly string[],
   env: Environment,

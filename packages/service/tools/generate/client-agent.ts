@@ -1,12 +1,13 @@
-// What the project's client calls itself in `User-Agent`.
+// The `User-Agent` of a project's client.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { nameOf } from '../../src/lib/project-name.js'
 
 /**
- * The product of a project's client (RFC 9110, section 10.1.5), `animal-store-client/1.0.0`: the name and the
- * version of its package in src/client, without a scope, or made of the project's own.
+ * Returns the product of a project's client (RFC 9110, section 10.1.5), `animal-store-client/1.0.0`: name and
+ * version of the package in src/client, without its scope. Without such a package, derives both from the
+ * project's.
  */
 export async function clientAgent(root: string): Promise<string> {
   const own = await manifestIn(path.join(root, 'src/client'))

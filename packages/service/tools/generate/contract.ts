@@ -1,4 +1,4 @@
-// Checks a contract completely: lints it, reads it, and builds the server that startup would build.
+// Checks a contract completely: lints it, reads it, and builds the server as startup would.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import { summarizeByKind, withoutNames } from './summarize.js'
 
 export interface Checked {
   readonly contract: ServiceContract & ReadContract
-  /** Problems that do not keep the server from starting, a line each. */
+  /** Problems that do not keep the server from starting, one per line. */
   readonly warnings: readonly string[]
 }
 
@@ -22,13 +22,13 @@ export interface Checked {
 export type CheckServer = (contract: ServiceContract) => Promise<{
   /** Warnings. */
   readonly noted: readonly Problem[]
-  /** The problems that stubs would cause once they are implemented. */
+  /** Problems that stubs would cause once they are implemented. */
   readonly planned: readonly Problem[]
 }>
 
 /**
  * Reads and checks a contract and the files it refers to.
- * @throws {ContractError} with every problem and its location, a line each
+ * @throws {ContractError} with every problem and its location, one per line
  */
 export async function checkContract(file: string, check: CheckServer): Promise<Checked> {
   const beside = (await isLarge(file)) ? lintBeside(file) : undefined
@@ -52,11 +52,11 @@ function alike(texts: readonly string[], consequence = ''): string[] {
   )
 }
 
-// For documents that overflow Redocly's recursion, such as long chains of references: six times the stack, of
-// the eight megabytes that operating systems allow.
+// Redocly's recursion overflows the stack on some documents, such as those with long chains of references.
+// This is six times the default stack, and fits the eight megabytes that operating systems allow.
 const execArgv = [...process.execArgv, '--stack-size=6000']
 
-// Set by run.mjs: the program that runs a bundled tool by its name.
+// Set by run.mjs: the path of the program that runs a bundled tool by its name.
 declare const toolRunner: string | undefined
 
 async function lintBeside(file: string): Promise<LintResult> {
@@ -80,9 +80,9 @@ function lintDeep(file: string, error: unknown): Promise<LintResult> {
 
 interface Read {
   readonly contract: ServiceContract & ReadContract
-  /** The warnings of the contract, a line each. */
+  /** The warnings of the contract, one per line. */
   readonly noted: readonly string[]
-  /** The problems that stubs would cause once they are implemented, a line each. */
+  /** The problems that stubs would cause once they are implemented, one per line. */
   readonly planned: readonly string[]
 }
 
@@ -93,7 +93,7 @@ async function readChecked(file: string, check: CheckServer): Promise<Read> {
     const replaced = replacedPaths(contract, [...Object.values(healthPaths), securityTxtPath])
     const ofTools = [...hiddenTexts(contract), ...proxyWarnings(contract), ...replaced]
     const allNoted = [...contract.warnings, ...ofTools, ...noted]
-    const lines = await contract.locate([...allNoted, ...planned]) // reads the file each time
+    const lines = await contract.locate([...allNoted, ...planned]) // one call: each reads the file
     return { contract, noted: lines.slice(0, allNoted.length), planned: lines.slice(allNoted.length) }
   } catch (error) {
     if (!(error instanceof ContractError)) throw error

@@ -42,7 +42,7 @@ export interface Difference {
   readonly content?: string
 }
 
-/** What was done with a file. An existing handler is never touched, even if it is orphaned. */
+/** The outcome for a file. An existing handler is never touched, even if it is orphaned. */
 export interface Written {
   readonly file: string
   readonly state: 'written' | 'added' | 'removed' | 'orphaned'
@@ -50,15 +50,15 @@ export interface Written {
 
 export interface Findings extends Checked {
   readonly differences: readonly Difference[]
-  /** Whether each pattern was judged. */
+  /** True if each pattern was judged. */
   readonly areJudged: boolean
 }
 
 /**
  * Compares the project in a folder with its contract, and writes nothing.
- * @param isAdopted treats operations without a handler like stubs: what the server does not support in them
- * is a warning. Otherwise a new operation must be fully supported.
- * @throws {ContractError} with every problem of the contract, a line each
+ * @param isAdopted true: operations without a handler are treated like stubs, so that unsupported features
+ * are warnings. False: a new operation must be fully supported.
+ * @throws {ContractError} with every problem of the contract, one per line
  */
 export async function findDifferences(root: string, isAdopted = false): Promise<Findings> {
   const handlers = await readHandlers(root)
@@ -74,8 +74,8 @@ export async function findDifferences(root: string, isAdopted = false): Promise<
       const isWritten = (operation: Operation) => {
         const text = handlers.get(operation.name)
         if (text !== undefined) return !isStubText(text)
-        // An operation may be added without responses, and with a declared security scheme that the server
-        // does not check yet.
+        // A new operation may lack responses, or use a declared security scheme that the server does not
+        // check yet.
         if (operation.responses.size === 0) return false
         const isMistaken = operation.security.flat().some(({ name }) => !contract.securitySchemes.has(name))
         return !isAdopted && (isMistaken || unmetIn(operation, contract, listed).length === 0)
@@ -114,7 +114,7 @@ async function generatedDifferences(
     ['handlers.ts', generateHandlers(contract)],
     ['client.ts', header + generateClient(contract, types, { agent: await clientAgent(root) })],
     ...files,
-    ['openapi.yaml', contract.text], // in one file, for installations: the contract may have any number
+    ['openapi.yaml', contract.text], // in one file for installations, however many the contract has
   ])
   const folder = path.join(root, generatedFolder)
   const present: string[] = await readdir(folder).catch(() => [])
@@ -139,7 +139,7 @@ function handlerDifferences({ operations }: ServiceContract, present: readonly s
   ]
 }
 
-// The handlers' source text by module name: importing them would run them.
+// Returns the source text of each handler by module name. Not imported, because that would run it.
 async function readHandlers(root: string): Promise<ReadonlyMap<string, string>> {
   const folder = path.join(root, handlersFolder)
   const files = (await readdir(folder)).filter(isHandlerFile)
@@ -149,7 +149,8 @@ async function readHandlers(root: string): Promise<ReadonlyMap<string, string>> 
   return new Map(await Promise.all(texts))
 }
 
-// What an edit removes from a response must not compile where a handler still returns it.
+// A handler must declare its responses: otherwise it would still compile when an edit removes one of their
+// fields.
 function undeclaredResponses(
   { operations }: ServiceContract,
   handlers: ReadonlyMap<string, string>,
@@ -162,14 +163,14 @@ function undeclaredResponses(
   })
 }
 
-// The statuses of the server's own errors, by their codes.
+// The status of each error that the server itself sends, by its code.
 type OwnErrors = ReadonlyMap<string, number>
 
 function ownErrors(contract: ServiceContract, listed: Listed | undefined): OwnErrors {
   return serverErrors(contract, additionsTo(contract, securityOf(contract, listed)))
 }
 
-// Errors that handlers throw must be declared as responses; the server's own errors need not be.
+// Each error that a handler throws must be declared as a response, unless the server also sends it itself.
 function undeclaredRefusals(
   contract: ServiceContract,
   handlers: ReadonlyMap<string, string>,
@@ -180,7 +181,7 @@ function undeclaredRefusals(
   return [...operations.values()].flatMap(({ id, name, responses }) => {
     return thrownCodes(handlers.get(name) ?? '').flatMap((code) => {
       const status = errorStatuses.get(code)
-      const isOwn = status === undefined || own.has(code) // an unknown code does not compile
+      const isOwn = status === undefined || own.has(code) // the compiler refuses unknown codes
       if (isOwn || byStatus(responses)(status) !== undefined) return []
       return [
         `${handlersFolder}/${name}.ts: throws ApiError ${code}, but ${id} declares no ${status} response`,
@@ -189,7 +190,7 @@ function undeclaredRefusals(
   })
 }
 
-// Those of `new ApiError('code', …)` and of `onConstraint({ name: 'code', other: ['code', …] })`.
+// Finds the codes in `new ApiError('code', …)` and `onConstraint({ name: 'code', other: ['code', …] })`.
 function thrownCodes(text: string): string[] {
   const thrown = [...text.matchAll(/new ApiError\(\s*'(\w+)'/g)]
   const mapped = [...text.matchAll(/onConstraint\(\{(.*?)\}\)/gs)].flatMap(([, codes = '']) => [
@@ -198,7 +199,7 @@ function thrownCodes(text: string): string[] {
   return [...new Set([...thrown, ...mapped].map(([, code = '']) => code))]
 }
 
-/** Writes the differences to the project in a folder; existing handlers are neither changed nor removed. */
+/** Writes the differences to the project in a folder, but neither changes nor removes existing handlers. */
 export async function writeDifferences(
   root: string,
   differences: readonly Difference[],
@@ -208,7 +209,7 @@ export async function writeDifferences(
     const target = path.join(root, file)
     const isGenerated = file.startsWith(`${generatedFolder}/`)
     await mkdir(path.dirname(target), { recursive: true })
-    // The flag wx fails rather than overwrite a handler created in the meantime.
+    // With the flag wx, writing fails rather than overwrite a handler created in the meantime.
     if (content !== undefined) await writeFile(target, content, { flag: isGenerated ? 'w' : 'wx' })
     else if (isGenerated) await rm(target)
     const [made, left] = isGenerated ? (['written', 'removed'] as const) : (['added', 'orphaned'] as const)

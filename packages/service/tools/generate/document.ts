@@ -24,7 +24,7 @@ export interface Loaded {
 
 /**
  * Reads a document of OpenAPI 3.0, 3.1 or 3.2.
- * @throws {ContractError} if it is something else
+ * @throws {ContractError} if it is anything else
  * @throws {Error} if it cannot be read or parsed
  */
 export async function loadDocument(file: string): Promise<Loaded> {
@@ -45,11 +45,15 @@ export async function loadDocument(file: string): Promise<Loaded> {
   return { document, resolver }
 }
 
-// Redocly looks names up in plain objects and finds inherited members under these, so they get a suffix.
+// Redocly looks names up in plain objects. Under these names it finds inherited members, so they get a
+// suffix.
 const inherited = new Set(Object.getOwnPropertyNames(Object.prototype))
 const mark = '.own-name'
 
-/** The path of a file by its name for Redocly, a URI reference like each `$ref`: a `#` begins a pointer. */
+/**
+ * Returns the path of a file. Redocly names files by URI references, like a `$ref`, where `#` begins a
+ * pointer.
+ */
 export function toPath(name: string): string {
   return decodeURIComponent(name)
 }
@@ -83,7 +87,7 @@ class Resolver extends BaseResolver {
   }
 }
 
-// About ten times as fast as the YAML parser, which reports errors.
+// Parses JSON about ten times as fast as the YAML parser, which remains to report errors.
 function fromJson(source: Document['source']): Document | undefined {
   try {
     return { source, parsed: JSON.parse(source.body) }
@@ -92,8 +96,8 @@ function fromJson(source: Document['source']): Document | undefined {
   }
 }
 
-// Marks inherited names, also in the pointers of `$ref`s, and a `$ref` within the document that is data:
-// Redocly would follow it, and throw if it leads back to itself. Nothing else is changed.
+// Marks inherited names, also in the pointers of `$ref`s. Also marks a `$ref` that is data and points into
+// the document: Redocly would follow it, and throw if it leads back to itself. Changes nothing else.
 function marked(value: unknown, file: string, place = wholeDocument): unknown {
   if (typeof value !== 'object' || value === null) return value
   const before = Object.entries(value)

@@ -1,4 +1,4 @@
-// The project's own form of errors, src/errors.ts: its code is run, because only that tells what it makes.
+// Reads the project's own error body from src/errors.ts. Its code is run, because only that shows the result.
 
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,7 +8,8 @@ import type { ErrorBodyOf } from 'contract-engine'
 const require = createRequire(import.meta.url)
 
 /**
- * What src/errors.ts exports as `errorBody`. Undefined without the file. @throws {Error} what its code throws
+ * Returns the `errorBody` that src/errors.ts exports; undefined without the file. @throws {Error} if its code
+ * throws
  */
 export function readErrorBody(root: string): ErrorBodyOf | undefined {
   const file = path.join(root, 'src/errors.ts')

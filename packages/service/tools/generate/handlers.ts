@@ -1,5 +1,5 @@
-// generated/handlers.ts, the map of all handlers, which does not compile if a module is missing; and the stub
-// of a new handler.
+// Writes generated/handlers.ts, the map of all handlers, and the stub of a new handler. The map does not
+// compile if a module is missing.
 
 import type { Contract, Operation } from 'contract-engine'
 import { header } from './header.js'
@@ -7,12 +7,12 @@ import { header } from './header.js'
 /** The folder of the handlers, one module per operationId, and of their type. */
 export const handlersFolder = 'src/handlers'
 
-/** Whether a file in that folder is a handler. */
+/** True if a file in that folder is a handler. */
 export function isHandlerFile(name: string): boolean {
   return name.endsWith('.ts') && name !== 'handler.ts'
 }
 
-/** The text of generated/handlers.ts. */
+/** Returns the text of generated/handlers.ts. */
 export function generateHandlers({ operations }: Contract): string {
   const names = [...operations.values()].map(({ name }) => name).sort()
   const imports = names.map((name) => `import { ${name} } from '../${handlersFolder}/${name}.js'\n`)
@@ -23,14 +23,14 @@ export const handlers = { ${names.join(', ')} } satisfies Handlers
 `
 }
 
-/** Whether a module is still a stub. */
+/** True if a module is still a stub. */
 export function isStubText(text: string): boolean {
   return /^export const \S+ = notImplemented\(/m.test(text)
 }
 
 /**
- * Whether a module's handler is a function that declares its responses: only then does the compiler refuse
- * any other field or header.
+ * True if the handler of a module is a function that declares its responses. Only then does the compiler
+ * refuse undeclared fields and headers.
  */
 export function declaresResponses(text: string, name: string): boolean {
   const isFunction = new RegExp(`^export (async )?function ${name.replaceAll('$', '\\$&')}\\(`, 'm').test(
@@ -39,7 +39,7 @@ export function declaresResponses(text: string, name: string): boolean {
   return isFunction && text.includes(`): Promise<Response<'${name}'>>`)
 }
 
-/** The text of a new handler. */
+/** Returns the text of a new handler. */
 export function generateStub({ name, method, path, summary }: Operation): string {
   const title = (summary ?? `${method} ${path}`).replaceAll('*/', '').replace(/\s+/g, ' ').replace(/\.$/, '')
   return `import { notImplemented } from './handler.js'

@@ -1,10 +1,10 @@
-// Lints a document in its own process: a large one in parallel to reading it, which takes as long; one with
-// long chains of references on a larger stack.
+// Lints a document in a separate process: a large document in parallel to reading it, which takes as long; a
+// document with long chains of references on a larger stack.
 
 import { ContractError } from 'contract-engine'
 import { type LintResult, lintFile } from './lint.js'
 
-/** The result of the lint, or why the document is not a contract. */
+/** The findings of the lint, or the reason why the document is not a contract. */
 export type LintMessage = LintResult | { readonly refusal: string }
 
 async function lint(file: string): Promise<LintMessage> {

@@ -27,15 +27,15 @@ import { loadDocument, toPath } from './document.js'
 import { redoclyTypes } from './redocly-types.js'
 import { summarizeByKind } from './summarize.js'
 
-/** The lint's findings, a line each: `openapi.yaml:12:5 error message (rule)`. */
+/** The lint's findings, one per line: `openapi.yaml:12:5 error message (rule)`. */
 export interface LintResult {
-  /** The server would do something other than the author meant. */
+  /** Findings on which the server would do something other than the author meant. */
   readonly errors: readonly string[]
-  /** The document can be served anyway. */
+  /** Findings that the server can live with. */
   readonly warnings: readonly string[]
 }
 
-// Errors to Redocly, warnings here: only the documentation suffers.
+// Redocly reports these as errors. Here they are warnings, because only the documentation suffers.
 const warned = [
   'operation-summary',
   'operation-operationId-url-safe',
@@ -44,26 +44,27 @@ const warned = [
   'no-server-trailing-slash',
   'no-empty-servers',
   'no-undefined-server-variable',
-  'no-identical-paths', // rejected by the reader if they have the same method
+  'no-identical-paths', // if the method is the same, the reader rejects them
   'no-server-variables-empty-enum',
   'no-example-value-and-externalValue',
-  'no-enum-type-mismatch', // rejected by the validators of implemented operations
+  'no-enum-type-mismatch', // the validators of implemented operations reject it
 ]
 const ofExamples = ['media-type', 'schema', 'parameter'].map((place) => `no-invalid-${place}-examples`)
-// Off for large documents: examples take longer than everything else, and comparing paths is quadratic. The
-// router prefers the more specific of two ambiguous paths.
+// Off for large documents: checking examples takes longer than all the rest, and comparing paths is
+// quadratic. Skipping the latter is safe, because the router prefers the more specific of two ambiguous
+// paths.
 const ofSmall = [...ofExamples, 'no-ambiguous-paths']
 const smallMaxBytes = 2_000_000
 
-/** Whether a document is large enough to lint it in its own process. */
+/** True if a document is so large that it should be linted in a separate process. */
 export async function isLarge(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined)
   return found !== undefined && found.size > smallMaxBytes
 }
 
 /**
- * Lints a document and the files it refers to. Not reentrant: Redocly's validator of examples is shared
- * within a process.
+ * Lints a document and the files it refers to. Not reentrant, because a process has only one of Redocly's
+ * validators of examples.
  * @throws {ContractError} if the document is not a contract or cannot be linted
  */
 export async function lintFile(file: string): Promise<LintResult> {
@@ -75,7 +76,7 @@ export async function lintFile(file: string): Promise<LintResult> {
   })
   return findings(file, document, resolver).catch(async (error) => {
     if (!(error instanceof TypeError)) throw error
-    await readContract(file) // throws a better error, such as for a tag of YAML
+    await readContract(file) // throws a better error, for instance about a YAML tag
     throw new ContractError(`${shownFile(file)}: a field has a value that cannot be read: ${error.message}`)
   })
 }
@@ -90,7 +91,7 @@ async function findings(file: string, document: Document, resolver: BaseResolver
   const problems = await lint(isSmall).catch(async (error) => {
     await readContract(file) // throws a better error for a circular or malformed $ref
     if (!isSmall) throw error
-    return lint(false) // the rule for examples throws if they are not an array, which another rule reports
+    return lint(false) // the rule for examples throws if they are no array; another rule reports that
   })
   const isOld = isOpenApi30(nodeOf(document.parsed))
   const errors = problems.filter((problem) => severityOf(problem, isOld) === 'error')
@@ -102,7 +103,7 @@ async function findings(file: string, document: Document, resolver: BaseResolver
   }
 }
 
-// Of a `$ref` without a target, the reader of the contract says more.
+// For a `$ref` without a target, the errors of the contract's reader are better.
 async function linesOf(errors: readonly NormalizedProblem[], file: string): Promise<string[]> {
   const lines = (all: readonly NormalizedProblem[]) => all.map((each) => lineOf(each, 'error', file))
   const others = errors.filter(({ ruleId }) => ruleId !== 'no-unresolved-refs')
@@ -117,15 +118,15 @@ async function linesOf(errors: readonly NormalizedProblem[], file: string): Prom
 
 function rulesOf(isSmall: boolean): Record<string, 'warn' | 'off'> {
   return {
-    'no-server-example.com': 'off', // it rejects localhost, too
-    'operation-operationId': 'off', // the reader says which it uses
-    'operation-operationId-unique': 'off', // the reader says where the other is
+    'no-server-example.com': 'off', // it would reject localhost, too
+    'operation-operationId': 'off', // the reader reports the name that it uses instead
+    'operation-operationId-unique': 'off', // the reader reports where the other one is
     ...Object.fromEntries(warned.map((rule) => [rule, 'warn'])),
     ...Object.fromEntries(ofSmall.map((rule) => [rule, isSmall ? 'warn' : 'off'])),
   }
 }
 
-// Redocly takes long to compute a line number, so only a few of each kind are shown.
+// Shows only a few of each kind, because Redocly takes long to compute a line number.
 function summarised(problems: readonly NormalizedProblem[], file: string): string[] {
   return summarizeByKind(
     problems,
@@ -145,40 +146,41 @@ function severityOf(
   const { fields, isData } = nestingOf(pointer)
   if (fields.some((field) => field.startsWith('x-'))) return 'off' // an extension may contain anything
   if (ruleId === 'no-unresolved-refs' && /\/discriminator\/mapping\/[^/]+$/.test(pointer)) return 'off'
-  // The server adds it.
+  // The server adds missing path parameters.
   if (ruleId === 'path-parameters-defined' && message.includes('does not define')) return 'off'
   if (ruleId === 'path-parameters-defined' && isInPath(message)) return 'off'
   if (ruleId === 'no-unresolved-refs' && (isData || fields.includes('examples'))) return 'warn'
   if (ruleId !== 'struct') return severity
   if (fields.some((field) => ['externalDocs', 'contact', 'license'].includes(field))) return 'warn'
-  // True and false are schemas, but of OpenAPI 3.0 in additionalProperties alone.
+  // True and false are schemas, but in OpenAPI 3.0 only as additionalProperties.
   if (!isOld && /^Expected type `Schema` \(object\) but got `boolean`/.test(message)) return 'off'
   if (isOfOtherType(message, pointer)) return 'off'
-  // The map has the name, and it is in the header (OpenAPI 3.1.1, section 4.8.21).
+  // A header's name is its key in the map, and its place is fixed (OpenAPI 3.1.1, section 4.8.21).
   if (/\/headers\/[^/]+\/(?:name|in)$/.test(pointer) && message.includes('is not expected here'))
     return 'warn'
-  // Supported without a type.
+  // The server supports `nullable` without a type.
   if (/^The `type` field must be defined when the `nullable`/.test(message)) return 'off'
-  // Keywords of 3.0 in a 3.1 document, which are supported.
+  // The server supports these keywords of 3.0 in a 3.1 document.
   const isKnown = /\/nullable$/.test(pointer) || /\/exclusiveM(?:in|ax)imum$/.test(pointer)
   return isKnown && /is not expected here|but got `boolean`/.test(message) ? 'warn' : severity
 }
 
-// A field of security schemes of another type, or of another flow, of which the reader of the contract warns.
+// True for a field that belongs to another type of security scheme, or to another flow. The contract's reader
+// warns of it.
 function isOfOtherType(message: string, pointer: string): boolean {
   if (/^The field `.+` is not allowed here/.test(message)) return true
   const flow = /\/securitySchemes\/[^/]+\/flows\/\w+\/(?:authorizationUrl|tokenUrl|deviceAuthorizationUrl)$/
   return flow.test(pointer) && message.includes('is not expected here')
 }
 
-// Redocly only recognizes ASCII names in a path.
+// Redocly recognizes only ASCII names in a path.
 function isInPath(message: string): boolean {
   const [, name, route] = /^Path parameter `(.+)` is not used in the path `(.+)`\.$/s.exec(message) ?? []
   return name !== undefined && pathParameterNames(route ?? '').includes(name)
 }
 
-// The fields and keywords that a pointer passes, without the names in maps, such as a header's; and whether
-// it leads to data.
+// Returns the fields and keywords on the way of a pointer, but no names in maps (such as a header's). Also
+// tells if the pointer leads to data.
 function nestingOf(pointer: string): { readonly fields: readonly string[]; readonly isData: boolean } {
   let place = wholeDocument
   const fields = pointer.split('/').filter((key) => {
@@ -202,7 +204,7 @@ function lineOf(
 
 const guessesMax = 3
 
-// For two YAML mistakes, an unquoted # and an unquoted null, Redocly only sees null. More than three
+// Two YAML mistakes, an unquoted # and an unquoted null, look the same to Redocly: null. More than three
 // suggestions do not help.
 function hintOf(message: string, suggest: readonly string[]): string {
   if (/^Property `\$ref` is not expected/.test(message))

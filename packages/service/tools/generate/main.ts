@@ -1,6 +1,6 @@
 // openapi.yaml -> generated/: the types of its schemas, the request and response types of each operation, the
-// map of handlers, the client, and the contract in one file; and a stub in src/handlers/ for each operation
-// without a handler. `--check` writes nothing and fails if anything differs, `--resource` proposes a
+// map of handlers, the client, and the contract in one file. Adds a stub in src/handlers/ for each operation
+// without a handler. `--check` writes nothing and fails if anything differs; `--resource` proposes a
 // resource.
 
 import { parseArgs } from 'node:util'
@@ -64,7 +64,7 @@ async function main(args: readonly string[]): Promise<number> {
   return files.length + past.length > 0 || !areJudged ? 1 : 0
 }
 
-// A stub that was added a moment ago is a handler now.
+// Proposed handlers replace the stubs that were added a moment ago.
 function withProposed(files: Outcome['files'], proposed: readonly string[]): Outcome['files'] {
   const own = proposed.map((file) => ({ file, state: 'proposed' as const }))
   return [...files.filter(({ file }) => !proposed.includes(file)), ...own]

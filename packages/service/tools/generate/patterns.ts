@@ -1,19 +1,19 @@
-// Patterns that backtrack, schemas that multiply their work, and the operations that would run them.
+// Finds patterns that backtrack, schemas that multiply work, and the operations that would run them.
 
 import type { Contract, Operation } from 'contract-engine'
 import { doublings, type Judgements, slowPatterns } from 'contract-engine/generate'
 import { type Problem, placesOf } from 'contract-engine/tools'
 
 export interface JudgedPatterns {
-  /** Exponential ones of operations that are implemented. */
+  /** Exponential patterns that an implemented operation would run. */
   readonly refused: readonly Problem[]
-  /** Exponential ones of stubs. */
+  /** Exponential patterns that only stubs would run. */
   readonly planned: readonly Problem[]
-  /** All others. */
+  /** All other findings. */
   readonly noted: readonly Problem[]
 }
 
-/** The patterns and schemas of a contract that may take long. */
+/** Judges the patterns and schemas of a contract that may take long. */
 export function judgePatterns(
   contract: Contract,
   isWritten: (operation: Operation) => boolean,

@@ -1,7 +1,7 @@
-// The objects of a document for Redocly's lint: those of OpenAPI 3.2, and `itemSchema` in any version. Its
-// line 1 reads a document of 3.2 by the rules of 3.1 and would refuse each field that 3.2 has added. Its line
-// 2 (2.64.0) knows most of them, but takes each part of `components.mediaTypes` for a map of media types, and
-// refuses `style: cookie`, a response without description and an encoding within an encoding.
+// The types of a document's objects for Redocly's lint: adds those of OpenAPI 3.2, and `itemSchema` in any
+// version. Redocly 1 reads a 3.2 document by the rules of 3.1, and would refuse each new field. Redocly 2
+// (2.64.0) knows most of them, but takes each entry of `components.mediaTypes` for a map of media types. It
+// also refuses `style: cookie`, a response without a description, and an encoding within an encoding.
 
 import { Oas3_1Types, Oas3Types } from '@redocly/openapi-core'
 import { isOpenApi30, isOpenApi32, type Node } from 'contract-engine/tools'
@@ -16,13 +16,13 @@ const flag = { type: 'boolean' } as const
 
 const mapOf = (type: string | typeof text): NodeType => ({ properties: {}, additionalProperties: () => type })
 
-// With more fields than in a version before.
+// Returns a type with additional fields.
 function extended(name: string, properties: Properties, types = types31): NodeType {
   const known = types[name] as NodeType
   return { ...known, properties: { ...known.properties, ...properties } }
 }
 
-// The fields of a type of 3.1 that depend on its value.
+// Returns the fields that a type of 3.1 allows for a value.
 function allowedFields(name: string, value: unknown): readonly string[] {
   return types31[name]?.allowed?.(value) ?? []
 }
@@ -36,7 +36,7 @@ const parameterStyle = {
   enum: ['form', 'simple', 'label', 'matrix', 'spaceDelimited', 'pipeDelimited', 'deepObject', 'cookie'],
 }
 
-/** The types of a document's objects. */
+/** Returns the types for the version of a document. */
 export function redoclyTypes(document: Node): Record<string, NodeType> {
   if (isOpenApi32(document)) return types32
   const types: typeof types31 = isOpenApi30(document) ? Oas3Types : types31

@@ -1,11 +1,11 @@
-// Prints what generate found or did, as text or JSON.
+// Prints the findings or results of generate, as text or JSON.
 
 import type { Paint, Style } from 'contract-engine/lib/terminal'
 import type { Difference, Written } from './differences.js'
 
 export interface Outcome {
   readonly files: readonly { readonly file: string; readonly state: State }[]
-  /** Operations past their sunset, a line each. */
+  /** Operations past their sunset, one per line. */
   readonly sunsets: readonly string[]
 }
 

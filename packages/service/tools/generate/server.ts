@@ -11,9 +11,8 @@ import { buildServer, type Own, securityOf } from '../lib/server.js'
 import { judgePatterns } from './patterns.js'
 
 /**
- * Builds the routes and validators of every operation, implemented or not, without listening or using a
- * database.
- * @param own the project's own form of errors, and the judgements of its patterns
+ * Builds the routes and validators of every operation, implemented or not. Does not listen or use a database.
+ * @param own the project's error body, and the judgements of its patterns
  * @returns warnings, and the problems that stubs would cause once they are implemented
  * @throws {ContractError} if startup would fail, or a request could stop the server
  */
@@ -33,7 +32,7 @@ export async function checkServer(
   }
 }
 
-/** The security schemes of an operation that have no check. */
+/** Returns a problem for each security scheme of an operation without a check. */
 export function unmetIn(operation: Operation, contract: ServiceContract, listed: Listed): Problem[] {
   return unmetSecurity(operation, contract, (name) => listed.has(name))
 }
@@ -69,7 +68,7 @@ async function checkBuild(
 }
 
 /**
- * The server of a contract with the given handlers, ready for requests.
+ * Returns the server of a contract with the given handlers, ready for requests.
  * @throws {ContractError} if startup would fail
  */
 export async function readyServer(
@@ -88,7 +87,7 @@ export async function readyServer(
   }
 }
 
-// Fastify's error names the route whose schema it could not compile.
+// Fastify's error names the route whose schema it could not compile; this finds its operation.
 function fromFastify({ message }: Error, { operations }: Contract): ContractError {
   const [, method, url = '', reason] = /schema for (\w+): (\S+), due to error (.*)/s.exec(message) ?? []
   const operation = [...operations.values()].find(

@@ -1,8 +1,8 @@
-// Shortens lists of warnings: the first few of each kind, and the number of the others.
+// Shortens lists of warnings: shows the first few of each kind, and counts the others.
 
 const shownMax = 5
 
-/** The lines of the first five of each kind, followed by a line with the number of the others. */
+/** Returns lines for the first five of each kind, each kind followed by a line that counts the others. */
 export function summarizeByKind<Each>(
   all: readonly Each[],
   kindOf: (each: Each) => string,
@@ -23,7 +23,7 @@ export function summarizeByKind<Each>(
   })
 }
 
-/** The kind of a warning: its text without the names of the operation, parameter, field or roles. */
+/** Returns the kind of a warning: its text without the names of operations, parameters, fields and roles. */
 export function withoutNames(text: string): string {
   return text
     .replace(/^(\S+:\d+:\d+: )?([A-Z]+ )?\S+ /, '')
