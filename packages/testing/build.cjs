@@ -1,4 +1,4 @@
-// Compiles the package into dist/, with --tests its tests, too.
+// Compiles the package into dist/; with --tests, also its tests.
 'use strict'
 
 const { compilePackage } = require('../../scripts/build-packages.cjs')

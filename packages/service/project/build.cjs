@@ -1,5 +1,5 @@
-// Compiles a project into dist/, incrementally, and bundles its programs. Where what builds it is not
-// installed, as in production, the build that is there runs.
+// Compiles a project into dist/, incrementally, and bundles its programs. If the build tools are not
+// installed, as in production, keeps the existing build.
 'use strict'
 
 const { spawnSync } = require('node:child_process')
@@ -9,9 +9,9 @@ const { bundle, isOutdated } = require('./bundle-server.cjs')
 const { compilerOf, missingOf } = require('./compiler.cjs')
 
 /**
- * Builds the project in a folder. Resolves with an exit code; what is wrong has been printed.
- * @param buildPackages builds what the project imports by name, calls its argument before that takes long,
- *   and returns an exit code
+ * Builds the project in a folder. Resolves with an exit code, after printing any errors.
+ * @param buildPackages builds the packages that the project imports by name, and returns an exit code. Before
+ *   it begins something long, it calls its argument.
  */
 async function buildProject(root, buildPackages = () => 0) {
   const isBuilt = existsSync(path.join(root, 'dist/service/main.js'))
@@ -32,7 +32,7 @@ async function buildProject(root, buildPackages = () => 0) {
   return bundleAll(root)
 }
 
-// A build takes a few seconds: one that finds nothing to do says nothing.
+// Announces a build only once, and only if there is something to do, because it takes a few seconds.
 function announcer() {
   let isAnnounced = false
   return () => {
@@ -43,7 +43,7 @@ function announcer() {
 
 function compile(root) {
   const { program, isNative, env } = compilerOf(root)
-  const hasOwn = existsSync(path.join(root, 'tsconfig.build.json')) // of what is served, without tests
+  const hasOwn = existsSync(path.join(root, 'tsconfig.build.json')) // covers only the service, without tests
   const project = hasOwn ? ['-b', 'tsconfig.build.json'] : ['-p', '.']
   const args = [program, ...project, ...(isNative ? ['--checkers', '2'] : [])]
   const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' })
@@ -51,7 +51,7 @@ function compile(root) {
   return status ?? 1
 }
 
-// An installation has the contract's copy in one file alone, and its plan.
+// Compiles the plan of the contract. An installation has only the contract's copy in one file.
 function compileContract(root) {
   const copy = process.env.npm_lifecycle_event === 'prepack' ? ['generated/openapi.yaml'] : []
   const program = path.join(root, 'node_modules/contract-service/dist/src/commands/compile.js')
@@ -69,7 +69,7 @@ async function bundleAll(root) {
   }
 }
 
-// With what the messages of the compiler leave open.
+// Adds hints to the compiler's messages.
 function explained(root, code) {
   if (!existsSync(path.join(root, 'generated/operations.ts')))
     console.error('generated/ is not complete. Run: npm run generate')

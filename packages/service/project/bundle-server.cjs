@@ -1,6 +1,6 @@
-// Bundles the programs of the service, each with all that it imports, in dist/service/: finding, reading and
-// linking 900 modules took half of the CPU of a start, and glue would compile the schema of OpenAPI. Programs
-// run the bundle; tests and tools, what the compiler writes.
+// Bundles each program of the service, with all its imports, in dist/service/. Otherwise, finding, reading
+// and linking 900 modules takes half of the CPU of a start, and glue compiles the schema of OpenAPI. Programs
+// run the bundle; tests and tools run the compiler's output.
 'use strict'
 
 const { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } = require('node:fs')
@@ -8,7 +8,7 @@ const { createRequire } = require('node:module')
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 
-// Where a project, and what of packages is in its bundle, is. They are built in this repository, or
+// Returns the folders of a project, and of the packages in its bundle: built in this repository, or
 // installed.
 function placesOf(root) {
   const from = createRequire(path.join(root, 'package.json'))
@@ -19,7 +19,7 @@ function placesOf(root) {
     ...{ root, from, engine, service },
     folder: path.join(root, 'dist/service'),
     migrations: path.join(service, '../../migrations'),
-    staticFiles: path.join(engine, 'serve/documents/static'), // of /docs, which are read beside the bundle
+    staticFiles: path.join(engine, 'serve/documents/static'), // for /docs, read beside the bundle
     optional: Object.keys(from('contract-service/package.json').peerDependenciesMeta ?? {}),
   }
 }
@@ -31,17 +31,17 @@ const options = {
   ...{ bundle: true, platform: 'node', format: 'esm', target: 'node20.19', metafile: true },
   ...{ sourcemap: true, sourcesContent: false },
   alias: { '@seriousme/openapi-schema-validator': 'contract-engine/valid-specification' }, // which glue imports
-  // 5 MB less resident; Node prints the line of an uncaught error.
+  // Saves 5 MB of resident memory. Lines stay short, because Node prints the line of an uncaught error.
   ...{ minifyWhitespace: true, lineLimit: 500 },
-  // For packages in CommonJS, which load modules of Node.
+  // CommonJS packages in the bundle need `require` for Node's own modules.
   banner: {
     js: "import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url)",
   },
 }
 
 /**
- * Bundles the programs of the project in a folder, if anything has changed. Rejects if one cannot be bundled;
- * esbuild has printed why.
+ * Bundles the programs of the project in a folder, if anything has changed. Rejects if one cannot be bundled,
+ * after esbuild has printed the reason.
  */
 async function bundle(root) {
   const places = placesOf(root)
@@ -50,13 +50,13 @@ async function bundle(root) {
   const before = lastRecord(root)
   if (before.version === version && isUnchanged(root, before)) return
   const began = Date.now()
-  const { build } = from('esbuild') // a production install has none, and runs what is there
+  const { build } = from('esbuild') // a production install has none, and runs the existing bundle
   const plugins = [latePackages(places), unneededOfFastify, mapsOfPackages]
   const define = { bundledEngineVersion: JSON.stringify(version) } // the plan is of this engine
   const project = { absWorkingDir: root, outdir: folder, entryPoints: programs(places) }
   const { metafile } = await build({ ...options, ...project, plugins, define })
-  // New files, and those of the bundle before stay: running instances have the old ones open, or load them
-  // when they are asked for something.
+  // Keeps the files of the previous bundle beside the new ones: running instances have them open, or load
+  // them later.
   rmSync(path.join(folder, 'static'), { recursive: true, force: true })
   cpSync(staticFiles, path.join(folder, 'static'), { recursive: true })
   cpSync(migrations, path.join(folder, 'migrations'), { recursive: true })
@@ -64,7 +64,7 @@ async function bundle(root) {
   removeAllBut(places, [...outputs, ...Object.keys(before.times)])
   const inputs = Object.keys(metafile.inputs).filter((file) => !isOfPackage(file))
   const sources = [...inputs, ...otherSources(places)]
-  if (sources.some((file) => timeOf(root, file) >= began)) return // edited meanwhile: the next build bundles it
+  if (sources.some((file) => timeOf(root, file) >= began)) return // edited meanwhile: for the next build
   const times = [...sources, ...outputs].map((file) => [file, timeOf(root, file)])
   writeFileSync(recordOf(root), JSON.stringify({ version, times: Object.fromEntries(times) }))
 }
@@ -74,8 +74,8 @@ async function engineVersion({ engine }) {
   return built.engineVersion()
 }
 
-// The service, the commands of operators, and what else package.json starts: the project's own, and the
-// package's.
+// Lists the programs: the service, the operators' commands, and any other that package.json starts. Takes the
+// project's own source of a program, if there is one, else the package's.
 function programs({ root, service }) {
   const { scripts = {} } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
   const started = Object.values(scripts).map((script) => /dist\/service\/(\S+)\.js/.exec(script)?.[1])
@@ -87,7 +87,7 @@ function programs({ root, service }) {
   return Object.fromEntries(named.map((name) => [name, sourceOf(name)]))
 }
 
-/** Whether a file that the bundle was made of, or one of its own, has changed. */
+/** True if an input or an output of the bundle has changed. */
 function isOutdated(root) {
   return !isUnchanged(root, lastRecord(root))
 }
@@ -104,7 +104,7 @@ function lastRecord(root) {
   }
 }
 
-// npm writes its list with each change of a package.
+// npm writes its list of packages whenever one changes.
 function otherSources({ root, staticFiles, migrations }) {
   const names = [staticFiles, migrations].flatMap((from) =>
     readdirSync(from).map((name) => path.relative(root, path.join(from, name))),
@@ -127,8 +127,8 @@ function removeAllBut({ root, folder }, outputs) {
       rmSync(path.join(folder, file))
 }
 
-// What is imported when it is needed stays a package: bundled, one in CommonJS would lose all its names but
-// `default`. So does what not every service installs.
+// Keeps dynamically imported packages out of the bundle: a bundled CommonJS package would lose all its names
+// but `default`. Also keeps out optional packages, which not every service installs.
 const latePackages = ({ optional }) => ({
   name: 'late-packages',
   setup({ onResolve }) {
@@ -138,8 +138,9 @@ const latePackages = ({ optional }) => ({
   },
 })
 
-// What Fastify requires once it compiles a schema or injects a request, of which the service does neither:
-// Ajv's compiler, and a second one of serializers, a third of all text that each start would read.
+// Leaves out what Fastify requires only to compile a schema or inject a request; the service does neither.
+// These are Ajv's compiler and a second compiler of serializers: a third of the text that each start would
+// read.
 const unneededOfFastify = {
   name: 'unneeded-of-fastify',
   setup({ onResolve }) {
@@ -148,8 +149,8 @@ const unneededOfFastify = {
   },
 }
 
-// A stack trace names the file of a package, and its first line. Maps with the right ones are six times the
-// size, and pino has Node 22 and newer read them at each start, into 50 MB.
+// Maps each line of a package to its file's first line, so that a stack trace names the file. Exact maps are
+// six times the size, and pino makes Node 22 and newer read them at each start, into 50 MB.
 const mapsOfPackages = {
   name: 'maps-of-packages',
   setup({ onLoad }) {

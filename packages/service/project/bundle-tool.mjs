@@ -1,5 +1,5 @@
-// Bundles a tool with all that it imports into one script, of which V8 can keep what it has compiled; of
-// modules Node 20 cannot.
+// Bundles a tool with all its imports into one script, because V8 can keep a script's compiled code. Node 20
+// cannot keep that of modules.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ import { digestOf, digestOfFile, packageList, root } from './digests.mjs'
 const require = createRequire(import.meta.url)
 
 /**
- * A tool's bundle, and the digests of what it was made of.
+ * Returns a tool's bundle, and the digests of its inputs.
  * @param name of a folder of dist/tools/ with a main.js, or the path of a module there without its extension
  */
 export async function bundleTool(name) {
@@ -37,7 +37,7 @@ const options = {
     lineLimit: 500,
     legalComments: 'none',
   },
-  external: ['esbuild'], // which finds its program beside itself
+  external: ['esbuild'], // it finds its program beside itself
   define: { toolRunner: JSON.stringify(path.join(import.meta.dirname, 'run.mjs')) },
 }
 
@@ -49,7 +49,7 @@ function entryOf(name) {
 
 const ownPackages = ['contract-engine', 'contract-service', 'contract-client', 'contract-diff']
 
-// What esbuild reads and does not list, and what decides how it bundles.
+// Files that esbuild reads but does not list, and files that decide how it bundles.
 const others = [
   ...['package.json', 'tsconfig.json'],
   ...['run', 'digests', 'bundle-tool'].map((name) =>
@@ -58,12 +58,13 @@ const others = [
   ...ownPackages.map((name) => path.relative(root, require.resolve(`${name}/package.json`))),
 ]
 
-// Packages change with npm's list of them. Our own are some where a project has adopted a contract.
+// Files of packages are covered by npm's list. Where a project has adopted a contract, our own packages are,
+// too.
 function isOfPackage(file) {
   return file.includes('node_modules/')
 }
 
-// Of a module of our own: `import.meta` is that of its file, and what it requires is bundled, too.
+// In our own modules, `import.meta` stays that of the original file, and `require` is bundled like an import.
 function ownModules(sources) {
   const folders = ownPackages.map((name) => path.dirname(require.resolve(`${name}/package.json`)))
   const isOwn = (file) => !isOfPackage(file) || folders.some((folder) => file.startsWith(folder))

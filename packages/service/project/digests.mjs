@@ -1,11 +1,13 @@
-// Whether files are as they were, by what they contain: times differ between checkouts, and may be equal
-// where contents differ.
+// Tells if files are unchanged, by their content: times differ between checkouts, and may be equal where
+// contents differ.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** The project that the tools are run in: the nearest folder with a package.json, from the working one. */
+/**
+ * The project that the tools run in: the nearest folder with a package.json, from the working folder upwards.
+ */
 export const root = rootOf(process.cwd())
 
 function rootOf(folder) {
@@ -14,17 +16,17 @@ function rootOf(folder) {
   return rootOf(parent)
 }
 
-/** npm writes it with each change of a package. */
+/** npm writes this file whenever a package changes. */
 export const packageList = 'node_modules/.package-lock.json'
 
-/** A text that differs between contents. */
+/** Returns a text that differs if the contents differ. */
 export function digestOf(...contents) {
   const hash = createHash('sha256')
   for (const each of contents) hash.update(each)
   return hash.digest('base64url')
 }
 
-/** The digest of a file, by its path from the root; undefined without one. */
+/** Returns the digest of a file, by its path from the root; undefined without the file. */
 export function digestOfFile(file) {
   try {
     return digestOf(readFileSync(path.join(root, file)))
@@ -33,7 +35,7 @@ export function digestOfFile(file) {
   }
 }
 
-/** Whether each of these files has its digest. */
+/** True if each file has the given digest. */
 export function isCurrent(digests) {
   return Object.entries(digests).every(([file, digest]) => digestOfFile(file) === digest)
 }

@@ -1,6 +1,6 @@
-// Runs a tool of this package: node run.mjs generate [arguments]. It is bundled in the project's dist/tools/
-// when one of its modules has changed, and what V8 has compiled of the bundle is kept: to find, translate and
-// compile the 1,100 modules of `generate` takes twice the processor of its work.
+// Runs a tool of this package: node run.mjs generate [arguments]. Bundles the tool in the project's
+// dist/tools/ if one of its modules has changed, and keeps V8's compiled code of the bundle. Otherwise,
+// finding, translating and compiling the 1,100 modules of `generate` takes twice the CPU of its work.
 
 import { isAscii } from 'node:buffer'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { digestOf, digestOfFile, isCurrent, packageList, root } from './digests.
 const folder = path.join(root, 'dist/tools')
 
 /**
- * The bundle of a tool and its text, made again unless it is that of its sources and packages as they are.
+ * Returns the bundle of a tool, and its text. Makes the bundle again if its sources or packages have changed.
  */
 async function bundleOf(name) {
   const files = { bundle: path.join(folder, `${name}.cjs`), record: path.join(folder, `${name}.json`) }
@@ -45,19 +45,19 @@ function readBytes(file) {
   }
 }
 
-// V8 keeps a text of ASCII in half the memory, and reads it in less time.
+// V8 keeps an ASCII text in half the memory, and reads it faster.
 function textOf(bytes) {
   return isAscii(bytes) ? bytes.latin1Slice() : bytes.toString()
 }
 
-// At once: another process may be reading it.
+// Replaces a file atomically, because another process may be reading it.
 function replace(file, content) {
   mkdirSync(path.dirname(file), { recursive: true })
   writeFileSync(`${file}.${process.pid}`, content)
   renameSync(`${file}.${process.pid}`, file)
 }
 
-/** Runs a bundle with what V8 has kept of it. */
+/** Runs a bundle with the compiled code that V8 has kept. */
 function run({ file, text, digest }, isKeeping) {
   const cacheFile = file.replace(/\.cjs$/, '.cache')
   const cachedData = readCache(cacheFile, digest)
@@ -72,8 +72,8 @@ function run({ file, text, digest }, isKeeping) {
   start(module.exports, createRequire(file), module, file, path.dirname(file))
 }
 
-// V8 knows a cache of another version of its own, but not that of another text of the same length, nor one
-// that is damaged.
+// Returns V8's cache, if it is intact and belongs to this bundle. V8 itself only rejects the cache of another
+// version of V8, or of a text of another length.
 function readCache(file, digest) {
   try {
     const kept = readFileSync(file)
@@ -84,7 +84,8 @@ function readCache(file, digest) {
   }
 }
 
-// When the tool has done its work, most of what it needs is compiled. What cannot be kept is compiled again.
+// Keeps the compiled code when the tool has finished, because most functions are compiled by then. If it
+// cannot be kept, the next run compiles again.
 function keep(script, file, digest) {
   try {
     const data = script.createCachedData()
@@ -92,7 +93,7 @@ function keep(script, file, digest) {
   } catch {}
 }
 
-/** What `import.meta` is in a module of the bundle, by its own file. */
+/** Returns the `import.meta` of a module in the bundle, by the module's own file. */
 globalThis.importMetaOf = (name) => {
   const filename = path.resolve(root, name)
   const { href } = pathToFileURL(filename)

@@ -1,5 +1,5 @@
-// For the tests of a project: its service as it is built, on a database of its own, and what its contract
-// says.
+// For the tests of a project: starts its built service on a separate database, and sends requests by its
+// contract.
 
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -21,27 +21,27 @@ import { openTerms, runKeys, startService as startProcess } from './lib/service.
 export type { Answer, CallOptions } from 'contract-engine/lib/send'
 export { addKeys } from './lib/rows.js'
 
-/** The service of a test. */
+/** The service under test. */
 export interface TestService {
   readonly contract: Contract
   /** `http://127.0.0.1:PORT` */
   readonly origin: string
   /** The origin with the contract's prefix. */
   readonly base: string
-  /** The database. */
+  /** A client of the service's database. */
   readonly sql: RootSql
-  /** A key of the service's own, of the widest plan; undefined if the contract has no plan. */
+  /** A service key of the plan with the widest quotas; undefined if the contract has no plan. */
   readonly key: string | undefined
-  /** Calls an operation by its path below the prefix, with the key as the contract has it sent. */
+  /** Calls an operation by its path below the prefix. Sends the key as the contract declares it. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
   /**
-   * Sends a request of an operation: with the values that the contract gives as examples, or with others that
-   * its schemas allow, and with the key.
+   * Sends a request of an operation, with the key. Its values are the contract's examples, or others that the
+   * schemas allow.
    */
   send(operation: Operation): Promise<Response>
 }
 
-/** What of a test of tap's is used. */
+/** The methods of tap's tests that this module uses. */
 interface Test {
   teardown(act: () => Promise<void>): void
 }
@@ -49,10 +49,10 @@ interface Test {
 type Environment = Readonly<Record<string, string>>
 
 /**
- * Starts the service of the project, as `contract-service build` has made it. The end of the test stops it,
- * and removes its database.
- * @param environment variables beside those for a database of its own
- * @throws {Error} with what the service says, if it does not start
+ * Starts the service of the project, as built by `contract-service build`. The end of the test stops it and
+ * removes its database.
+ * @param environment variables, beside those for the separate database
+ * @throws {Error} with the service's output, if it does not start
  */
 export async function startService(t: Test, environment: Environment = {}): Promise<TestService> {
   const contract = await readServiceContract(contractFile)
@@ -96,12 +96,12 @@ function urlWith(url: string, { query }: Pick<KeyCredentials, 'query'> = { query
   return `${url}${url.includes('?') ? '&' : '?'}${query}`
 }
 
-// In the place of what an example has for a credential.
+// Puts the key in the place of an example's credential.
 function withKey(text: string, key = 'none'): string {
   return text.replace(/\bYOUR_(KEY|TOKEN)\b/, key)
 }
 
-/** What `contract-service generate --check` reports: nothing if generated/ is of the contract as it is. */
+/** Returns the report of `contract-service generate --check`: empty if generated/ fits the contract. */
 export async function checkGenerated(): Promise<string> {
   const program = path.join(import.meta.dirname, '../../contract-service.js')
   const run = promisify(execFile)(process.execPath, [program, 'generate', '--check'], { cwd: projectRoot })

@@ -1,4 +1,4 @@
-// A contract on a bare Fastify, mounted by the engine alone: no database, and any key may pass.
+// Starts a contract on a bare Fastify, mounted by the engine alone: no database, and any key passes.
 
 import './valid-specifications.js'
 import {
@@ -31,7 +31,7 @@ export interface Engine {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
 }
 
-/** The request that a handler receives, and what it knows of it. */
+/** A handler of a test, with the parts of the request and of the context that tests read. */
 export type Handler = (request: HandlerRequest, context: { contentType?: string }) => Promise<unknown>
 
 export interface HandlerRequest {
@@ -44,7 +44,7 @@ export interface HandlerRequest {
   readonly accept?: string
 }
 
-/** Mounts a contract on a bare Fastify, as the engine's page shows it. */
+/** Mounts a contract on a bare Fastify, as the engine's page shows. */
 export async function buildEngine(
   contract: Contract,
   handlerOf: (operation: Operation) => unknown,
@@ -73,15 +73,16 @@ function anyKeyFor({ securitySchemes }: Contract): Readonly<Record<string, Check
   return Object.fromEntries([...securitySchemes.keys()].map((name) => [name, anyKey]))
 }
 
-/** Any key may pass. */
+/** A check that any key passes. */
 export const anyKey: Check = {
   caller: () => ({ scopes: new Set() }),
   errors: { missing: { code: 'no_key', message: 'Send a key.' } },
 }
 
 /**
- * Starts a server of a contract with these handlers, else stubs. The end of the test closes it.
- * @param build by default the engine alone
+ * Starts a server of a contract with these handlers, and stubs for other operations. The end of the test
+ * closes it.
+ * @param build default: the engine alone
  */
 export async function startEngine<Read extends Contract>(
   t: Test,
@@ -104,13 +105,15 @@ export async function startEngine<Read extends Contract>(
   return { app, contract, origin, log, call }
 }
 
-/** Reads a contract in memory. */
+/** Reads a contract from memory. */
 export function contractOf(document: object, file = 'openapi.yaml'): Promise<ReadContract> {
   const text = stringify({ openapi: '3.1.0', info: { title: 'Values', version: '1.0.0' }, ...document })
   return readContract(file, async () => text)
 }
 
-/** A contract with these operations, each at the path of its name, and with the error body of the server. */
+/**
+ * Returns a contract with these operations, each at the path of its name, and with the server's error body.
+ */
 export function contractWith(
   operations: Readonly<Record<string, object>>,
   more: object = {},
@@ -133,7 +136,7 @@ interface Route {
   readonly path?: string
 }
 
-/** The statuses of errors: the engine's own, and one of handlers. */
+/** The status of each error code: the engine's own, and one for handlers. */
 const statuses = { ...ownErrorStatuses, not_here: 404 }
 const errors = {
   Error: {
@@ -149,7 +152,7 @@ const errors = {
   ErrorCode: { type: 'string', enum: Object.keys(statuses), 'x-enumStatuses': statuses },
 }
 
-/** Responses without a body, and the error body for any other status. */
+/** Responses of an operation: success without a body, and the error body for any other status. */
 export const anyError = {
   description: 'An error.',
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },

@@ -1,5 +1,5 @@
-// A feature of OpenAPI as a contract and calls of its server, in rows of YAML: what it refuses, receives and
-// sends.
+// A row of YAML describes a feature of OpenAPI: a contract, calls of its server, and what the server refuses,
+// receives and sends.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -24,7 +24,7 @@ export interface Feature {
   readonly section?: string
   /** Fields that replace those of the smallest contract. */
   readonly document?: Node
-  /** The whole contract, if its notation matters. */
+  /** The text of the whole contract, for features of notation. */
   readonly text?: string
   /** Other files of the contract. */
   readonly files?: Readonly<Record<string, string>>
@@ -32,30 +32,30 @@ export interface Feature {
   readonly schema?: unknown
   /** The body of `POST /values`. */
   readonly requestBody?: unknown
-  /** The parameter of `GET /values`, or `GET /values/{v}`, named `v` by default. */
+  /** The parameter of `GET /values` or `GET /values/{v}`. Its default name is `v`. */
   readonly parameter?: Node
   /** The responses of `GET /values`. */
   readonly responses?: Node
   readonly components?: Node
   readonly calls?: readonly Call[]
-  /** Whether its operations have no handler. */
+  /** True if its operations have no handler. */
   readonly isUnwritten?: boolean
-  /** The lines of generate, without their locations. */
+  /** The lines with which generate refuses it, without locations. */
   readonly refused?: string
-  /** What the contract is warned of, if that matters. */
+  /** The warnings of the contract, if the feature is about them. */
   readonly warnings?: readonly string[]
 }
 
 /** A request, and the expected outcome. */
 export interface Call {
-  /** `POST /values` by default if the feature has a body, else `GET /values`. */
+  /** Default: `POST /values` if the feature has a body, else `GET /values`. */
   readonly request?: string
   readonly headers?: Readonly<Record<string, string>>
   /** A body sent as JSON. */
   readonly body?: unknown
   /** A body sent verbatim. */
   readonly text?: string
-  /** What the handler returns; by default the request that it received. */
+  /** The result of the handler. Default: the request that it received. */
   readonly response?: Node
   /** Part of the request that the handler receives. */
   readonly received?: Node
@@ -64,7 +64,7 @@ export interface Call {
   readonly responseHeaders?: Node
   /** The message of an error response. */
   readonly message?: string
-  /** By default 200, or 400 with a message. */
+  /** Default: 200, or 400 with a message. */
   readonly status?: number
   /** The message of the error that the server logs. */
   readonly logged?: string
@@ -75,23 +75,23 @@ export type Outcome = Omit<Call, 'request' | 'headers' | 'body' | 'text' | 'resp
 
 /** The outcome of a feature. */
 export interface Result {
-  /** The lines of generate, with their locations, if it refuses the contract. */
+  /** The lines of generate with locations, if it refuses the contract. */
   readonly refused?: readonly string[]
-  /** One for each call. */
+  /** One outcome for each call. */
   readonly outcomes: readonly Outcome[]
-  /** Of the contract. */
+  /** The warnings of the contract. */
   readonly warnings?: readonly string[]
 }
 
-/** Reads features.yaml, cases.yaml, or another file of their form. */
+/** Reads features.yaml, cases.yaml, or another file in that form. */
 export async function readFeatures(file: string): Promise<Feature[]> {
   const text = await readFile(file, 'utf8')
-  // Bigints only for integers that a number would round.
+  // Integers become bigints only if a number would round them.
   const exact = (_: unknown, each: unknown) => (typeof each === 'bigint' ? narrowed(each) : each)
   const areas: Record<string, Omit<Feature, 'area'>[]> = parse(text, exact, {
     intAsBigInt: true,
     merge: true,
-    maxAliasCount: -1, // rows share much
+    maxAliasCount: -1, // rows share many parts
   })
   return Object.entries(areas).flatMap(([area, rows]) => rows.map((row) => ({ area, ...row })))
 }
@@ -135,13 +135,13 @@ const anything = {
   '4XX': { description: 'An error.' },
 }
 
-/** How a feature is run. */
+/** How to read a feature's contract and build its server. */
 export interface Way<Read extends Contract> {
   readonly read: (file: string, readText: (file: string) => Promise<string>) => Promise<Read>
   readonly build: Build<Read>
 }
 
-/** Runs a feature without what only generate checks. */
+/** Runs a feature, without the checks that only generate makes. */
 export async function runCase<Read extends Contract>(
   feature: Feature,
   { read, build }: Way<Read>,
@@ -170,7 +170,7 @@ export type Build<Read extends Contract = Contract> = (
   log: FastifyBaseLogger,
 ) => Promise<FastifyInstance>
 
-/** The outcomes of a feature's calls. @throws {ContractError} if the server cannot be built */
+/** Returns the outcomes of a feature's calls. @throws {ContractError} if the server cannot be built */
 export async function runCalls<Read extends Contract>(
   feature: Feature,
   contract: Read,
@@ -197,7 +197,7 @@ export async function runCalls<Read extends Contract>(
   return outcomes
 }
 
-// A check for each scheme, of a form of its own.
+// Gives each scheme a check with its own form.
 const buildReady: Build = async (contract, handlerOf, log) => {
   const forms = Object.fromEntries(
     [...contract.securitySchemes.keys()].map((name) => {
@@ -209,10 +209,10 @@ const buildReady: Build = async (contract, handlerOf, log) => {
   return app
 }
 
-/** By the engine alone. */
+/** Runs a feature on the engine alone. */
 export const engineAlone: Way<Contract> = { read: readContract, build: buildReady }
 
-// Only declared headers, and bytes as text.
+// Shows a request with declared headers only, and with bytes as text.
 async function shown(request: Node, { parameters }: Operation): Promise<Node> {
   const names = parameters.filter((each) => each.in === 'header').map(({ name }) => name.toLowerCase())
   const headers = Object.entries(request.headers as Node).filter(([name]) => names.includes(name))
@@ -229,7 +229,7 @@ async function withText(value: unknown): Promise<unknown> {
   return Object.fromEntries(await Promise.all(entries))
 }
 
-// One after the other, because each is read before the next is asked for.
+// Reads the files in sequence, because each must be read before the next is requested.
 async function filesIn(files: AsyncIterable<unknown>): Promise<unknown[]> {
   const shown: unknown[] = []
   for await (const each of files) shown.push(await withText(each))
@@ -249,7 +249,7 @@ function requestOf({ request, headers, body, text }: Call, feature: Feature): In
   }
 }
 
-// Only what the call expects.
+// Keeps only the fields that the call expects.
 function outcomeOf(
   { received, responseBody, responseHeaders }: Call,
   { statusCode, headers, payload }: LightMyRequestResponse,
@@ -268,13 +268,13 @@ function outcomeOf(
   }
 }
 
-// A response to HEAD has no body, and an error of a handler may have another one.
+// A response to HEAD has no body, and a handler may send errors in another form.
 function messageOf(payload: string): Pick<Outcome, 'message'> {
   const { message } = payload === '' ? {} : (JSON.parse(payload) as { message?: string })
   return message === undefined ? {} : { message }
 }
 
-// Null for what is missing.
+// Picks fields by name; null for a missing one.
 function picked(node: Node, names: readonly string[]): Node {
   return Object.fromEntries(names.map((name) => [name, node[name] ?? null]))
 }
@@ -284,7 +284,7 @@ export function expectedOf({ request, headers, body, text, response, ...expected
   return expected
 }
 
-/** Removes the locations from a line of a refusal. */
+/** Removes the locations from the line of a refusal. */
 export function withoutPlace(line: string): string {
   return line.replace(/^\S+?\.yaml:\d+:\d+:? /, '').replace(/: the other is at \S+$/, '')
 }

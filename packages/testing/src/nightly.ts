@@ -1,14 +1,14 @@
-// How much of what takes long a run tries.
+// Decides how many of the slow cases a run tries.
 
-/** Whether the run tries everything: `.ci/run --nightly`. */
+/** True if the run tries everything: `.ci/run --nightly`. */
 export const isNightly: boolean = process.env.NIGHTLY === 'true'
 
-/** All of these cases at night, and every tenth otherwise, from the first. */
+/** Returns all cases in a nightly run; otherwise every tenth, beginning with the first. */
 export function sampled<Case>(cases: readonly Case[]): Case[] {
   return cases.filter((_, i) => isNightly || i % 10 === 0)
 }
 
-/** So many rounds at night, and a tenth otherwise. */
+/** Returns the number of rounds in a nightly run; otherwise a tenth of it. */
 export function rounds(count: number): number {
   return isNightly ? count : Math.ceil(count / 10)
 }

@@ -1,4 +1,4 @@
-// Contracts by way of their plans.
+// Reads contracts from their compiled plans.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Contract, loadContract } from 'contract-engine'
@@ -14,8 +14,8 @@ type Load<Result> = (
 ) => Promise<Result>
 
 /**
- * Reads a contract by way of its plan, and proves that it is the one of its files.
- * @param readers those of extensions that `read` has
+ * Reads a contract from its plan, and proves that it equals the contract read from its files.
+ * @param readers of the extensions that `read` supports
  */
 export function loadingProved<Result extends Contract>(
   t: Test,
@@ -35,13 +35,13 @@ export function loadingProved<Result extends Contract>(
   }
 }
 
-// A plan leaves out the text, and has the functions of the schemas.
+// A plan lacks the text, and adds the functions of the schemas.
 function dataOf({ locate: _, write: __, functions: ___, ...data }: Contract): object {
   const { text: ____, named: _____, ...kept } = data as typeof data & Partial<ReadContract>
   return kept
 }
 
-// How many places of a value are objects that stand in others, too.
+// Counts the places of a value that hold an object seen before.
 function sharedIn(value: object): number {
   const seen = new Set<unknown>()
   let shared = 0

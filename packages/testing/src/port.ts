@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 
-// Below the ephemeral ports: an outgoing connection could take one of those before the caller listens.
+// Below the ephemeral ports: before the caller listens, an outgoing connection could take one of those.
 const range = [20_000, 30_000] as const
 
 /** Returns a port that nothing listens on. */

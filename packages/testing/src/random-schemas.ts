@@ -1,10 +1,11 @@
-// Random schemas, edits of them, and values, from a seed: small domains, so that values often fit by chance.
+// Random schemas, edits of them, and values, from a seed. The domains are small, so that values often fit by
+// chance.
 
 import { schemaKeywords } from 'contract-engine/tools'
 
 type Schema = Record<string, unknown>
 
-/** Random choices from a seed: always the same ones (mulberry32). */
+/** Random choices that a seed determines (mulberry32). */
 export class Random {
   #state: number
 
@@ -23,7 +24,7 @@ export class Random {
     return Math.floor(this.next() * limit)
   }
 
-  /** Whether something with a probability happens. */
+  /** True with the given probability. */
   is(probability: number): boolean {
     return this.next() < probability
   }
@@ -48,7 +49,7 @@ function isFirst(value: unknown, i: number, all: readonly unknown[]): boolean {
   return all.indexOf(value) === i
 }
 
-/** A random schema; `depth` bounds what is within it. */
+/** Returns a random schema; `depth` bounds its nesting. */
 export function randomSchema(random: Random, depth = 3): Schema {
   const type = random.pick(depth > 1 ? [...types, 'object', 'object', 'choice'] : types.slice(0, 5))
   if (random.is(0.05)) return {}
@@ -63,7 +64,7 @@ export function randomSchema(random: Random, depth = 3): Schema {
   return { type: all.length > 1 ? all : type, ...keywordsOf(random, type, depth) }
 }
 
-/** A random schema for others to refer to. */
+/** Returns a random schema that others refer to. */
 export function randomPart(random: Random): Schema {
   return { type: 'object', ...objectKeywords(random, 1) }
 }
@@ -138,7 +139,7 @@ function branches(inner: () => Schema): Schema {
   return Object.fromEntries(['then', 'else'].map((keyword) => [keyword, inner()]))
 }
 
-/** A copy of a schema with one part changed. */
+/** Returns a copy of a schema with one part changed. */
 export function editedSchema(random: Random, schema: Schema): Schema {
   const copy = structuredClone(schema)
   const all = partsOf(copy)
@@ -151,7 +152,7 @@ export function editedSchema(random: Random, schema: Schema): Schema {
   return copy
 }
 
-// A schema and those within it, not in data.
+// Returns a schema and all schemas within it, but none within data.
 function partsOf(schema: unknown): Schema[] {
   if (Array.isArray(schema)) return schema.flatMap(partsOf)
   if (typeof schema !== 'object' || schema === null) return []
@@ -190,7 +191,7 @@ function editMap(random: Random, map: Schema, key: string): void {
   else map[name] = randomSchema(random, 1)
 }
 
-/** A random value, with a preference for what a schema says. */
+/** Returns a random value, which usually follows the schema. */
 export function randomValue(random: Random, schema: unknown, parts: Schema, depth = 3): unknown {
   const node = (typeof schema === 'object' && schema !== null ? schema : {}) as Schema
   if (random.is(0.05)) return plainValue(random, depth)

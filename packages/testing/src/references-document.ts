@@ -1,5 +1,5 @@
-// A contract without references but to schemas, with each kind of object that may be one. Each has a twin:
-// the test writes the second as a `$ref` to the first.
+// A contract with each kind of object that may be a `$ref`, written twice: the test replaces the second by a
+// `$ref` to the first. Only schemas are referred to here.
 
 /** The document of references.ts, inline, in YAML. */
 export const text = `openapi: 3.2.0

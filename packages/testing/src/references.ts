@@ -1,4 +1,5 @@
-// The contract of references.yaml, inline and by every kind of `$ref`: the forms that no reader tells apart.
+// The contract of references-document.ts, inline and with every kind of `$ref`. No reader may tell them
+// apart.
 
 import path from 'node:path'
 import type { Contract } from 'contract-engine'
@@ -8,19 +9,19 @@ import { parse, stringify } from 'yaml'
 import { text } from './references-document.js'
 
 type Part = Exclude<NodeKind, 'schemas'>
-/** What stands in place of an object: it, or a `$ref` to where it is put. */
+/** Returns the replacement of an object: the object itself, or a `$ref` to its new place. */
 type Written = (value: unknown, kind: Part, at: readonly string[]) => unknown
 
 /** The inline contract. */
 export const inline: Node = parse(text)
 
-/** Those of objects that may be a `$ref`. */
+/** The kinds of objects that may be a `$ref`. */
 export const kinds: readonly Part[] = [
   ...(['responses', 'parameters', 'examples', 'requestBodies', 'headers', 'securitySchemes'] as const),
   ...(['links', 'callbacks', 'pathItems', 'mediaTypes'] as const),
 ]
 
-// From within, so that what an object contains is written before it.
+// Rewrites from the inside out, so that the parts of an object are written before it.
 function rewritten(document: object, written: Written): unknown {
   return walk(document, (value, place, within) => {
     const copy = within(value, place)
@@ -29,7 +30,7 @@ function rewritten(document: object, written: Written): unknown {
   })
 }
 
-/** A form of a document: its files, the first of which is the document itself. */
+/** A form of a document: its files, beginning with the document itself. */
 type Files = readonly (readonly [name: string, document: unknown])[]
 
 function byComponents(
@@ -54,7 +55,7 @@ function byComponents(
   return { ...copy, components: { ...components, ...Object.fromEntries(added) } }
 }
 
-// The second of what stands twice refers to the first.
+// Of two equal objects, the second becomes a `$ref` to the first.
 function byPointers(document: Node): Node {
   const places = new Map<string, readonly string[]>()
   const copy = rewritten(document, (value, kind, at) => {
@@ -66,7 +67,7 @@ function byPointers(document: Node): Node {
   return copy as Node
 }
 
-// Each object is a file of its own; schemas stay where they are.
+// Each object becomes a file; schemas stay in their places.
 function byFiles(document: Node): Files {
   const files = new Map<string, unknown>()
   const root = rewritten(document, (value, kind, at) => {
@@ -80,7 +81,7 @@ function byFiles(document: Node): Files {
 
 const $self = 'https://shop.example/api/openapi.yaml'
 const all = () => true
-/** By each kind alone, and then all of them in different ways. */
+/** Each kind of object alone as references, then all kinds in different ways. */
 export const forms: readonly (readonly [title: string, filesOf: (document: Node) => Files])[] = [
   ...kinds.map((kind) => {
     const isIt = (each: Part) => each === kind
@@ -94,7 +95,7 @@ export const forms: readonly (readonly [title: string, filesOf: (document: Node)
   ['relative to $self', (document) => one(byComponents({ $self, ...document }, all, 'openapi.yaml'))],
 ]
 
-/** A document in one file. */
+/** Returns a document as its only file. */
 export function one(document: Node): Files {
   return [['openapi.yaml', document]]
 }

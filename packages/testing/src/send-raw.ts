@@ -1,6 +1,6 @@
 import net, { type Socket } from 'node:net'
 
-/** Sends bytes verbatim, and returns all that the server sends until it closes the connection. */
+/** Sends bytes verbatim, and returns everything that the server sends until it closes the connection. */
 export function sendRaw(origin: string, ...chunks: (string | Uint8Array)[]): Promise<string> {
   const { hostname, port } = new URL(origin)
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// Which process runs which test file. A process takes half a second of CPU before its first test, so it runs
-// many: one after the other, since they share its globals.
+// Assigns test files to processes. A process takes half a second of CPU before its first test, so it runs
+// many files: one after the other, because they share its globals.
 
 import './valid-specifications.js'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -9,21 +9,19 @@ import t from 'tap'
 import { isNightly } from './nightly.js'
 import { collectWarnings } from './warnings.js'
 
-// Seconds of CPU of a program, with those of what it starts: three times what the longest takes on two busy
-// cores of a server, since machines differ by as much. What takes more goes to `slow/`, or a tenth of it by
-// day (nightly.ts).
+// The limit in seconds of CPU for a process and its children: three times what the longest suite takes on two
+// busy cores of a server, because machines differ by as much. Tests that take more go to `slow/`, or run a
+// tenth of their rounds by day (nightly.ts).
 const cpuMax = 300
 const slowCpuMax = 700
 
-/**
- * Folders and files of tests, by the suite that runs them. A file is in the suite that names it most exactly.
- */
+/** Folders and files of tests, by the suite that runs them. The most specific entry decides for a file. */
 export type Places = Readonly<Record<string, readonly string[]>>
 
 /** The suites of a folder of tests. */
 export interface Suites {
   readonly names: readonly string[]
-  /** The test files, as `config.ts`. */
+  /** The test files, such as `config.ts`. */
   files(): string[]
   /** The suite that runs a test file. */
   suiteOf(file: string): string | undefined
@@ -32,9 +30,10 @@ export interface Suites {
 }
 
 /**
- * @param source the folder, with the sources
- * @param built the folder of what runs: the sources with tsx, or compiled
- * @param placeOf the place of a file, as in `places`: by default its path
+ * Returns the suites of a folder of tests.
+ * @param source the folder of the sources
+ * @param built the folder of the programs: the sources, run by tsx, or the compiled files
+ * @param placeOf the place of a file, as in `places`; default: its path
  */
 export function suitesIn(
   { source, built }: { readonly source: string; readonly built: string },
@@ -67,8 +66,8 @@ async function runFiles(built: string, files: readonly string[], cpuMax: number)
   const before = globalsNow()
   const warnings = collectWarnings()
   const spent = cpuCounter()
-  // In a test of its own: tap may end a process whose tests are all done while the next file is read. The
-  // tests of the file run after it, and before that of the next file.
+  // Each import is a test: otherwise tap may end a process whose tests are all done while the next file is
+  // being imported. The tests of a file run after it, and before the import of the next file.
   for (const file of files)
     await t.test(`${file} begins`, async (t) => {
       spent.begin(file)
@@ -83,14 +82,14 @@ async function runFiles(built: string, files: readonly string[], cpuMax: number)
     t.strictSame(changed, [])
   })
   await t.test('the tests printed no warning of Node', async (t) => {
-    await new Promise(setImmediate) // Node tells of one in a turn of its own
+    await new Promise(setImmediate) // Node reports a warning in a later turn
     t.strictSame(warnings, [])
   })
   t.comment(spent.report())
   t.ok(cpuSeconds() <= cpuMax, `at most ${cpuMax} s of CPU`)
 }
 
-// What each file takes: as tests of its own, they run until the next file begins.
+// Measures the CPU time of each file: its tests run until the next file begins.
 function cpuCounter() {
   const marks: { readonly file: string; readonly at: number }[] = []
   const report = () => {
@@ -103,7 +102,7 @@ function cpuCounter() {
   return { begin: (file: string) => void marks.push({ file, at: cpuSeconds() }), report }
 }
 
-// Of this process, and on Linux of those that it has started and waited for: proc_pid_stat(5).
+// CPU time of this process and, on Linux, of the children that it has waited for: proc_pid_stat(5).
 function cpuSeconds(): number {
   const { user, system } = process.cpuUsage()
   const stat = process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8') : ''

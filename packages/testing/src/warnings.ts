@@ -1,6 +1,8 @@
-// Warnings of Node, none of which a run of the tests prints.
+// Collects Node's warnings: a run of the tests must print none.
 
-/** The stacks of the warnings of this process from now on, with those that `repeatWarnings` makes its own. */
+/**
+ * Collects the stacks of this process's warnings from now on, including those that `repeatWarnings` emits.
+ */
 export function collectWarnings(): readonly (string | undefined)[] {
   const warnings: (string | undefined)[] = []
   process.on('warning', ({ name, stack }) => {
@@ -9,10 +11,10 @@ export function collectWarnings(): readonly (string | undefined)[] {
   return warnings
 }
 
-// Node says of what tests use that it may change, such as `mock.timers` of Node 20.
+// Node warns that some features in the tests may change, such as `mock.timers` of Node 20.
 const expected = 'ExperimentalWarning'
 
-/** Makes the warnings of Node that a process of the tests has printed those of this one. */
+/** Emits the warnings of Node that another process has printed as warnings of this process. */
 export function repeatWarnings(stderr: string): void {
   const printed = stderr.matchAll(/^\(node:\d+\) (?:\[\w+\] )?(\w*Warning): (.*)$/gm)
   for (const [, name, text = ''] of printed) if (name !== expected) process.emitWarning(text, name)

@@ -1,4 +1,4 @@
-// Packages of this repository as a project installs them that lacks an optional one.
+// Installs packages of this repository like a project that lacks an optional package.
 
 import { execFile } from 'node:child_process'
 import {
@@ -19,7 +19,7 @@ import type { Test } from 'tap'
 
 const modules = path.join(fileURLToPath(import.meta.resolve('tap/package.json')), '../..')
 
-/** Runs a program where a package is not installed. @returns what it has printed */
+/** Runs a program in a folder without one package. @returns the program's output */
 export async function runWithout(t: Test, missing: string, program: string): Promise<string> {
   const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'without-')))
   t.teardown(() => rmSync(folder, { recursive: true }))
@@ -34,7 +34,7 @@ export async function runWithout(t: Test, missing: string, program: string): Pro
   return stdout.trim()
 }
 
-// Copied: those of a link would find what is beside the place to which it leads.
+// These are copied: through a link, Node would find the packages beside the link's target.
 const own = ['contract-engine', 'contract-service', 'contract-testing']
 
 function copy(from: string, to: string): void {

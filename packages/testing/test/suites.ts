@@ -7,7 +7,7 @@ const [suites, warnings] = ['suites', 'warnings'].map((name) =>
   import.meta.resolve(`contract-testing/${name}`),
 )
 
-// Runs a suite of one test file in a process of its own, which fails if a test does.
+// Runs a suite with one test file in a separate process, which fails if a test fails.
 async function run(t: Test, program: string): Promise<{ failed: boolean; stdout: string }> {
   const files = { 'package.json': '{"type":"module"}', 'file.ts': program, 'file.js': program }
   const folder = temporaryDirectory(t, files)

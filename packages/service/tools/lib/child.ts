@@ -18,7 +18,7 @@ export async function untilReady(output: Readable, ready: RegExp): Promise<RegEx
   throw new Error(`server failed to start:\n${lines.join('\n')}`)
 }
 
-/** Whether a process has exited. */
+/** True if the process has exited. */
 export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null
 }

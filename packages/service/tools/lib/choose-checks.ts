@@ -1,15 +1,15 @@
-// Which checks of the service fit the schemes of a contract that has no list of its own yet (src/schemes.ts).
-// What cannot be decided is left to the team, with what to do.
+// Chooses checks for the security schemes of a contract that has no list of its own yet (src/schemes.ts).
+// Schemes that are ambiguous are left to the team, with advice.
 
 import type { Contract } from 'contract-engine'
 import { areSentAlike, credentialPlace, effectiveSecurity, nodeOf, schemeKind } from 'contract-engine/tools'
 
 type CheckName = 'apiKeys' | 'jwt'
 
-/** The checks of a contract, by the names of its schemes. */
+/** The chosen checks of a contract, by the names of its schemes. */
 export interface Choice {
   readonly checks: ReadonlyMap<string, CheckName>
-  /** By the names of the other schemes that operations use, what to do about them. */
+  /** Advice for each other scheme that operations use, by its name. */
   readonly left: ReadonlyMap<string, string>
 }
 
@@ -25,7 +25,7 @@ export function chooseChecks(contract: Contract): Choice {
   return { checks, left }
 }
 
-// The names of the schemes that must be met together, for every alternative of every operation.
+// Lists, for every alternative of every operation, the schemes that a request must meet together.
 function setsOf({ operations }: Contract): string[][] {
   const alternatives = [...operations.values()].flatMap(({ security }) => security)
   return alternatives.map((requirements) => requirements.map(({ name }) => name))
@@ -39,7 +39,7 @@ function checkFor(name: string, { securitySchemes }: Contract): CheckName | unde
   return scheme?.type !== 'http' || /^jwt$/i.test(scheme.bearerFormat ?? '') ? 'jwt' : 'apiKeys'
 }
 
-// Undefined for a scheme whose check is certain.
+// Returns undefined for a scheme whose check is certain.
 function adviceOn(name: string, contract: Contract): string | undefined {
   const place = credentialPlace(contract.securitySchemes.get(name))
   if (place === undefined) return 'the server cannot check it'
@@ -51,7 +51,7 @@ function adviceOn(name: string, contract: Contract): string | undefined {
     : (togetherWith(name, contract) ?? besides(name, contract))
 }
 
-// One credential cannot be two of a request.
+// One credential cannot meet two schemes of the same request.
 function togetherWith(name: string, contract: Contract): string | undefined {
   const others = likeOf(name, contract)
   const together = setsOf(contract).find(
@@ -61,7 +61,8 @@ function togetherWith(name: string, contract: Contract): string | undefined {
   return `a check of your own, because requests need it together with ${without(name, together).join(' and ')}`
 }
 
-// And it has no mark of the scheme that it is for. The document's own security says which it is, if one.
+// A credential does not show which of two schemes it is for. If only one of them is in the document's own
+// security, the check is for that one.
 function besides(name: string, contract: Contract): string | undefined {
   const rivals = [...likeOf(name, contract)].filter((other) => areSentAlike(name, other, contract))
   const own = new Set(effectiveSecurity(nodeOf(contract.document), {}).flatMap((each) => Object.keys(each)))
@@ -73,7 +74,7 @@ function besides(name: string, contract: Contract): string | undefined {
   return `${text}; or for each ${check === 'jwt' ? byToken : ''}a check of your own that recognizes its credentials`
 }
 
-// The other schemes that the same check fits.
+// Returns the other schemes that the same check fits.
 function likeOf(name: string, contract: Contract): ReadonlySet<string> {
   const check = checkFor(name, contract)
   return new Set(

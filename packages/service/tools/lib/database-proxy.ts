@@ -31,7 +31,7 @@ export class DatabaseProxy {
     return (this.#server.address() as net.AddressInfo).port
   }
 
-  /** Holds back responses that contain a text from now on. Resolves with the first. */
+  /** From now on, holds back each response that contains a text. Resolves when the first one arrives. */
   holdBack(text: string): Promise<void> {
     this.#held = text
     return new Promise((resolve) => {
@@ -39,12 +39,12 @@ export class DatabaseProxy {
     })
   }
 
-  /** Forwards what the database sends so much later from now on. */
+  /** From now on, delays everything that the database sends. */
   slow(delayMs: number): void {
     this.#delayMs = delayMs
   }
 
-  /** Drops all packets in both directions from now on. No connection is closed, and new ones are accepted. */
+  /** From now on, drops all packets in both directions. Connections stay open, and new ones are accepted. */
   silence(): void {
     this.#isSilent = true
   }
@@ -54,7 +54,9 @@ export class DatabaseProxy {
     this.#isSilent = false
   }
 
-  /** Drops all packets of the open connections from now on. None is closed, and new connections work. */
+  /**
+   * From now on, drops all packets of the open connections, but does not close them. New connections work.
+   */
   forget(): void {
     for (const client of this.#clients) this.#broken.add(client)
   }

@@ -1,4 +1,5 @@
-// Temporary directories. Each name contains its owner's pid, to find the leftovers of killed processes.
+// Temporary directories. Each name contains the pid of its owner, so that leftovers of killed processes are
+// found.
 
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
@@ -9,7 +10,7 @@ export interface TemporaryDirectory {
   remove(): Promise<void>
 }
 
-/** Creates an empty directory. When root creates it, the embedded database's user can traverse it. */
+/** Creates an empty directory. The embedded database's user can traverse it even if root has created it. */
 export async function makeTemporaryDirectory(): Promise<TemporaryDirectory> {
   const directory = await mkdtemp(path.join(os.tmpdir(), ownedName(process.pid, '')))
   await chmod(directory, 0o755)
@@ -28,12 +29,12 @@ export async function inTemporaryDirectory<Result>(
   }
 }
 
-/** The name of a directory owned by a process. */
+/** Returns the name of a directory that a process owns. */
 export function ownedName(pid: number, suffix: string): string {
   return `contract-service-${pid}-${suffix}`
 }
 
-/** The pid of a directory's owner; undefined for other names. */
+/** Returns the pid of a directory's owner; undefined for other names. */
 export function ownerOf(name: string): number | undefined {
   const [, pid] = /^contract-service-(\d+)-/.exec(name) ?? []
   return pid === undefined ? undefined : Number(pid)

@@ -1,19 +1,19 @@
-// How callers send the service's own keys: as the contract declares the schemes that src/schemes.ts checks by
-// apiKeys().
+// Sends a service key as the contract declares it, for each scheme that src/schemes.ts checks by apiKeys().
 
 import { type Contract, credentialPair } from 'contract-engine'
 import { credentialPlace } from 'contract-engine/tools'
 import { isOfKeys, type Listed } from './schemes.js'
 
-/** What a request has of a key. */
+/** The parts of a request that carry a key. */
 export interface KeyCredentials {
   readonly headers: Readonly<Record<string, string>>
-  /** Behind the `?` of a URL; empty if no scheme is sent there. */
+  /** The text behind the `?` of a URL; empty if no scheme is sent there. */
   readonly query: string
 }
 
 /**
- * A key as each of those schemes is sent: any may be that of an operation. A bearer token without any.
+ * Returns a key in the places of all those schemes, because an operation may use any of them. Without such a
+ * scheme, returns a bearer token.
  * @param listed the project's list, if it has one
  */
 export function keyCredentials(

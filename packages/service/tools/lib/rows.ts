@@ -1,8 +1,8 @@
-// Rows of tables that others refer to.
+// Adds rows that other tables refer to.
 
 import type { RootSql } from '../../src/database/database.js'
 
-/** Adds rows that have nothing but a key, for a foreign key of what a test adds. Nothing can read them. */
+/** Adds rows with nothing but a key, as targets of a test's foreign keys. Handlers cannot read such rows. */
 export async function addKeys(
   sql: RootSql,
   table: string,

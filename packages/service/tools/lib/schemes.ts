@@ -1,5 +1,5 @@
-// The team's list of checks, src/schemes.ts, for tools that examine a contract: read as text, because
-// running it would load the service.
+// Reads the team's list of checks, src/schemes.ts, for tools that examine a contract. It is read as text,
+// because running it would load the service.
 
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ import { requirePlan, type ServiceContract } from '../../src/auth/plans.js'
 import { keyErrors } from '../../src/auth/unauthorized.js'
 import { chooseChecks } from './choose-checks.js'
 
-// Required, as in the engine's types.ts: an import makes Node scan its nine megabytes for exports.
+// Required, as in the engine's types.ts: for an import, Node would scan its nine megabytes for exports.
 const require = createRequire(import.meta.url)
 const ts: typeof import('typescript') = require('typescript')
 
@@ -20,12 +20,12 @@ export const schemesFile = 'src/schemes.ts'
 /** The text of each check in a project's list, by the name of its scheme: `apiKeys()`. */
 export type Listed = ReadonlyMap<string, string>
 
-/** Whether a check is that of the service's own keys. */
+/** True if a check is for the service's own keys. */
 export function isOfKeys(check: string): boolean {
   return check.startsWith('apiKeys(')
 }
 
-/** Reads a project's list. Undefined without the file, as while a document is adopted. */
+/** Reads a project's list. Undefined without the file, as while a document is being adopted. */
 export async function readSchemes(root: string): Promise<Listed | undefined> {
   const text = await readFile(path.join(root, schemesFile), 'utf8').catch((error) => {
     if (error.code === 'ENOENT') return undefined
@@ -34,17 +34,17 @@ export async function readSchemes(root: string): Promise<Listed | undefined> {
   return text === undefined ? undefined : listedIn(text)
 }
 
-/** The list of a contract that has none yet. */
+/** Returns the list for a contract that has none yet. */
 export function defaultList(contract: Contract): Listed {
   return new Map([...chooseChecks(contract).checks].map(([name, check]) => [name, `${check}()`]))
 }
 
-/** A list with a check for each scheme of a contract, of a form of its own. */
+/** Returns a list with a check for each scheme of a contract; each check has its own form. */
 export function listEach({ securitySchemes }: Contract): Listed {
   return new Map([...securitySchemes.keys()].map((name) => [name, name]))
 }
 
-/** The list of a module: the properties of the object that it exports as `schemes`. */
+/** Returns the list in a module's text: the properties of the object that it exports as `schemes`. */
 export function listedIn(text: string): Listed {
   const source = ts.createSourceFile(schemesFile, text, ts.ScriptTarget.Latest, true)
   const declarations = source.statements.flatMap((each) =>
@@ -55,7 +55,7 @@ export function listedIn(text: string): Listed {
   return new Map(properties.map((each) => [nameOf(each), checkOf(each)]))
 }
 
-// Behind `satisfies` or `as const`.
+// The object may be behind `satisfies` or `as const`.
 function objectOf(list: Expression): ObjectLiteralExpression {
   if (ts.isObjectLiteralExpression(list)) return list
   if (ts.isSatisfiesExpression(list) || ts.isAsExpression(list)) return objectOf(list.expression)
@@ -73,15 +73,16 @@ function checkOf(property: ObjectLiteralElementLike): string {
   return ts.isPropertyAssignment(property) ? property.initializer.getText() : property.getText()
 }
 
-// Checks whose callers have no plan of their own.
+// Callers of these checks have no plan.
 const planless = /^(?:jwt|basic)\(/
 
-// Those of the service: what is written alike is of the same form. A team's own, like `tokens()` for an
-// access token and for a refresh token, may recognize by the scheme; whether it does is seen at startup.
+// The service's own checks: if two entries have the same text, their checks have the same form. A team's own
+// check, such as `tokens()` for both access and refresh tokens, may recognize its credentials by the scheme.
+// Only startup shows if it does.
 const known = /^(?:apiKeys|jwt)\(/
 
 /**
- * Checks that let every credential pass, with the errors of those that a list names.
+ * Returns checks that let every credential pass, with the errors of the listed checks.
  * @throws {ContractError} if callers would have no plan, as at startup
  */
 export function standIns(contract: ServiceContract, listed: Listed): Readonly<Record<string, Check>> {

@@ -1,4 +1,4 @@
-// A server of any contract, without the parts of the service: for tools that examine a contract.
+// Builds a server of any contract without the other parts of the service, for tools that examine a contract.
 
 import {
   contractFiles,
@@ -16,17 +16,17 @@ import { additionsTo } from '../../src/http/additions.js'
 import { healthPathsOf } from '../../src/http/service-paths.js'
 import { defaultList, type Listed, standIns } from './schemes.js'
 
-/** What of a project is its own. */
+/** The project's own parts. */
 export interface Own {
   readonly errorBody?: ErrorBodyOf | undefined
-  /** The checks of its security schemes; by default those that fit the contract. */
+  /** The checks of its security schemes. Default: those that fit the contract. */
   readonly listed?: Listed
 }
 
 /**
- * Mounts a contract with these handlers. The server does not listen, and any credential may pass.
- * @param log none by default
- * @throws {ContractError} when startup of the service would fail
+ * Mounts a contract with these handlers. The server does not listen, and every credential passes.
+ * @param log default: none
+ * @throws {ContractError} if startup of the service would fail
  */
 export async function buildServer(
   contract: ServiceContract,
@@ -59,7 +59,7 @@ export async function buildServer(
   return app
 }
 
-/** The security of a contract as a tool sees it: any credential may pass. */
+/** Returns the security of a contract for a tool: every credential passes. */
 export function securityOf(contract: ServiceContract, listed = defaultList(contract)): Security {
   return new Security(contract, standIns(contract, listed))
 }

@@ -1,4 +1,4 @@
-// The built service as a process, as `npm start` runs it, on a free port.
+// Runs the built service as a process on a free port, as `npm start` does.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,11 +17,14 @@ export interface Service {
   readonly origin: string
   /** The log lines so far. */
   readonly log: readonly string[]
-  /** Sends a signal and waits for the exit. Resolves with its code, or the signal that killed the process. */
+  /**
+   * Sends a signal and waits for the exit. Resolves with the exit code, or the signal that killed the
+   * process.
+   */
   stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
-/** Starts the service, of the project or of an installation, and waits until it listens. */
+/** Starts the service of the project or of an installation, and waits until it listens. */
 export async function startService(environment: Environment, root = projectRoot): Promise<Service> {
   const child = spawn(process.execPath, [built('service/main.js', root)], {
     cwd: root,
@@ -55,7 +58,10 @@ export async function runKeys(
   return stdout.trim()
 }
 
-/** Arguments of `keys create` for ample quotas: of a custom plan, or of that with the highest daily quota. */
+/**
+ * Returns arguments of `keys create` for ample quotas: a custom plan, or the plan with the highest daily
+ * quota.
+ */
 export function openTerms(contract: ServiceContract): string[] {
   const custom = customPlan(contract)
   if (custom !== undefined) return ['--plan', custom, '--per-minute', '2000000000', '--per-day', '2000000000']
@@ -63,12 +69,12 @@ export function openTerms(contract: ServiceContract): string[] {
   return ['--plan', widest?.name ?? '']
 }
 
-/** The path of a file that `contract-service build` writes. */
+/** Returns the path of a file that `contract-service build` writes. */
 export function built(file: string, root = projectRoot): string {
   return path.join(root, 'dist', file)
 }
 
-// Only what a shell needs of the caller's environment, so that its DATABASE_URL is not used.
+// Takes from the caller's environment only what a shell needs: its DATABASE_URL must not be used.
 function environmentOf(environment: Environment): Environment {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env
   return { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...environment }

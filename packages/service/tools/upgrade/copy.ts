@@ -18,9 +18,9 @@ const inUse = 'A service uses the store. Stop it first.'
 
 /**
  * Migrates both stores and replaces the tables of the second, in one transaction.
- * @param folder for a table at a time, of the user that both servers run as
- * @returns how much was copied, such as `3 rows of 4 tables`
- * @throws {OperatorError} when a service uses the first store, or the rows copied are not all
+ * @param folder for the file of one table at a time; the user that both servers run as can write to it
+ * @returns the amount that was copied, such as `3 rows of 4 tables`
+ * @throws {OperatorError} if a service uses the first store, or not all rows were copied
  */
 export async function copyStore(from: EmbeddedServer, to: EmbeddedServer, folder: string): Promise<string> {
   const [source, target] = [connectTo(from), connectTo(to)]
@@ -39,7 +39,7 @@ export async function copyStore(from: EmbeddedServer, to: EmbeddedServer, folder
 
 /**
  * Checks that the server of a store has stopped.
- * @throws {OperatorError} when a service has joined it meanwhile
+ * @throws {OperatorError} if a service has started it again
  */
 export function checkUnused(store: string): void {
   if (existsSync(path.join(store, 'data/postmaster.pid'))) throw new OperatorError(inUse)
@@ -60,8 +60,8 @@ async function copyTables(source: Sql, target: Sql, folder: string): Promise<str
   const tables = await source<{ name: string }[]>`
     select quote_ident(relname) as name from pg_class
     where relkind = 'r' and relnamespace = current_schema()::regnamespace and relname <> 'schema_migrations'`
-  await target`set local session_replication_role = replica` // whatever the order of tables with foreign keys
-  // By a file, which the servers write and read themselves: streams of postgres.js drop errors.
+  await target`set local session_replication_role = replica` // foreign keys allow any order of tables
+  // The servers write and read a file themselves, because streams of postgres.js drop errors.
   const file = path.resolve(folder, 'table')
   const literal = `'${file.replaceAll("'", "''")}'`
   let rows = 0n

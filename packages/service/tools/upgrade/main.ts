@@ -1,5 +1,5 @@
 // `npm run upgrade`: moves the data of the embedded PostgreSQL to the installed major version. The old data
-// stay as they are, in a folder beside the new.
+// stay unchanged, in a folder beside the new.
 
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// The test of a resource's change: each field, parts of objects and null, and each refusal.
+// Writes the test of a resource's change: of each field, of parts of objects, of null, and of each refusal.
 
 import type { Operation } from 'contract-engine'
 import { fieldsOf, type ResourceField } from './fields.js'
@@ -10,7 +10,7 @@ import { literal } from './samples.js'
 import { conflictLine, conflictsOf, lostPath, lostText, needsIfMatch, pathTo, testOf } from './test-parts.js'
 import { keyName, withArticle } from './words.js'
 
-/** The text of the test; undefined if it changes no field that is sent and shown. */
+/** Returns the text of the test; undefined if no field can be both changed and read back. */
 export function changeTest(resource: Resource, rows: Rows, change: Operation): string | undefined {
   const type = change.body?.contents.find(({ kind }) => kind === 'json')?.mediaType
   const able = changeable(resource, rows, change)
@@ -47,7 +47,7 @@ export function changeTest(resource: Resource, rows: Rows, change: Operation): s
 
 interface Changeable {
   readonly given: GivenField
-  /** The field of the patch. */
+  /** The same field in the schema of the patch. */
   readonly patch: ResourceField
 }
 
@@ -95,7 +95,7 @@ function caseLines(resource: Resource, rows: Rows, change: Operation, able: read
   ]
 }
 
-// Without what is undefined, and what the service sets, such as a version.
+// Removes undefined fields, and fields that the service sets, such as a version.
 function plainLine({ fields, key }: Resource): string {
   const own = fields.filter((each) => each.shown && each.taken === undefined && each !== key)
   if (own.length === 0) return 'const plain = (row: object) => JSON.parse(JSON.stringify(row))'
@@ -103,7 +103,7 @@ function plainLine({ fields, key }: Resource): string {
   return `const plain = ({ ${names}, ...row }: Record<string, unknown>) => JSON.parse(JSON.stringify(row))`
 }
 
-// The changes of the second row, or of the only one, in TypeScript.
+// Returns the changes of one field, in TypeScript. They apply to the second row, or to the only one.
 function changesOf(resource: Resource, rows: Rows, { given, patch }: Changeable) {
   const { field } = given
   const first = valueIn(given, rows.count > 1 ? 1 : 0)
@@ -115,7 +115,7 @@ function changesOf(resource: Resource, rows: Rows, { given, patch }: Changeable)
   }))
 }
 
-// The spare row's, or any other where several rows may have it.
+// Returns the spare row's value. If rows may share a value, it may also be that of any other row.
 function otherValue(resource: Resource, rows: Rows, given: GivenField, first: unknown): unknown {
   if (isUnique(resource, given.field) && given.values.length <= rows.count) return first
   const isOther = (each: unknown) => JSON.stringify(each) !== JSON.stringify(first)

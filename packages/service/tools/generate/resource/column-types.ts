@@ -1,19 +1,19 @@
-// The column of a field by its schema: PostgreSQL's type, the function of contract-service/table, and
-// what a service would set it to.
+// Chooses the column of a field by its schema: PostgreSQL's type, the function of contract-service/table, and
+// the value that a service would set.
 
 import { type Node, nodeOf, type Reader } from 'contract-engine/tools'
 
-/** A type of columns. */
+/** The type of a column. */
 export interface ColumnType {
-  /** PostgreSQL's. */
+  /** The type's name in PostgreSQL. */
   readonly sql: string
-  /** The call that declares it, without the column's name: `arrayOf(text())`. */
+  /** The call that declares the type, without the column's name: `arrayOf(text())`. */
   readonly codec: string
-  /** The functions of columns.ts in it. */
+  /** The functions of columns.ts that the call uses. */
   readonly functions: readonly string[]
-  /** What the column has where the service sets the field. */
+  /** The initial value where the service sets the field. */
   readonly initial: string
-  /** Whether rows can be in its order, and be found by it. */
+  /** True if rows can be ordered and found by the column. */
   readonly isScalar: boolean
 }
 
@@ -39,11 +39,11 @@ const strings: Readonly<Record<string, ColumnType>> = {
   byte: plain('bytea', 'base64', `''`),
 }
 
-/** That of strings. */
+/** The type of strings. */
 export const textType = plain('text', 'text', `''`)
 const jsonb: ColumnType = { ...plain('jsonb', 'jsonb', `'{}'`), isScalar: false }
 
-/** The type of the column that stores a field. What has no type of its own is JSON. */
+/** Returns the type of the column that stores a field: JSON, if the field needs no more specific type. */
 export function columnTypeOf(reader: Reader, given: unknown): ColumnType {
   const schema = withoutNull(reader, given)
   const types = [schema.type].flat().filter((each) => each !== undefined && each !== 'null')
@@ -59,8 +59,8 @@ export function columnTypeOf(reader: Reader, given: unknown): ColumnType {
 }
 
 /**
- * Whether values of a schema are those of a field as the compiler sees it: strings of any format are alike,
- * and those of an enum are not.
+ * True if values of a schema have the type of a field as the compiler sees it. Strings of all formats are the
+ * same type; an enum is a different one.
  */
 export function isLike(
   reader: Reader,
@@ -77,7 +77,7 @@ function kindOf({ sql, codec, isScalar }: ColumnType): string {
   return /^(int\d|float|numericAs)/.test(codec) ? 'number' : 'string'
 }
 
-// Of `anyOf: [A, { type: "null" }]`, A.
+// Returns A for `anyOf: [A, { type: "null" }]`.
 function withoutNull(reader: Reader, given: unknown): Node {
   const schema = reader.node(given)
   const choices = [schema.anyOf, schema.oneOf].flatMap((each) => (Array.isArray(each) ? each : []))
@@ -90,7 +90,7 @@ function typeOfValues({ enum: values, const: only }: Node): string | undefined {
   return all.every((each) => typeof each === 'string') ? 'string' : undefined
 }
 
-// PostgreSQL's arrays of arrays are matrices, so lists of lists are JSON.
+// PostgreSQL's arrays of arrays are matrices, so a list of lists is stored as JSON.
 function arrayTypeOf(reader: Reader, items: unknown): ColumnType {
   const element = columnTypeOf(reader, items)
   const isNullable = [reader.node(items).type].flat().includes('null')

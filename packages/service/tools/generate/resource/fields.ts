@@ -1,4 +1,4 @@
-// The fields of a resource: what the contract says of each, and the column that stores it.
+// Reads the fields of a resource: what the contract says about each, and the column that stores it.
 
 import { filledNames } from 'contract-engine/generate'
 import { type AnySchema, type Node, nodeOf, type Reader } from 'contract-engine/tools'
@@ -8,20 +8,20 @@ import { snakeCase } from './words.js'
 /** A field of a resource. */
 export interface ResourceField {
   readonly name: string
-  /** Of its column. */
+  /** The name of the column. */
   readonly column: string
   readonly schema: Node
   readonly type: ColumnType
-  /** Whether rows show it, and whether it is always there then. */
+  /** Defined if rows show the field: always, or sometimes. */
   readonly shown: Presence | undefined
-  /** Whether a new row takes it, and whether it is always there then. */
+  /** Defined if a new row takes the field: always, or sometimes. */
   readonly taken: Presence | undefined
-  /** Whether the service fills it in, where a client does not send it. */
+  /** True if the service fills the field in when a client does not send it. */
   readonly isFilled: boolean
   readonly isNullable: boolean
-  /** `x-unique`: true, or the code of the error. */
+  /** `x-unique`: true, or the code of the error for a duplicate. */
   readonly unique: string | true | undefined
-  /** `x-references`: the table and the column that it refers to. */
+  /** `x-references`: the table and the column that the field refers to. */
   readonly references: Reference | undefined
 }
 
@@ -30,14 +30,14 @@ export type Presence = 'always' | 'sometimes'
 export interface Reference {
   readonly table: string
   readonly column: string
-  /** The code of the error, if there is no such row. */
+  /** The code of the error if the referenced row does not exist. */
   readonly code: string | undefined
 }
 
 /**
- * The fields of a resource, in their order.
- * @param shown the schema of what is shown
- * @param taken the schema of what a new one takes; undefined if nothing adds one
+ * Returns the fields of a resource, in the order of the contract.
+ * @param shown the schema of a row in a response
+ * @param taken the schema of a new row in a request; undefined if no operation adds one
  */
 export function fieldsOf(reader: Reader, shown: unknown, taken: unknown): ResourceField[] {
   const filled = new Set(filledNames(reader, taken as AnySchema | undefined)) // a schema of the document
@@ -61,12 +61,12 @@ export function fieldsOf(reader: Reader, shown: unknown, taken: unknown): Resour
   })
 }
 
-/** Whether a column has a value in every row. */
+/** True if the column has a value in every row. */
 export function isAlways({ shown, taken, isNullable }: ResourceField): boolean {
   return (shown ?? taken) === 'always' && !isNullable
 }
 
-/** The names of the fields that a schema declares, those of `allOf` included. */
+/** Returns the names of the fields that a schema declares, including those of `allOf`. */
 export function namesIn(reader: Reader, schema: unknown): string[] {
   return [...declaredIn(reader, schema).keys()]
 }
@@ -106,7 +106,7 @@ function uniqueOf(value: unknown): string | true | undefined {
   return value === true || typeof value === 'string' ? value : undefined
 }
 
-// `shops`, or `{ table: shops, column: id, code: unknown_shop }`.
+// Reads `shops`, or `{ table: shops, column: id, code: unknown_shop }`.
 function referenceOf(value: unknown): Reference | undefined {
   if (typeof value === 'string') return { table: value, column: 'id', code: undefined }
   const { table, column = 'id', code } = nodeOf(value)

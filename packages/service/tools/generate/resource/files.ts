@@ -1,4 +1,4 @@
-// The files of a resource, which are its team's from then on: they are written once, and never over another.
+// Writes the files of a resource. Afterwards they are the team's: no file is ever overwritten.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -20,13 +20,13 @@ const migrationsFolder = 'src/migrations'
 export interface Proposed {
   /** The files that were written. */
   readonly files: readonly string[]
-  /** The operations that are left as stubs, a line each, with the reason. */
+  /** The operations that remain stubs, one per line, each with the reason. */
   readonly others: readonly string[]
 }
 
 /**
  * Writes the files of a resource to the project in a folder: all of them, or none.
- * @throws {ContractError} if there is no such resource, or a file is there already that is no stub
+ * @throws {ContractError} if there is no such resource, or one of the files exists and is no stub
  */
 export async function proposeResource(root: string, contract: Contract, name: string): Promise<Proposed> {
   const resource = readResource(contract, name)
@@ -67,7 +67,7 @@ async function textsOf(root: string, resource: Resource): Promise<ReadonlyMap<st
   ])
 }
 
-// A stub that nobody has edited is not there.
+// True if the file does not exist, or is a stub that nobody has edited.
 async function isFree(file: string, stub: string | undefined): Promise<boolean> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   return text === undefined || text === stub
@@ -79,7 +79,7 @@ async function nextNumber(root: string): Promise<string> {
   return String(Math.max(0, ...numbers) + 1).padStart(4, '0')
 }
 
-// As the project is, where it has Biome's settings.
+// Formats the files by the project's own Biome settings, if it has any.
 async function format(root: string, files: readonly string[]): Promise<void> {
   const biome = path.join(root, 'node_modules/.bin/biome')
   if (!existsSync(path.join(root, 'biome.json')) || !existsSync(biome)) return
@@ -87,5 +87,5 @@ async function format(root: string, files: readonly string[]): Promise<void> {
   const run = promisify(execFile)(biome, ['check', '--write', '--vcs-enabled=false', ...sources], {
     cwd: root,
   })
-  await run.catch(() => {}) // what it cannot mend is the lint's to say
+  await run.catch(() => {}) // the lint reports what Biome cannot mend
 }

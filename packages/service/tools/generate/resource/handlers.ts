@@ -1,4 +1,4 @@
-// The handlers of a resource's operations.
+// Writes the handlers of a resource's operations.
 
 import type { Operation } from 'contract-engine'
 import { constraintOf } from './migration.js'
@@ -7,7 +7,7 @@ import type { Resource } from './resource.js'
 import { functionsOf } from './table.js'
 import { keyName } from './words.js'
 
-/** The text of each handler, by the name of its operation. */
+/** Returns the text of each handler, by the name of its operation. */
 export function handlerTexts(resource: Resource): ReadonlyMap<string, string> {
   const entries = Object.entries(resource.operations) as [Role, Operation][]
   return new Map(entries.map(([role, operation]) => [operation.name, texts[role](resource, operation)]))
@@ -22,9 +22,9 @@ const texts: Readonly<Record<Role, (resource: Resource, operation: Operation) =>
 }
 
 interface Parts {
-  /** Values of './handler.js' besides the types. */
+  /** The values, not types, that the handler imports from './handler.js'. */
   readonly imports: readonly string[]
-  /** Of the table. */
+  /** What it imports from the table's module. */
   readonly uses: readonly string[]
   readonly before?: string
   readonly request: string
@@ -203,12 +203,13 @@ function tagUses({ constant }: Resource, operation: Operation): string[] {
   return setsTag(operation) ? [constant] : []
 }
 
-// A row that is deleted has none.
+// True if the handler sets an ETag. A deleted row has none.
 function setsTag(operation: Operation): boolean {
   return operation.method !== 'DELETE' && setsHeader(operation, 'ETag')
 }
 
-// Those whose error has a code in the contract. Others are a 500, whose log line names the constraint.
+// Maps each constraint to its error code in the contract. A constraint without a code becomes a 500, whose
+// log line names the constraint.
 function constraintCodes({ table, fields }: Resource): string {
   const codes = fields.flatMap((field) => [
     ...(typeof field.unique === 'string' ? [[constraintOf(table, field, 'key'), field.unique]] : []),

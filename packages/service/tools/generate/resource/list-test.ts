@@ -1,4 +1,4 @@
-// The test of a resource's list: each order, page by page, and each filter.
+// Writes the test of a resource's list: each order, page by page, and each filter.
 
 import type { Operation } from 'contract-engine'
 import type { Filter, ListOrder } from './list.js'
@@ -8,7 +8,7 @@ import { type Filtered, filtered, type Rows, sorted } from './rows.js'
 import { sampleOf } from './samples.js'
 import { memberText, pathPattern, testOf } from './test-parts.js'
 
-/** The text of the test. */
+/** Returns the text of the test. */
 export function listTest(resource: Resource, rows: Rows, list: Operation): string {
   const { many } = resource
   const limit = Math.min(resource.list?.limitMax ?? 100, 100)
@@ -31,7 +31,7 @@ export function listTest(resource: Resource, rows: Rows, list: Operation): strin
   ])
 }
 
-// Pages of one row, so that each position is one that a page begins after.
+// Reads pages of one row, so that a page begins after each position.
 function pageLines(list: Operation): string[] {
   const pattern = pathPattern(list.path, '\\?[^<>]*')
   return [
@@ -55,7 +55,7 @@ function filterLines(list: Operation, cases: readonly string[], limit: number): 
   ]
 }
 
-// Each order, and that of a request without one.
+// Returns a case for each order, and one for a request that names no order.
 function orderCases(resource: Resource, rows: Rows, list: Operation): string[] {
   const { orders = [], orderParameter } = resource.list ?? {}
   const named = list.parameters.find(({ name }) => name === orderParameter)
@@ -97,7 +97,7 @@ function requiredFilters(resource: Resource, rows: Rows, { parameters }: Operati
     .flatMap((each) => filtered(resource, rows, each) ?? [])
 }
 
-// Required parameters that are no filters.
+// Returns the required parameters that are no filters, with sample values.
 function othersOf({ reader, list }: Resource, { parameters }: Operation): string[] {
   const filters = list?.filters.map(({ parameter }) => parameter) ?? []
   const known = ['limit', 'after', list?.orderParameter, ...filters]
@@ -122,7 +122,7 @@ function encoded(value: unknown): string {
   return encodeURIComponent(String(value)).replaceAll("'", '%27')
 }
 
-// In backquotes, where a value is a row's.
+// Quotes a query: in backquotes if one of its values is taken from a row.
 function quoted(parts: readonly string[]): string {
   const query = parts.filter((each) => each !== '').join('&')
   return query.includes('$') ? `\`${query}\`` : `'${query}'`

@@ -1,4 +1,4 @@
-// How a resource is listed: its filters and orders, by the parameters of the operation.
+// Finds out how a resource is listed: its filters and orders, by the parameters of the operation.
 
 import type { Operation } from 'contract-engine'
 import type { Reader } from 'contract-engine/tools'
@@ -13,7 +13,7 @@ export interface Filter {
   readonly operator: '=' | '>=' | '<=' | 'in'
 }
 
-/** An order of a list: the fields, `-` for descending. */
+/** An order of a list: its fields, with `-` for descending. */
 export interface ListOrder {
   readonly name: string
   readonly fields: readonly string[]
@@ -21,20 +21,20 @@ export interface ListOrder {
 
 export interface ListParts {
   readonly filters: readonly Filter[]
-  /** The only one, or those that the parameter names. */
+  /** The orders that the order parameter names, or the only order. */
   readonly orders: readonly ListOrder[]
   readonly orderParameter: string | undefined
-  /** Where the contract has no default for it. */
+  /** True if the contract has no default for `limit`. */
   readonly needsLimit: boolean
-  /** Rows of a page, as many as a client may ask for. */
+  /** The maximum number of rows that a client may request in a page. */
   readonly limitMax: number
-  /** Why that is not known. */
+  /** The reason why no handler is proposed for the list; undefined if one is. */
   readonly reason: string | undefined
 }
 
 const orderNames = ['order', 'sort', 'orderBy', 'sortBy', 'order_by', 'sort_by']
 
-/** What is listed how. */
+/** Reads the filters and orders of a list from its operation. */
 export function listParts(
   reader: Reader,
   operation: Operation,
@@ -72,7 +72,7 @@ export function listParts(
   }
 }
 
-// The key behind it makes each place unique, where the field is not.
+// Adds the key to an order whose field is not unique, so that each row has a unique position.
 function orderBy(name: string, fields: readonly ResourceField[], key: ResourceField): string[] {
   const first = fields.find((each) => each.name === name.replace(/^-/, ''))
   if (first === key || first?.unique !== undefined) return [name]
@@ -85,7 +85,7 @@ function misfitOrder({ name, fields: [first = ''] }: ListOrder, fields: readonly
   return isFit ? [] : [`its order ${name} is no required field of the resource, nor one with - before it`]
 }
 
-// `from`, `min` and the like, behind the name of a field or before it.
+// `From`, `Min` and the like, after the name of a field or before it.
 const bounds = [
   ['>=', 'From', 'Min', 'Since', 'Gte'],
   ['<=', 'To', 'Max', 'Until', 'Lte'],

@@ -1,26 +1,26 @@
-// The changes that a resource's test sends: of each field to another value, of parts of objects, and to null,
-// with what a merge patch (RFC 7396) leaves.
+// Computes the changes that a resource's test sends: each field to another value, parts of objects, and null;
+// and what each merge patch (RFC 7396) leaves.
 
 import type { Reader } from 'contract-engine/tools'
 import { isAlways, type ResourceField } from './fields.js'
 import { shapeOf } from './samples.js'
 
-/** What is sent of a field, and what it is then. */
+/** A value sent for a field, and the value that the field has afterwards. */
 export interface FieldChange {
   readonly sent: unknown
-  /** Undefined if it is not there any more. */
+  /** Undefined if the field is gone afterwards. */
   readonly left: unknown
-  /** Whether it is refused, because null removes what is required. */
+  /** True if the service refuses it, because null would remove a required field. */
   readonly isRefused?: boolean
 }
 
 type Names = Readonly<Record<string, unknown>>
 
 /**
- * The changes of a field, each of what the one before has left.
+ * Returns the changes of a field. Each applies to the result of the one before.
  * @param field of the resource
- * @param patch the same field of the patch
- * @param first what is stored at first
+ * @param patch the same field in the schema of the patch
+ * @param first the value that is stored at first
  */
 export function fieldChanges(
   reader: Reader,
@@ -38,7 +38,7 @@ export function fieldChanges(
   return [...parts, ...whole, ...(patch.isNullable && !isAlways(field) ? [removed] : [])]
 }
 
-// One part of an object after the other: what it does not name has to stay.
+// Changes one part of an object after the other, because the parts that a patch does not name must stay.
 function partChanges(
   reader: Reader,
   schema: unknown,
@@ -50,7 +50,7 @@ function partChanges(
   let left = first
   const changes: FieldChange[] = []
   const change = (sent: Names) => {
-    left = merged(left, sent) as Names // of objects
+    left = merged(left, sent) as Names // both are objects
     changes.push({ sent, left })
   }
   for (const [name, value] of Object.entries(first)) {

@@ -1,4 +1,4 @@
-// The migration of a resource: its table, and the indexes of its lists.
+// Writes the migration of a resource: its table, and the indexes of its lists.
 
 import { capitalized } from 'contract-engine/lib/texts'
 import { isAlways, type ResourceField } from './fields.js'
@@ -6,7 +6,7 @@ import type { ListOrder } from './list.js'
 import type { Resource } from './resource.js'
 import { snakeCase, sqlName } from './words.js'
 
-/** The text of the migration. */
+/** Returns the text of the migration. */
 export function migrationText(resource: Resource): string {
   const { fields, table, many } = resource
   const columns = fields.map((field) => ({
@@ -40,32 +40,32 @@ function columnText(resource: Resource, field: ResourceField): string {
   return parts.join(' ')
 }
 
-/** The name of a constraint of a column, as PostgreSQL would choose it, of at most 63 bytes. */
+/** Returns the name of a column's constraint: PostgreSQL's own choice, of at most 63 bytes. */
 export function constraintOf(table: string, { column }: ResourceField, kind: 'key' | 'fkey'): string {
   const name = `${table}_${column}`.replace(/[^a-z\d_]/g, '_')
   return `${name.slice(0, 62 - kind.length)}_${kind}`
 }
 
-// Only the service assigns an identifier that clients do not send, so no statement can set one.
+// If clients do not send the identifier, only the database assigns it, and no statement can set it.
 function keyText({ taken, type }: ResourceField): string {
   if (taken !== undefined) return 'primary key'
   if (/^(smallint|integer|bigint)$/.test(type.sql)) return 'generated always as identity primary key'
   return `default gen_random_uuid()${type.sql === 'uuid' ? '' : '::text'} primary key`
 }
 
-// A version counts from the first.
+// A version starts at 1.
 function initialOf({ name, type, schema }: ResourceField): string {
   if (isVersion({ name, type })) return '1'
   const [first] = Array.isArray(schema.enum) ? schema.enum : []
   return typeof first === 'string' ? `'${first.replaceAll("'", "''")}'` : type.initial
 }
 
-/** Whether a field counts the changes of a row. */
+/** True if a field counts the changes of a row. */
 export function isVersion({ name, type }: Pick<ResourceField, 'name' | 'type'>): boolean {
   return /^(version|revision)$/i.test(name) && /^(smallint|integer|bigint)$/.test(type.sql)
 }
 
-// What the contract does not say.
+// Notes for the team on questions that the contract leaves open.
 function noteOf({ key }: Resource, field: ResourceField): string {
   const { name, taken, unique, references, schema } = field
   if (field === key) return ''
@@ -79,11 +79,12 @@ function noteOf({ key }: Resource, field: ResourceField): string {
   return notes.join('; ')
 }
 
-// Equality first, then the order: a page is one piece of such an index. A unique field has one.
+// An index begins with the columns of equality, then has those of the order: a page is one range of it. A
+// unique field already has an index.
 function indexesOf({ table, list }: Resource): string {
   if (list === undefined) return ''
-  const [{ fields: order }] = list.orders as [ListOrder] // it has one
-  const direction = order[0]?.startsWith('-') ? '-' : '' // of what equals a value, as pages have it
+  const [{ fields: order }] = list.orders as [ListOrder] // a list has at least one
+  const direction = order[0]?.startsWith('-') ? '-' : '' // equality columns have it too, as in pages
   const equal = list.filters.filter(({ operator }) => operator === '=' || operator === 'in')
   const wanted = [
     ...list.orders.map(({ fields }) => fields),
@@ -101,7 +102,7 @@ function eachOnce(fields: readonly string[]): readonly string[] {
   return fields.filter((_, i) => names.indexOf(names[i] as string) === i)
 }
 
-// An index is read in both directions, so one of which all are descending is one of which none is.
+// PostgreSQL reads an index in both directions, so all descending is the same as all ascending.
 function termsOf(fields: readonly string[]): string {
   const isDescending = (field: string) => field.startsWith('-')
   const isMixed = fields.some(isDescending) && !fields.every(isDescending)

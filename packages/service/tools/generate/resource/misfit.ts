@@ -1,4 +1,5 @@
-// Why the handler of an operation is not proposed: it takes or returns what no operation of a resource does.
+// Tells why the handler of an operation is not proposed: no operation of a resource takes or returns such
+// things.
 
 import type { Operation } from 'contract-engine'
 import { byStatus, type Reader } from 'contract-engine/tools'
@@ -6,7 +7,7 @@ import { isLike } from './column-types.js'
 import { fieldsOf, isAlways, namesIn, type ResourceField } from './fields.js'
 import { jsonSchemaIn, type Role, successOf } from './operations.js'
 
-/** The reason; undefined if the operation fits. That of a list is its own (list.ts), besides. */
+/** Returns the reason; undefined if the operation fits. A list may have further reasons (list.ts). */
 export function misfit(
   reader: Reader,
   role: Role,
@@ -39,7 +40,7 @@ function hasOwnPath(role: Role, { path }: Operation): boolean {
   return (path.match(/\{/g) ?? []).length === (isOfCollection(role) ? 0 : 1)
 }
 
-// One that no proposed handler sets.
+// Returns a required header of the response that no proposed handler sets.
 function foreignHeader(operation: Operation): string | undefined {
   const known = ['location', 'link', 'etag']
   const headers = successOf(operation)?.headers ?? []
@@ -48,7 +49,8 @@ function foreignHeader(operation: Operation): string | undefined {
   )?.name
 }
 
-// The response is what decides whether a merge leaves enough.
+// A merged object is checked only by the schema of the response: without a body, an incomplete one would
+// pass.
 function misfitMerge(reader: Reader, operation: Operation, schema: unknown): string | undefined {
   if ((successOf(operation)?.contents ?? []).length > 0) return undefined
   const merged = fieldsOf(reader, schema, undefined).find((each) => isObject(reader, each.schema))

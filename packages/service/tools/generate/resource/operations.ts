@@ -1,22 +1,25 @@
-// The operations of a resource: what each does, by its method, its path and the schema of its response.
+// Finds the operations of a resource, and the role of each by its method, its path and the schema of its
+// response.
 
 import type { Contract, Operation } from 'contract-engine'
 import { nodeOf, type Reader, type Response } from 'contract-engine/tools'
 
-/** What an operation does with a resource. */
+/** The role of an operation in a resource. */
 export type Role = 'create' | 'get' | 'list' | 'change' | 'remove'
 
 export type Operations = Readonly<Partial<Record<Role, Operation>>>
 
 export interface Found {
-  /** The path of the list: `/shops`. */
+  /** The path of the collection: `/shops`. */
   readonly place: string
   readonly operations: Operations
-  /** The other operations of its paths. */
+  /** The other operations of the resource's paths. */
   readonly others: readonly Operation[]
 }
 
-/** The operations of what is of a schema; undefined if none adds, gets, lists or changes it. */
+/**
+ * Returns the operations of the resource with a schema; undefined if none adds, gets, lists or changes it.
+ */
 export function operationsOf(contract: Contract, reader: Reader, schema: string): Found | undefined {
   const all = [...contract.operations.values()]
   const first = all.find((each) => roleOf(reader, each, schema) !== undefined)
@@ -31,7 +34,7 @@ export function operationsOf(contract: Contract, reader: Reader, schema: string)
   return { place, operations, others: here.filter((each) => !Object.values(operations).includes(each)) }
 }
 
-// By the response that is of the schema, or is a list of it.
+// Returns the role of an operation whose response has the schema, or is a list of it.
 function roleOf(reader: Reader, operation: Operation, name: string): Role | undefined {
   const { method } = operation
   const schema = jsonSchemaIn(successOf(operation)?.contents)
@@ -43,7 +46,7 @@ function roleOf(reader: Reader, operation: Operation, name: string): Role | unde
   return method === 'GET' && !isOne(operation) && refName(items) === name ? 'list' : undefined
 }
 
-// A change and a deletion may respond with nothing.
+// A change or a deletion may respond without a body.
 function roleOfSilent(operation: Operation): Role | undefined {
   if (!isOne(operation) || (successOf(operation)?.contents ?? []).length > 0) return undefined
   return ({ PATCH: 'change', DELETE: 'remove' } as const)[operation.method]
@@ -58,35 +61,35 @@ function collectionOf(operation: Operation): string {
   return isOne(operation) ? path.slice(0, path.lastIndexOf('/')) : path
 }
 
-/** The response of an operation that has done what was asked. */
+/** Returns the response that reports success. */
 export function successOf({ responses }: Operation): Response | undefined {
   return [...responses.values()].find(({ status }) => /^2\d\d$/.test(status))
 }
 
-/** The schema of the JSON among contents. */
+/** Returns the schema of the JSON content. */
 export function jsonSchemaIn(contents: Response['contents'] | undefined): unknown {
   return contents?.find(({ kind }) => kind === 'json')?.schema
 }
 
-/** The name of the schema that one refers to. */
+/** Returns the name of the schema that a `$ref` names. */
 export function refName(schema: unknown): string | undefined {
   const { $ref } = nodeOf(schema)
   const [, name] = /^#\/components\/schemas\/([^/]+)$/.exec(String($ref)) ?? []
   return name
 }
 
-/** Whether an operation declares a header of its own for what it responds with: one that a handler sets. */
+/** True if an operation's success has such a header, and the handler must set it. */
 export function setsHeader(operation: Operation, name: string): boolean {
   const headers = successOf(operation)?.headers ?? []
   return headers.some((each) => each.name.toLowerCase() === name.toLowerCase() && !each.setByServer)
 }
 
-/** Whether an operation takes `If-Match`. */
+/** True if an operation has the parameter `If-Match`. */
 export function takesIfMatch({ parameters }: Operation): boolean {
   return parameters.some((each) => each.in === 'header' && each.name.toLowerCase() === 'if-match')
 }
 
-/** The name of the parameter at the end of an operation's path. */
+/** Returns the name of the parameter at the end of an operation's path. */
 export function parameterOf({ path }: Operation): string {
   return /\{([^{}]+)\}$/.exec(path)?.[1] ?? ''
 }

@@ -1,5 +1,5 @@
-// A resource of the contract: a schema, the operations that add, get, list, change and delete what is of it,
-// and its fields.
+// Reads a resource of the contract: its schema, its fields, and the operations that add, get, list, change
+// and delete its rows.
 
 import { type Contract, ContractError, type Operation } from 'contract-engine'
 import { nodeOf, Reader } from 'contract-engine/tools'
@@ -17,40 +17,40 @@ import {
 } from './operations.js'
 import { camelCase, inWords, kebabCase, snakeCase, withArticle } from './words.js'
 
-/** A resource, with what is needed to write its files. */
+/** A resource, with all data needed to write its files. */
 export interface Resource {
-  /** The name of its schema, and of its type. */
+  /** The name of the schema, and of its type. */
   readonly schema: string
-  /** `shop`, in words. */
+  /** The singular, in words: `shop`. */
   readonly one: string
-  /** `shops`, in words. */
+  /** The plural, in words: `shops`. */
   readonly many: string
-  /** Of the folder and the files: `pet-shops`. */
+  /** The name of the folder and the files: `pet-shops`. */
   readonly folder: string
-  /** Of the constant: `petShops`. */
+  /** The name of the constant: `petShops`. */
   readonly constant: string
-  /** Of the table: `pet_shops`. */
+  /** The name of the table: `pet_shops`. */
   readonly table: string
   readonly fields: readonly ResourceField[]
-  /** The field by which its rows are found. */
+  /** The field that identifies a row. */
   readonly key: ResourceField
-  /** Those whose handlers are proposed. */
+  /** The operations whose handlers are proposed. */
   readonly operations: Operations
   readonly list: ListParts | undefined
   readonly hasReadOrWriteOnly: boolean
-  /** A code of the contract with the status 404. */
+  /** An error code of the contract with status 404. */
   readonly lost: string | undefined
-  /** The other operations of its paths, each with the reason why its handler is not proposed. */
+  /** The other operations of its paths, each with the reason why no handler is proposed. */
   readonly others: readonly string[]
   readonly reader: Reader
-  /** The status of a code of errors. */
+  /** Returns the status of an error code. */
   readonly statusOf: (code: string) => number
 }
 
 /**
  * Reads a resource.
- * @throws {ContractError} if there is no such schema, no operation that adds, gets or lists what is of it, or
- * no field by which one is found
+ * @throws {ContractError} if there is no such schema, no operation that adds, gets or lists it, or no field
+ * that identifies a row
  */
 export function readResource(contract: Contract, name: string): Resource {
   const reader = new Reader(contract.specification)
@@ -77,7 +77,7 @@ function resourceOf(contract: Contract, reader: Reader, name: string, found: Fou
   })
   const fitting = reasons.filter(({ reason }) => reason === undefined)
   const noun = place.split('/').at(-1) ?? name
-  const collection = /[a-z]/i.test(noun) ? noun : name // a file of a migration has an ASCII name
+  const collection = /[a-z]/i.test(noun) ? noun : name // the file of a migration has an ASCII name
   return {
     ...{ schema: name, fields, key, reader, list },
     operations: Object.fromEntries(fitting.map(({ role, operation }) => [role, operation])),
@@ -98,14 +98,14 @@ function resourceOf(contract: Contract, reader: Reader, name: string, found: Fou
 }
 
 /**
- * The name of the schema of what a new one takes. Undefined if it has none, or if the service fills in
- * fields: the type of that name is without them.
+ * Returns the name of the schema of a new row. Undefined if it has no name, or if the service fills in
+ * fields: the type of that name lacks them.
  */
 export function takenName({ operations: { create }, fields }: Resource): string | undefined {
   return fields.some(({ isFilled }) => isFilled) ? undefined : refName(jsonSchemaIn(create?.body?.contents))
 }
 
-// The field that the path's parameter names: `{id}`, or `{shopId}` for `id`.
+// Finds the field for the path's parameter: `{id}`, or `{shopId}` for `id`.
 function keyOf(fields: readonly ResourceField[], { get, change, remove }: Operations): ResourceField {
   const one = get ?? change ?? remove
   const parameter = one === undefined ? 'id' : parameterOf(one)
@@ -117,7 +117,7 @@ function keyOf(fields: readonly ResourceField[], { get, change, remove }: Operat
   throw new ContractError(`no required field is what {${parameter}} stands for: a key of the rows`)
 }
 
-// The resource's own, or else one that is not of paths.
+// Prefers the resource's own code; otherwise avoids the code for unknown paths.
 function lostCode({ errorStatuses, describesErrors }: Contract, name: string): string | undefined {
   const own = `${snakeCase(name)}_not_found`
   const lost = [...errorStatuses].filter(([, status]) => status === 404).map(([code]) => code)

@@ -1,5 +1,5 @@
-// The rows of a resource's test. They differ in each field, and are in other orders by each, so that a test
-// shows which field orders a list, which one filters it, and where a value comes from.
+// Chooses the rows of a resource's test. They differ in each field, and each field orders them differently.
+// So the test shows which field orders a list, which field a filter compares, and where a value comes from.
 
 import type { ResourceField } from './fields.js'
 import type { Filter, ListOrder } from './list.js'
@@ -9,22 +9,22 @@ import { areOrdered, valuesOf } from './samples.js'
 /** A field that a test sends. */
 export interface GivenField {
   readonly field: ResourceField
-  /** Different ones, in ascending order. */
+  /** Distinct values, in ascending order. */
   readonly values: readonly unknown[]
-  /** Which of the values each row has, and last the row that a test changes one to. */
+  /** For each row, the index of its value; last, that of the spare row, which supplies values for changes. */
   readonly places: readonly number[]
 }
 
 export interface Rows {
   readonly fields: readonly GivenField[]
-  /** The fields that have to be sent, and of which no value can be told. */
+  /** The required fields for which no value is known. */
   readonly unknown: readonly ResourceField[]
-  /** How many can be stored at once. */
+  /** How many rows can be stored at the same time. */
   readonly count: number
 }
 
-// Of rows in the order of their ids. In an order's field the last has the value of the first, so that the key
-// behind it matters.
+// The index of each row's value, in the order of the ids. In the field of an order (`inOrder`), the last row
+// shares its value with an earlier row, so that the key has to decide.
 const inOrder = ['1020', '0210', '1201', '2012', '2102', '0120'].map(digits)
 const others = ['1023', '0213', '2031', '1302', '3120', '2301', '0321', '3201'].map(digits)
 const rowsMax = 4
@@ -33,7 +33,7 @@ function digits(text: string): readonly number[] {
   return [...text].map(Number)
 }
 
-/** The rows of a resource's test. */
+/** Returns the rows of a resource's test. */
 export function rowsOf(resource: Resource): Rows {
   const sent = resource.fields.filter((each) => each.taken !== undefined && !isOfItself(resource, each))
   const all = sent.map((field) => ({ field, values: valuesOf(resource.reader, field.schema) }))
@@ -56,29 +56,29 @@ export function rowsOf(resource: Resource): Rows {
   }
 }
 
-/** Whether several rows cannot have one value: the key, if clients choose it, and what the contract says. */
+/** True if rows cannot share a value: the field is the key, or unique by the contract. */
 export function isUnique({ key }: Resource, field: ResourceField): boolean {
   return field === key || field.unique !== undefined
 }
 
-/** Whether it refers to another row of the same table. */
+/** True if the field refers to another row of the same table. */
 export function isOfItself({ table }: Resource, { references, taken }: ResourceField): boolean {
   return references?.table === table && taken === 'sometimes'
 }
 
-/** A row as it is sent; that behind the last one is there for changes. */
+/** Returns a row as a client sends it. The row after the last supplies values for changes. */
 export function rowOf({ fields }: Rows, i: number): Record<string, unknown> {
   return Object.fromEntries(fields.map((each) => [each.field.name, valueIn(each, i)]))
 }
 
-/** The value of a field in a row. */
+/** Returns the value of a field in a row. */
 export function valueIn({ values, places }: GivenField, i: number): unknown {
   return values[places[i] ?? 0]
 }
 
 /**
- * The place of each row among all by a field; undefined if it cannot be told. What the service sets is the
- * time or the number of the row, or the same in each.
+ * Returns the rank of each row by a field; undefined if it is not known. A field that the service sets is the
+ * time or the number of the row, or the same in every row.
  */
 export function placesBy(resource: Resource, rows: Rows, name: string): readonly number[] | undefined {
   const given = rows.fields.find(({ field }) => field.name === name)
@@ -91,7 +91,7 @@ export function placesBy(resource: Resource, rows: Rows, name: string): readonly
   return /[a-z]\(|current/.test(field.type.initial) ? undefined : all.map(() => 0)
 }
 
-/** The rows in an order; undefined if it cannot be told. */
+/** Returns the rows in an order; undefined if it is not known. */
 export function sorted(
   resource: Resource,
   rows: Rows,
@@ -107,16 +107,16 @@ export function sorted(
   return Array.from({ length: rows.count }, (_, i) => i).toSorted(compared)
 }
 
-/** A filter with a value, and the rows that it finds: some, and not all, if they differ. */
+/** A filter with a value, and the rows that it finds: if values differ, some rows but not all. */
 export interface Filtered {
   readonly filter: Filter
-  /** Of `in`, a list. Undefined of what the service sets: it is that of a row. */
+  /** For `in`, a list. Undefined if the service sets the field: the test then takes the value from `row`. */
   readonly value: unknown
   readonly row: number
   readonly found: readonly number[]
 }
 
-/** What a filter finds; undefined if it cannot be told. */
+/** Returns what a filter finds; undefined if it is not known. */
 export function filtered(resource: Resource, rows: Rows, filter: Filter): Filtered | undefined {
   const { field, operator } = filter
   const given = rows.fields.find((each) => each.field === field)

@@ -1,14 +1,14 @@
-// Values of a resource's fields, as they come back when they are stored.
+// Makes values for a resource's fields that come back unchanged after they are stored.
 
 import { type Node, nodeOf, patternText, type Reader } from 'contract-engine/tools'
 import { keyName } from './words.js'
 
-/** How many values of a schema are made: for each row, one to change to, and one that no row has. */
+/** The number of values per schema: one for each row, one to change to, and one that no row has. */
 export const valuesMax = 6
 
 type Written = (i: number) => string
 
-// PostgreSQL and JavaScript write them as they stand here, in ascending order.
+// In ascending order, and in the notation of both PostgreSQL and JavaScript.
 const formats: Readonly<Record<string, Written>> = {
   date: (i) => `2020-03-0${i + 1}`,
   'date-time': (i) => `2020-03-0${i + 1}T12:34:56Z`,
@@ -24,17 +24,17 @@ const formats: Readonly<Record<string, Written>> = {
   byte: (i) => `AAE${'CDEFGH'[i]}`,
 }
 
-// How deep optional fields go: a schema may contain itself.
+// Beyond this depth optional fields are left out, because a schema may contain itself.
 const depthMax = 4
 
-/** The first of the values of a schema; undefined if none can be told. */
+/** Returns the first value of a schema; undefined if none is known. */
 export function sampleOf(reader: Reader, given: unknown): unknown {
   return valuesOf(reader, given)[0]
 }
 
 /**
- * Different values of a schema, in ascending order, as many as can be told and no more than `valuesMax`.
- * Those of its examples, if no others are known.
+ * Returns distinct values of a schema, in ascending order: as many as are known, but at most `valuesMax`.
+ * Uses the schema's examples if it knows no other values.
  */
 export function valuesOf(reader: Reader, given: unknown, depth = 0): readonly unknown[] {
   const schema = reader.node(given)
@@ -46,7 +46,7 @@ export function valuesOf(reader: Reader, given: unknown, depth = 0): readonly un
   return [...texts.values()].slice(0, valuesMax)
 }
 
-/** Whether every collation has texts in the order in which JavaScript has them. */
+/** True if every collation sorts the texts in JavaScript's order. */
 export function areOrdered(values: readonly unknown[]): boolean {
   return values.every((value, i) => {
     const [before, text] = [values[i - 1], value]
@@ -74,7 +74,7 @@ function madeOf(reader: Reader, schema: Node, depth: number): readonly unknown[]
   return isObject && kind !== null ? objectsOf(reader, schema, depth) : []
 }
 
-// Higher than the ids of a test's rows, which a filter could be of by mistake.
+// Greater than the ids of a test's rows: a filter that compares ids by mistake then finds nothing.
 const usualFrom = 11
 
 function numbersOf(schema: Node, isInteger: boolean): readonly number[] {
@@ -91,7 +91,7 @@ function numbersOf(schema: Node, isInteger: boolean): readonly number[] {
     .filter((each) => Number.isSafeInteger(each) || !isInteger)
 }
 
-/** Texts of a string's schema, in ascending order. */
+/** Returns texts that a string's schema allows, in ascending order. */
 export function textsOf(schema: Node): readonly string[] {
   const { format, contentEncoding, pattern, minLength = 0, maxLength = Infinity } = schema
   const [min, max] = [Number(minLength), Number(maxLength)]
@@ -104,12 +104,12 @@ export function textsOf(schema: Node): readonly string[] {
   return times(valuesMax, (i) => 'x'.repeat(Math.max(0, Math.min(max, Math.max(min, 2)) - 1)) + (i + 1))
 }
 
-// What only examples show.
+// True for formats that only examples can show.
 function hasOtherForm(format: string): boolean {
   return /^(uri-|iri|json-pointer|relative|regex|idn-)/.test(format)
 }
 
-// Those of an attempt differ from the next in what is chosen, then in how often something is repeated.
+// Successive attempts vary the choices of the pattern, then the number of repetitions.
 function patternTexts(pattern: string, isFit: (text: string) => boolean): string[] {
   const found = new Set<string>()
   for (let attempt = 0; attempt < 400 && found.size < valuesMax; attempt++) {
@@ -148,17 +148,17 @@ function objectsOf(reader: Reader, schema: Node, depth: number): readonly object
   })
 }
 
-/** What an object has: its properties, those of `allOf` included, and the schema of others in a map. */
+/** The parts of an object: its properties, including those of `allOf`, and the schema of a map's values. */
 export interface Shape {
   readonly properties: Readonly<Record<string, unknown>>
   readonly required: readonly string[]
-  /** Undefined if there are none, or their names have to have a form. */
+  /** The schema of a map's values. Undefined if there is no map, or it restricts its names. */
   readonly others: unknown
   readonly min: number
   readonly max: number
 }
 
-/** The shape of an object's schema. */
+/** Returns the shape of an object's schema. */
 export function shapeOf(reader: Reader, given: unknown): Shape {
   const own = reader.node(given)
   const [first] = [own.anyOf, own.oneOf]
@@ -190,7 +190,7 @@ function listed(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The text of a value in TypeScript. */
+/** Returns the TypeScript literal of a value. */
 export function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
   if (typeof value === 'bigint') return `${value}n`

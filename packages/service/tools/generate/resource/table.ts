@@ -1,4 +1,4 @@
-// The table of a resource: its columns, and the statements that its handlers run.
+// Writes the table of a resource: its columns, and the statements that its handlers run.
 
 import { capitalized } from 'contract-engine/lib/texts'
 import type { ResourceField } from './fields.js'
@@ -6,7 +6,7 @@ import { isVersion } from './migration.js'
 import { type Resource, takenName } from './resource.js'
 import { keyName } from './words.js'
 
-/** The names of a resource's functions, none of which is that of a handler. */
+/** Returns the names of a resource's functions, none of which is the name of a handler. */
 export function functionsOf({ schema, constant, operations }: Resource) {
   const handlers = Object.values(operations).map(({ name }) => name)
   const free = (name: string) => (handlers.includes(name) ? `${name}Row` : name)
@@ -19,7 +19,7 @@ export function functionsOf({ schema, constant, operations }: Resource) {
   }
 }
 
-/** The text of the table. */
+/** Returns the text of the table's module. */
 export function tableText(resource: Resource): string {
   const { fields, constant, table, many, key, operations } = resource
   const columns = [...new Set(fields.flatMap(wrappedFunctions))].sort()
@@ -93,7 +93,7 @@ function wrappedFunctions({ type, isNullable, shown, taken }: ResourceField): st
   return [...type.functions, ...(isNullable ? ['nullable'] : []), ...(isOptional ? ['optional'] : [])]
 }
 
-// A body without a name of its own has the type of its operation's.
+// If the schema of the body has no name, uses the type of the operation's body.
 function typeNames(resource: Resource): [shown: string, taken: string] {
   const { schema, hasReadOrWriteOnly, operations } = resource
   const { create } = operations

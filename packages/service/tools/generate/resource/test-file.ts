@@ -1,5 +1,5 @@
-// The test of a resource: real requests to the production application. It fails if an operator, a filter, an
-// order, an error or a column of what is proposed is another one.
+// Writes the test of a resource, which sends real requests to the production application. The test fails if
+// anyone changes an operator, a filter, an order, an error or a column of the proposal.
 
 import type { Operation } from 'contract-engine'
 import { capitalized } from 'contract-engine/lib/texts'
@@ -24,8 +24,8 @@ import {
 import { keyName, sqlName, withArticle } from './words.js'
 
 /**
- * The text of the test; undefined if nothing adds what it would read.
- * @param hasFixtures whether the project has its own way to start its service, in test/fixtures
+ * Returns the text of the test; undefined if no operation adds rows.
+ * @param hasFixtures true if the project starts its service in its own way, in test/fixtures
  */
 export function testText(resource: Resource, hasFixtures: boolean): string | undefined {
   const { operations, many } = resource
@@ -81,7 +81,7 @@ ${[...lines].join('')}  const add = (body: object) => call('POST', '${path}', { 
 `
 }
 
-// Rows to refer to. The last of the values refers to none.
+// Adds rows that the test's rows refer to. The last value gets none, for the test of a missing row.
 function referringLine({ table }: Resource, { field, values }: GivenField): string[] {
   const { references } = field
   if (references === undefined) return []
@@ -113,7 +113,7 @@ function createTest(resource: Resource, rows: Rows, create: Operation): string {
   ])
 }
 
-// The first row as a response shows it.
+// Writes the first row as a response shows it.
 function shownLine({ fields }: Rows): string {
   const hidden = fields.filter(({ field }) => field.shown === undefined)
   if (hidden.length === 0) return 'const shown = sent[0]'
@@ -121,7 +121,7 @@ function shownLine({ fields }: Rows): string {
   return `const { ${names.join(', ')}, ...shown } = sent[0]`
 }
 
-// Where the new row is, and its entity tag.
+// Checks the location of the new row, and its entity tag.
 function linkLines(resource: Resource, create: Operation): string[] {
   const { get } = resource.operations
   if (get === undefined) return []
@@ -150,7 +150,7 @@ const sameAsJson = [
   'jsonb',
 ]
 
-// The columns of the first row, where the driver has values as JSON has them.
+// Writes the columns of the first row whose values are the same in JSON and from the driver.
 function storedColumns({ fields }: Rows): string {
   const pairs = fields.flatMap((given) => {
     const { sql } = given.field.type

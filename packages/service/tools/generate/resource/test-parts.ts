@@ -1,4 +1,4 @@
-// Pieces of a resource's test, in TypeScript.
+// Writes pieces of a resource's test, in TypeScript.
 
 import type { Operation } from 'contract-engine'
 import { takesIfMatch } from './operations.js'
@@ -7,7 +7,7 @@ import type { Rows } from './rows.js'
 import { literal } from './samples.js'
 import { keyName } from './words.js'
 
-/** A test, with what it takes of `start`. */
+/** Returns a test, with only the results of `start` that it uses. */
 export function testOf(title: string, lines: readonly (string | undefined)[]): string {
   const body = lines.filter((each) => each !== undefined).map((line) => `  ${line}\n`)
   const isUsed = (name: string) =>
@@ -18,16 +18,16 @@ ${body.join('')}})
 `
 }
 
-/** A constraint's refusal. */
+/** A row that a constraint refuses. */
 export interface Conflict {
   readonly name: string
-  /** In TypeScript: a value of the field with which a row is refused, once the first is there. */
+  /** TypeScript code for a value of the field. The row is refused once the first row exists. */
   readonly value: string
   readonly code: string
   readonly status: number
 }
 
-/** What constraints refuse: the value of another row, and one that refers to nothing. */
+/** Returns the conflicts that a test can cause: a value that another row has, and a reference to no row. */
 export function conflictsOf({ table, statusOf }: Resource, { fields, count }: Rows): Conflict[] {
   return fields.flatMap(({ field: { name, unique, references }, values }) => {
     const { code, table: target } = references ?? {}
@@ -40,39 +40,39 @@ export function conflictsOf({ table, statusOf }: Resource, { fields, count }: Ro
   })
 }
 
-/** The assertion that an answer is a conflict. */
+/** Returns the assertion that an answer is a conflict. */
 export function conflictLine(answer: string, { status, code }: Conflict): string {
   return `t.match(${answer}, { status: ${status}, body: { code: '${code}' } })`
 }
 
-/** The path of a row. */
+/** Returns the path of a row. */
 export function pathTo({ key }: Resource, { path }: Operation, row = 'body'): string {
   return `\`${path.replace(/\{[^{}]+\}$/, () => `\${${row}${memberText(key.name)}}`)}\``
 }
 
-/** A path with a key of the right form that no row has. */
+/** Returns a path with a well-formed key that no row has. */
 export function lostPath({ key }: Resource, { path }: Operation): string {
   const isNumber = /^(smallint|integer|bigint|numeric)$/.test(key.type.sql)
   const ofText = key.type.sql === 'uuid' ? '00000000-0000-4000-8000-000000000000' : 'no-such'
   return path.replace(/\{[^{}]+\}$/, isNumber ? '9999' : ofText)
 }
 
-/** The answer where there is no row. */
+/** Returns the expected answer for a row that does not exist. */
 export function lostText({ lost }: Resource): string {
   return `{ status: 404, body: { code: '${lost}' } }`
 }
 
-/** Finds what follows the prefix of the contract's paths in a link. */
+/** Returns a pattern that finds a path in a link, behind the contract's prefix. */
 export function pathPattern(path: string, rest: string): string {
   return `(${path.replace(/[$()*+.?[\\\]^{|}/]/g, '\\$&')}${rest})`
 }
 
-/** Whether requests have to have `If-Match`. */
+/** True if requests must have `If-Match`. */
 export function needsIfMatch(operation: Operation): boolean {
   return takesIfMatch(operation) && operation.responses.has('428')
 }
 
-/** What reads a field of a row. */
+/** Returns the code that reads a field of a row. */
 export function memberText(name: string): string {
   return keyName(name) === name ? `.${name}` : `[${keyName(name)}]`
 }

@@ -1,4 +1,4 @@
-// Names of a resource in the forms that code and SQL have.
+// Converts the names of a resource into the forms of code and SQL.
 
 import { capitalized } from 'contract-engine/lib/texts'
 
@@ -24,7 +24,7 @@ export function inWords(name: string): string {
   return wordsIn(name).join(' ')
 }
 
-/** With its article: `an animal`. */
+/** Adds the article: `an animal`. */
 export function withArticle(noun: string): string {
   return `${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}`
 }
@@ -38,7 +38,7 @@ function wordsIn(name: string): string[] {
     .map((word) => word.toLowerCase())
 }
 
-// Those of PostgreSQL 18 that a column or a table cannot have unquoted.
+// The keywords of PostgreSQL 18 that cannot name a column or a table without quotes.
 const reserved = new Set(
   (
     'all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate ' +
@@ -52,12 +52,12 @@ const reserved = new Set(
   ).split(' '),
 )
 
-/** A name in SQL, quoted where it has to be. */
+/** Returns a name in SQL, quoted if necessary. */
 export function sqlName(name: string): string {
   return /^[a-z_][a-z\d_]*$/.test(name) && !reserved.has(name) ? name : `"${name.replaceAll('"', '""')}"`
 }
 
-/** A name in TypeScript, as a key or behind a dot of an object. */
+/** Returns a name in TypeScript, as a key of an object, quoted if necessary. */
 export function keyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name.replace(/['\\]/g, '\\$&')}'`
 }
